@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A channel of the session, of any type, and what watches it. */
+
+#ifndef DRAIN_CHANNEL_H_
+#define DRAIN_CHANNEL_H_
+
+#include <spice-client.h>
+#include <stdint.h>
+
+#include "display.h"
+#include "options.h"
+#include "pointer.h"
+#include "port.h"
+#include "sound.h"
+
+typedef enum ChannelState {
+    CHANNEL_CONNECTING,
+    CHANNEL_OPEN,
+    CHANNEL_CLOSED,
+} ChannelState;
+
+typedef struct Channel {
+    SpiceChannel *spice;
+    int type; /* SPICE_CHANNEL_MAIN and so on */
+    int id;
+    char *name; /* "main", otherwise with the id: "display-0" */
+    ChannelState state;
+
+    /* By type; all NULL for a channel that is only drained. */
+    Display *display;
+    Cursor *cursor;
+    Inputs *inputs;
+    Playback *playback;
+    Record *record;
+    Port *port;
+} Channel;
+
+/* Watches the library's channel from before it connects. on_marker and opaque: see display.h;
+ * only display 0 has markers. */
+Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerFunc on_marker,
+                     void *opaque);
+void channel_free(Channel *channel);
+
+/* What the library read from the server on this channel, before TLS. */
+int64_t channel_bytes(const Channel *channel);
+
+/* Grows with everything that the server sends for its own sake: not with pings and acks. */
+int64_t channel_events(const Channel *channel);
+
+#endif /* DRAIN_CHANNEL_H_ */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What goes to stderr: one line of our own for an error, nothing of the library's. */
+
+#ifndef DRAIN_DIAG_H_
+#define DRAIN_DIAG_H_
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* Takes over GLib's logging for the process. Messages of the client library are kept for
+ * diag_library_said(), and shown only if verbose. */
+void diag_init(bool verbose);
+
+/* "spice-drain: message" on one line of stderr. */
+void diag_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+/* The first warning of the library that contains the text, or NULL: reasons it gives nowhere
+ * but in its log. Valid until the end of the process. */
+const char *diag_library_said(const char *text);
+
+#endif /* DRAIN_DIAG_H_ */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "display.h"
+
+#include "clock.h"
+
+struct Display {
+    SpiceChannel *channel;
+    DisplayMarkerFunc on_marker;
+    void *opaque;
+
+    Picture primary; /* pixels are the library's; NULL while there is no primary surface */
+    Picture *last;   /* copy of the last primary surface that was destroyed, or NULL */
+    int64_t updates;
+    int64_t markers;
+    int64_t first_update_ns;
+};
+
+static void on_primary_create(SpiceChannel *channel G_GNUC_UNUSED, gint format, gint width,
+                              gint height, gint stride, gint shmid G_GNUC_UNUSED,
+                              gpointer pixels, Display *display)
+{
+    display->primary = (Picture) {
+        .format = format,
+        .width = width,
+        .height = height,
+        .stride = stride,
+        .pixels = pixels,
+    };
+}
+
+/* The library frees the pixels after this signal. It comes at the end of a session, too: a
+ * server that closes leaves its final picture in last. */
+static void on_primary_destroy(SpiceChannel *channel G_GNUC_UNUSED, Display *display)
+{
+    if (display->primary.pixels == NULL) {
+        return;
+    }
+    picture_free(display->last);
+    display->last = picture_copy(&display->primary);
+    display->primary.pixels = NULL;
+}
+
+static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint top, gint width,
+                          gint height, Display *display)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (display->on_marker != NULL) {
+        Marker marker = marker_read(left, top, width, height);
+
+        if (marker.kind != MARKER_NONE) {
+            display->markers++;
+            display->on_marker(display, marker, now_ns, display->opaque);
+            return;
+        }
+    }
+    if (display->updates++ == 0) {
+        display->first_update_ns = now_ns;
+    }
+}
+
+Display *display_new(SpiceChannel *channel, DisplayMarkerFunc on_marker, void *opaque)
+{
+    Display *display = g_new0(Display, 1);
+
+    display->channel = g_object_ref(channel);
+    display->on_marker = on_marker;
+    display->opaque = opaque;
+    g_signal_connect(channel, "display-primary-create", G_CALLBACK(on_primary_create), display);
+    g_signal_connect(channel, "display-primary-destroy", G_CALLBACK(on_primary_destroy), display);
+    g_signal_connect(channel, "display-invalidate", G_CALLBACK(on_invalidate), display);
+    return display;
+}
+
+void display_free(Display *display)
+{
+    g_signal_handlers_disconnect_by_data(display->channel, display);
+    g_object_unref(display->channel);
+    picture_free(display->last);
+    g_free(display);
+}
+
+int64_t display_updates(const Display *display)
+{
+    return display->updates;
+}
+
+int64_t display_first_update_ns(const Display *display)
+{
+    return display->first_update_ns;
+}
+
+int64_t display_events(const Display *display)
+{
+    return display->updates + display->markers;
+}
+
+const Picture *display_picture(const Display *display)
+{
+    return display->primary.pixels != NULL ? &display->primary : display->last;
+}
+
+static void report_monitors(const Display *display, Json *json)
+{
+    GArray *monitors = NULL;
+
+    json_name(json, "monitors");
+    json_open(json, '[');
+    g_object_get(display->channel, "monitors", &monitors, NULL);
+    for (guint i = 0; monitors != NULL && i < monitors->len; i++) {
+        const SpiceDisplayMonitorConfig *monitor =
+            &g_array_index(monitors, SpiceDisplayMonitorConfig, i);
+
+        json_open(json, '{');
+        json_put_int(json, "id", monitor->id);
+        json_put_int(json, "x", monitor->x);
+        json_put_int(json, "y", monitor->y);
+        json_put_int(json, "width", monitor->width);
+        json_put_int(json, "height", monitor->height);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    g_clear_pointer(&monitors, g_array_unref);
+}
+
+void display_report(const Display *display, Json *json)
+{
+    const Picture *picture = display_picture(display);
+    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
+
+    json_open(json, '{');
+    json_put_int(json, "updates", display->updates);
+    json_put_string(json, "format", picture != NULL ? picture_format_name(picture) : NULL);
+    json_put_int(json, "width", picture != NULL ? picture->width : 0);
+    json_put_int(json, "height", picture != NULL ? picture->height : 0);
+    json_put_string(json, "sha256", sha256);
+    report_monitors(display, json);
+    json_close(json, '}');
+    g_free(sha256);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A display channel: its updates, its markers, its picture. */
+
+#ifndef DRAIN_DISPLAY_H_
+#define DRAIN_DISPLAY_H_
+
+#include <spice-client.h>
+
+#include "json.h"
+#include "marker.h"
+#include "picture.h"
+
+typedef struct Display Display;
+
+/* Called when the library has decoded a marker. It is suspended meanwhile: the picture is as the
+ * commands before the marker left it. */
+typedef void (*DisplayMarkerFunc)(Display *display, Marker marker, int64_t now_ns, void *opaque);
+
+/* on_marker NULL: updates that look like markers are updates. */
+Display *display_new(SpiceChannel *channel, DisplayMarkerFunc on_marker, void *opaque);
+void display_free(Display *display);
+
+/* Invalidated rectangles so far, markers not counted; and the time of the first, 0 for none. */
+int64_t display_updates(const Display *display);
+int64_t display_first_update_ns(const Display *display);
+
+/* Updates and markers. */
+int64_t display_events(const Display *display);
+
+/* The primary surface as it is, or as it was last if it has been destroyed; NULL if there never
+ * was one. Valid until the main loop runs again. */
+const Picture *display_picture(const Display *display);
+
+/* An object: format, size, sha256 and monitors. */
+void display_report(const Display *display, Json *json);
+
+#endif /* DRAIN_DISPLAY_H_ */

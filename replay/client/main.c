@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* spice-drain: a headless client. Opens every channel a server offers, takes in all that comes,
+ * and says in JSON lines on stdout what it was. */
+
+#include "diag.h"
+#include "report.h"
+#include "session.h"
+
+typedef enum ExitStatus {
+    EXIT_ENDED = 0,   /* the END marker came, or with --no-end the server closed */
+    EXIT_NOTHING = 1, /* bad usage, no session, or the picture could not be saved */
+    EXIT_GONE = 3,    /* the server closed before the END marker, or a signal came */
+    EXIT_IDLE = 4,
+} ExitStatus;
+
+static ExitStatus judge(const Session *session)
+{
+    const Options *options = session->options;
+
+    switch (session->end) {
+    case SESSION_END_MARKER:
+        return EXIT_ENDED;
+    case SESSION_END_DISCONNECTED:
+        if (options->no_end) {
+            return EXIT_ENDED;
+        }
+        diag_error("the server closed the connection before the END marker");
+        return EXIT_GONE;
+    case SESSION_END_KILLED:
+        diag_error("ended by a signal");
+        return EXIT_GONE;
+    case SESSION_END_IDLE:
+        diag_error("nothing from the server for %g seconds", options->idle_seconds);
+        return EXIT_IDLE;
+    default:
+        diag_error("%s", session->refusal);
+        return EXIT_NOTHING;
+    }
+}
+
+static bool save_png(const Session *session)
+{
+    const char *path = session->options->png;
+    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
+    const Picture *picture = channel != NULL ? display_picture(channel->display) : NULL;
+    GError *error = NULL;
+
+    if (picture == NULL) {
+        diag_error("--png %s: there is no picture", path);
+        return false;
+    }
+    if (!picture_save_png(picture, path, &error)) {
+        diag_error("--png %s: %s", path, error->message);
+        g_error_free(error);
+        return false;
+    }
+    return true;
+}
+
+static void on_end(const Session *session, void *opaque)
+{
+    ExitStatus *status = opaque;
+
+    *status = judge(session);
+    if (session->end == SESSION_END_REFUSED) {
+        return;
+    }
+    report_done(session);
+    if (session->options->png != NULL && !save_png(session) && *status == EXIT_ENDED) {
+        *status = EXIT_NOTHING;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    Options options;
+    ExitStatus status = EXIT_NOTHING;
+    GError *error = NULL;
+
+    if (!options_parse(&options, &argc, &argv, &error)) {
+        diag_error("%s", error->message);
+        g_error_free(error);
+        options_clear(&options);
+        return EXIT_NOTHING;
+    }
+    diag_init(options.verbose);
+    session_run(&options, on_end, &status);
+    options_clear(&options);
+    return status;
+}

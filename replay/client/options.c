@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "options.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define DEFAULT_HOST "127.0.0.1"
+#define DEFAULT_IDLE_SECONDS 60
+
+static bool bad(GError **error, const char *message)
+{
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, message);
+    return false;
+}
+
+static bool check_target(const Options *options, GError **error)
+{
+    bool has_port = options->port != 0 || options->tls_port != 0;
+    int targets = (options->uri != NULL) + (options->unix_path != NULL) + has_port;
+
+    if (targets != 1) {
+        return bad(error, "say where to connect: either --uri, or --unix, or --port or --tls-port "
+                          "with --host");
+    }
+    if (options->host != NULL && !has_port) {
+        return bad(error, "--host needs --port or --tls-port");
+    }
+    if (options->port < 0 || options->port > G_MAXUINT16 ||
+        options->tls_port < 0 || options->tls_port > G_MAXUINT16) {
+        return bad(error, "a port is a number from 1 to 65535");
+    }
+    if (options->ca_file != NULL && access(options->ca_file, R_OK) != 0) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "cannot read --ca %s: %s",
+                    options->ca_file, g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool check_values(const Options *options, GError **error)
+{
+    if (!(options->slow >= 1)) {
+        return bad(error, "--slow is a factor of 1 or more");
+    }
+    if (!(options->idle_seconds > 0)) {
+        return bad(error, "--idle is a number of seconds above 0");
+    }
+    if (options->inputs_ms < 0) {
+        return bad(error, "--inputs is a number of milliseconds");
+    }
+    return true;
+}
+
+bool options_parse(Options *options, int *argc, char ***argv, GError **error)
+{
+    const GOptionEntry entries[] = {
+        { "uri", 0, 0, G_OPTION_ARG_STRING, &options->uri,
+          "Server, as spice://HOST:PORT, spice+tls://HOST:PORT or spice+unix://PATH", "URI" },
+        { "host", 0, 0, G_OPTION_ARG_STRING, &options->host,
+          "Server's name or address (" DEFAULT_HOST ")", "HOST" },
+        { "port", 0, 0, G_OPTION_ARG_INT, &options->port, "Port without TLS", "N" },
+        { "tls-port", 0, 0, G_OPTION_ARG_INT, &options->tls_port, "Port with TLS", "N" },
+        { "ca", 0, 0, G_OPTION_ARG_FILENAME, &options->ca_file,
+          "Certificates of the authorities to trust (the system's)", "FILE" },
+        { "unix", 0, 0, G_OPTION_ARG_FILENAME, &options->unix_path,
+          "Server's Unix socket", "PATH" },
+        { "png", 0, 0, G_OPTION_ARG_FILENAME, &options->png,
+          "Save the final picture of display 0", "FILE" },
+        { "slow", 0, 0, G_OPTION_ARG_DOUBLE, &options->slow,
+          "Decode at 1/FACTOR of this machine's speed", "FACTOR" },
+        { "idle", 0, 0, G_OPTION_ARG_DOUBLE, &options->idle_seconds,
+          "Give up after so long without anything from the server "
+          "(" G_STRINGIFY(DEFAULT_IDLE_SECONDS) ")", "SECONDS" },
+        { "no-end", 0, 0, G_OPTION_ARG_NONE, &options->no_end,
+          "Run until disconnected, not until the END marker", NULL },
+        { "cursor", 0, 0, G_OPTION_ARG_NONE, &options->cursor,
+          "Report every cursor move with its time", NULL },
+        { "inputs", 0, 0, G_OPTION_ARG_INT, &options->inputs_ms,
+          "Send a mouse motion every MS milliseconds", "MS" },
+        { "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose,
+          "Show the client library's own messages", NULL },
+        { NULL, 0, 0, 0, NULL, NULL, NULL },
+    };
+    GOptionContext *context = g_option_context_new("- headless SPICE client that says what came");
+    bool parsed;
+
+    *options = (Options) { .slow = 1, .idle_seconds = DEFAULT_IDLE_SECONDS };
+    g_option_context_add_main_entries(context, entries, NULL);
+    parsed = g_option_context_parse(context, argc, argv, error);
+    g_option_context_free(context);
+    if (!parsed) {
+        return false;
+    }
+    if (*argc > 1) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION,
+                    "unexpected argument %s", (*argv)[1]);
+        return false;
+    }
+    if (!check_target(options, error) || !check_values(options, error)) {
+        return false;
+    }
+    if (options->host == NULL) {
+        options->host = g_strdup(DEFAULT_HOST);
+    }
+    return true;
+}
+
+void options_clear(Options *options)
+{
+    g_free(options->uri);
+    g_free(options->host);
+    g_free(options->unix_path);
+    g_free(options->ca_file);
+    g_free(options->png);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command line. */
+
+#ifndef DRAIN_OPTIONS_H_
+#define DRAIN_OPTIONS_H_
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef struct Options {
+    /* Where to connect: one of uri, unix_path, host with a port. */
+    char *uri;
+    char *host;
+    char *unix_path;
+    int port;     /* 0: none */
+    int tls_port; /* 0: none */
+    char *ca_file;
+
+    char *png;           /* file for the final picture, or NULL */
+    double slow;         /* decode at 1/slow of this machine's speed; 1: full speed */
+    double idle_seconds; /* give up after so long without anything from the server */
+    gboolean no_end;     /* run until disconnected, whatever the markers say */
+    gboolean cursor;     /* report every cursor move, not only their number */
+    int inputs_ms;       /* send a mouse motion so often; 0: never */
+    gboolean verbose;    /* the library's own messages on stderr */
+} Options;
+
+/* False and an error for anything that makes no sense. The strings belong to options: free them
+ * with options_clear(), also after an error. */
+bool options_parse(Options *options, int *argc, char ***argv, GError **error);
+void options_clear(Options *options);
+
+#endif /* DRAIN_OPTIONS_H_ */

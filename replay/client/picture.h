@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The pixels of a surface as the client library keeps them, and what is made of them.
+ *
+ * Equality of two pictures is equality of their sha256. It is taken over rows without padding,
+ * top to bottom, and over nothing that has no meaning: the unused byte of a 32-bit pixel and the
+ * unused bit of a 15-bit one are zero. */
+
+#ifndef DRAIN_PICTURE_H_
+#define DRAIN_PICTURE_H_
+
+#include <spice-client.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Picture {
+    enum SpiceSurfaceFmt format;
+    int width;
+    int height;
+    int stride; /* bytes from a row to the next */
+    const uint8_t *pixels;
+} Picture;
+
+/* A copy that owns its pixels, for picture_free(). */
+Picture *picture_copy(const Picture *picture);
+void picture_free(Picture *picture);
+
+/* "xRGB32", "ARGB32", "RGB565", "RGB555", "A8" or NULL: a format that no server gives a primary
+ * surface. The functions below know what has a name here. */
+const char *picture_format_name(const Picture *picture);
+
+/* In hexadecimal, to be freed; NULL for a format without a name. */
+char *picture_sha256(const Picture *picture);
+
+/* 8 bits a channel: RGB, RGBA for ARGB32, grey for A8. */
+bool picture_save_png(const Picture *picture, const char *path, GError **error);
+
+#endif /* DRAIN_PICTURE_H_ */

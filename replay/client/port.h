@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A port channel: what it sends is counted and hashed. */
+
+#ifndef DRAIN_PORT_H_
+#define DRAIN_PORT_H_
+
+#include <spice-client.h>
+
+#include "json.h"
+
+typedef struct Port Port;
+
+Port *port_new(SpiceChannel *channel);
+void port_free(Port *port);
+int64_t port_bytes(const Port *port);
+
+/* An object: the port's name, bytes, and sha256 of all data so far. The library handles webdav
+ * itself and does not show its data: there bytes and sha256 are null. */
+void port_report(const Port *port, Json *json);
+
+#endif /* DRAIN_PORT_H_ */

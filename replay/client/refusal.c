@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "refusal.h"
+
+#include <openssl/err.h>
+
+#include "diag.h"
+
+static char *server_name(const Options *options)
+{
+    if (options->uri != NULL) {
+        return g_strdup(options->uri);
+    }
+    if (options->unix_path != NULL) {
+        return g_strdup(options->unix_path);
+    }
+    return g_strdup_printf("%s:%d", options->host,
+                           options->port != 0 ? options->port : options->tls_port);
+}
+
+/* The library says no more than "TLS error" in the event. A rejected certificate is in its log,
+ * all else in OpenSSL's queue of errors, which nobody has emptied yet. */
+static const char *tls_reason(void)
+{
+    const char *reason = diag_library_said("verification");
+
+    if (reason == NULL) {
+        reason = ERR_reason_error_string(ERR_peek_error());
+    }
+    return reason != NULL ? reason : "the server does not speak TLS here, or hung up";
+}
+
+static char *reason_text(const Channel *channel, SpiceChannelEvent event)
+{
+    const GError *error = spice_channel_get_error(channel->spice);
+
+    switch (event) {
+    case SPICE_CHANNEL_ERROR_CONNECT:
+        return g_strdup(error != NULL ? error->message : "this says no address to connect to");
+    case SPICE_CHANNEL_ERROR_TLS:
+        return g_strdup_printf("TLS failed: %s", tls_reason());
+    case SPICE_CHANNEL_ERROR_AUTH:
+        return g_strdup("the server wants a password");
+    case SPICE_CHANNEL_ERROR_LINK:
+        return g_strdup("the server is no SPICE server, or refused the channel");
+    default:
+        return g_strdup(error != NULL ? error->message : "the connection broke");
+    }
+}
+
+char *refusal_text(const Options *options, const Channel *channel, SpiceChannelEvent event)
+{
+    char *server = server_name(options);
+    char *reason = reason_text(channel, event);
+    char *text = g_strdup_printf("%s: %s channel: %s", server, channel->name, reason);
+
+    g_free(server);
+    g_free(reason);
+    return text;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report.h"
+
+#include "clock.h"
+
+static const char *const end_names[] = {
+    [SESSION_RUNNING] = "running",
+    [SESSION_END_MARKER] = "marker",
+    [SESSION_END_DISCONNECTED] = "disconnected",
+    [SESSION_END_IDLE] = "idle",
+    [SESSION_END_KILLED] = "killed",
+    [SESSION_END_REFUSED] = "refused",
+};
+
+static void put_time(Json *json, const char *name, int64_t ns)
+{
+    if (ns == 0) {
+        json_put_string(json, name, NULL);
+    } else {
+        json_put_int(json, name, ns);
+    }
+}
+
+static void report_bytes(const Session *session, Json *json)
+{
+    int64_t total = 0;
+
+    json_name(json, "bytes");
+    json_open(json, '{');
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+        int64_t bytes = channel_bytes(channel);
+
+        json_put_int(json, channel->name, bytes);
+        total += bytes;
+    }
+    json_close(json, '}');
+    json_put_int(json, "total_bytes", total);
+}
+
+/* Display 0 once more at the top level: the one that markers and recordings are about. */
+static void report_displays(const Session *session, Json *json)
+{
+    const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
+    const Picture *picture = first != NULL ? display_picture(first->display) : NULL;
+    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
+
+    json_put_int(json, "updates", first != NULL ? display_updates(first->display) : 0);
+    json_put_int(json, "width", picture != NULL ? picture->width : 0);
+    json_put_int(json, "height", picture != NULL ? picture->height : 0);
+    json_put_string(json, "sha256", sha256);
+    put_time(json, "first_update_ns", first != NULL ? display_first_update_ns(first->display) : 0);
+    g_free(sha256);
+
+    json_name(json, "displays");
+    json_open(json, '{');
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        if (channel->display != NULL) {
+            json_name(json, channel->name);
+            display_report(channel->display, json);
+        }
+    }
+    json_close(json, '}');
+}
+
+static void report_probes(const Session *session, Json *json)
+{
+    json_name(json, "probes");
+    json_open(json, '[');
+    for (guint i = 0; i < session->probes->len; i++) {
+        const Probe *probe = &g_array_index(session->probes, Probe, i);
+
+        json_open(json, '[');
+        json_int(json, probe->number);
+        json_int(json, probe->now_ns);
+        json_close(json, ']');
+    }
+    json_close(json, ']');
+}
+
+static double seconds_between(struct timeval start, struct timeval end)
+{
+    return (end.tv_sec - start.tv_sec) + (end.tv_usec - start.tv_usec) / 1e6;
+}
+
+static void report_times(const Session *session, Json *json)
+{
+    int64_t start_ns = session->start_ns != 0 ? session->start_ns : session->end_ns;
+    const struct rusage *start = session->start_ns != 0 ? &session->start_usage
+                                                        : &session->end_usage;
+
+    json_put_real(json, "cpu_user",
+                  seconds_between(start->ru_utime, session->end_usage.ru_utime));
+    json_put_real(json, "cpu_system",
+                  seconds_between(start->ru_stime, session->end_usage.ru_stime));
+    json_put_real(json, "seconds", (session->end_ns - start_ns) / (double)NS_PER_SECOND);
+    put_time(json, "started_ns", session->start_ns);
+    put_time(json, "end_ns", session->end_ns);
+}
+
+static void report_pointer(const Session *session, Json *json)
+{
+    const Channel *cursor = session_find(session, SPICE_CHANNEL_CURSOR, 0);
+    const Channel *inputs = session_find(session, SPICE_CHANNEL_INPUTS, 0);
+
+    json_put_int(json, "cursor_moves", cursor != NULL ? cursor_moves(cursor->cursor) : 0);
+    if (session->options->cursor && cursor != NULL) {
+        json_name(json, "cursor_move_times");
+        cursor_report_moves(cursor->cursor, json);
+    }
+    json_put_int(json, "motions_sent", inputs != NULL ? inputs_motions(inputs->inputs) : 0);
+}
+
+static void report_sound(const Session *session, Json *json)
+{
+    const Channel *playback = session_find(session, SPICE_CHANNEL_PLAYBACK, 0);
+    const Channel *record = session_find(session, SPICE_CHANNEL_RECORD, 0);
+
+    json_name(json, "audio");
+    if (playback != NULL) {
+        playback_report(playback->playback, json);
+    } else {
+        json_null(json);
+    }
+    json_name(json, "record");
+    if (record != NULL) {
+        record_report(record->record, json);
+    } else {
+        json_null(json);
+    }
+}
+
+static void report_ports(const Session *session, Json *json)
+{
+    json_name(json, "ports");
+    json_open(json, '{');
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        if (channel->port != NULL) {
+            json_name(json, channel->name);
+            port_report(channel->port, json);
+        }
+    }
+    json_close(json, '}');
+}
+
+void report_done(const Session *session)
+{
+    Json *json = json_new();
+
+    json_open(json, '{');
+    json_put_string(json, "event", "done");
+    json_put_string(json, "end", end_names[session->end]);
+    report_bytes(session, json);
+    report_displays(session, json);
+    report_times(session, json);
+    report_probes(session, json);
+    report_pointer(session, json);
+    report_sound(session, json);
+    report_ports(session, json);
+    json_close(json, '}');
+    json_print(json);
+    json_free(json);
+}

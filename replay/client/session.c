@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session.h"
+
+#include <glib-unix.h>
+#include <signal.h>
+
+#include "brake.h"
+#include "clock.h"
+#include "refusal.h"
+
+/* The library pings back and acks all by itself: so many bytes in a tick are not progress. */
+#define IDLE_NOISE_BYTES 1024
+#define TICK_MS 500
+
+/* When a server closes, its channels close one after the other, and there may be data to read in
+ * those still open. */
+#define CLOSING_QUIET_NS (2 * NS_PER_SECOND)
+
+/* The library closes its channels in a moment, unless one hangs. */
+#define DISCONNECT_LIMIT_MS 2000
+
+static void finish(Session *session, SessionEnd end, int64_t now_ns)
+{
+    if (session->end != SESSION_RUNNING) {
+        return;
+    }
+    session->end = end;
+    session->end_ns = now_ns;
+    getrusage(RUSAGE_SELF, &session->end_usage);
+    session->on_end(session, session->opaque);
+    g_main_loop_quit(session->loop);
+}
+
+static void print_pause(Display *display, int number)
+{
+    const Picture *picture = display_picture(display);
+    char *sha256 = picture_sha256(picture);
+    Json *json = json_new();
+
+    json_open(json, '{');
+    json_put_string(json, "event", "pause");
+    json_put_int(json, "n", number);
+    json_put_string(json, "sha256", sha256);
+    json_close(json, '}');
+    json_print(json);
+    json_free(json);
+    g_free(sha256);
+}
+
+static void print_connected(void)
+{
+    Json *json = json_new();
+
+    json_open(json, '{');
+    json_put_string(json, "event", "connected");
+    json_close(json, '}');
+    json_print(json);
+    json_free(json);
+}
+
+static void on_marker(Display *display, Marker marker, int64_t now_ns, void *opaque)
+{
+    Session *session = opaque;
+    Probe probe = { marker.number, now_ns };
+
+    if (session->end != SESSION_RUNNING) {
+        return;
+    }
+    switch (marker.kind) {
+    case MARKER_PROBE:
+        g_array_append_val(session->probes, probe);
+        break;
+    case MARKER_PAUSE:
+        print_pause(display, marker.number);
+        break;
+    case MARKER_END:
+        if (!session->options->no_end) {
+            finish(session, SESSION_END_MARKER, now_ns);
+        }
+        break;
+    case MARKER_NONE:
+        break;
+    }
+}
+
+static Channel *find_by_spice(const Session *session, SpiceChannel *spice)
+{
+    for (guint i = 0; i < session->channels->len; i++) {
+        Channel *channel = session->channels->pdata[i];
+
+        if (channel->spice == spice) {
+            return channel;
+        }
+    }
+    return NULL;
+}
+
+static bool all_channels_are(const Session *session, ChannelState state)
+{
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        if (channel->state != state) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool any_channel_is(const Session *session, ChannelState state)
+{
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        if (channel->state == state) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void channel_opened(Session *session, Channel *channel)
+{
+    channel->state = CHANNEL_OPEN;
+    if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == 0) {
+        session->start_ns = clock_now_ns();
+        getrusage(RUSAGE_SELF, &session->start_usage);
+    }
+    if (channel->inputs != NULL) {
+        inputs_start(channel->inputs);
+    }
+    /* The main channel opens alone and brings the list of the others. */
+    if (!session->connected && session->channels->len > 1 &&
+        all_channels_are(session, CHANNEL_OPEN)) {
+        session->connected = true;
+        print_connected();
+    }
+}
+
+static void channel_closed(Session *session, Channel *channel)
+{
+    channel->state = CHANNEL_CLOSED;
+    if (all_channels_are(session, CHANNEL_CLOSED)) {
+        finish(session, SESSION_END_DISCONNECTED, clock_now_ns());
+    }
+}
+
+static void on_channel_event(SpiceChannel *spice, SpiceChannelEvent event, Session *session)
+{
+    Channel *channel = find_by_spice(session, spice);
+
+    if (session->end != SESSION_RUNNING) {
+        return;
+    }
+    if (event == SPICE_CHANNEL_OPENED) {
+        channel_opened(session, channel);
+    } else if (event == SPICE_CHANNEL_CLOSED) {
+        channel_closed(session, channel);
+    } else if (event >= SPICE_CHANNEL_ERROR_CONNECT) {
+        /* Once open, a channel that breaks is as good as closed. */
+        if (channel->state == CHANNEL_CONNECTING) {
+            session->refusal = refusal_text(session->options, channel, event);
+            finish(session, SESSION_END_REFUSED, clock_now_ns());
+        } else {
+            channel_closed(session, channel);
+        }
+    }
+}
+
+static void on_channel_new(SpiceSession *spice_session G_GNUC_UNUSED, SpiceChannel *spice,
+                           Session *session)
+{
+    Channel *channel = channel_new(spice, session->options, on_marker, session);
+
+    g_ptr_array_add(session->channels, channel);
+    g_signal_connect(spice, "channel-event", G_CALLBACK(on_channel_event), session);
+    /* The library connects the main channel itself. */
+    if (channel->type != SPICE_CHANNEL_MAIN) {
+        spice_channel_connect(spice);
+    }
+}
+
+static gboolean on_tick(gpointer opaque)
+{
+    Session *session = opaque;
+    int64_t now_ns = clock_now_ns();
+    int64_t events = 0;
+    int64_t bytes = 0;
+
+    for (guint i = 0; i < session->channels->len; i++) {
+        events += channel_events(session->channels->pdata[i]);
+        bytes += channel_bytes(session->channels->pdata[i]);
+    }
+    if (events != session->seen_events || bytes - session->seen_bytes > IDLE_NOISE_BYTES) {
+        session->progress_ns = now_ns;
+    }
+    session->seen_events = events;
+    session->seen_bytes = bytes;
+
+    int64_t quiet_ns = now_ns - session->progress_ns;
+
+    if (any_channel_is(session, CHANNEL_CLOSED) && quiet_ns >= CLOSING_QUIET_NS) {
+        finish(session, SESSION_END_DISCONNECTED, now_ns);
+    } else if (quiet_ns >= session->options->idle_seconds * NS_PER_SECOND) {
+        finish(session, SESSION_END_IDLE, now_ns);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_signal(gpointer opaque)
+{
+    finish(opaque, SESSION_END_KILLED, clock_now_ns());
+    return G_SOURCE_CONTINUE;
+}
+
+static void set_port(SpiceSession *spice, const char *property, int port)
+{
+    char *digits = g_strdup_printf("%d", port);
+
+    if (port != 0) {
+        g_object_set(spice, property, digits, NULL);
+    }
+    g_free(digits);
+}
+
+static SpiceSession *new_spice_session(const Options *options)
+{
+    SpiceSession *spice = spice_session_new();
+
+    /* A picture that lives in GPU memory cannot be read here. */
+    g_object_set(spice, "gl-scanout", FALSE, "ca-file", options->ca_file, NULL);
+    if (options->uri != NULL) {
+        g_object_set(spice, "uri", options->uri, NULL);
+    } else if (options->unix_path != NULL) {
+        g_object_set(spice, "unix-path", options->unix_path, NULL);
+    } else {
+        g_object_set(spice, "host", options->host, NULL);
+        set_port(spice, "port", options->port);
+        set_port(spice, "tls-port", options->tls_port);
+    }
+    return spice;
+}
+
+static gboolean quit_loop(gpointer loop)
+{
+    g_main_loop_quit(loop);
+    return G_SOURCE_CONTINUE;
+}
+
+/* The library says "disconnected" when the last channel is gone, ours included: they are let go
+ * first. */
+static void disconnect(Session *session)
+{
+    guint timer = g_timeout_add(DISCONNECT_LIMIT_MS, quit_loop, session->loop);
+
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        g_signal_handlers_disconnect_by_data(channel->spice, session);
+    }
+    g_signal_handlers_disconnect_by_data(session->spice, session);
+    g_ptr_array_set_size(session->channels, 0);
+    g_signal_connect_swapped(session->spice, "disconnected", G_CALLBACK(g_main_loop_quit),
+                             session->loop);
+    spice_session_disconnect(session->spice);
+    g_main_loop_run(session->loop);
+    g_source_remove(timer);
+}
+
+void session_run(const Options *options, SessionEndFunc on_end, void *opaque)
+{
+    Session session = {
+        .options = options,
+        .spice = new_spice_session(options),
+        .loop = g_main_loop_new(NULL, FALSE),
+        .channels = g_ptr_array_new_with_free_func((GDestroyNotify)channel_free),
+        .on_end = on_end,
+        .opaque = opaque,
+        .probes = g_array_new(FALSE, FALSE, sizeof(Probe)),
+        .progress_ns = clock_now_ns(),
+    };
+    GSource *brake = brake_new(options->slow);
+    guint sources[] = {
+        g_timeout_add(TICK_MS, on_tick, &session),
+        g_unix_signal_add(SIGTERM, on_signal, &session),
+        g_unix_signal_add(SIGINT, on_signal, &session),
+    };
+
+    g_signal_connect(session.spice, "channel-new", G_CALLBACK(on_channel_new), &session);
+    spice_session_connect(session.spice);
+    g_main_loop_run(session.loop);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+        g_source_remove(sources[i]);
+    }
+    brake_free(brake);
+    disconnect(&session);
+
+    g_ptr_array_unref(session.channels);
+    g_array_unref(session.probes);
+    g_object_unref(session.spice);
+    g_main_loop_unref(session.loop);
+    g_free(session.refusal);
+}
+
+const Channel *session_find(const Session *session, int type, int id)
+{
+    for (guint i = 0; i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        if (channel->type == type && channel->id == id) {
+            return channel;
+        }
+    }
+    return NULL;
+}

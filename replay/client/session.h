@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One session with a server, from connecting to the end. */
+
+#ifndef DRAIN_SESSION_H_
+#define DRAIN_SESSION_H_
+
+#include <sys/resource.h>
+
+#include "channel.h"
+
+typedef enum SessionEnd {
+    SESSION_RUNNING,
+    SESSION_END_MARKER,       /* the END marker came */
+    SESSION_END_DISCONNECTED, /* the server closed the channels */
+    SESSION_END_IDLE,         /* nothing from the server for too long */
+    SESSION_END_KILLED,       /* SIGTERM or SIGINT */
+    SESSION_END_REFUSED,      /* no session at all: see refusal */
+} SessionEnd;
+
+typedef struct Session Session;
+
+/* Called once, at the moment of the end: everything is still as it was then. */
+typedef void (*SessionEndFunc)(const Session *session, void *opaque);
+
+typedef struct Probe {
+    int number;
+    int64_t now_ns;
+} Probe;
+
+/* For reading; only session.c writes. Times are 0 until they come. */
+struct Session {
+    const Options *options;
+    SpiceSession *spice;
+    GMainLoop *loop;
+    GPtrArray *channels; /* Channel, main first, in the order of the server's list */
+    SessionEndFunc on_end;
+    void *opaque;
+
+    bool connected;       /* every offered channel has been open */
+    SessionEnd end;
+    char *refusal;        /* why the session was refused, otherwise NULL */
+
+    GArray *probes;       /* Probe */
+    int64_t start_ns;     /* display 0 opened: seconds and CPU time count from here */
+    struct rusage start_usage;
+    int64_t end_ns;
+    struct rusage end_usage;
+
+    /* For the idle limit: events and bytes at the last look, and when they last had grown. */
+    int64_t seen_events;
+    int64_t seen_bytes;
+    int64_t progress_ns;
+};
+
+/* Connects, runs until the end, disconnects. Prints the events that come before the end. */
+void session_run(const Options *options, SessionEndFunc on_end, void *opaque);
+
+/* The channel of a type (SPICE_CHANNEL_...) and id, or NULL. */
+const Channel *session_find(const Session *session, int type, int id);
+
+#endif /* DRAIN_SESSION_H_ */

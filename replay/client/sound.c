@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sound.h"
+
+#include <math.h>
+
+#include "clock.h"
+
+#define TONE_HZ 440
+#define TONE_AMPLITUDE 8000
+#define TONE_INTERVAL_MS 10
+
+struct Playback {
+    SpiceChannel *channel;
+    int64_t starts;
+    int64_t packets;
+    int64_t bytes;
+    int64_t last_ns; /* time of the packet before, 0 if there is none in this playing */
+    GArray *gaps_ms; /* double */
+};
+
+struct Record {
+    SpiceChannel *channel;
+    guint timer; /* source id while the server records, otherwise 0 */
+    int num_channels;
+    int frequency;
+    int64_t frames;  /* sent since the start: the tone's phase */
+    int64_t packets;
+    int64_t bytes;
+};
+
+static void on_playback_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_GNUC_UNUSED,
+                              gint num_channels G_GNUC_UNUSED, gint frequency G_GNUC_UNUSED,
+                              Playback *playback)
+{
+    playback->starts++;
+    playback->last_ns = 0;
+}
+
+static void on_playback_data(SpiceChannel *channel G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED,
+                             gint size, Playback *playback)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (playback->last_ns != 0) {
+        double gap_ms = (now_ns - playback->last_ns) / (double)NS_PER_MS;
+
+        g_array_append_val(playback->gaps_ms, gap_ms);
+    }
+    playback->last_ns = now_ns;
+    playback->packets++;
+    playback->bytes += size;
+}
+
+static void on_playback_stop(SpiceChannel *channel G_GNUC_UNUSED, Playback *playback)
+{
+    playback->last_ns = 0;
+}
+
+Playback *playback_new(SpiceChannel *channel)
+{
+    Playback *playback = g_new0(Playback, 1);
+
+    playback->channel = g_object_ref(channel);
+    playback->gaps_ms = g_array_new(FALSE, FALSE, sizeof(double));
+    g_signal_connect(channel, "playback-start", G_CALLBACK(on_playback_start), playback);
+    g_signal_connect(channel, "playback-data", G_CALLBACK(on_playback_data), playback);
+    g_signal_connect(channel, "playback-stop", G_CALLBACK(on_playback_stop), playback);
+    return playback;
+}
+
+void playback_free(Playback *playback)
+{
+    g_signal_handlers_disconnect_by_data(playback->channel, playback);
+    g_object_unref(playback->channel);
+    g_array_free(playback->gaps_ms, TRUE);
+    g_free(playback);
+}
+
+int64_t playback_packets(const Playback *playback)
+{
+    return playback->packets;
+}
+
+void playback_report(const Playback *playback, Json *json)
+{
+    json_open(json, '{');
+    json_put_int(json, "starts", playback->starts);
+    json_put_int(json, "packets", playback->packets);
+    json_put_int(json, "bytes", playback->bytes);
+    json_name(json, "gaps_ms");
+    json_open(json, '[');
+    for (guint i = 0; i < playback->gaps_ms->len; i++) {
+        json_real(json, g_array_index(playback->gaps_ms, double, i));
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+static gboolean send_tone(gpointer opaque)
+{
+    Record *record = opaque;
+    int num_frames = record->frequency * TONE_INTERVAL_MS / 1000;
+    gsize num_bytes = num_frames * record->num_channels * sizeof(int16_t);
+    int16_t *samples = g_malloc(num_bytes);
+    int16_t *sample = samples;
+
+    for (int i = 0; i < num_frames; i++) {
+        double angle = 2 * G_PI * TONE_HZ * record->frames++ / record->frequency;
+
+        for (int c = 0; c < record->num_channels; c++) {
+            *sample++ = TONE_AMPLITUDE * sin(angle);
+        }
+    }
+    spice_record_channel_send_data(SPICE_RECORD_CHANNEL(record->channel), samples, num_bytes,
+                                   clock_now_ns() / NS_PER_MS);
+    g_free(samples);
+    record->packets++;
+    record->bytes += num_bytes;
+    return G_SOURCE_CONTINUE;
+}
+
+static void stop_tone(Record *record)
+{
+    if (record->timer != 0) {
+        g_source_remove(record->timer);
+        record->timer = 0;
+    }
+}
+
+static void on_record_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_GNUC_UNUSED,
+                            gint num_channels, gint frequency, Record *record)
+{
+    stop_tone(record);
+    record->num_channels = num_channels;
+    record->frequency = frequency;
+    record->frames = 0;
+    record->timer = g_timeout_add(TONE_INTERVAL_MS, send_tone, record);
+}
+
+/* The library says this also when the channel goes away. */
+static void on_record_stop(SpiceChannel *channel G_GNUC_UNUSED, Record *record)
+{
+    stop_tone(record);
+}
+
+Record *record_new(SpiceChannel *channel)
+{
+    Record *record = g_new0(Record, 1);
+
+    record->channel = g_object_ref(channel);
+    g_signal_connect(channel, "record-start", G_CALLBACK(on_record_start), record);
+    g_signal_connect(channel, "record-stop", G_CALLBACK(on_record_stop), record);
+    return record;
+}
+
+void record_free(Record *record)
+{
+    stop_tone(record);
+    g_signal_handlers_disconnect_by_data(record->channel, record);
+    g_object_unref(record->channel);
+    g_free(record);
+}
+
+void record_report(const Record *record, Json *json)
+{
+    json_open(json, '{');
+    json_put_int(json, "packets", record->packets);
+    json_put_int(json, "bytes", record->bytes);
+    json_close(json, '}');
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The playback channel, whose packets are counted and timed, and the record channel, which is
+ * given a tone when the server asks for sound. */
+
+#ifndef DRAIN_SOUND_H_
+#define DRAIN_SOUND_H_
+
+#include <spice-client.h>
+
+#include "json.h"
+
+typedef struct Playback Playback;
+typedef struct Record Record;
+
+Playback *playback_new(SpiceChannel *channel);
+void playback_free(Playback *playback);
+int64_t playback_packets(const Playback *playback);
+
+/* An object: starts, packets, bytes of decoded samples, and gaps_ms, the time from each packet
+ * to the next within one playing (from a start to the stop after it). */
+void playback_report(const Playback *playback, Json *json);
+
+Record *record_new(SpiceChannel *channel);
+void record_free(Record *record);
+
+/* An object: packets and bytes of samples sent. */
+void record_report(const Record *record, Json *json);
+
+#endif /* DRAIN_SOUND_H_ */
