@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Captures every TCP packet on the server's end of the link with tcpdump, and knows whether any was lost.
+
+tcpdump throws away what it has buffered when it is stopped, unless it runs with --immediate-mode and -U and is given time:
+so stop() waits for the file to stop growing, and what tcpdump says at its end is kept for the validity rules."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import proc
+from bench.errors import BenchError
+
+_BUFFER_KIB = 65536
+_QUIET = 0.3        # the file has stopped growing when it has not grown for so long
+_DRAIN_LIMIT = 20.0
+
+
+@dataclass
+class Statistics:
+    """What tcpdump said at its end; None where it did not say."""
+    captured: int | None = None
+    received: int | None = None
+    dropped: int | None = None
+    error: str = ""
+
+
+def closing_statistics(lines: list[str]) -> Statistics:
+    """Reads tcpdump's closing lines; anything that looks like a failure becomes the error."""
+    found = Statistics()
+    for line in lines:
+        match = re.match(r"(\d+) packets? (captured|received by filter|dropped by (?:kernel|interface))", line)
+        if match:
+            count, what = int(match[1]), match[2]
+            if what == "captured":
+                found.captured = count
+            elif what == "received by filter":
+                found.received = count
+            else:
+                found.dropped = (found.dropped or 0) + count
+        elif "listening on" not in line and "verbose output" not in line:
+            found.error = line
+    return found
+
+
+class Capture:
+    """A running tcpdump. Use capturing()."""
+
+    def __init__(self, process: proc.Process, path: Path) -> None:
+        self.path = path
+        self._process = process
+
+    def stop(self) -> Statistics:
+        """Waits until nothing more comes, stops tcpdump and returns its closing statistics."""
+        limit = time.monotonic() + _DRAIN_LIMIT
+        size, since = -1, time.monotonic()
+        while self._process.running() and time.monotonic() < limit:
+            now = self.path.stat().st_size if self.path.exists() else 0
+            if now != size:
+                size, since = now, time.monotonic()
+            elif time.monotonic() - since >= _QUIET:
+                break
+            time.sleep(0.05)
+        self._process.signal(signal.SIGINT)
+        if self._process.wait(time.monotonic() + _DRAIN_LIMIT) is None:
+            return Statistics(error="tcpdump did not stop")
+        return closing_statistics(list(self._process.complaints))
+
+
+@contextlib.contextmanager
+def capturing(netns: Path, device: str, path: Path) -> Iterator[Capture]:
+    """Captures TCP on a device from when this returns; the file has every packet whole."""
+    argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(_BUFFER_KIB),
+            "-s", "0", "-w", str(path)]
+    if os.geteuid() == 0:
+        argv += ["-Z", "root"]      # or it gives the file to a user who may not write there
+    with proc.Process("tcpdump", [*argv, "tcp"], netns) as process:
+        if not process.wait_complaint("listening on", time.monotonic() + 10):
+            raise BenchError(f"tcpdump cannot capture: {process.last_complaint() or 'it does not start'}")
+        yield Capture(process, path)

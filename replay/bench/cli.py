@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command line: one module a subcommand, one line an error."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType, ModuleType
+from typing import NoReturn
+
+from bench.errors import BenchError
+
+# subcommand -> module and what it does. A module has configure(parser) and execute(args) -> exit status; with
+# VERBATIM its execute gets args.arguments as they were written.
+_COMMANDS = {
+    "setup": ("bench.setup", "get and build everything"),
+    "compare": ("bench.compare", "play recordings in every mode and print what each cost"),
+    "test": ("bench.testing", "run every test"),
+    "diff": ("bench.diff", "compare two result files"),
+    "recording": ("bench.recording", "look into a recording"),
+}
+_INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BenchError(f"{message} (see {self.prog} --help)", 2)
+
+
+def _usage() -> str:
+    width = max(map(len, _COMMANDS))
+    return "usage: ./run COMMAND [--help]\n\n" + "\n".join(
+        f"  {name.ljust(width)}  {says}" for name, (_, says) in _COMMANDS.items()) + "\n"
+
+
+def _module(name: str) -> ModuleType:
+    """Only the chosen command's module is loaded, so that one works whatever another needs."""
+    module, _ = _COMMANDS[name]
+    if importlib.util.find_spec(module) is None:
+        raise BenchError(f"{name} is not part of this tree", 2)
+    return importlib.import_module(module)
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        (sys.stdout if arguments else sys.stderr).write(_usage())
+        return 0 if arguments else 2
+    name, *rest = arguments
+    if name not in _COMMANDS:
+        raise BenchError(f"unknown command '{name}': it is one of {', '.join(_COMMANDS)}", 2)
+    module = _module(name)
+    if getattr(module, "VERBATIM", False):
+        return int(module.execute(argparse.Namespace(arguments=rest)))
+    parser = _Parser(prog=f"./run {name}")
+    module.configure(parser)
+    return int(module.execute(parser.parse_intermixed_args(rest)))
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("bench: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:     # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

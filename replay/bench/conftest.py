@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What several tests need: a build directory of stand-ins, and the sight of what a run leaves behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench import libraries, paths, recordings, run
+
+FAKES = Path(__file__).parent / "fakes"
+
+
+def _program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKES / script} \"$@\"\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree with stand-ins for both programs and both libraries, one recording, and a cache of its own."""
+    build = tmp_path / "build"
+    _program(build / "replay" / "player" / "spice-player", "player.py")
+    _program(build / "replay" / "client" / "spice-drain", "client.py")
+    for folder, content in (("subprojects/spice-0.15.2/server", b"\0SPICE_STREAM\0"), ("stock/server", b"\0nothing\0")):
+        (build / folder).mkdir(parents=True)
+        (build / folder / paths.LIBRARY_FILE).write_bytes(content)
+    (tmp_path / "tiny.rec").write_bytes(b"SPICE_REPLAY 1\n")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("SPICE_BENCH_BUILD", str(build))
+    monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+@pytest.fixture
+def spec(fake_tree: Path) -> run.RunSpec:
+    return run.RunSpec(recordings.find(str(fake_tree / "tiny.rec")), libraries.find("patched"), "gather", "plain")
+
+
+def _children() -> set[str]:
+    listing = subprocess.run(["ps", "-o", "pid=,ppid=,args=", "--ppid", str(os.getpid())], capture_output=True,
+                             text=True, check=False).stdout.splitlines()
+    return {line for line in listing if " ps -o " not in line}
+
+
+@pytest.fixture
+def nothing_left(fake_tree: Path) -> Iterator[None]:
+    """Fails the test when it leaves a process (and with it a namespace) or a temporary file."""
+    before = _children()
+    yield
+    assert _children() <= before
+    assert list((fake_tree / "tmp").iterdir()) == []
+
+
+@pytest.fixture
+def bench(fake_tree: Path) -> Iterator["Bench"]:
+    yield Bench(fake_tree)
+
+
+class Bench:
+    """Calls the program as ./run does, writing into the test's own folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.output = folder / "results"
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "bench", *arguments]
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **extra}
+
+    def __call__(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*arguments), env=self.environment(**extra), capture_output=True, text=True,
+                              timeout=120, cwd=self.folder, check=False)
+
+    def compare(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        return self("compare", str(self.folder / "tiny.rec"), "--output", str(self.output), *arguments, **extra)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Release tarballs and packages of any suite, from the distribution's mirror through an apt configuration of our own.
+
+The machine's mirror, keys and proxies are used; its sources, lists and caches are not touched: apt is given a private
+directory for each suite. Only a suite is named that the machine itself need not have."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.steps import StepFailed, Steps
+
+_ONE_LINE = re.compile(r"^(?:deb|deb-src)\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<parts>.+)$")
+_NOT_COPIED = frozenset({"types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place packages come from, as the machine's own configuration has it."""
+    suites: tuple[str, ...]
+    components: tuple[str, ...]
+    text: str           # apt configuration of component main with {kind} (deb, deb-src) and {suite} open
+    suffix: str         # of the file it must stand in: .list or .sources
+
+    def render(self, kind: str, suite: str) -> str:
+        return self.text.replace("{kind}", kind).replace("{suite}", suite)
+
+
+def parse_list(text: str) -> list[Source]:
+    """The one-line format of sources.list."""
+    found = []
+    for line in text.splitlines():
+        entry = _ONE_LINE.match(line.split("#")[0].strip())
+        if entry:
+            options = f"[{entry['options'].strip()}] " if entry["options"] else ""
+            found.append(Source((entry["suite"],), tuple(entry["parts"].split()),
+                                f"{{kind}} {options}{entry['uri']} {{suite}} main\n", ".list"))
+    return found
+
+
+def parse_deb822(text: str) -> list[Source]:
+    """The format of *.sources: stanzas of fields; a line that starts with a blank continues the field above."""
+    found = []
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", lines):
+        fields = {name.lower(): value.strip() for name, value in
+                  re.findall(r"^([^\s:]+):(.*(?:\n[ \t].*)*)", stanza, re.MULTILINE)}
+        if not {"types", "uris", "suites", "components"} <= fields.keys() or fields.get("enabled", "").lower() == "no":
+            continue
+        kept = "".join(f"{name}: {value}\n" for name, value in fields.items() if name not in _NOT_COPIED)
+        found.append(Source(tuple(fields["suites"].split()), tuple(fields["components"].split()),
+                            f"Types: {{kind}}\nURIs: {fields['uris']}\nSuites: {{suite}}\nComponents: main\n{kept}",
+                            ".sources"))
+    return found
+
+
+def machine_sources(etc: Path = Path("/etc/apt")) -> list[Source]:
+    found = []
+    for file in [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]:
+        if file.is_file() and file.suffix in (".list", ".sources"):
+            parse = parse_deb822 if file.suffix == ".sources" else parse_list
+            found += parse(file.read_text(encoding="utf-8", errors="replace"))
+    return found
+
+
+def distribution(sources: list[Source], codename: str) -> Source | None:
+    """The source that has the distribution itself, rather than its updates or somebody else's packages."""
+    whole = [source for source in sources if "main" in source.components
+             and any("-" not in suite and "/" not in suite for suite in source.suites)]
+    named = [source for source in whole if codename in source.suites]
+    return next(iter(named + whole), None)
+
+
+def _codename() -> str:
+    release = Path("/etc/os-release")
+    named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
+    return named[1] if named else ""
+
+
+def _machine_acquire() -> str:
+    """How the machine reaches its mirror (proxies, timeouts), without its hooks and its choice of indexes."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False).stdout
+    return "".join(f"{line}\n" for line in dump.splitlines()
+                   if line.startswith("Acquire::") and not line.startswith(("Acquire::IndexTargets", "Acquire::Languages")))
+
+
+class Mirror:
+    """The distribution's mirror; `cache` may be deleted at any time."""
+
+    def __init__(self, cache: Path, steps: Steps) -> None:
+        self._cache = cache
+        self._steps = steps
+        self._source = distribution(machine_sources(), _codename()) if shutil.which("apt-get") else None
+
+    def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
+        """Writes the release tarball of an upstream version to target, from the first of the suites that has it; False
+        when none has, or when this machine has no apt."""
+        for suite in suites:
+            try:
+                base, env = self._area("deb-src", suite)
+                version = _debian_version(self._steps.run(
+                    f"looking for {package} {upstream}", ["apt-cache", "showsrc", "--only-source", package],
+                    quiet=True, env=env), upstream)
+                if version is None:
+                    continue
+                self._steps.run(f"downloading {package} {version}",
+                                ["apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}"],
+                                quiet=True, cwd=base, env=env)
+            except StepFailed:
+                continue
+            found = [file for file in base.glob(f"{package}_{upstream}.orig.tar.*") if file.suffix != ".asc"]
+            if found:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part = target.with_name(f"{target.name}.part")
+                shutil.copyfile(found[0], part)
+                os.replace(part, target)
+                return True
+        return False
+
+    def package(self, package: str, suites: tuple[str, ...]) -> Path | None:
+        """The newest .deb of a package that the first of the suites has; None as above."""
+        for suite in suites:
+            try:
+                base, env = self._area("deb", suite)
+                for old in base.glob(f"{package}_*.deb"):
+                    old.unlink()
+                self._steps.run(f"downloading {package}", ["apt-get", "-q", "download", package], quiet=True, cwd=base,
+                                env=env)
+            except StepFailed:
+                continue
+            return next(base.glob(f"{package}_*.deb"), None)
+        return None
+
+    def _area(self, kind: str, suite: str) -> tuple[Path, dict[str, str]]:
+        """apt's private directory for a suite, its lists up to date, and the environment that makes apt use it."""
+        if self._source is None:
+            raise StepFailed("this machine has no apt, or no source of the distribution's packages", [])
+        base = self._cache / f"{suite}-{kind}"
+        for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
+            (base / folder).mkdir(parents=True, exist_ok=True)
+        (base / "sources.list.d" / f"suite{self._source.suffix}").write_text(self._source.render(kind, suite))
+        (base / "apt.conf").write_text(_machine_acquire() + f'''
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+Debug::NoLocking "true";
+Dir::Cache "{base}/cache";
+Dir::Etc::main "/dev/null";
+Dir::Etc::parts "{base}/empty";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "{base}/empty";
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "{base}/sources.list.d";
+Dir::State "{base}";
+Dir::State::lists "{base}/lists";
+''')
+        env = {"APT_CONFIG": str(base / "apt.conf")}
+        self._steps.run(f"asking the mirror ({suite})", ["apt-get", "-q", "update"], quiet=True, env=env)
+        return base, env
+
+
+def _debian_version(showsrc: list[str], upstream: str) -> str | None:
+    """The Debian version of an upstream version among those apt knows."""
+    versions = [line.split(":", 1)[1].strip() for line in showsrc if line.startswith("Version:")]
+    return next((version for version in versions if version.rsplit("-", 1)[0] == upstream), None)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a result depends on beside what was measured: the machine, the programs, the tree."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bench import paths
+from bench.libraries import Library
+from bench.recordings import Recording, sha256_of
+
+_PACKAGES = ("libspice-server1", "libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "gcc")
+
+
+def _output(argv: list[str]) -> str | None:
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _cpu_model() -> str | None:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), None)
+
+
+def _system() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None
+
+
+def _packages() -> dict[str, str | None]:
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}"]
+    states = {name: _output([*query, name]) for name in _PACKAGES}
+    return {name: state[3:] if state and state.startswith("ii") else None for name, state in states.items()}
+
+
+def git_state() -> dict[str, Any]:
+    """The commit and whether anything but results/ differs from it; nulls outside a repository."""
+    git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
+    commit = _output([*git, "rev-parse", "HEAD"])
+    changes = _output([*git, "status", "--porcelain", "--", ".", ":!results"])
+    return {"commit": commit, "dirty": bool(changes) if commit and changes is not None else None}
+
+
+def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> dict[str, Any]:
+    return {
+        "system": _system(),
+        "kernel": platform.release(),
+        "cpu": {"model": _cpu_model(), "count": os.cpu_count()},
+        "python": platform.python_version(),
+        "packages": _packages(),
+        "git": git_state(),
+        "recordings": {recording.name: recording.sha256 for recording in recordings},
+        "libraries": {library.name: {"file": library.file.name, "sha256": sha256_of(library.file),
+                                     "patched": library.patched} for library in libraries},
+    }

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Talks like spice-player and sends 300 messages of 1000 bytes. FAKE_PLAYER names a way to misbehave."""
+
+import argparse
+import json
+import os
+import socket
+import ssl
+import sys
+import time
+
+MESSAGES = 300
+SIZE = 1000
+
+
+def say(**event):
+    print(json.dumps(event), flush=True)
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    for name in ("--address", "--pace", "--tls-cert", "--tls-key", "--tls-ca"):
+        parser.add_argument(name)
+    for name in ("--port", "--tls-port", "--probe-every"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("--pause-at")
+    parser.add_argument("file")
+    return parser.parse_args()
+
+
+def main():
+    fault = os.environ.get("FAKE_PLAYER", "")
+    args = options()
+    if fault == "port":
+        print("spice-player: port in use", file=sys.stderr)
+        return 1
+    listener = socket.create_server((args.address, args.tls_port or args.port))
+    say(event="listening")
+    connection, _ = listener.accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if args.tls_port:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(args.tls_cert, args.tls_key)
+        connection = context.wrap_socket(connection, server_side=True)
+    began, probes = time.monotonic_ns(), []
+    for number in range(MESSAGES):
+        if fault == "die" and number == 10:
+            os._exit(5)
+        if fault == "slow":
+            time.sleep(0.1)
+        if args.probe_every and number % 10 == 0:
+            probes.append([number // 10, time.monotonic_ns()])
+        if args.pause_at and number == 100:
+            connection.sendall(b"P" * SIZE)
+            say(event="pause", n=0, command=number)
+            sys.stdin.readline()
+        else:
+            connection.sendall(b"x" * SIZE)
+    connection.sendall(b"E" * SIZE)
+    try:
+        connection.recv(1)
+    except OSError:
+        pass
+    ended = time.monotonic_ns()
+    library = os.path.join(os.environ["LD_LIBRARY_PATH"], "libspice-server.so.1")
+    streams = None
+    if "SPICE_STREAM" in os.environ:
+        streams = [{"type": 2, "id": 0, "mode": os.environ["SPICE_STREAM"], "messages": MESSAGES + 1,
+                    "message_bytes": (MESSAGES + 1) * SIZE}]
+    say(event="done", commands=MESSAGES - (fault == "short"), expected_commands=MESSAGES, seconds=(ended - began) / 1e9,
+        cpu_user=0.1, cpu_system=0.05, library="/elsewhere.so" if fault == "library" else library, max_rss_kib=1,
+        started_ns=began, fed_ns=ended, ended_ns=ended, probes=probes, end="marker", streams=streams)
+    return 4 if fault == "status" else 0
+
+
+try:
+    sys.exit(main())
+except (BrokenPipeError, ConnectionResetError):
+    print("spice-player: client gone", file=sys.stderr)
+    sys.exit(3)

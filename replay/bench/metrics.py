@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is read off one run, by name. A metric that a run does not have is None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Run = dict[str, Any]
+
+_SEGMENT = 1448             # payload of a full packet with TCP timestamps at MTU 1500
+_PACKET_HEADERS = 66        # Ethernet, IP and TCP with timestamps
+_RECORD = 16384
+_RECORD_OVERHEAD = 22       # TLS 1.3
+
+
+def overhead(run: Run) -> int | None:
+    """What the wire carried from the server beyond the messages themselves."""
+    wire, messages = run["server"]["wire_bytes"], run["message_bytes"]
+    return None if wire is None or messages is None else wire - messages
+
+
+def overhead_ratio(run: Run) -> float | None:
+    beyond = overhead(run)
+    return beyond / run["message_bytes"] if beyond is not None and run["message_bytes"] else None
+
+
+def floor(message_bytes: int, transport: str) -> int:
+    """The least overhead any sender could have: everything in full records in full packets, never sent early."""
+    payload = message_bytes
+    if transport == "tls":
+        payload += math.ceil(message_bytes / _RECORD) * _RECORD_OVERHEAD
+    return payload - message_bytes + math.ceil(payload / _SEGMENT) * _PACKET_HEADERS
+
+
+def over_floor(run: Run) -> float | None:
+    """How many times the floor the overhead is."""
+    beyond = overhead(run)
+    if beyond is None or not run["message_bytes"]:
+        return None
+    return beyond / floor(run["message_bytes"], run["transport"])
+
+
+def cpu(run: Run) -> float | None:
+    used = run["cpu_seconds"]
+    return None if used["user"] is None or used["system"] is None else used["user"] + used["system"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    says: str
+    read: Callable[[Run], float | None]
+    noise: float            # relative differences up to this are noise of the machine, not of the mode
+
+
+def _server(name: str) -> Callable[[Run], float | None]:
+    return lambda run: run["server"][name]
+
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (
+    Metric("packets", "packets from the server", _server("packets"), 0.01),
+    Metric("data_packets", "packets from the server with data", _server("data_packets"), 0.01),
+    Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.01),
+    Metric("overhead", "wire bytes - message bytes", overhead, 0.01),
+    Metric("overhead_ratio", "overhead as part of the message bytes", overhead_ratio, 0.01),
+    Metric("over_floor", "overhead as a multiple of the least possible", over_floor, 0.01),
+    Metric("tls_records", "TLS records from the server", _server("tls_records"), 0.01),
+    Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.02),
+    Metric("cpu", "CPU seconds of the server", cpu, 0.05),
+    Metric("wall", "seconds to play the recording", lambda run: run["wall_seconds"], 0.05),
+)}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The rows of every table: what a mode is called, what it does, how it is drawn. One list, in one place.
+
+`stock` is an unpatched library; every other mode is a value of SPICE_STREAM for the patched one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.errors import BenchError
+
+STOCK = "stock"
+
+
+@dataclass(frozen=True)
+class Mode:
+    name: str
+    says: str          # one line for people
+    colour: str        # the same in every plot
+    hatch: str         # tells the bars apart without colours
+    default: bool      # part of a comparison nobody named modes for
+
+
+MODES: dict[str, Mode] = {mode.name: mode for mode in (
+    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", True),
+    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", True),
+    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", True),
+    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", True),
+)}
+
+
+def check(name: str) -> str:
+    """Returns the mode's name (with its options, as in gather:threshold=64), or says which modes there are."""
+    if name.split(":", 1)[0] not in MODES:
+        raise BenchError(f"unknown mode '{name}': it is one of {', '.join(MODES)}", 2)
+    return name
+
+
+def defaults() -> list[str]:
+    return [mode.name for mode in MODES.values() if mode.default]
+
+
+def base(name: str) -> Mode:
+    """The mode without its options."""
+    return MODES[name.split(":", 1)[0]]
+
+
+def stream_value(name: str) -> str:
+    """The value of SPICE_STREAM for a mode as it is written on the command line: gather:threshold=64 -> gather,threshold=64."""
+    return name.replace(":", ",")

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The right to make network namespaces and to capture: as root, or inside a user namespace of our own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from bench.errors import BenchError
+
+_INSIDE = "SPICE_BENCH_IN_USER_NAMESPACE"
+
+
+def _unshare() -> list[str]:
+    """Keeps the user's own id, with capabilities in the new namespaces: as id 0 tcpdump would try, in vain, to become
+    somebody else."""
+    unshare = shutil.which("unshare")
+    if not unshare:
+        raise BenchError("unshare is missing: install the package util-linux")
+    return [unshare, "--user", "--map-current-user", "--keep-caps", "--net", "--"]
+
+
+def acquire(arguments: Sequence[str]) -> None:
+    """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a
+    user namespace; where that is not allowed the user is told in one line."""
+    if os.geteuid() == 0 or os.environ.get(_INSIDE):
+        return
+    probe = subprocess.run([*_unshare(), "true"], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        reason = probe.stderr.strip().split("\n")[-1] or f"status {probe.returncode}"
+        raise BenchError("measuring needs root or unprivileged user namespaces, and this machine allows neither here "
+                         f"({reason})")
+    sys.stdout.flush()
+    command = [*_unshare(), sys.executable, "-m", "bench", *arguments]
+    os.execve(command[0], command, {**os.environ, _INSIDE: "1"})

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which recording is meant, and its unpacked copy in the cache."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from bench import paths
+from bench.errors import BenchError
+
+_CHUNK = 1 << 20
+_KEEP_FREE = 256 << 20      # what is left to others of the disk when a recording is unpacked
+_PACKED = (".rec.xz", ".rec.gz", ".rec")
+
+
+@dataclass(frozen=True)
+class Recording:
+    name: str
+    path: Path
+    sha256: str                         # of the file as it is, packed or not
+    commands: int | None = None         # as the manifest says
+    picture_sha256: str | None = None   # the final picture, as the library itself drew it
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def manifest(folder: Path | None = None) -> dict[str, dict[str, Any]]:
+    """The shipped recordings by name."""
+    folder = folder or paths.RECORDINGS
+    try:
+        entries = json.loads((folder / "manifest.json").read_text())["recordings"]
+        return {entry["name"]: entry for entry in entries}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError) as error:
+        raise BenchError(f"{folder / 'manifest.json'} is damaged: {error}") from None
+
+
+def _plain_name(path: Path) -> str:
+    for ending in _PACKED:
+        if path.name.endswith(ending):
+            return path.name[:-len(ending)]
+    return path.name
+
+
+def find(wanted: str, folder: Path | None = None) -> Recording:
+    """A shipped recording by its name, or any file by its path."""
+    folder = folder or paths.RECORDINGS
+    shipped = manifest(folder)
+    entry = shipped.get(wanted)
+    if entry is not None:
+        path = folder / entry["file"]
+    else:
+        found = [folder / (wanted + ending) for ending in _PACKED if (folder / (wanted + ending)).is_file()]
+        path = Path(wanted) if "/" in wanted or not found else found[0]
+    if not path.is_file():
+        if "/" in wanted:
+            raise BenchError(f"recording {wanted}: no such file", 2)
+        raise BenchError(f"no recording '{wanted}': it is neither a file nor one of {', '.join(sorted(shipped))}", 2)
+    try:
+        digest = sha256_of(path)
+    except OSError as error:
+        raise BenchError(f"recording {path}: {error.strerror}") from None
+    if entry is None:       # a path may well lead to a shipped one
+        entry = next((known for known in shipped.values() if known.get("sha256") == digest), {})
+    elif entry.get("sha256") not in (None, digest):
+        raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
+    return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"))
+
+
+def _opened(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic == b"\xfd7zXZ\0":
+        return lzma.open(path)
+    if magic[:2] == b"\x1f\x8b":
+        return gzip.open(path)      # type: ignore[return-value]
+    return path.open("rb")
+
+
+def unpacked(recording: Recording) -> Path:
+    """The recording's plain bytes: itself, or a copy in the cache made once. Never fills the disk."""
+    with _opened(recording.path) as source:
+        if not isinstance(source, (lzma.LZMAFile, gzip.GzipFile)):
+            return recording.path
+        folder = paths.cache_dir() / "recordings"
+        copy = folder / f"{recording.sha256}.rec"
+        if copy.is_file():
+            return copy
+        part = folder / f"{recording.sha256}.{os.getpid()}.part"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as target:
+                while chunk := source.read(_CHUNK):
+                    if shutil.disk_usage(folder).free < _KEEP_FREE:
+                        raise BenchError(f"no room in {folder} to unpack {recording.path.name}")
+                    target.write(chunk)
+            part.rename(copy)
+        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise BenchError(f"recording {recording.path} is damaged: {error}", 2) from None
+        except OSError as error:
+            raise BenchError(f"cannot unpack {recording.path.name} into {folder}: {error.strerror}") from None
+        finally:
+            part.unlink(missing_ok=True)
+        return copy

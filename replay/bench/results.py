@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The result file: one JSON document with every run, raw. Figures that are not known are null, never 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.errors import BenchError
+
+SCHEMA = "spice-bench-results"
+VERSION = 1
+STDOUT = "-"
+
+
+def document(environment: dict[str, Any], command: list[str], plan: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "version": VERSION, "command": command, "environment": environment, "plan": plan,
+            "complete": False, "runs": []}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Puts the whole text in place at once, or nothing at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        raise BenchError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def save(result: dict[str, Any], where: str) -> None:
+    """Writes to a file, or to standard output when where is "-"."""
+    text = json.dumps(result, indent=1) + "\n"
+    if where == STDOUT:
+        sys.stdout.write(text)
+    else:
+        write_text(Path(where), text)
+
+
+def load(path: Path) -> dict[str, Any]:
+    try:
+        result = json.loads(path.read_text())
+    except OSError as error:
+        raise BenchError(f"{path}: {error.strerror}", 2) from None
+    except ValueError as error:
+        raise BenchError(f"{path} is not JSON: {error}", 2) from None
+    if not isinstance(result, dict) or result.get("schema") != SCHEMA:
+        raise BenchError(f"{path} is not a result file of ./run compare", 2)
+    if result.get("version") != VERSION:
+        raise BenchError(f"{path} has version {result.get('version')} of the result file, this program reads {VERSION}", 2)
+    return result

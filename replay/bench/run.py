@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One run: a lab, a capture, the player, the client, and everything they said, judged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import capture, certs, lab, modes, paths, pcap, proc, validity
+from bench.errors import BenchError
+from bench.libraries import Library
+from bench.recordings import Recording
+
+PLAIN_PORT = 5900
+TLS_PORT = 5901
+TRANSPORTS = ("plain", "tls")
+_START_LIMIT = 20.0         # seconds until the player listens
+_PARTING_LIMIT = 30.0       # seconds one end may live on after the other has ended
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What makes two runs the same measurement, and which repeat of it this is."""
+    recording: Recording
+    library: Library
+    mode: str
+    transport: str
+    repeat: int = 1
+    tls_version: str = "1.3"
+    link: str = "lan"
+    pace: str = "max"
+    probe_every: int | None = None      # milliseconds
+    limit: float = 900.0                # seconds the whole run may take
+    keep_pcap: Path | None = None       # the folder to keep the capture in
+
+    @property
+    def cell(self) -> tuple[str, str, str, str, str]:
+        return (self.recording.name, self.link, self.transport, self.library.name, self.mode)
+
+    def __str__(self) -> str:
+        row = self.mode if self.library.name in ("stock", "patched") else f"{self.mode} of {self.library.name}"
+        return f"{self.recording.name}, {row}, {self.transport}, {self.link}, run {self.repeat}"
+
+
+Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)
+
+
+def _player_command(spec: RunSpec, where: lab.Lab, keys: certs.Certificates | None, recording: Path) -> list[str]:
+    argv = [str(paths.player()), "--address", where.server_address, "--pace", spec.pace]
+    if keys is None:
+        argv += ["--port", str(PLAIN_PORT)]
+    else:
+        argv += ["--tls-port", str(TLS_PORT), "--tls-cert", str(keys.certificate), "--tls-key", str(keys.key),
+                 "--tls-ca", str(keys.ca)]
+    if spec.probe_every:
+        argv += ["--probe-every", str(spec.probe_every)]
+    return [*argv, str(recording)]
+
+
+def _client_command(where: lab.Lab, keys: certs.Certificates | None) -> list[str]:
+    argv = [str(paths.client()), "--host", where.server_address]
+    if keys is None:
+        return [*argv, "--port", str(PLAIN_PORT)]
+    return [*argv, "--tls-port", str(TLS_PORT), "--ca", str(keys.ca)]
+
+
+def _environment(keys: certs.Certificates | None, folder: Path) -> dict[str, str]:
+    """For both ends: nothing of the caller's that could change what they do, nothing written to the caller's home."""
+    dropped = ("LD_LIBRARY_PATH", "LD_PRELOAD", "SPICE_STREAM", "SPICE_STREAM_STATS", "SPICE_STREAM_TRACE",
+               "SPICE_PROXY", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
+    env = {name: value for name, value in os.environ.items() if name not in dropped}
+    env.update(HOME=str(folder), TMPDIR=str(folder), LC_ALL="C.UTF-8",
+               XDG_CACHE_HOME=str(paths.cache_dir() / "client"))
+    if keys is not None:
+        env["OPENSSL_CONF"] = str(keys.openssl_conf)
+    return env
+
+
+def _player_environment(spec: RunSpec, env: dict[str, str]) -> dict[str, str]:
+    env = {**env, "LD_LIBRARY_PATH": str(spec.library.directory)}
+    if spec.mode != modes.STOCK:
+        env["SPICE_STREAM"] = modes.stream_value(spec.mode)
+    return env
+
+
+class _Ends:
+    """The two programs while they run: starts them in order, passes pause points on, ends them."""
+
+    def __init__(self, spec: RunSpec, where: lab.Lab, folder: Path, keys: certs.Certificates | None,
+                 recording: Path) -> None:
+        self.done: dict[str, dict[str, Any]] = {}
+        self.pauses: list[dict[str, Any]] = []
+        self.timed_out = False
+        self._limit = time.monotonic() + spec.limit
+        self._mailbox: proc.Mailbox = queue.Queue()
+        self._open = contextlib.ExitStack()
+        env = _environment(keys, folder)
+        self.player = self._open.enter_context(proc.Process(
+            "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env),
+            self._mailbox))
+        self.client: proc.Process | None = None
+        self._client_argv = (_client_command(where, keys), where.client, env)
+
+    def __enter__(self) -> _Ends:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def play(self, started: Hook | None) -> None:
+        """Returns when both programs' outputs have ended, or time is up."""
+        if not self._player_listens():
+            return
+        argv, netns, env = self._client_argv
+        self.client = self._open.enter_context(proc.Process("client", argv, netns, env, self._mailbox))
+        if started is not None:
+            started(self.player, self.client)
+        running = 2
+        deadline = self._limit
+        while running:
+            got = proc.receive(self._mailbox, deadline)
+            if got is None:
+                self.timed_out = time.monotonic() >= self._limit
+                return
+            sender, event = got
+            if event is None:
+                running -= 1
+                deadline = min(self._limit, time.monotonic() + _PARTING_LIMIT)
+            else:
+                self._take(sender, event)
+
+    def _player_listens(self) -> bool:
+        while got := proc.receive(self._mailbox, time.monotonic() + _START_LIMIT):
+            if got[1] is None:
+                return False
+            if got[1].get("event") == "listening":
+                return True
+        return False
+
+    def _take(self, sender: proc.Process, event: dict[str, Any]) -> None:
+        if event.get("event") == "done":
+            self.done[sender.name] = event
+        elif event.get("event") == "pause" and sender is self.client:
+            self.pauses.append({"n": event.get("n"), "sha256": event.get("sha256")})
+            self.player.say("go")       # the client has its picture of this moment
+
+    def status(self, process: proc.Process | None) -> int | None:
+        """The exit status, asking the process to end first when it has not."""
+        if process is None:
+            return None
+        status = process.wait(time.monotonic() + 1)
+        if status is None:
+            process.signal(signal.SIGTERM)
+            process.wait(time.monotonic() + 3)
+        return status
+
+
+def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
+    value = (report or {}).get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
+    return {"user": _seconds(report, "cpu_user"), "system": _seconds(report, "cpu_system")}
+
+
+def _counts(direction: pcap.Direction | None) -> dict[str, int | None]:
+    names = ("packets", "data_packets", "tcp_payload_bytes", "wire_bytes", "retransmissions", "tls_records")
+    return {name: getattr(direction, name) if direction else None for name in names}
+
+
+def _messages(player: dict[str, Any] | None) -> int | None:
+    """What the patched library counted; an unpatched one counts nothing."""
+    streams = (player or {}).get("streams")
+    if not streams or any(not isinstance(stream.get("messages"), int) for stream in streams):
+        return None
+    return sum(stream["messages"] for stream in streams)
+
+
+def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
+    client = run.client or {}
+    wire = run.wire
+    return {
+        "recording": spec.recording.name, "library": spec.library.name, "mode": spec.mode,
+        "transport": spec.transport, "link": spec.link, "pace": spec.pace, "repeat": spec.repeat,
+        "valid": reason is None, "invalid_reason": reason,
+        "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
+        "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
+        "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
+        "wall_seconds": _seconds(run.player, "seconds"),
+        "picture_sha256": client.get("sha256"),
+        "streams": (run.player or {}).get("streams"),
+        "pcap": str(kept) if kept else None,
+    }
+
+
+def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None = None) -> dict[str, Any]:
+    """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
+    what would spoil every run (a missing program, no privileges) is raised."""
+    pcap_file = folder / "server.pcap"
+    with lab.cable() as where:
+        keys = certs.make(folder, where.server_address, spec.tls_version) if spec.transport == "tls" else None
+        with capture.capturing(where.server, where.device, pcap_file) as captured:
+            with _Ends(spec, where, folder, keys, recording) as ends:
+                ends.play(started)
+                player_status, client_status = ends.status(ends.player), ends.status(ends.client)
+                run = validity.Evidence(
+                    transport=spec.transport, library=spec.library.file, commands=spec.recording.commands,
+                    player=ends.done.get("player"), client=ends.done.get("client"),
+                    player_status=player_status, client_status=client_status,
+                    player_complaint=ends.player.last_complaint(),
+                    client_complaint=ends.client.last_complaint() if ends.client else "",
+                    timed_out=ends.timed_out)
+            run.capture = captured.stop()
+    try:
+        run.wire = pcap.analyse(pcap_file, {PLAIN_PORT, TLS_PORT}, {TLS_PORT})
+    except (BenchError, OSError):
+        run.wire = None
+    return _record(spec, run, validity.judge(run), _keep(spec, pcap_file))
+
+
+def _keep(spec: RunSpec, pcap_file: Path) -> Path | None:
+    if spec.keep_pcap is None or not pcap_file.exists():
+        return None
+    name = "-".join((*spec.cell, str(spec.repeat))).replace("/", "_").replace(":", "_").replace(" ", "_") + ".pcap"
+    try:
+        spec.keep_pcap.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(pcap_file, spec.keep_pcap / name))
+    except OSError as error:
+        raise BenchError(f"cannot keep the capture in {spec.keep_pcap}: {error.strerror}") from None

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Markdown tables and the way numbers are written in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+UNKNOWN = "–"
+
+
+def count(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{round(value):,}".replace(",", " ")
+
+
+def megabytes(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value / 1e6:.2f} MB"
+
+
+def percent(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value * 100:.1f} %"
+
+
+def seconds(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A table whose columns line up in plain text too; the first `left` columns hold words."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.ljust(width) if i < left else cell.rjust(width)
+                                 for i, (cell, width) in enumerate(zip(cells, widths, strict=True))) + " |"
+
+    ruler = "|" + "|".join("-" * (width + 2) if i < left else "-" * (width + 1) + ":"
+                           for i, width in enumerate(widths)) + "|"
+    return "\n".join((line(head), ruler, *(line(row) for row in rows)))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command as a user sees it, with stand-ins for both programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import compare, matrix, run
+from bench.conftest import Bench
+from bench.errors import BenchError
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+def test_a_whole_comparison(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "stock,gather")
+    assert done.returncode == 0, done.stderr
+    page = (bench.output / "compare.md").read_text()
+    assert page in done.stdout
+    assert "| stock  | plain" in page and "| gather | tls" in page and "1/1" in page
+    result = json.loads((bench.output / "compare.json").read_text())
+    assert result["complete"] and len(result["runs"]) == 4
+    assert {(r["library"], r["mode"]) for r in result["runs"]} == {("stock", "stock"), ("patched", "gather")}
+    assert all(r["valid"] for r in result["runs"])
+    assert result["environment"]["recordings"]["tiny"]
+    assert "[4/4]" in done.stderr
+
+
+def test_json_on_standard_output(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["runs"]) == 1
+
+
+def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", FAKE_PLAYER="short")
+    assert done.returncode == 1
+    assert "0/1" in done.stdout and "299 of 300 commands played" in done.stdout
+    assert "rows have no run that counts" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    (("--modes", "fast"), "unknown mode 'fast'"),
+    (("--modes", ","), "no mode given"),
+    (("--transport", "udp"), "unknown transport 'udp'"),
+    (("--library", "/nowhere"), "library /nowhere: no such directory"),
+    (("--library", "."), "no libspice-server.so.1"),
+    (("--library", "stock", "--modes", "cork"), "is not patched"),
+    (("--library", "patched", "--modes", "stock"), "no mode left"),
+    (("--repeat", "0"), "--repeat wants a number above 0"),
+    (("--repeat", "many"), "invalid int value: 'many'"),
+    (("--unheard-of",), "unrecognized arguments: --unheard-of"),
+    (("nothing-like-it",), "no recording 'nothing-like-it'"),
+    (("./missing.rec",), "no such file"),
+])
+def test_bad_input_is_one_line(bench: Bench, arguments: tuple[str, ...], complaint: str) -> None:
+    done = bench.compare(*arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_a_missing_tcpdump_is_one_line(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name == "tcpdump" else which(name, path=path))
+    with pytest.raises(BenchError, match="tcpdump is missing: install the package tcpdump"):
+        matrix.perform(spec)
+
+
+def test_tools_that_are_not_built_are_one_line(bench: Bench, fake_tree: Path) -> None:
+    (fake_tree / "build/replay/client/spice-drain").unlink()
+    done = bench.compare("--quick")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "spice-drain is not built" in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_line(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/proc/no/result.json")
+    assert done.returncode == 1
+    assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write /proc/no/result.json")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_comparison_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
+    arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
+    child = subprocess.Popen(bench.command(*arguments), env=bench.environment(FAKE_PLAYER="slow"), cwd=bench.folder,
+                             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    time.sleep(2)
+    child.send_signal(number)
+    _, said = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert said.strip().split("\n")[-1] == "bench: interrupted"
+
+
+def test_a_killed_comparison_leaves_no_process(bench: Bench, fake_tree: Path) -> None:
+    arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
+    child = subprocess.Popen(bench.command(*arguments), env=bench.environment(FAKE_PLAYER="slow"), cwd=bench.folder,
+                             stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    time.sleep(2)
+    child.kill()
+    child.wait()
+    time.sleep(0.5)
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(fake_tree) not in listing
+    # its temporary folder is removed by the next one
+    assert list((fake_tree / "tmp").iterdir())
+    assert bench.compare("--quick", "--modes", "gather", "--transport", "plain").returncode == 0
+
+
+def test_rows_of_an_unpatched_directory(fake_tree: Path) -> None:
+    directory = str(fake_tree / "build/stock/server")
+    assert [(library.name, mode) for library, mode in compare.rows(None, [directory, "patched"])] == [
+        (directory, "stock"), ("patched", "normal"), ("patched", "gather"), ("patched", "cork")]
+
+
+def test_every_round_has_every_cell(spec: run.RunSpec) -> None:
+    cells = [replace(spec, mode=mode) for mode in ("normal", "gather", "cork")]
+    planned = matrix.order(cells, 4, seed=7)
+    assert planned == matrix.order(cells, 4, seed=7) != matrix.order(cells, 4, seed=8)
+    for repeat in range(4):
+        assert {one.mode for one in planned[repeat * 3:repeat * 3 + 3]} == {"normal", "gather", "cork"}

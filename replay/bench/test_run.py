@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One run against stand-ins: what it records, and that each way it can go wrong is named and leaves nothing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import matrix, proc, run
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+def test_a_good_run(spec: run.RunSpec) -> None:
+    record = matrix.perform(spec)
+    assert record["valid"], record["invalid_reason"]
+    assert record["messages"] == 301
+    assert record["message_bytes"] == 301_000
+    assert record["server"]["tcp_payload_bytes"] == 301_000
+    assert 208 <= record["server"]["data_packets"] <= 301
+    assert record["server"]["tls_records"] == 0
+    assert record["client"]["packets"] > 0
+    assert record["cpu_seconds"] == {"user": 0.1, "system": 0.05}
+    assert record["pcap"] is None
+
+
+@pytest.mark.parametrize("version", ["1.3", "1.2"])
+def test_tls_records_are_counted(spec: run.RunSpec, version: str) -> None:
+    record = matrix.perform(replace(spec, transport="tls", tls_version=version))
+    assert record["valid"], record["invalid_reason"]
+    # one a message, and in TLS 1.3 a few of the handshake's that look the same
+    assert 301 <= record["server"]["tls_records"] <= 301 + (8 if version == "1.3" else 0)
+
+
+def test_an_unpatched_library_counts_no_messages(spec: run.RunSpec) -> None:
+    assert matrix.perform(replace(spec, mode="stock"))["messages"] is None
+
+
+def test_a_capture_can_be_kept(spec: run.RunSpec, fake_tree: Path) -> None:
+    record = matrix.perform(replace(spec, keep_pcap=fake_tree / "kept"))
+    assert Path(record["pcap"]).stat().st_size > 301_000
+
+
+@pytest.mark.parametrize(("who", "fault", "reason"), [
+    ("PLAYER", "port", "player ended with status 1: spice-player: port in use"),
+    ("PLAYER", "die", "player ended with status 5"),
+    ("PLAYER", "short", "299 of 300 commands played"),
+    ("PLAYER", "library", "the library loaded was /elsewhere.so"),
+    ("PLAYER", "status", "player ended with status 4"),
+    ("CLIENT", "bytes", "do not account for 602000 bytes"),
+])
+def test_a_fault_is_named(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch, who: str, fault: str,
+                          reason: str) -> None:
+    monkeypatch.setenv(f"FAKE_{who}", fault)
+    record = matrix.perform(spec)
+    assert not record["valid"]
+    assert reason in record["invalid_reason"]
+
+
+def test_a_client_that_cannot_connect(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_CLIENT", "refuse")
+    monkeypatch.setattr(run, "_PARTING_LIMIT", 0.5)
+    assert "client ended with status 1: spice-drain: no connection" in matrix.perform(spec)["invalid_reason"]
+
+
+def test_a_client_killed_in_the_middle(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch, fake_tree: Path) -> None:
+    monkeypatch.setenv("FAKE_PLAYER", "slow")
+    monkeypatch.setattr(run, "_PARTING_LIMIT", 3.0)
+
+    def kill(_player: proc.Process, client: proc.Process) -> None:
+        assert proc.receive(client.mailbox, time.monotonic() + 5)
+        client.signal(9)
+
+    with matrix.scratch() as folder:
+        record = run.perform(spec, folder, fake_tree / "tiny.rec", kill)
+    assert not record["valid"]
+    assert "client ended with status -9" in record["invalid_reason"]
+
+
+def test_a_run_that_takes_too_long(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_PLAYER", "slow")
+    assert matrix.perform(replace(spec, limit=2.0))["invalid_reason"] == "the run took too long"
+
+
+def test_figures_that_are_not_known_are_null(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_PLAYER", "port")
+    record: dict[str, Any] = matrix.perform(spec)
+    assert record["message_bytes"] is None
+    assert record["wall_seconds"] is None
+    assert record["picture_sha256"] is None

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Each rule, proven by a run that breaks it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import capture, pcap, validity
+
+LIBRARY = Path("/build/libspice-server.so.1")
+
+
+def evidence(**changes: Any) -> validity.Evidence:
+    """A run that counts, but for the changes. A name with dots reaches into what it holds."""
+    run = validity.Evidence(
+        transport="plain", library=LIBRARY, commands=10,
+        player={"commands": 10, "expected_commands": 10, "library": str(LIBRARY), "end": "marker"},
+        client={"end": "marker", "total_bytes": 5000, "bytes": {"main": 1000, "display-0": 4000}},
+        player_status=0, client_status=0, capture=capture.Statistics(captured=9, received=9, dropped=0),
+        wire=pcap.Summary(packets=9, largest_frame=1514, server=pcap.Direction(tcp_payload_bytes=5000)))
+    for name, value in changes.items():
+        *path, last = name.split("__")
+        owner: Any = run
+        for step in path:
+            owner = getattr(owner, step)
+        if isinstance(owner, dict):
+            owner[last] = value
+        else:
+            setattr(owner, last, value)
+    return run
+
+
+def test_a_good_run_counts() -> None:
+    assert validity.judge(evidence()) is None
+
+
+@pytest.mark.parametrize(("changes", "reason"), [
+    ({"timed_out": True}, "took too long"),
+    ({"player_status": -11}, "player ended with status -11"),
+    ({"player_status": 3, "client_status": 1, "client_complaint": "bad picture"},
+     "client ended with status 1: bad picture"),
+    ({"client_status": 3, "player_status": -6}, "player ended with status -6"),
+    ({"client_status": None}, "client did not end"),
+    ({"player": None}, "the player reported nothing"),
+    ({"client": None}, "the client reported nothing"),
+    ({"player__commands": 9}, "9 of 10 commands played"),
+    ({"player__commands": 9, "player__expected_commands": 9}, "the manifest says 10"),
+    ({"client__end": "disconnected"}, "did not see the end"),
+    ({"player__library": "/usr/lib/libspice-server.so.1"}, "the library loaded was /usr/lib"),
+    ({"player__library": None}, "the library loaded was None"),
+    ({"capture": None}, "nothing was captured"),
+    ({"wire": None}, "nothing was captured"),
+    ({"capture__error": "tcpdump: No space left on device"}, "No space left"),
+    ({"capture__dropped": 3}, "3 packets dropped"),
+    ({"capture__received": 10}, "9 packets captured, 10 received"),
+    ({"capture__received": None}, "did not say"),
+    ({"wire__packets": 8}, "9 packets captured, 8 in the file"),
+    ({"wire__largest_frame": 1515}, "a frame of 1515 bytes"),
+    ({"wire__server__tcp_payload_bytes": 4999}, "do not account for 5000"),
+    ({"wire__server__tcp_payload_bytes": 200_000}, "do not account for 5000"),
+    ({"client__total_bytes": None}, "did not say how much it read"),
+    ({"transport": "tls", "wire__tls_broken": True}, "is not TLS"),
+    ({"transport": "tls", "wire__server__tls_records": 1}, "do not account for"),
+    ({"transport": "tls", "wire__server__tls_records": 10, "wire__server__tcp_payload_bytes": 200_000},
+     "do not account for"),
+])
+def test_a_broken_rule_is_named(changes: dict[str, Any], reason: str) -> None:
+    assert reason in (validity.judge(evidence(**changes)) or "")
+
+
+def test_tls_may_add_records_and_a_handshake() -> None:
+    assert validity.judge(evidence(transport="tls", wire__server__tls_records=10,
+                                   wire__server__tcp_payload_bytes=5000 + 10 * 22 + 3000)) is None
+
+
+def test_what_was_sent_again_is_not_payload() -> None:
+    assert validity.judge(evidence(wire__server__tcp_payload_bytes=90_000,
+                                   wire__server__retransmitted_bytes=85_000)) is None
+
+
+def test_a_recording_without_a_surface_ends_drained() -> None:
+    assert validity.judge(evidence(player__end="drained", client__end="disconnected")) is None
+
+
+def _runs(*pictures: str) -> list[dict[str, Any]]:
+    return [{"recording": "r", "valid": True, "invalid_reason": None, "picture_sha256": shown} for shown in pictures]
+
+
+def test_pictures_must_equal_the_reference() -> None:
+    runs = _runs("a", "a", "b")
+    validity.compare_pictures(runs, {"r": "b"})
+    assert [run["valid"] for run in runs] == [False, False, True]
+
+
+def test_without_a_reference_the_majority_is_it() -> None:
+    runs = _runs("a", "b", "a")
+    validity.compare_pictures(runs, {"r": None})
+    assert [run["valid"] for run in runs] == [True, False, True]
+    assert "picture" in runs[1]["invalid_reason"]
