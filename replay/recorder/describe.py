@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is in a recording: counts by type, sizes, hashes. One pass, constant memory."""
+from __future__ import annotations
+
+import hashlib
+import io
+from collections import Counter
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from recorder import qxl
+from recorder.reader import Event, Reader, open_recording
+
+_COMMAND_KINDS = {qxl.Command.CURSOR: ("CURSOR_", qxl.CursorCommand), qxl.Command.SURFACE: ("SURFACE_", qxl.SurfaceCommand)}
+_CREATE_PRIMARY = (qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.CREATE_PRIMARY_SURFACE_ASYNC)
+
+
+class _Hashed(io.RawIOBase):
+    """Passes on what it reads, hashed and counted."""
+
+    def __init__(self, stream: BinaryIO):
+        self._stream = stream
+        self.sha256 = hashlib.sha256()
+        self.size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[:len(data)] = data
+        self.sha256.update(data)
+        self.size += len(data)
+        return len(data)
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _draw_type(event: Event) -> int:
+    """A drawable's own `type` line is the one after its three surfaces; earlier ones are its clip's."""
+    surfaces = 0
+    for line in event.lines():
+        surfaces += line.startswith(b"rect surfaces_rects ")
+        if surfaces == 3 and line.startswith(b"type "):
+            return int(line[5:])
+    return -1
+
+
+def command_type(event: Event) -> str:
+    """The name a command is counted under, for example DRAW_COPY, CURSOR_MOVE, UPDATE."""
+    if event.kind == qxl.Command.DRAW:
+        return _named("DRAW_", qxl.Draw, _draw_type(event))
+    if event.kind in _COMMAND_KINDS:
+        prefix, names = _COMMAND_KINDS[qxl.Command(event.kind)]
+        number = event.number_after(b"type")
+        return _named(prefix, names, -1 if number is None else number)
+    return _named("", qxl.Command, event.kind)
+
+
+def image_types(event: Event) -> list[str]:
+    """The images a command carries, for example BITMAP_32, BITMAP_1_BE, QUIC, SURFACE."""
+    found = []
+    for line in event.lines():
+        if line.startswith(b"descriptor.type "):
+            found.append(_named("", qxl.ImageType, int(line[16:])))
+        elif line.startswith(b"bitmap.format "):
+            name = _named("", qxl.BitmapFormat, int(line[14:]))
+            found[-1] += "_" + name.removeprefix("BIT")
+    return found
+
+
+def _named(prefix: str, names: Any, number: int) -> str:
+    try:
+        return prefix + names(number).name
+    except ValueError:
+        return f"{prefix}{number}"
+
+
+def _follow_surface(event: Event, alive: set[int]) -> None:
+    number = event.number_after(b"surface_id")
+    if number is not None:
+        if event.number_after(b"type") == qxl.SurfaceCommand.CREATE:
+            alive.add(number)
+        else:
+            alive.discard(number)
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """The facts about a recording that can be computed from its bytes, under the manifest's names."""
+    types: Counter[str] = Counter()
+    images: Counter[str] = Counter()
+    primaries: list[str] = []
+    first = last = events = commands = 0
+    primary_alive = False
+    surfaces: set[int] = set()
+    most_surfaces = 0
+    with open_recording(path) as packed:
+        hashed = _Hashed(packed)
+        for event in Reader(io.BufferedReader(hashed, 1 << 20)):
+            events += 1
+            first = first or event.time_ns
+            if event.what == 0:
+                commands += 1
+                types[command_type(event)] += 1
+                images.update(image_types(event))
+                if event.kind == qxl.Command.SURFACE:
+                    _follow_surface(event, surfaces)
+                    most_surfaces = max(most_surfaces, len(surfaces))
+            elif event.kind in _CREATE_PRIMARY:
+                width, height = next(event.lines()).split()[:2]
+                primaries.append(f"{width.decode()}x{height.decode()}")
+                primary_alive = True
+            elif event.kind in (qxl.Worker.DESTROY_PRIMARY_SURFACE, qxl.Worker.DESTROY_SURFACES):
+                primary_alive = False
+            # a surface's destruction may have been moved forward, with its old time
+            if not (event.what == 0 and event.kind == qxl.Command.SURFACE):
+                last = max(last, event.time_ns)
+    return {
+        "resolution": primaries[-1] if primaries else None,
+        "mode_changes": max(len(primaries) - 1, 0),
+        "ends_with_primary": primary_alive,
+        "most_surfaces": most_surfaces,
+        "seconds": round((last - first) / 1e9, 1),
+        "events": events,
+        "commands": commands,
+        "types": dict(sorted(types.items())),
+        "images": dict(sorted(images.items())),
+        "raw_bytes": hashed.size,
+        "packed_bytes": path.stat().st_size,
+        "sha256": sha256_of(path),
+        "raw_sha256": hashed.sha256.hexdigest(),
+    }

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The manifest of the shipped recordings: what a person wrote about each, and what its bytes say.
+
+  python3 -m recorder.manifest check            the files are as the manifest says; exit status 1 and a line each if not
+  python3 -m recorder.manifest update [NAME..]  compute anew what can be computed, keep what was written by hand
+  python3 -m recorder.manifest picture NAME SHA256   note the final picture's hash, as spice-drain prints it
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from recorder.describe import describe, sha256_of
+from recorder.reader import RecordingError
+
+FOLDER = Path(__file__).resolve().parents[1] / "recordings"
+SCHEMA = {"schema": "spice-recordings", "version": 1}
+MOST_BYTES = 25_000_000      # of the whole corpus, packed
+WRITTEN = ("name", "file", "kind", "what", "driver", "made", "upstream", "licence")   # by hand, or by synthetic.py
+KINDS = ("real", "synthetic")
+
+Entry = dict[str, Any]
+
+
+def load(folder: Path = FOLDER) -> list[Entry]:
+    entries: list[Entry] = json.loads((folder / "manifest.json").read_text())["recordings"]
+    return entries
+
+
+def save(entries: list[Entry], folder: Path = FOLDER) -> None:
+    text = json.dumps({**SCHEMA, "recordings": entries}, indent=2)
+    (folder / "manifest.json").write_text(text + "\n")
+
+
+def refreshed(entry: Entry, folder: Path) -> Entry:
+    """The entry with its facts computed anew. A picture belongs to the bytes it was seen with."""
+    facts = describe(folder / entry["file"])
+    same = facts["raw_sha256"] == entry.get("raw_sha256")
+    picture = entry.get("picture_sha256") if same else None
+    return {**{key: entry[key] for key in WRITTEN}, **facts, "picture_sha256": picture}
+
+
+def put(entry: Entry, folder: Path = FOLDER) -> None:
+    """Add a recording, or replace the one of that name."""
+    entries = load(folder)
+    known = {old["name"]: at for at, old in enumerate(entries)}
+    fresh = refreshed({**(entries[known[entry["name"]]] if entry["name"] in known else {}), **entry}, folder)
+    if entry["name"] in known:
+        entries[known[entry["name"]]] = fresh
+    else:
+        entries.append(fresh)
+    save(entries, folder)
+
+
+def _differences(entry: Entry, folder: Path, thorough: bool) -> list[str]:
+    name = entry.get("name", "an entry without a name")
+    missing = [key for key in (*WRITTEN, "picture_sha256") if key not in entry]
+    if missing:
+        return [f"{name}: no {', '.join(missing)}"]
+    if entry["kind"] not in KINDS:
+        return [f"{name}: kind '{entry['kind']}' is none of {', '.join(KINDS)}"]
+    path = folder / entry["file"]
+    if not path.is_file():
+        return [f"{name}: no file {entry['file']}"]
+    if sha256_of(path) != entry.get("sha256"):
+        return [f"{name}: {entry['file']} is not the file described"]
+    if not thorough:
+        return []
+    try:
+        facts = describe(path)
+    except RecordingError as error:
+        return [f"{name}: {entry['file']}: {error}"]
+    return [f"{name}: {key} is {facts[key]!r}, the manifest says {entry.get(key)!r}"
+            for key in facts if facts[key] != entry.get(key)]
+
+
+def check(folder: Path = FOLDER, thorough: bool = True) -> list[str]:
+    """What is wrong, a line each. Thorough: unpacks every file and counts."""
+    try:
+        entries = load(folder)
+    except (OSError, ValueError, KeyError) as error:
+        return [f"manifest.json: {error!r}"]
+    found = [line for entry in entries for line in _differences(entry, folder, thorough)]
+    listed = {entry.get("file") for entry in entries}
+    found += [f"{path.name} is not in the manifest" for path in sorted(folder.glob("*.rec*")) if path.name not in listed]
+    if len({entry.get("name") for entry in entries}) != len(entries):
+        found.append("a name stands twice in the manifest")
+    size = sum(path.stat().st_size for path in folder.glob("*.rec*"))
+    if size > MOST_BYTES:
+        found.append(f"the recordings take {size} bytes, more than {MOST_BYTES}")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="recorder.manifest", description="The manifest of the shipped recordings.")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("check")
+    actions.add_parser("update").add_argument("names", nargs="*")
+    picture = actions.add_parser("picture")
+    picture.add_argument("name")
+    picture.add_argument("sha256")
+    chosen = parser.parse_args(arguments)
+    if chosen.action == "check":
+        wrong = check(chosen.folder)
+        print("\n".join(wrong) if wrong else f"{len(load(chosen.folder))} recordings as the manifest says")
+        return 1 if wrong else 0
+    entries = load(chosen.folder)
+    names = chosen.names if chosen.action == "update" else [chosen.name]
+    unknown = set(names) - {entry["name"] for entry in entries}
+    if unknown:
+        print(f"not in the manifest: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 1
+    for at, entry in enumerate(entries):
+        if chosen.action == "update" and (not names or entry["name"] in names):
+            entries[at] = refreshed(entry, chosen.folder)
+        elif chosen.action == "picture" and entry["name"] == chosen.name:
+            entry["picture_sha256"] = chosen.sha256
+    save(entries, chosen.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The numbers a recording is made of, under the names of spice/qxl_dev.h and spice/enums.h."""
+from enum import IntEnum, IntFlag
+
+
+class Command(IntEnum):
+    """Kind of an event with WHAT 0: a command the guest put into the device's ring."""
+    NOP = 0
+    DRAW = 1
+    UPDATE = 2
+    CURSOR = 3
+    MESSAGE = 4
+    SURFACE = 5
+
+
+class Worker(IntEnum):
+    """Kind of an event with WHAT 1: a call into the display worker. Only these have an effect when replayed."""
+    UPDATE = 1
+    WAKEUP = 2
+    DESTROY_SURFACES = 19
+    CREATE_PRIMARY_SURFACE = 20
+    DESTROY_PRIMARY_SURFACE = 21
+    CREATE_PRIMARY_SURFACE_ASYNC = 29
+
+
+class Draw(IntEnum):
+    NOP = 0
+    FILL = 1
+    OPAQUE = 2
+    COPY = 3
+    COPY_BITS = 4
+    BLEND = 5
+    BLACKNESS = 6
+    WHITENESS = 7
+    INVERS = 8
+    ROP3 = 9
+    STROKE = 10
+    TEXT = 11
+    TRANSPARENT = 12
+    ALPHA_BLEND = 13
+    COMPOSITE = 14
+
+
+class CursorCommand(IntEnum):
+    SET = 0
+    MOVE = 1
+    HIDE = 2
+    TRAIL = 3
+
+
+class SurfaceCommand(IntEnum):
+    CREATE = 0
+    DESTROY = 1
+
+
+class Effect(IntEnum):
+    """What a drawable does to what lies under it."""
+    BLEND = 0
+    OPAQUE = 1
+    REVERT_ON_DUP = 2
+    BLACKNESS_ON_DUP = 3
+    WHITENESS_ON_DUP = 4
+    NOP_ON_DUP = 5
+    NOP = 6
+    OPAQUE_BRUSH = 7
+
+
+class ImageType(IntEnum):
+    BITMAP = 0
+    QUIC = 1
+    SURFACE = 104
+
+
+class ImageFlag(IntFlag):
+    CACHE = 1
+    HIGH_BITS_SET = 2
+
+
+class BitmapFormat(IntEnum):
+    BIT1_LE = 1
+    BIT1_BE = 2
+    BIT4_LE = 3
+    BIT4_BE = 4
+    BIT8 = 5
+    BIT16 = 6
+    BIT24 = 7
+    BIT32 = 8
+    RGBA = 9
+    BIT8_A = 10
+
+    @property
+    def bits(self) -> int:
+        """Bits of a pixel."""
+        return (1, 1, 4, 4, 8, 16, 24, 32, 32, 8)[self - 1]
+
+    @property
+    def colours(self) -> int:
+        """Entries of the palette, 0 for a format that has none."""
+        return (2, 2, 16, 16, 256, 0, 0, 0, 0, 0)[self - 1]
+
+
+class BitmapFlag(IntFlag):
+    DIRECT = 1               # the pixels are one piece, not a chain of chunks
+    UNSTABLE = 2
+    TOP_DOWN = 4
+
+
+class SurfaceFormat(IntEnum):
+    A1 = 1
+    A8 = 8
+    RGB555 = 16
+    XRGB32 = 32
+    RGB565 = 80
+    ARGB32 = 96
+
+    @property
+    def bits(self) -> int:
+        return {1: 1, 8: 8, 16: 16, 32: 32, 80: 16, 96: 32}[self]
+
+
+class SurfaceFlag(IntFlag):
+    KEEP_DATA = 1            # the surface starts with the pixels given, not cleared
+
+
+class BrushType(IntEnum):
+    NONE = 0
+    SOLID = 1
+    PATTERN = 2
+
+
+class ClipType(IntEnum):
+    NONE = 0
+    RECTS = 1
+
+
+class MaskFlag(IntFlag):
+    INVERS = 1
+
+
+class Rop(IntFlag):
+    """A raster operation: one of the OP_ bits, with inputs or result inverted."""
+    INVERS_SRC = 1
+    INVERS_BRUSH = 2
+    INVERS_DEST = 4
+    PUT = 8
+    OR = 16
+    AND = 32
+    XOR = 64
+    BLACKNESS = 128
+    WHITENESS = 256
+    INVERS = 512
+    INVERS_RES = 1024
+
+
+class Scale(IntEnum):
+    INTERPOLATE = 0
+    NEAREST = 1
+
+
+class LineFlag(IntFlag):
+    START_WITH_GAP = 4
+    STYLED = 8
+
+
+class PathFlag(IntFlag):
+    BEGIN = 1
+    END = 2
+    CLOSE = 8
+    BEZIER = 16
+
+
+class StringFlag(IntFlag):
+    RASTER_A1 = 1
+    RASTER_A4 = 2
+    RASTER_A8 = 4
+
+
+class CursorType(IntEnum):
+    ALPHA = 0
+    MONO = 1
+    COLOR4 = 2
+    COLOR8 = 3
+    COLOR16 = 4
+    COLOR24 = 5
+    COLOR32 = 6
+
+
+class CompositeOp(IntEnum):
+    """The operators of pixman that the tests use; the others have pixman's numbers too."""
+    SRC = 1
+    OVER = 3
+    ADD = 12
