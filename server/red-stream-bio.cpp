@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <cerrno>
+#include <unistd.h>
+
+#include <glib.h>
+
+#include "red-stream-bio.h"
+#include "red-stream-egress.h"
+#include "sys-socket.h"
+
+#if OPENSSL_VERSION_NUMBER < 0x10100000L
+#error "OpenSSL 1.1.0 or later is needed"
+#endif
+
+static RedStreamEgress *bio_egress(BIO *bio)
+{
+    return static_cast<RedStreamEgress *>(BIO_get_data(bio));
+}
+
+static bool is_retry(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+static int bio_write(BIO *bio, const char *data, int size)
+{
+    BIO_clear_retry_flags(bio);
+
+    const int n = bio_egress(bio)->take_record(data, size);
+    if (n < 0 && is_retry(errno)) {
+        BIO_set_retry_write(bio);
+    }
+    return n;
+}
+
+static int bio_read(BIO *bio, char *data, int size)
+{
+    BIO_clear_retry_flags(bio);
+
+    const int n = socket_read(bio_egress(bio)->get_socket(), data, size);
+    if (n < 0 && is_retry(errno)) {
+        BIO_set_retry_read(bio);
+    }
+#ifdef BIO_FLAGS_IN_EOF
+    if (n == 0) {
+        BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    }
+#endif
+    return n;
+}
+
+static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
+{
+    switch (cmd) {
+    case BIO_CTRL_FLUSH:
+        /* the end of a flight of the handshake */
+        BIO_clear_retry_flags(bio);
+        if (!bio_egress(bio)->handshake_sent()) {
+            BIO_set_retry_write(bio);
+            return -1;
+        }
+        return 1;
+    case BIO_CTRL_DUP:
+        return 1;
+#ifdef BIO_FLAGS_IN_EOF
+    case BIO_CTRL_EOF:
+        return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+#endif
+    default:
+        return 0;
+    }
+}
+
+static gpointer bio_method_new(gpointer arg)
+{
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+                                      "spice stream");
+
+    if (method) {
+        BIO_meth_set_write(method, bio_write);
+        BIO_meth_set_read(method, bio_read);
+        BIO_meth_set_ctrl(method, bio_ctrl);
+    }
+    return method;
+}
+
+BIO *red_stream_bio_new(RedStreamEgress *egress)
+{
+    static GOnce once = G_ONCE_INIT;
+    auto method = static_cast<BIO_METHOD *>(g_once(&once, bio_method_new, nullptr));
+    BIO *bio = method ? BIO_new(method) : nullptr;
+
+    if (bio) {
+        BIO_set_data(bio, egress);
+        BIO_set_init(bio, 1);
+    }
+    return bio;
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include <openssl/err.h>
+
+#include <common/log.h>
+
+#include "red-stream-bio.h"
+#include "red-stream-egress.h"
+#include "red-stream-trace.h"
+
+/* Plain: a larger message is given to the kernel from where it is. Copying 4 KiB
+ * costs less than the system call it saves. */
+#define COPY_MAX 4096
+
+/* Plain: what stays here of a message given to the kernel when another follows. */
+#define KEEP_MAX 64
+
+/* Bytes in wire that make it leave although more is to come. */
+#define WIRE_LIMIT 32000
+
+/* A record is longer than its plaintext: by 22 bytes in TLS 1.3, by 29 in TLS 1.2
+ * with AES-GCM; with CBC and padding by less than this. */
+#define RECORD_EXPANSION 256
+
+#define WIRE_SIZE (WIRE_LIMIT + RED_STREAM_RECORD_MAX + RECORD_EXPANSION)
+#define CLEAR_SIZE RED_STREAM_RECORD_MAX
+
+static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are too large");
+
+#ifndef IOV_MAX
+#define IOV_MAX 1024
+#endif
+
+/* Entries of a system call when bytes of the wire go before them. A message with
+ * more is sent in several calls. */
+#define IOV_COUNT 64
+
+static size_t iov_size(const struct iovec *iov, int iovcnt)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < iovcnt; ++i) {
+        size += iov[i].iov_len;
+    }
+    return size;
+}
+
+static void buffer_append(RedStreamBuffer *buffer, size_t capacity, const void *data, size_t size)
+{
+    if (!buffer->data) {
+        buffer->data = static_cast<uint8_t *>(g_malloc(capacity));
+    }
+    if (buffer->pos + buffer->len + size > capacity) {
+        memmove(buffer->data, buffer->start(), buffer->len);
+        buffer->pos = 0;
+    }
+    spice_assert(buffer->len + size <= capacity);
+    memcpy(buffer->data + buffer->pos + buffer->len, data, size);
+    buffer->len += size;
+}
+
+static void buffer_consume(RedStreamBuffer *buffer, size_t size)
+{
+    buffer->len -= size;
+    buffer->pos = buffer->len ? buffer->pos + size : 0;
+}
+
+/* Append the bytes of @iov from @offset on. */
+static void buffer_append_iov(RedStreamBuffer *buffer, size_t capacity,
+                              const struct iovec *iov, int iovcnt, size_t offset)
+{
+    for (int i = 0; i < iovcnt; ++i) {
+        if (offset >= iov[i].iov_len) {
+            offset -= iov[i].iov_len;
+            continue;
+        }
+        buffer_append(buffer, capacity, static_cast<uint8_t *>(iov[i].iov_base) + offset,
+                      iov[i].iov_len - offset);
+        offset = 0;
+    }
+}
+
+/* Describe the first @size bytes of @iov in @out, which has room for @room entries.
+ * Returns the number of entries; @size becomes what they hold. */
+static int iov_head(struct iovec *out, int room, const struct iovec *iov, int iovcnt, size_t *size)
+{
+    size_t left = *size;
+    int n = 0;
+
+    for (int i = 0; i < iovcnt && n < room && left; ++i) {
+        if (iov[i].iov_len) {
+            out[n] = iov[i];
+            out[n].iov_len = std::min<size_t>(iov[i].iov_len, left);
+            left -= out[n++].iov_len;
+        }
+    }
+    *size -= left;
+    return n;
+}
+
+RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
+                                 const RedStreamSocket *init_ops):
+    socket(init_socket), policy(init_policy), ops(init_ops)
+{
+    trace_id = red_stream_trace_new();
+}
+
+RedStreamEgress::~RedStreamEgress()
+{
+    red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
+                           &counters);
+    g_free(wire.data);
+    g_free(clear.data);
+}
+
+void RedStreamEgress::set_channel(int type, int id)
+{
+    channel_type = type;
+    channel_id = id;
+    red_stream_trace_channel(trace_id, type, id);
+}
+
+bool RedStreamEgress::set_ssl(SSL *init_ssl)
+{
+    BIO *bio = red_stream_bio_new(this);
+
+    if (!bio) {
+        return false;
+    }
+    ssl = init_ssl;
+    SSL_set_bio(ssl, bio, bio);
+    /* the one write that may have to be repeated, after a TLS 1.2 peer asked for
+     * something in between, is repeated from a copy */
+    SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return true;
+}
+
+bool RedStreamEgress::set_auto_flush(bool auto_flush)
+{
+    if (policy->batch || policy->more) {
+        return true;
+    }
+    if (!policy->cork) {
+        return auto_flush;
+    }
+    if (corked == !auto_flush) {
+        return true;
+    }
+    ++counters.setsockopts;
+    if (!ops->set_cork(socket, !auto_flush)) {
+        return auto_flush;
+    }
+    corked = !auto_flush;
+    return true;
+}
+
+size_t RedStreamEgress::pending() const
+{
+    return wire.len + clear.len;
+}
+
+ssize_t RedStreamEgress::fail(int error_number)
+{
+    error = error_number;
+    errno = error_number;
+    return -1;
+}
+
+void RedStreamEgress::note_buffered()
+{
+    counters.max_buffered = std::max<uint64_t>(counters.max_buffered, pending());
+}
+
+void RedStreamEgress::note_flush()
+{
+    if (unflushed) {
+        ++counters.flushes;
+        counters.floor_records += (unflushed + RED_STREAM_RECORD_MAX - 1) / RED_STREAM_RECORD_MAX;
+        unflushed = 0;
+    }
+}
+
+/* Give the kernel wire and then the bytes of @iov, of which it can take at most
+ * IOV_COUNT - 1 entries if wire is not empty.
+ * Returns the bytes of @iov taken, 0 also if the kernel took nothing now (which sets
+ * blocked), or -1 with the errno that ended the connection. */
+ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
+{
+    struct iovec both[IOV_COUNT];
+    const size_t size = iov_size(iov, iovcnt);
+    const size_t wire_size = wire.len;
+
+    if (wire_size) {
+        spice_assert(iovcnt < IOV_COUNT);
+        both[0].iov_base = const_cast<uint8_t *>(wire.start());
+        both[0].iov_len = wire_size;
+        std::copy(iov, iov + iovcnt, both + 1);
+        iov = both;
+        ++iovcnt;
+    }
+
+    /* in the modes without it the kernel is told nothing */
+    more = more && policy->more;
+
+    ssize_t n;
+    do {
+        n = ops->send(socket, iov, iovcnt, more);
+        ++counters.writes;
+        red_stream_trace_send(trace_id, wire_size + size, more, n);
+    } while (n == -1 && errno == EINTR);
+
+    if (n == -1) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK) {
+            return fail(errno);
+        }
+        ++counters.eagains;
+        n = 0;
+    } else {
+        counters.written_bytes += n;
+        held = more;
+    }
+    blocked = static_cast<size_t>(n) < wire_size + size;
+    if (static_cast<size_t>(n) < wire_size) {
+        buffer_consume(&wire, n);
+        return 0;
+    }
+    buffer_consume(&wire, wire_size);
+    return n - wire_size;
+}
+
+/* Called after the kernel took less than it was given: try again.
+ * Returns false, with errno, if that is still so or the connection has ended. */
+bool RedStreamEgress::unblock(bool more)
+{
+    if (!blocked) {
+        return true;
+    }
+    blocked = false;
+    if (wire.len && send(nullptr, 0, more) < 0) {
+        return false;
+    }
+    if (!blocked && repeat_size) {
+        encrypt_clear(repeat_size, more);
+        if (error) {
+            errno = error;
+            return false;
+        }
+    }
+    if (blocked) {
+        errno = EAGAIN;
+        return false;
+    }
+    return true;
+}
+
+ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    const size_t size = iov_size(iov, iovcnt);
+
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    red_stream_trace_write(trace_id, iov, iovcnt, flags);
+    if (size == 0) {
+        return 0;
+    }
+    if (!unblock(true)) {
+        return -1;
+    }
+
+    const ssize_t n = ssl ? write_records(iov, iovcnt, flags) : write_plain(iov, iovcnt, flags);
+    if (n < 0) {
+        errno = error;
+        return -1;
+    }
+    note_buffered();
+    if (n == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+
+    if (flags & RED_STREAM_MESSAGE_START) {
+        ++counters.messages;
+    }
+    counters.message_bytes += n;
+    unflushed += n;
+    dirty = true;
+    if (static_cast<size_t>(n) == size && !(flags & RED_STREAM_MORE) && !corked) {
+        if (blocked) {
+            note_flush();
+        } else if (flush() < 0) {
+            return -1;
+        }
+    }
+    return n;
+}
+
+/* The functions below return the bytes accepted, 0 if none can be now, or -1 with the
+ * errno that ended the connection. They are called when not blocked. */
+
+ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    if (policy->batch) {
+        return batch_plain(iov, iovcnt, flags);
+    }
+    const ssize_t n = send(iov, std::min(iovcnt, IOV_MAX), flags & RED_STREAM_MORE);
+    /* the caller knows what is left */
+    blocked = false;
+    return n;
+}
+
+ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    const size_t size = iov_size(iov, iovcnt);
+    const bool more = flags & RED_STREAM_MORE;
+
+    if (size <= COPY_MAX && wire.len + size <= WIRE_LIMIT) {
+        buffer_append_iov(&wire, WIRE_SIZE, iov, iovcnt, 0);
+        return size;
+    }
+
+    struct iovec head[IOV_COUNT - 1];
+    const size_t keep = more ? std::min<size_t>(size, KEEP_MAX) : 0;
+    size_t head_size = size - keep;
+    const int headcnt = iov_head(head, IOV_COUNT - 1, iov, iovcnt, &head_size);
+    const bool whole = head_size == size - keep;
+
+    const ssize_t n = send(head, headcnt, more || !whole);
+    if (n < 0 || blocked || !whole) {
+        return n;
+    }
+    buffer_append_iov(&wire, WIRE_SIZE, iov, iovcnt, head_size);
+    return size;
+}
+
+ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    const bool more = flags & RED_STREAM_MORE;
+    const size_t size = iov_size(iov, iovcnt);
+
+    if (policy->batch) {
+        return batch_records(iov, iovcnt, flags);
+    }
+    if (policy->gather && size <= policy->gather_threshold) {
+        buffer_append_iov(&clear, CLEAR_SIZE, iov, iovcnt, 0);
+        if (!encrypt_clear(size, more) && !blocked) {
+            return -1;
+        }
+        return size;
+    }
+
+    size_t accepted = 0;
+    for (int i = 0; i < iovcnt; ++i) {
+        const uint8_t *data = static_cast<uint8_t *>(iov[i].iov_base);
+        size_t left = iov[i].iov_len;
+
+        while (left && !blocked) {
+            const size_t n = std::min<size_t>(left, RED_STREAM_RECORD_MAX);
+
+            accepted += n;
+            if (!encrypt(data, n, more || accepted < size) && !blocked) {
+                return -1;
+            }
+            data += n;
+            left -= n;
+        }
+    }
+    return accepted;
+}
+
+ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    const size_t size = iov_size(iov, iovcnt);
+    size_t accepted = 0;
+
+    if (flags & RED_STREAM_MESSAGE_START) {
+        last_message = clear.len;
+    }
+    if (clear.len == 0) {
+        update_record_size();
+    }
+    for (int i = 0; i < iovcnt; ++i) {
+        const uint8_t *data = static_cast<uint8_t *>(iov[i].iov_base);
+        size_t left = iov[i].iov_len;
+
+        while (left && !blocked) {
+            size_t n = 0;
+
+            if (clear.len >= record_size || (clear.len && left >= RED_STREAM_RECORD_MAX)) {
+                /* the record is full, or what it lacks would have to be copied from a
+                 * payload that makes full records by itself */
+                if (!encrypt_clear(clear.len, true) && !blocked) {
+                    return -1;
+                }
+            } else if (clear.len == 0 && left >= record_size && size - accepted > record_size) {
+                n = record_size;
+                if (!encrypt(data, n, true) && !blocked) {
+                    return -1;
+                }
+            } else {
+                n = std::min(left, record_size - clear.len);
+                buffer_append(&clear, CLEAR_SIZE, data, n);
+            }
+            data += n;
+            left -= n;
+            accepted += n;
+        }
+    }
+    return accepted;
+}
+
+/* Make a record of @data and give it to take_record. @more: another record follows.
+ * Returns false if the TLS library can't now, which sets blocked (@data is accepted
+ * all the same), or if the connection has ended. */
+bool RedStreamEgress::encrypt(const void *data, size_t size, bool more)
+{
+    encrypting = true;
+    encrypting_more = more;
+    /* SSL_get_error looks at the errors that this thread has left */
+    ERR_clear_error();
+    const int n = SSL_write(ssl, data, size);
+    encrypting = false;
+    encrypting_more = false;
+
+    if (n > 0) {
+        ++counters.records;
+        counters.record_bytes += n;
+        repeat_size = 0;
+        return true;
+    }
+
+    const int ssl_error = SSL_get_error(ssl, n);
+    if (ssl_error == SSL_ERROR_WANT_READ || ssl_error == SSL_ERROR_WANT_WRITE) {
+        /* OpenSSL wants the same bytes again, and no others */
+        if (data != clear.start()) {
+            buffer_append(&clear, CLEAR_SIZE, data, size);
+        }
+        repeat_size = size;
+        blocked = true;
+        return false;
+    }
+    fail(error ? error : EPIPE);
+    return false;
+}
+
+/* Make a record of the first @size bytes of clear. */
+bool RedStreamEgress::encrypt_clear(size_t size, bool more)
+{
+    if (!encrypt(clear.start(), size, more)) {
+        return false;
+    }
+    buffer_consume(&clear, size);
+    last_message -= std::min(last_message, size);
+    return true;
+}
+
+ssize_t RedStreamEgress::take_record(const void *data, size_t size)
+{
+    struct iovec iov = { const_cast<void *>(data), size };
+
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    if (!encrypting && wire.len + size > WIRE_SIZE) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (encrypting && policy->batch && wire.len + size <= WIRE_LIMIT) {
+        buffer_append(&wire, WIRE_SIZE, data, size);
+        return size;
+    }
+
+    ssize_t n = 0;
+    if (!blocked) {
+        n = send(&iov, 1, encrypting_more);
+        if (n < 0) {
+            return -1;
+        }
+    }
+    if (static_cast<size_t>(n) < size) {
+        buffer_append(&wire, WIRE_SIZE, static_cast<const uint8_t *>(data) + n, size - n);
+        note_buffered();
+    }
+    return size;
+}
+
+bool RedStreamEgress::handshake_sent()
+{
+    return unblock(false) || error;
+}
+
+ssize_t RedStreamEgress::flush()
+{
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    note_flush();
+    if (!unblock(clear.len != 0)) {
+        return error ? -1 : pending();
+    }
+    while (clear.len && !blocked) {
+        const size_t n = red_stream_policy_next_record(clear.len, last_message, record_size);
+
+        if (!encrypt_clear(n, n < clear.len) && !blocked) {
+            return -1;
+        }
+    }
+    if (wire.len && !blocked && send(nullptr, 0, false) < 0) {
+        return -1;
+    }
+    if (pending() == 0) {
+        push_held();
+    }
+    return pending();
+}
+
+/* Make the kernel send what it may still hold back. */
+void RedStreamEgress::push_held()
+{
+    if (corked && dirty) {
+        counters.setsockopts += 2;
+        ops->set_cork(socket, false);
+        ops->set_cork(socket, true);
+    } else if (held) {
+        /* a message was announced and did not come */
+        ++counters.setsockopts;
+        ops->set_cork(socket, false);
+    }
+    held = false;
+    dirty = false;
+}
+
+void RedStreamEgress::update_record_size()
+{
+    RedStreamLink link = { };
+
+    if (policy->record_size) {
+        record_size = policy->record_size;
+    } else if (ops->get_link(socket, &link)) {
+        record_size = red_stream_policy_record_size(&link);
+    }
+}

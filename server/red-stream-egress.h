@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The bottom of a stream: takes the bytes of messages, gives them to the kernel,
+ * over TLS as records.
+ *
+ *   RedChannelClient -> red_stream_writev_flags -> [SASL] -> [WebSocket] -> egress
+ *
+ * How it does so is its policy's (red-stream-policy.h). In the modes without batch
+ * every call ends in system calls. In batch:
+ *
+ * - Small messages are copied one behind the other, payloads that are not small are
+ *   given to the kernel (plain) or to the cipher (TLS, in full records) from where
+ *   they are. A record may hold many messages.
+ * - Bytes leave when a buffer is full, when a call says that no message follows, or
+ *   at flush. Nothing leaves by a timer.
+ * - As long as a message is said to follow, the last bytes of the latest one stay
+ *   here. So a flush always has something to send without MSG_MORE, which is what
+ *   makes the kernel send all, and over TLS the last record of a flush holds the end
+ *   of one message only (see red_stream_policy_next_record).
+ *
+ * Back pressure: what a call accepted may still be here when it returns; see
+ * pending(). While the kernel takes nothing no further byte is accepted, so that
+ * messages wait in the channel's pipe, where they can be merged and dropped. At most
+ * RED_STREAM_EGRESS_MAX bytes are ever here.
+ *
+ * TLS never has to repeat a write: every SSL_write is one record, and the BIO below
+ * it takes any record whole.
+ *
+ * Not thread safe; used from the thread of the channel.
+ */
+#ifndef RED_STREAM_EGRESS_H_
+#define RED_STREAM_EGRESS_H_
+
+#include <openssl/ssl.h>
+
+#include "red-common.h"
+#include "red-stream-policy.h"
+#include "red-stream-socket.h"
+#include "utils.hpp"
+
+#include "push-visibility.h"
+
+/* Flags of a write. */
+enum {
+    /* another message follows at once, or a flush */
+    RED_STREAM_MORE = 1 << 0,
+    /* the first byte is the first of a message */
+    RED_STREAM_MESSAGE_START = 1 << 1,
+};
+
+/* Bytes that an egress buffers at the most. */
+#define RED_STREAM_EGRESS_MAX (64 * 1024)
+
+/* What an egress did since it was made. */
+struct RedStreamCounters {
+    uint64_t messages;
+    /* bytes that calls gave, framing by SASL and WebSocket included */
+    uint64_t message_bytes;
+    /* TLS records and the plaintext in them */
+    uint64_t records;
+    uint64_t record_bytes;
+    /* records that could not have been fewer for the flushes that happened */
+    uint64_t floor_records;
+    /* calls that sent, those that failed included, and bytes the kernel took */
+    uint64_t writes;
+    uint64_t written_bytes;
+    uint64_t setsockopts;
+    /* times at which all that was there had to leave */
+    uint64_t flushes;
+    uint64_t eagains;
+    uint64_t max_buffered;
+};
+
+/* A buffer allocated once, when first used. */
+struct RedStreamBuffer {
+    uint8_t *data;
+    size_t pos;
+    size_t len;
+
+    const uint8_t *start() const { return data + pos; }
+};
+
+class RedStreamEgress
+{
+public:
+    SPICE_CXX_GLIB_ALLOCATOR
+
+    /* @socket stays the caller's and outlives the egress. */
+    RedStreamEgress(int socket, const RedStreamPolicy *policy,
+                    const RedStreamSocket *ops = &red_stream_kernel_socket);
+    ~RedStreamEgress();
+
+    /* Say for the trace and the statistics whose bytes these are. */
+    void set_channel(int type, int id);
+
+    /* Send all that follows through @ssl, before its handshake. Makes the BIO of
+     * @ssl. @ssl stays the caller's, and is freed before the egress.
+     * Returns false if there is no memory for it. */
+    bool set_ssl(SSL *ssl);
+    /* The handshake failed and the caller freed what it gave to set_ssl. */
+    void clear_ssl() { ssl = nullptr; }
+
+    /* With false the mode may hold back what was written until flush.
+     * Returns false if the mode leaves this to Nagle's algorithm. */
+    bool set_auto_flush(bool auto_flush);
+
+    /* Accept bytes of @iov, which may be refused in part: the caller repeats the rest,
+     * from the same or other memory.
+     * Returns the number of bytes accepted, not 0 unless @iov is empty, or -1 with
+     * errno EAGAIN (the kernel takes nothing now) or the error that ended the
+     * connection, which every later call gives again. */
+    ssize_t writev(const struct iovec *iov, int iovcnt, unsigned flags);
+
+    /* Send all that is here, and let nothing wait in the kernel for more to follow.
+     * Returns the bytes that the kernel did not take yet (call again when the socket
+     * is writable), or -1 with the errno that ended the connection. */
+    ssize_t flush();
+
+    /* Bytes that were accepted and not yet given to the kernel. Over TLS those of
+     * finished records count with the overhead of the record. */
+    size_t pending() const;
+
+    /* A copy of the counters since the egress was made. */
+    RedStreamCounters get_counters() const { return counters; }
+
+    /* For the BIO: accept a record of the TLS library, or bytes of its handshake.
+     * Returns @size, or -1 with errno (EAGAIN: only outside writev and flush). */
+    ssize_t take_record(const void *data, size_t size);
+    /* For the BIO: the handshake must not wait here. */
+    bool handshake_sent();
+    int get_socket() const { return socket; }
+
+private:
+    ssize_t write_plain(const struct iovec *iov, int iovcnt, unsigned flags);
+    ssize_t write_records(const struct iovec *iov, int iovcnt, unsigned flags);
+    ssize_t batch_plain(const struct iovec *iov, int iovcnt, unsigned flags);
+    ssize_t batch_records(const struct iovec *iov, int iovcnt, unsigned flags);
+    bool unblock(bool more);
+    ssize_t send(const struct iovec *iov, int iovcnt, bool more);
+    bool encrypt(const void *data, size_t size, bool more);
+    bool encrypt_clear(size_t size, bool more);
+    void push_held();
+    ssize_t fail(int error_number);
+    void note_flush();
+    void note_buffered();
+    void update_record_size();
+
+    const int socket;
+    const RedStreamPolicy *const policy;
+    const RedStreamSocket *const ops;
+    SSL *ssl = nullptr;
+
+    /* bytes for the kernel */
+    RedStreamBuffer wire = { nullptr, 0, 0 };
+    /* TLS: plaintext of the next record */
+    RedStreamBuffer clear = { nullptr, 0, 0 };
+    /* where the last message begins in clear, 0 if it began before */
+    size_t last_message = 0;
+    /* plaintext bytes of a record on this link, now */
+    size_t record_size = RED_STREAM_RECORD_MAX;
+    /* size of an SSL_write that has to be repeated, 0: none */
+    size_t repeat_size = 0;
+
+    /* the kernel did not take all of the last send */
+    bool blocked = false;
+    /* the kernel may keep bytes waiting for more */
+    bool held = false;
+    /* the record that take_record gets is followed by others */
+    bool encrypting_more = false;
+    bool encrypting = false;
+    bool corked = false;
+    /* something was written since the last flush */
+    bool dirty = false;
+    /* errno that ended the connection, 0: none */
+    int error = 0;
+
+    int channel_type = 0;
+    int channel_id = 0;
+    int trace_id = 0;
+    /* bytes accepted since the last flush */
+    uint64_t unflushed = 0;
+    RedStreamCounters counters = { };
+};
+
+#include "pop-visibility.h"
+
+#endif /* RED_STREAM_EGRESS_H_ */

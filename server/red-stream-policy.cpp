@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include <glib.h>
+
+#include <common/log.h>
+
+#include "red-stream-policy.h"
+
+#define DEFAULT_MODE RED_STREAM_MODE_BATCH
+
+/* In 2017 the gain of gathering had levelled off at 1 KiB. */
+#define DEFAULT_GATHER_THRESHOLD 1024
+
+/* Twenty times upstream's interval between acks: 30 KB in flight on a text
+ * console, 400 KB on a desktop. */
+#define DEFAULT_WINDOW 400
+
+#define MIN_RECORD_SIZE 512
+/* Twice the widest ack interval. With less a client might owe no ack to a server
+ * that waits for one. */
+#define MIN_WINDOW 80
+#define MAX_WINDOW 100000
+
+/* A TLS record is longer than its plaintext by 22 bytes in TLS 1.3 and by 29 in
+ * TLS 1.2 with AES-GCM. */
+#define RECORD_OVERHEAD 29
+
+/* What a sender may have in flight after a pause (RFC 6928). */
+#define INITIAL_CWND 10
+
+/* Indexed by RedStreamMode. */
+static const RedStreamPolicy modes[] = {
+    /* mode                     name      gather cork   more   batch  flow */
+    { RED_STREAM_MODE_NORMAL,  "normal", false, false, false, false, false,
+      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+    { RED_STREAM_MODE_GATHER,  "gather", true,  false, false, false, false,
+      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+    { RED_STREAM_MODE_CORK,    "cork",   false, true,  false, false, false,
+      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+    { RED_STREAM_MODE_MORE,    "more",   false, false, true,  false, false,
+      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+    { RED_STREAM_MODE_WINDOW,  "window", false, true,  false, false, false,
+      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW },
+    { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
+      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+    { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
+      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+};
+
+/* Replace @value by the number in @text. Returns false if it isn't one from @min
+ * to @max. */
+static bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *value)
+{
+    char *end;
+
+    if (!g_ascii_isdigit(*text)) {
+        return false;
+    }
+    guint64 number = g_ascii_strtoull(text, &end, 10);
+    if (*end || number < min || number > max) {
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+static bool parse_setting(const char *text, RedStreamPolicy *policy)
+{
+    if (g_str_has_prefix(text, "threshold=")) {
+        return parse_number(text + strlen("threshold="), 1, RED_STREAM_RECORD_MAX,
+                            &policy->gather_threshold);
+    }
+    if (strcmp(text, "record=auto") == 0) {
+        policy->record_size = 0;
+        return true;
+    }
+    if (g_str_has_prefix(text, "record=")) {
+        return parse_number(text + strlen("record="), MIN_RECORD_SIZE, RED_STREAM_RECORD_MAX,
+                            &policy->record_size);
+    }
+    if (g_str_has_prefix(text, "window=")) {
+        return parse_number(text + strlen("window="), MIN_WINDOW, MAX_WINDOW, &policy->window);
+    }
+    return false;
+}
+
+bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy)
+{
+    char **words = g_strsplit(text, ",", -1);
+    const RedStreamPolicy *row = nullptr;
+
+    for (const RedStreamPolicy &mode : modes) {
+        if (words[0] && strcmp(words[0], mode.name) == 0) {
+            row = &mode;
+        }
+    }
+
+    bool ok = row != nullptr;
+    if (ok) {
+        RedStreamPolicy parsed = *row;
+
+        for (char **word = words + 1; ok && *word; ++word) {
+            ok = parse_setting(*word, &parsed);
+        }
+        if (ok) {
+            *policy = parsed;
+        }
+    }
+    g_strfreev(words);
+    return ok;
+}
+
+static RedStreamPolicy policy_from_environment()
+{
+    RedStreamPolicy policy = modes[DEFAULT_MODE];
+    const char *text = getenv("SPICE_STREAM");
+
+    if (text && !red_stream_policy_parse(text, &policy)) {
+        spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N] "
+                      "with a mode of normal, gather, cork, more, window, batch or flow; "
+                      "using %s", text, policy.name);
+    }
+    return policy;
+}
+
+const RedStreamPolicy *red_stream_policy_get()
+{
+    static const RedStreamPolicy policy = policy_from_environment();
+
+    return &policy;
+}
+
+size_t red_stream_policy_record_size(const RedStreamLink *link)
+{
+    if (!link->mss || !link->cwnd) {
+        return RED_STREAM_RECORD_MAX;
+    }
+
+    /* after a pause TCP starts again with the initial window */
+    uint64_t cwnd = link->cwnd;
+    if (link->idle > link->rto && cwnd > INITIAL_CWND) {
+        cwnd = INITIAL_CWND;
+    }
+    const uint64_t flight = cwnd * link->mss;
+
+    /* a flight leaves at once and takes a round trip to be paid back; the rate seen
+     * when the sender had nothing more to send is only a lower bound */
+    uint64_t rate = link->delivery_rate;
+    if ((!rate || link->app_limited) && link->rtt) {
+        const uint64_t window_rate = flight * 1000000 / link->rtt;
+
+        if (window_rate > rate) {
+            rate = window_rate;
+        }
+    }
+    if (!rate) {
+        return RED_STREAM_RECORD_MAX;
+    }
+
+    uint64_t size = rate * RED_STREAM_RECORD_BUDGET / 1000000;
+    const uint64_t segment = link->mss > MIN_RECORD_SIZE + RECORD_OVERHEAD ?
+        link->mss - RECORD_OVERHEAD : MIN_RECORD_SIZE;
+
+    if (size < segment) {
+        size = segment;
+    }
+    return size < RED_STREAM_RECORD_MAX ? size : RED_STREAM_RECORD_MAX;
+}

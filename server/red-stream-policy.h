@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a stream does with the bytes it is given: pure decisions.
+ *
+ * Everything here is a function of its arguments (the environment is read by
+ * one function only), so that it can be tested without a socket.
+ */
+#ifndef RED_STREAM_POLICY_H_
+#define RED_STREAM_POLICY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "push-visibility.h"
+
+/* Largest plaintext of a TLS record (RFC 8446, section 5.1). */
+#define RED_STREAM_RECORD_MAX 16384
+
+enum RedStreamMode {
+    RED_STREAM_MODE_NORMAL,
+    RED_STREAM_MODE_GATHER,
+    RED_STREAM_MODE_CORK,
+    RED_STREAM_MODE_MORE,
+    RED_STREAM_MODE_WINDOW,
+    RED_STREAM_MODE_BATCH,
+    RED_STREAM_MODE_FLOW,
+};
+
+/* One row of the table of modes, with the settings that can be changed on it.
+ *
+ *   normal  one system call a message, one TLS record an iovec
+ *   gather  as normal, but a small message is one TLS record
+ *   cork    TCP_CORK around the messages of a drain
+ *   more    MSG_MORE on every message of a drain but the last, no setsockopt
+ *   window  cork, and more messages in flight
+ *   batch   messages share buffers, system calls and TLS records
+ *   flow    batch, and as much in flight as the path carries
+ */
+struct RedStreamPolicy {
+    RedStreamMode mode;
+    const char *name;
+    /* a message of at most gather_threshold bytes is one TLS record */
+    bool gather;
+    bool cork;
+    /* pass "another message follows at once" to the kernel */
+    bool more;
+    bool batch;
+    /* the number of messages in flight follows the path, see red-stream-flow.h */
+    bool flow;
+    /* bytes, 1 to RED_STREAM_RECORD_MAX */
+    uint32_t gather_threshold;
+    /* plaintext bytes of a TLS record in batch, 0: by red_stream_policy_record_size */
+    uint32_t record_size;
+    /* messages that may wait for the client's ack, 0: twice the ack interval,
+     * which is upstream's rule */
+    uint32_t window;
+};
+
+/* Fill @policy from a text like "batch,record=auto,window=400".
+ *
+ *   <mode>          a name of the table above
+ *   threshold=N     gather_threshold
+ *   record=auto|N   record_size, 512 to RED_STREAM_RECORD_MAX
+ *   window=N        window, 40 to 100000
+ *
+ * Returns false, leaving @policy as it was, if the text is not of this form.
+ */
+bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy);
+
+/* The policy of this process: the environment variable SPICE_STREAM, read once,
+ * or the default mode. A value that can't be used is warned of and ignored.
+ * Any thread.
+ */
+const RedStreamPolicy *red_stream_policy_get();
+
+/* What TCP knows about a link, from struct tcp_info. */
+struct RedStreamLink {
+    /* payload bytes of a segment */
+    uint32_t mss;
+    /* segments */
+    uint32_t cwnd;
+    /* microseconds, 0 if not known */
+    uint32_t rtt;
+    /* bytes a second, 0 if not known */
+    uint64_t delivery_rate;
+    /* the sender, not the path, set delivery_rate */
+    bool app_limited;
+    /* microseconds since the last data was sent, and the retransmission timeout */
+    uint32_t idle;
+    uint32_t rto;
+};
+
+/* How many bytes to put in a TLS record on this link.
+ *
+ * Nothing of a record can be read before its last byte has arrived, so on a slow
+ * link a large record delays its first message. Returns the bytes that the link
+ * delivers within RED_STREAM_RECORD_BUDGET, at least what fits one segment and
+ * at most RED_STREAM_RECORD_MAX.
+ */
+size_t red_stream_policy_record_size(const RedStreamLink *link);
+
+/* microseconds */
+#define RED_STREAM_RECORD_BUDGET 10000
+
+/* How many bytes to put in the next record when @pending are to be sent of which
+ * the last message is the part from @last_message on, in records of at most
+ * @record_size bytes.
+ *
+ * No more than one message ends in the last record of a flush: spice-gtk (0.42 at
+ * least) goes on reading while the raw socket is readable and does not ask
+ * SSL_pending, so of two messages ending in the last record it would see the
+ * second only when something else arrives.
+ *
+ * @pending is not 0 and @last_message is less than @pending.
+ */
+static inline size_t
+red_stream_policy_next_record(size_t pending, size_t last_message, size_t record_size)
+{
+    if (pending > record_size) {
+        return record_size;
+    }
+    return last_message ? last_message : pending;
+}
+
+#include "pop-visibility.h"
+
+#endif /* RED_STREAM_POLICY_H_ */

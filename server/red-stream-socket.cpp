@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <unistd.h>
+#ifndef _WIN32
+#include <netinet/in.h>
+#include <sys/uio.h>
+#endif
+#ifdef __linux__
+/* not netinet/tcp.h: its struct tcp_info ends before the delivery rate */
+#include <linux/tcp.h>
+#endif
+
+#include "net-utils.h"
+#include "red-stream-socket.h"
+
+#ifndef _WIN32
+#ifndef MSG_MORE
+#define MSG_MORE 0
+#endif
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool more)
+{
+    struct msghdr msg = { };
+
+    msg.msg_iov = const_cast<struct iovec *>(iov);
+    msg.msg_iovlen = iovcnt;
+    return sendmsg(fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+}
+#else
+static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool more)
+{
+    return socket_writev(fd, iov, iovcnt);
+}
+#endif
+
+static bool kernel_get_link(int fd, RedStreamLink *link)
+{
+#ifdef __linux__
+    struct tcp_info info;
+    socklen_t len = sizeof(info);
+
+    memset(&info, 0, sizeof(info));
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) {
+        return false;
+    }
+    link->mss = info.tcpi_snd_mss;
+    link->cwnd = info.tcpi_snd_cwnd;
+    link->rtt = info.tcpi_rtt;
+    /* both 0 before Linux 4.9, which is what "not known" is */
+    link->delivery_rate = info.tcpi_delivery_rate;
+    link->app_limited = info.tcpi_delivery_rate_app_limited;
+    link->idle = info.tcpi_last_data_sent * 1000;
+    link->rto = info.tcpi_rto;
+    return true;
+#else
+    return false;
+#endif
+}
+
+const RedStreamSocket red_stream_kernel_socket = {
+    kernel_send,
+    red_socket_set_cork,
+    kernel_get_link,
+};

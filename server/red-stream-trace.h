@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What streams were asked and what they did, for measurements.
+ *
+ * With SPICE_STREAM_TRACE=FILE every process appends lines to FILE, buffered, written
+ * out at the latest when a stream is freed:
+ *
+ *   T S open                     stream S was made at T (microseconds, CLOCK_MONOTONIC)
+ *   T S channel TYPE ID          it is this channel's
+ *   T S write FLAGS L,L,...      a call gave iovecs of these lengths; FLAGS is one of
+ *                                - (nothing), m (another follows), s (a message starts),
+ *                                sm
+ *   T S send SIZE MORE TAKEN     a system call: SIZE bytes, MORE 1 with MSG_MORE, TAKEN
+ *                                bytes or -errno
+ *   T S ack OUTSTANDING LIMIT    the client acked; messages in flight, and allowed
+ *   T S close
+ *
+ * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
+ * (RedStreamCounters) when it is freed.
+ *
+ * A file that can't be written is warned of once and ignored. Any thread.
+ */
+#ifndef RED_STREAM_TRACE_H_
+#define RED_STREAM_TRACE_H_
+
+#include <sys/types.h>
+
+#include "red-stream-policy.h"
+#include "sys-socket.h"
+
+#include "push-visibility.h"
+
+struct RedStreamCounters;
+
+/* Whether a trace is written; the functions below do nothing if not. */
+bool red_stream_trace_enabled();
+
+/* Returns a number for a new stream, 1 for the first one of the process. */
+int red_stream_trace_new();
+
+void red_stream_trace_channel(int stream, int type, int id);
+void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, unsigned flags);
+/* Keeps errno, which it reads if @taken is -1. */
+void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
+void red_stream_trace_ack(int stream, uint32_t outstanding, uint32_t limit);
+
+/* The stream is freed. */
+void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
+                            const RedStreamCounters *counters);
+
+#include "pop-visibility.h"
+
+#endif /* RED_STREAM_TRACE_H_ */
