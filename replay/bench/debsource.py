@@ -6,10 +6,10 @@ directory for each suite. Only a suite is named that the machine itself need not
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,47 +100,50 @@ class Mirror:
     def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
         """Writes the release tarball of an upstream version to target, from the first of the suites that has it; False
         when none has, or when this machine has no apt."""
+        def download(base: Path, env: dict[str, str]) -> str:
+            known = self._steps.run(f"looking for {package} {upstream}",
+                                    ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
+            version = _debian_version(known, upstream)
+            if version is None:
+                raise StepFailed(f"no {package} {upstream}", known)
+            self._steps.run(f"downloading {package} {version}",
+                            ["apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}"],
+                            quiet=True, cwd=base, env=env)
+            return f"{package}_{upstream}.orig.tar.*[!c]"   # not its signature, .asc
+
+        return self._first("deb-src", suites, download, target)
+
+    def package(self, package: str, suites: tuple[str, ...], target: Path) -> bool:
+        """Writes the newest .deb of a package that the first of the suites has to target; False as above."""
+        def download(base: Path, env: dict[str, str]) -> str:
+            self._steps.run(f"downloading {package}", ["apt-get", "-q", "download", package], quiet=True, cwd=base,
+                            env=env)
+            return f"{package}_*.deb"
+
+        return self._first("deb", suites, download, target)
+
+    def _first(self, kind: str, suites: tuple[str, ...], download: Callable[[Path, dict[str, str]], str],
+               target: Path) -> bool:
+        """Tries one suite after the other; download returns the pattern of the file it fetched."""
         for suite in suites:
+            base = self._cache / f"{suite}-{kind}"
             try:
-                base, env = self._area("deb-src", suite)
-                version = _debian_version(self._steps.run(
-                    f"looking for {package} {upstream}", ["apt-cache", "showsrc", "--only-source", package],
-                    quiet=True, env=env), upstream)
-                if version is None:
-                    continue
-                self._steps.run(f"downloading {package} {version}",
-                                ["apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}"],
-                                quiet=True, cwd=base, env=env)
+                pattern = download(base, self._area(base, kind, suite))
+                found = next(base.glob(pattern), None)
+                if found:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(found, target)
+                    return True
             except StepFailed:
                 continue
-            found = [file for file in base.glob(f"{package}_{upstream}.orig.tar.*") if file.suffix != ".asc"]
-            if found:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                part = target.with_name(f"{target.name}.part")
-                shutil.copyfile(found[0], part)
-                os.replace(part, target)
-                return True
+            finally:
+                shutil.rmtree(base, ignore_errors=True)     # the lists are large and soon out of date
         return False
 
-    def package(self, package: str, suites: tuple[str, ...]) -> Path | None:
-        """The newest .deb of a package that the first of the suites has; None as above."""
-        for suite in suites:
-            try:
-                base, env = self._area("deb", suite)
-                for old in base.glob(f"{package}_*.deb"):
-                    old.unlink()
-                self._steps.run(f"downloading {package}", ["apt-get", "-q", "download", package], quiet=True, cwd=base,
-                                env=env)
-            except StepFailed:
-                continue
-            return next(base.glob(f"{package}_*.deb"), None)
-        return None
-
-    def _area(self, kind: str, suite: str) -> tuple[Path, dict[str, str]]:
-        """apt's private directory for a suite, its lists up to date, and the environment that makes apt use it."""
+    def _area(self, base: Path, kind: str, suite: str) -> dict[str, str]:
+        """Makes apt's private directory for a suite, its lists up to date; the environment that makes apt use it."""
         if self._source is None:
             raise StepFailed("this machine has no apt, or no source of the distribution's packages", [])
-        base = self._cache / f"{suite}-{kind}"
         for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
             (base / folder).mkdir(parents=True, exist_ok=True)
         (base / "sources.list.d" / f"suite{self._source.suffix}").write_text(self._source.render(kind, suite))
@@ -160,7 +163,7 @@ Dir::State::lists "{base}/lists";
 ''')
         env = {"APT_CONFIG": str(base / "apt.conf")}
         self._steps.run(f"asking the mirror ({suite})", ["apt-get", "-q", "update"], quiet=True, env=env)
-        return base, env
+        return env
 
 
 def _debian_version(showsrc: list[str], upstream: str) -> str | None:
