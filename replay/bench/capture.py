@@ -83,5 +83,5 @@ def capturing(netns: Path, device: str, path: Path) -> Iterator[Capture]:
         argv += ["-Z", "root"]      # or it gives the file to a user who may not write there
     with proc.Process("tcpdump", [*argv, "tcp"], netns) as process:
         if not process.wait_complaint("listening on", time.monotonic() + 10):
-            raise BenchError(f"tcpdump cannot capture: {process.last_complaint() or 'it does not start'}")
+            raise BenchError(f"tcpdump cannot capture: {' '.join(process.complaints) or 'it does not start'}")
         yield Capture(process, path)

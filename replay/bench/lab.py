@@ -1,67 +1,45 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Two network namespaces and the cable between them.
-
-A namespace has no name: it lives as long as the process that holds it, and that process ends when the bench closes its
-pipe or dies. So there is nothing to clean up after a crash and any number of labs can exist at once."""
+"""The server's namespace, the client's namespace and the link between them: a bare veth pair where nothing is to be
+emulated, else netem in a namespace of its own in the middle, else, where the kernel has no netem, spice-link."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import proc
+from bench import netns, paths, proc
 from bench.errors import BenchError
+from bench.links import Link
 
 MTU = 1500
 LARGEST_FRAME = MTU + 14
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESS = "10.83.0.2"
-SERVER_DEVICE = "spice0"
-CLIENT_DEVICE = "spice1"
+_DEVICE = "spice0"      # at either end
+_TO_SERVER, _TO_CLIENT = "spice1", "spice2"     # in the middle
+_FORWARDING = ("ipv4/ip_forward", "ipv4/conf/all/proxy_arp")
 _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-offload",
              "gro": "generic-receive-offload", "lro": "large-receive-offload"}
 
 
+EMULATORS = ("none", "netem", "spice-link")
+
+
 @dataclass(frozen=True)
 class Lab:
-    """Where the two ends are. The device is the server's: captures are taken there."""
+    """Where the two ends are. Captures are taken on `device` in the server's namespace."""
     server: Path
     client: Path
-    server_pid: int
-    client_pid: int
+    link: Link
+    emulator: str       # one of EMULATORS
     server_address: str = SERVER_ADDRESS
     client_address: str = CLIENT_ADDRESS
-    device: str = SERVER_DEVICE
-
-
-@contextlib.contextmanager
-def _namespace() -> Iterator[int]:
-    """A new network namespace with loopback and without IPv6; yields the pid of the process that holds it."""
-    script = ("for f in /proc/sys/net/ipv6/conf/all/disable_ipv6 /proc/sys/net/ipv6/conf/default/disable_ipv6 "
-              "/proc/sys/net/ipv4/tcp_no_metrics_save; do if [ -e $f ]; then echo 1 > $f; fi; done; "
-              "ip link set lo up && echo ready && exec cat")
-    argv = proc.inside(None, [proc.require("unshare", "util-linux"), "--net", "sh", "-c", script])
-    holder = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert holder.stdin and holder.stdout and holder.stderr
-    try:
-        if holder.stdout.readline() != "ready\n":
-            holder.stdin.close()
-            message = holder.stderr.read().strip().split("\n")[-1]
-            raise BenchError(f"cannot make a network namespace ({message or 'no reason given'}): root or unprivileged "
-                             "user namespaces are needed")
-        yield holder.pid
-    finally:
-        holder.kill()
-        holder.wait()
-        for stream in (holder.stdin, holder.stdout, holder.stderr):
-            stream.close()
-
-
-def _netns(pid: int) -> Path:
-    return Path(f"/proc/{pid}/ns/net")
+    device: str = _DEVICE
 
 
 def offloads_on(features: str) -> list[str]:
@@ -70,40 +48,121 @@ def offloads_on(features: str) -> list[str]:
     return [short for short, long in _OFFLOADS.items() if states.get(long, "off").split()[0] != "off"]
 
 
-def disable_offloads(netns: Path, device: str) -> None:
+def disable_offloads(where: Path, device: str) -> None:
     """Turns segmentation and receive offloads off, one by one (lro is often fixed), and checks that they are."""
     ethtool = proc.require("ethtool", "ethtool")
-    for short in offloads_on(proc.call([ethtool, "-k", device], netns)):
-        proc.call([ethtool, "-K", device, short, "off"], netns)
-    left = offloads_on(proc.call([ethtool, "-k", device], netns))
+    for short in offloads_on(proc.call([ethtool, "-k", device], where)):
+        proc.call([ethtool, "-K", device, short, "off"], where)
+    left = offloads_on(proc.call([ethtool, "-k", device], where))
     if left:
         raise BenchError(f"{device}: {', '.join(left)} cannot be turned off, so packets cannot be counted")
 
 
-def _plug(netns: Path, device: str, address: str) -> None:
-    ip = proc.require("ip", "iproute2")
-    proc.call([ip, "address", "add", f"{address}/24", "dev", device], netns)
-    proc.call([ip, "link", "set", device, "mtu", str(MTU), "up"], netns)
+def _ip(where: Path, *arguments: str) -> None:
+    proc.call([proc.require("ip", "iproute2"), *arguments], where)
+
+
+def _veth(one: tuple[Path, str], other: tuple[Path, str]) -> None:
+    """A cable between two (namespace, device), real packets only."""
+    _ip(one[0], "link", "add", one[1], "type", "veth", "peer", "name", other[1], "netns", netns.holder_of(other[0]))
+    for where, device in (one, other):
+        disable_offloads(where, device)
+        _ip(where, "link", "set", device, "mtu", str(MTU), "up")
+
+
+def _address(server: Path, client: Path) -> None:
+    """Each end has its address and reaches the other's by its device."""
+    for where, mine, peer in ((server, SERVER_ADDRESS, CLIENT_ADDRESS), (client, CLIENT_ADDRESS, SERVER_ADDRESS)):
+        _ip(where, "address", "add", f"{mine}/32", "dev", _DEVICE)
+        _ip(where, "route", "add", peer, "dev", _DEVICE, "src", mine)
+
+
+def _cable(server: Path, client: Path) -> None:
+    _veth((server, _DEVICE), (client, _DEVICE))
+    _address(server, client)
+
+
+def _routed(server: Path, client: Path, middle: Path) -> None:
+    """Two cables with a router between them, so that no end sends straight into an emulator's queue: TCP would notice
+    and hold back. The middle forwards and answers for the far end (create() it with _FORWARDING)."""
+    _veth((server, _DEVICE), (middle, _TO_SERVER))
+    _veth((client, _DEVICE), (middle, _TO_CLIENT))
+    _ip(middle, "route", "add", SERVER_ADDRESS, "dev", _TO_SERVER)
+    _ip(middle, "route", "add", CLIENT_ADDRESS, "dev", _TO_CLIENT)
+    _address(server, client)
+
+
+def netem_arguments(link: Link) -> list[str]:
+    """For tc qdisc: one direction of the link. netem's queue is in packets and holds those that travel, too."""
+    queue = link.queue_bytes // LARGEST_FRAME + int((link.rate or 10**9) / 8 * link.delay) // LARGEST_FRAME + 1
+    argv = ["netem", "limit", str(max(queue, 1000) if link.rate is None else queue)]
+    if link.delay:
+        argv += ["delay", f"{link.delay / 2 * 1e6:.0f}us"]
+        if link.jitter:
+            argv += [f"{link.jitter / 2 * 1e6:.0f}us"]
+    if link.loss:
+        # a Markov chain: from good to bad with p, back with r
+        r = 1 / link.burst
+        p = link.loss * r / (1 - link.loss)
+        argv += ["loss", "gemodel", f"{p * 100:.4f}%", f"{r * 100:.2f}%"]
+    if link.rate:
+        argv += ["rate", f"{link.rate}bit"]
+    return argv
+
+
+def _netem(middle: Path, link: Link) -> None:
+    """The link's two directions, each on the middle's way out."""
+    for device in (_TO_SERVER, _TO_CLIENT):
+        proc.call([proc.require("tc", "iproute2"), "qdisc", "add", "dev", device, "root", *netem_arguments(link)], middle)
+
+
+@functools.cache
+def kernel_has_netem() -> bool:
+    with netns.create() as where:
+        argv = [proc.require("tc", "iproute2"), "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+        return subprocess.run(proc.inside(where, argv), capture_output=True, check=False).returncode == 0
+
+
+def emulator_command(server: Path, client: Path, link: Link) -> list[str]:
+    argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{SERVER_ADDRESS}/24", "--dev-a", _DEVICE,
+            "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE]
+    if link.rate:
+        argv += ["--rate", str(link.rate), "--queue", str(link.queue_bytes)]
+    if link.delay:
+        argv += ["--delay", f"{link.delay * 1e6:.0f}us"]
+    if link.jitter:
+        argv += ["--jitter", f"{link.jitter * 1e6:.0f}us"]
+    if link.loss:
+        argv += ["--loss", f"{link.loss:.6f}", "--burst", str(link.burst)]
+    return argv
 
 
 @contextlib.contextmanager
-def namespaces() -> Iterator[tuple[int, int]]:
-    """Two namespaces with nothing between them: the pids of their holders, the server's first."""
+def _emulated(server: Path, client: Path, link: Link) -> Iterator[None]:
+    with proc.Process("link", emulator_command(server, client, link)) as emulator:
+        said = proc.receive(emulator.mailbox, time.monotonic() + 10)
+        if not said or not said[1] or said[1].get("event") != "ready":
+            emulator.wait(time.monotonic() + 1)
+            raise BenchError(f"the link does not come up: {emulator.last_complaint() or 'spice-link says nothing'}")
+        for where in (server, client):
+            disable_offloads(where, _DEVICE)
+        yield
+
+
+@contextlib.contextmanager
+def connect(link: Link, emulator: str | None = None) -> Iterator[Lab]:
+    """A new lab with the link in it; emulator is one of EMULATORS where it is not to be chosen by what the kernel has."""
     proc.require("ip", "iproute2")
-    with _namespace() as server, _namespace() as client:
-        yield server, client
-
-
-@contextlib.contextmanager
-def cable() -> Iterator[Lab]:
-    """Two namespaces joined by a veth pair that carries real packets: MTU 1500, no offloads."""
-    with namespaces() as (server, client):
-        ip = proc.require("ip", "iproute2")
-        lab = Lab(_netns(server), _netns(client), server, client)
-        proc.call([ip, "link", "add", SERVER_DEVICE, "type", "veth", "peer", "name", CLIENT_DEVICE,
-                   "netns", str(client)], lab.server)
-        for netns, device, address in ((lab.server, SERVER_DEVICE, SERVER_ADDRESS),
-                                       (lab.client, CLIENT_DEVICE, CLIENT_ADDRESS)):
-            disable_offloads(netns, device)
-            _plug(netns, device, address)
-        yield lab
+    if emulator is None:
+        emulator = "none" if not link.emulated else "netem" if kernel_has_netem() else "spice-link"
+    with contextlib.ExitStack() as stack:
+        server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
+        if emulator == "none":
+            _cable(server, client)
+        elif emulator == "netem":
+            middle = stack.enter_context(netns.create(*_FORWARDING))
+            _routed(server, client, middle)
+            _netem(middle, link)
+        else:
+            stack.enter_context(_emulated(server, client, link))
+        yield Lab(server, client, link, emulator)

@@ -4,23 +4,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 
+from bench import proc
 from bench.errors import BenchError
 
 _INSIDE = "SPICE_BENCH_IN_USER_NAMESPACE"
 
 
-def _unshare() -> list[str]:
+def unshare() -> list[str]:
     """Keeps the user's own id, with capabilities in the new namespaces: as id 0 tcpdump would try, in vain, to become
     somebody else."""
-    unshare = shutil.which("unshare")
-    if not unshare:
-        raise BenchError("unshare is missing: install the package util-linux")
-    return [unshare, "--user", "--map-current-user", "--keep-caps", "--net", "--"]
+    return [proc.require("unshare", "util-linux"), "--user", "--map-current-user", "--keep-caps", "--net", "--"]
 
 
 def acquire(arguments: Sequence[str]) -> None:
@@ -28,11 +25,11 @@ def acquire(arguments: Sequence[str]) -> None:
     user namespace; where that is not allowed the user is told in one line."""
     if os.geteuid() == 0 or os.environ.get(_INSIDE):
         return
-    probe = subprocess.run([*_unshare(), "true"], capture_output=True, text=True, check=False)
+    probe = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
     if probe.returncode:
         reason = probe.stderr.strip().split("\n")[-1] or f"status {probe.returncode}"
         raise BenchError("measuring needs root or unprivileged user namespaces, and this machine allows neither here "
                          f"({reason})")
     sys.stdout.flush()
-    command = [*_unshare(), sys.executable, "-m", "bench", *arguments]
+    command = [*unshare(), sys.executable, "-m", "bench", *arguments]
     os.execve(command[0], command, {**os.environ, _INSIDE: "1"})

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import capture, certs, lab, modes, paths, pcap, proc, validity
+from bench import capture, certs, lab, links, linktest, modes, paths, pcap, proc, validity
 from bench.errors import BenchError
 from bench.libraries import Library
+from bench.links import Link
 from bench.recordings import Recording
 
 PLAIN_PORT = 5900
@@ -35,7 +36,7 @@ class RunSpec:
     transport: str
     repeat: int = 1
     tls_version: str = "1.3"
-    link: str = "lan"
+    link: Link = links.LINKS["lan"]
     pace: str = "max"
     probe_every: int | None = None      # milliseconds
     limit: float = 900.0                # seconds the whole run may take
@@ -43,11 +44,11 @@ class RunSpec:
 
     @property
     def cell(self) -> tuple[str, str, str, str, str]:
-        return (self.recording.name, self.link, self.transport, self.library.name, self.mode)
+        return (self.recording.name, self.link.name, self.transport, self.library.name, self.mode)
 
     def __str__(self) -> str:
         row = self.mode if self.library.name in ("stock", "patched") else f"{self.mode} of {self.library.name}"
-        return f"{self.recording.name}, {row}, {self.transport}, {self.link}, run {self.repeat}"
+        return f"{self.recording.name}, {row}, {self.transport}, {self.link.name}, run {self.repeat}"
 
 
 Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)
@@ -190,7 +191,7 @@ def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Pat
     wire = run.wire
     return {
         "recording": spec.recording.name, "library": spec.library.name, "mode": spec.mode,
-        "transport": spec.transport, "link": spec.link, "pace": spec.pace, "repeat": spec.repeat,
+        "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "repeat": spec.repeat,
         "valid": reason is None, "invalid_reason": reason,
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
@@ -202,28 +203,35 @@ def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Pat
     }
 
 
+def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
+          started: Hook | None) -> validity.Evidence:
+    keys = certs.make(folder, where.server_address, spec.tls_version) if spec.transport == "tls" else None
+    with capture.capturing(where.server, where.device, pcap_file) as captured:
+        with _Ends(spec, where, folder, keys, recording) as ends:
+            ends.play(started)
+            run = validity.Evidence(
+                transport=spec.transport, library=spec.library.file, commands=spec.recording.commands,
+                player_status=ends.status(ends.player), client_status=ends.status(ends.client),
+                player=ends.done.get("player"), client=ends.done.get("client"),
+                player_complaint=ends.player.last_complaint(),
+                client_complaint=ends.client.last_complaint() if ends.client else "",
+                timed_out=ends.timed_out)
+        run.capture = captured.stop()
+    with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
+        run.wire = pcap.analyse(pcap_file, {PLAIN_PORT, TLS_PORT}, {TLS_PORT})
+    return run
+
+
 def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None = None) -> dict[str, Any]:
     """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
     what would spoil every run (a missing program, no privileges) is raised."""
     pcap_file = folder / "server.pcap"
-    with lab.cable() as where:
-        keys = certs.make(folder, where.server_address, spec.tls_version) if spec.transport == "tls" else None
-        with capture.capturing(where.server, where.device, pcap_file) as captured:
-            with _Ends(spec, where, folder, keys, recording) as ends:
-                ends.play(started)
-                player_status, client_status = ends.status(ends.player), ends.status(ends.client)
-                run = validity.Evidence(
-                    transport=spec.transport, library=spec.library.file, commands=spec.recording.commands,
-                    player=ends.done.get("player"), client=ends.done.get("client"),
-                    player_status=player_status, client_status=client_status,
-                    player_complaint=ends.player.last_complaint(),
-                    client_complaint=ends.client.last_complaint() if ends.client else "",
-                    timed_out=ends.timed_out)
-            run.capture = captured.stop()
-    try:
-        run.wire = pcap.analyse(pcap_file, {PLAIN_PORT, TLS_PORT}, {TLS_PORT})
-    except (BenchError, OSError):
-        run.wire = None
+    with lab.connect(spec.link) as where:
+        wrong = linktest.check(where)
+        if wrong:
+            run = validity.Evidence(spec.transport, spec.library.file, spec.recording.commands, link=wrong)
+        else:
+            run = _play(spec, where, folder, recording, pcap_file, started)
     return _record(spec, run, validity.judge(run), _keep(spec, pcap_file))
 
 

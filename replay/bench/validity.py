@@ -25,10 +25,11 @@ class Evidence:
     transport: str
     library: Path                       # the file that was to be loaded
     commands: int | None                # of the recording, where the manifest knows
-    player: dict[str, Any] | None
-    client: dict[str, Any] | None
-    player_status: int | None           # None: it had to be killed
-    client_status: int | None
+    link: str | None = None             # what is wrong with the link
+    player: dict[str, Any] | None = None
+    client: dict[str, Any] | None = None
+    player_status: int | None = None    # None: it had to be killed
+    client_status: int | None = None
     player_complaint: str = ""
     client_complaint: str = ""
     capture: capture.Statistics | None = None
@@ -37,6 +38,10 @@ class Evidence:
 
 
 Rule = Callable[[Evidence], "str | None"]
+
+
+def link_as_described(run: Evidence) -> str | None:
+    return run.link
 
 
 def in_time(run: Evidence) -> str | None:
@@ -132,8 +137,8 @@ def payload_accounted(run: Evidence) -> str | None:
     return None
 
 
-RULES: tuple[Rule, ...] = (in_time, both_exited_well, all_played, client_saw_the_end, right_library, capture_complete,
-                           frames_fit, payload_accounted)
+RULES: tuple[Rule, ...] = (link_as_described, in_time, both_exited_well, all_played, client_saw_the_end, right_library,
+                           capture_complete, frames_fit, payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:
