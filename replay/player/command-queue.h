@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef COMMAND_QUEUE_H_
+#define COMMAND_QUEUE_H_
+
+#include <spice/qxl_dev.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * A ring of commands between a producer, which waits for room, and the
+ * server's worker, which never waits. Stands for the ring in a QXL device's
+ * memory and its doorbell.
+ *
+ * No wake-up is lost because one lock covers both halves of each question: the
+ * worker asks "is it empty, and if so tell me of the next one" in one step, and
+ * the producer adds a command and learns whether it has to tell in one step.
+ */
+typedef struct CommandQueue CommandQueue;
+
+CommandQueue *command_queue_new(size_t capacity);
+
+/* The queue must be empty. */
+void command_queue_free(CommandQueue *queue);
+
+/*
+ * Waits for room and appends. Sets *wake when the worker has to be told. False
+ * when the queue is closed: the command stays the caller's.
+ */
+bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake);
+
+/* Takes the oldest. False when there is none. */
+bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command);
+
+/* True when the queue is empty: the next push will say wake, once. */
+bool command_queue_request_wake(CommandQueue *queue);
+
+/* From now on nothing can be pushed; a waiting push gives up. */
+void command_queue_close(CommandQueue *queue);
+
+size_t command_queue_length(CommandQueue *queue);
+
+#endif /* COMMAND_QUEUE_H_ */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CORE_GLIB_H_
+#define CORE_GLIB_H_
+
+#include <spice.h>
+
+/*
+ * Timers and watches for the library, on GLib's default main context. The
+ * library calls these from the thread that runs the main loop only: its
+ * workers bring their own.
+ */
+
+typedef void (*CoreChannelEvent)(int event, SpiceChannelEventInfo *info);
+
+/* One for the process; every call gives the same. */
+SpiceCoreInterface *core_glib_interface(CoreChannelEvent channel_event);
+
+#endif /* CORE_GLIB_H_ */

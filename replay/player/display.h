@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef DISPLAY_H_
+#define DISPLAY_H_
+
+#include <spice.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A QXL device as the library sees it: a ring of display commands, one of
+ * cursor commands, and guest memory that is the process's own. Commands come
+ * from a SpiceReplay or are markers (marker.h).
+ */
+typedef struct Display Display;
+
+/* Adds the device to a server that is initialised, and starts it. */
+Display *display_new(SpiceServer *server);
+
+/* To be called after the server is destroyed; frees what was never taken. */
+void display_free(Display *display);
+
+QXLInstance *display_instance(Display *display);
+
+/* Where commands with an address as their id are released to. */
+void display_set_replay(Display *display, SpiceReplay *replay);
+
+/*
+ * Puts a command into its ring, waiting for room. False when the display is
+ * closed; the command is freed then.
+ */
+bool display_push(Display *display, const QXLCommandExt *command);
+
+/* Ends waiting and future pushes. */
+void display_close(Display *display);
+
+/* Commands the library has taken. */
+uint64_t display_taken(Display *display);
+
+/* Both rings are empty. */
+bool display_is_empty(Display *display);
+
+/* The library has taken the end marker. */
+bool display_end_taken(Display *display);
+
+#endif /* DISPLAY_H_ */

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "feeder.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "marker.h"
+
+struct Feeder {
+    Display *display;
+    FeederOptions options;
+    FeederEvents events;
+    pthread_t thread;
+
+    GMutex mutex;
+    GCond changed;              /* is_stopping, resumes */
+    bool is_stopping;
+    unsigned int resumes;
+    atomic_bool is_idle;
+
+    Recording *recording;
+    SpiceReplay *replay;
+    RecordingEvent event;       /* the one the library is reading */
+    const uint8_t *bytes;
+    size_t size, pos;
+    bool at_end;
+    uint32_t message_size;      /* of the last message command */
+    RecordingSurface primary;   /* of size 0 when there is none */
+
+    int64_t start_ns;
+    bool has_first_timestamp;
+    uint64_t first_timestamp;
+    int64_t next_probe_ns;
+    unsigned int next_pause;
+    GArray *probes;
+    atomic_uint_fast64_t commands;
+    FeederResult result;
+};
+
+static bool is_stopping(Feeder *feeder)
+{
+    bool stopping;
+
+    g_mutex_lock(&feeder->mutex);
+    stopping = feeder->is_stopping;
+    g_mutex_unlock(&feeder->mutex);
+    return stopping;
+}
+
+static bool can_mark(const Feeder *feeder)
+{
+    return feeder->primary.width >= MARKER_PRIMARY_MIN &&
+        feeder->primary.height >= MARKER_PRIMARY_MIN;
+}
+
+static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
+{
+    QXLCommandExt command = marker_new(kind, number);
+
+    display_push(feeder->display, &command);
+}
+
+/* The time counts from when the probe was due to be drawn, waiting for room included. */
+static void push_probe(Feeder *feeder, int64_t now)
+{
+    FeederProbe probe = { feeder->probes->len, now };
+
+    g_array_append_val(feeder->probes, probe);
+    push_marker(feeder, MARKER_PROBE, probe.number);
+}
+
+static void probe_if_due(Feeder *feeder, int64_t now)
+{
+    int64_t step = feeder->options.probe_ms * NSEC_PER_MSEC;
+
+    if (step == 0 || now < feeder->next_probe_ns || !can_mark(feeder)) {
+        return;
+    }
+    push_probe(feeder, now);
+    feeder->next_probe_ns = MAX(feeder->next_probe_ns + step, now);
+}
+
+/* Sleeps until then or until told to stop. */
+static void sleep_until(Feeder *feeder, int64_t until_ns)
+{
+    g_mutex_lock(&feeder->mutex);
+    if (!feeder->is_stopping) {
+        g_cond_wait_until(&feeder->changed, &feeder->mutex,
+                          g_get_monotonic_time() + (until_ns - clock_ns()) / 1000 + 1);
+    }
+    g_mutex_unlock(&feeder->mutex);
+}
+
+/* Waits for the event's recorded time, drawing the probes that come due meanwhile. */
+static void wait_for_recorded_time(Feeder *feeder)
+{
+    const FeederOptions *options = &feeder->options;
+    int64_t due, now;
+
+    if (!feeder->has_first_timestamp) {
+        feeder->has_first_timestamp = true;
+        feeder->first_timestamp = feeder->event.timestamp;
+    }
+    if (options->pace == PACE_MAX || feeder->event.timestamp <= feeder->first_timestamp) {
+        return;
+    }
+    due = feeder->start_ns +
+        (feeder->event.timestamp - feeder->first_timestamp) / options->pace;
+    while ((now = clock_ns()) < due && !is_stopping(feeder)) {
+        int64_t until = due;
+
+        probe_if_due(feeder, now);
+        if (options->probe_ms > 0 && can_mark(feeder)) {
+            until = MIN(until, feeder->next_probe_ns);
+        }
+        atomic_store(&feeder->is_idle, true);
+        sleep_until(feeder, until);
+        atomic_store(&feeder->is_idle, false);
+    }
+}
+
+/* The library has read all of the event; what to remember of it. */
+static void event_done(Feeder *feeder)
+{
+    const RecordingEvent *event = &feeder->event;
+
+    if (event->is_command) {
+        feeder->message_size = event->type == QXL_CMD_MESSAGE ? event->block_bytes : 0;
+    } else if (recording_event_creates_primary(event)) {
+        feeder->primary = event->surface;
+    } else if (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
+               event->type == RECORDING_MESSAGE_DESTROY_SURFACES) {
+        /* the asynchronous kinds are passed over by the library's reader */
+        memset(&feeder->primary, 0, sizeof(feeder->primary));
+    }
+}
+
+/* Reads and checks one event more. False at the end, damage included. */
+static bool next_event(Feeder *feeder)
+{
+    event_done(feeder);
+    if (!recording_next(feeder->recording, &feeder->event)) {
+        feeder->at_end = true;
+        return false;
+    }
+    feeder->bytes = recording_bytes(feeder->recording, &feeder->size);
+    feeder->pos = 0;
+    return true;
+}
+
+/*
+ * What the library reads, an event at a time. To skip white space it always
+ * reads one byte past an event, so an event's first byte is given out alone
+ * and at once; when it wants the second, all events before are done and it is
+ * this one's turn.
+ */
+static ssize_t stream_read(void *cookie, char *buf, size_t size)
+{
+    Feeder *feeder = cookie;
+
+    if (is_stopping(feeder)) {
+        return 0;
+    }
+    if (feeder->pos == feeder->size && !next_event(feeder)) {
+        return 0;
+    }
+    if (feeder->pos == 0) {
+        size = 1;
+    } else if (feeder->pos == 1) {
+        wait_for_recorded_time(feeder);
+    }
+    size = MIN(size, feeder->size - feeder->pos);
+    memcpy(buf, feeder->bytes + feeder->pos, size);
+    feeder->pos += size;
+    return size;
+}
+
+/* NULL if the library does not want it. */
+static SpiceReplay *open_replay(Feeder *feeder)
+{
+    static const cookie_io_functions_t functions = { .read = stream_read };
+    FILE *stream = fopencookie(feeder, "r", functions);
+    SpiceReplay *replay;
+
+    feeder->bytes = (const uint8_t *) RECORDING_HEADER;
+    feeder->size = strlen(RECORDING_HEADER);
+    replay = spice_replay_new(stream, RECORDING_SURFACES_MAX);
+    if (!replay) {
+        fclose(stream);
+    }
+    return replay;
+}
+
+/*
+ * The library's reader neither ends a message's text with a 0, which its
+ * worker looks for, nor says whom to release it to.
+ */
+static void complete_message(QXLCommandExt *command, uint32_t size)
+{
+    QXLMessage *message = (QXLMessage *) (uintptr_t) command->cmd.data;
+
+    message = g_realloc(message, sizeof(*message) + size + 1);
+    message->data[size] = 0;
+    message->release_info.id = (uintptr_t) command;
+    command->cmd.data = (uintptr_t) message;
+}
+
+/* Waits for feeder_resume. False when told to stop. */
+static bool wait_for_resume(Feeder *feeder)
+{
+    bool stopping;
+
+    atomic_store(&feeder->is_idle, true);
+    g_mutex_lock(&feeder->mutex);
+    while (feeder->resumes == 0 && !feeder->is_stopping) {
+        g_cond_wait(&feeder->changed, &feeder->mutex);
+    }
+    if (feeder->resumes > 0) {
+        feeder->resumes--;
+    }
+    stopping = feeder->is_stopping;
+    g_mutex_unlock(&feeder->mutex);
+    atomic_store(&feeder->is_idle, false);
+    return !stopping;
+}
+
+/* Pauses take recorded time off the clock, so that the rest keeps its pace. */
+static bool pause_if_due(Feeder *feeder, uint64_t commands)
+{
+    const FeederOptions *options = &feeder->options;
+    int64_t begin = clock_ns();
+
+    while (feeder->next_pause < options->n_pauses &&
+           options->pauses[feeder->next_pause] == commands) {
+        unsigned int number = feeder->next_pause++;
+
+        if (can_mark(feeder)) {
+            push_marker(feeder, MARKER_PAUSE, number);
+        }
+        feeder->events.paused(feeder->events.opaque, number, commands);
+        if (!wait_for_resume(feeder)) {
+            return false;
+        }
+        feeder->start_ns += clock_ns() - begin;
+    }
+    return true;
+}
+
+static void feed(Feeder *feeder)
+{
+    QXLInstance *instance = display_instance(feeder->display);
+    QXLCommandExt *command;
+
+    while ((command = spice_replay_next_cmd(feeder->replay, instance)) != NULL) {
+        uint64_t commands;
+
+        if (command->cmd.type == QXL_CMD_MESSAGE) {
+            complete_message(command, feeder->message_size);
+        }
+        probe_if_due(feeder, clock_ns());
+        if (!display_push(feeder->display, command)) {
+            return;
+        }
+        commands = atomic_fetch_add(&feeder->commands, 1) + 1;
+        if (!pause_if_due(feeder, commands)) {
+            return;
+        }
+    }
+}
+
+static void conclude(Feeder *feeder)
+{
+    FeederResult *result = &feeder->result;
+    struct rusage usage;
+
+    result->commands = atomic_load(&feeder->commands);
+    result->error = recording_error(feeder->recording, &result->error_offset);
+    if (result->error) {
+        result->status = FEEDER_DAMAGED;
+    } else if (is_stopping(feeder)) {
+        result->status = FEEDER_STOPPED;
+    } else if (!feeder->at_end) {
+        result->status = FEEDER_DAMAGED;
+        result->error = "the library's reader gives up on this event";
+        result->error_offset = feeder->event.start;
+    } else {
+        result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
+        if (can_mark(feeder)) {
+            push_marker(feeder, MARKER_END, 0);
+        }
+    }
+    result->fed_ns = clock_ns();
+    result->probes = (const FeederProbe *) feeder->probes->data;
+    result->n_probes = feeder->probes->len;
+    getrusage(RUSAGE_THREAD, &usage);
+    result->cpu_user = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
+    result->cpu_system = usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
+}
+
+static void *run(void *opaque)
+{
+    Feeder *feeder = opaque;
+
+    feeder->start_ns = clock_ns();
+    feeder->next_probe_ns = feeder->start_ns;
+    feeder->replay = open_replay(feeder);
+    if (feeder->replay) {
+        display_set_replay(feeder->display, feeder->replay);
+        feed(feeder);
+    }
+    conclude(feeder);
+    feeder->events.finished(feeder->events.opaque);
+    return NULL;
+}
+
+Feeder *feeder_start(Display *display, const FeederOptions *options, const FeederEvents *events)
+{
+    Feeder *feeder = g_new0(Feeder, 1);
+    sigset_t all, old;
+    int ret;
+
+    feeder->display = display;
+    feeder->options = *options;
+    feeder->events = *events;
+    g_mutex_init(&feeder->mutex);
+    g_cond_init(&feeder->changed);
+    feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
+    feeder->recording = recording_new(options->input);
+    recording_keep_bytes(feeder->recording);
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    ret = pthread_create(&feeder->thread, NULL, run, feeder);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    g_assert(ret == 0);
+    return feeder;
+}
+
+void feeder_resume(Feeder *feeder)
+{
+    g_mutex_lock(&feeder->mutex);
+    feeder->resumes++;
+    g_cond_broadcast(&feeder->changed);
+    g_mutex_unlock(&feeder->mutex);
+}
+
+uint64_t feeder_commands(Feeder *feeder)
+{
+    return atomic_load(&feeder->commands);
+}
+
+bool feeder_is_idle(Feeder *feeder)
+{
+    return atomic_load(&feeder->is_idle);
+}
+
+void feeder_stop(Feeder *feeder)
+{
+    g_mutex_lock(&feeder->mutex);
+    feeder->is_stopping = true;
+    g_cond_broadcast(&feeder->changed);
+    g_mutex_unlock(&feeder->mutex);
+}
+
+bool feeder_join(Feeder *feeder, unsigned int seconds)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    return pthread_timedjoin_np(feeder->thread, NULL, &until) == 0;
+}
+
+const FeederResult *feeder_result(Feeder *feeder)
+{
+    return &feeder->result;
+}
+
+void feeder_free(Feeder *feeder)
+{
+    if (feeder->replay) {
+        spice_replay_free(feeder->replay);
+    }
+    recording_free(feeder->recording);
+    g_array_unref(feeder->probes);
+    g_mutex_clear(&feeder->mutex);
+    g_cond_clear(&feeder->changed);
+    g_free(feeder);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FEEDER_H_
+#define FEEDER_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "display.h"
+#include "recording.h"
+
+/*
+ * The thread that plays: takes events from the recording, checked, hands their
+ * bytes to the library's reader, and pushes the commands that come out. It may
+ * block in the library (which waits for a surface number to become free) while
+ * the worker, woken by the pushes, goes on taking commands.
+ */
+typedef struct Feeder Feeder;
+
+#define PACE_MAX 0.0
+
+typedef struct FeederOptions {
+    RecordingInput *input;      /* stays the caller's */
+    double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
+    unsigned int probe_ms;      /* 0 for no probes */
+    const uint64_t *pauses;     /* command counts, rising */
+    unsigned int n_pauses;
+} FeederOptions;
+
+typedef enum {
+    FEEDER_FED,                 /* all of it, and an end marker */
+    FEEDER_FED_WITHOUT_MARKER,  /* all of it; there is no primary surface to mark */
+    FEEDER_STOPPED,
+    FEEDER_DAMAGED,
+} FeederStatus;
+
+typedef struct FeederProbe {
+    unsigned int number;
+    int64_t time_ns;
+} FeederProbe;
+
+typedef struct FeederResult {
+    FeederStatus status;
+    uint64_t commands;
+    int64_t fed_ns;
+    double cpu_user, cpu_system;    /* of this thread alone */
+    const FeederProbe *probes;
+    unsigned int n_probes;
+    const char *error;              /* when damaged */
+    uint64_t error_offset;
+} FeederResult;
+
+/* Called in the feeder's thread. */
+typedef struct FeederEvents {
+    void (*paused)(void *opaque, unsigned int number, uint64_t command);
+    void (*finished)(void *opaque);
+    void *opaque;
+} FeederEvents;
+
+Feeder *feeder_start(Display *display, const FeederOptions *options, const FeederEvents *events);
+
+/* Ends a pause. */
+void feeder_resume(Feeder *feeder);
+
+/* Recorded commands pushed so far. */
+uint64_t feeder_commands(Feeder *feeder);
+
+/* True while it waits on purpose: for a recorded time, or in a pause. */
+bool feeder_is_idle(Feeder *feeder);
+
+/* Makes it end early; the display must be closed too. */
+void feeder_stop(Feeder *feeder);
+
+/* Waits until its thread has ended. False when that takes more than this. */
+bool feeder_join(Feeder *feeder, unsigned int seconds);
+
+/* After joining. The result is the feeder's. */
+const FeederResult *feeder_result(Feeder *feeder);
+
+/* After joining, and after the server is destroyed. */
+void feeder_free(Feeder *feeder);
+
+#endif /* FEEDER_H_ */

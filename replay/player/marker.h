@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef MARKER_H_
+#define MARKER_H_
+
+#include <spice/qxl_dev.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Draw commands that change no pixel (a fill with colour 0 by XOR) and that a
+ * client recognises by their rectangle: probes measure how long a command
+ * takes to reach it, a pause and the end let it look at the picture.
+ */
+typedef enum {
+    MARKER_PROBE,
+    MARKER_PAUSE,
+    MARKER_END,
+} MarkerKind;
+
+#define MARKER_PROBES 3600          /* probes are told apart modulo this */
+
+/* The primary surface must have at least this many pixels each way. */
+#define MARKER_PRIMARY_MIN 70
+
+/* A command to push into the display queue; number does not matter for the end. */
+QXLCommandExt marker_new(MarkerKind kind, unsigned int number);
+
+bool marker_is_marker(const QXLReleaseInfo *info);
+MarkerKind marker_kind(const QXLReleaseInfo *info);
+
+/* When the library releases it. */
+void marker_free(QXLReleaseInfo *info);
+
+#endif /* MARKER_H_ */

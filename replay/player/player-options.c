@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "player-options.h"
+
+#include <glib.h>
+#include <math.h>
+#include <spice.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "feeder.h"
+
+#define TIMEOUT_DEFAULT 60
+#define PORT_MAX 65535
+
+typedef struct NamedValue {
+    const char *name;
+    int value;
+} NamedValue;
+
+static const NamedValue compressions[] = {
+    { "auto-glz", SPICE_IMAGE_COMPRESSION_AUTO_GLZ },
+    { "auto-lz", SPICE_IMAGE_COMPRESSION_AUTO_LZ },
+    { "off", SPICE_IMAGE_COMPRESSION_OFF },
+    { "quic", SPICE_IMAGE_COMPRESSION_QUIC },
+    { "glz", SPICE_IMAGE_COMPRESSION_GLZ },
+    { "lz", SPICE_IMAGE_COMPRESSION_LZ },
+    { "lz4", SPICE_IMAGE_COMPRESSION_LZ4 },
+    { NULL, 0 }
+};
+
+static const NamedValue streamings[] = {
+    { "filter", SPICE_STREAM_VIDEO_FILTER },
+    { "off", SPICE_STREAM_VIDEO_OFF },
+    { "all", SPICE_STREAM_VIDEO_ALL },
+    { NULL, 0 }
+};
+
+/* No name stands for the first one. */
+static bool parse_name(const NamedValue *values, const char *option, const char *name, int *value,
+                       char **error)
+{
+    GString *known;
+
+    if (!name) {
+        *value = values->value;
+        return true;
+    }
+    known = g_string_new(NULL);
+    for (; values->name; values++) {
+        if (strcmp(values->name, name) == 0) {
+            *value = values->value;
+            g_string_free(known, true);
+            return true;
+        }
+        g_string_append_printf(known, "%s%s", known->len ? ", " : "", values->name);
+    }
+    *error = g_strdup_printf("--%s %s: not one of %s", option, name, known->str);
+    g_string_free(known, true);
+    return false;
+}
+
+static bool parse_pace(const char *text, double *pace, char **error)
+{
+    char *end;
+
+    if (!text || strcmp(text, "max") == 0) {
+        *pace = PACE_MAX;
+        return true;
+    }
+    if (strcmp(text, "recorded") == 0) {
+        *pace = 1.0;
+        return true;
+    }
+    *pace = g_ascii_strtod(text, &end);
+    if (end == text || *end || !isfinite(*pace) || *pace <= 0) {
+        *error = g_strdup_printf("--pace %s: not max, recorded or a factor over 0", text);
+        return false;
+    }
+    return true;
+}
+
+static int compare_counts(gconstpointer a, gconstpointer b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static bool parse_pauses(const char *text, PlayerOptions *options, char **error)
+{
+    char **words = g_strsplit(text ? text : "", ",", 0);
+    GArray *pauses = g_array_new(false, false, sizeof(uint64_t));
+    bool valid = true;
+
+    for (char **word = words; *word && valid; word++) {
+        guint64 count;
+
+        valid = g_ascii_string_to_unsigned(*word, 10, 1, G_MAXINT64, &count, NULL);
+        g_array_append_val(pauses, count);
+    }
+    g_strfreev(words);
+    if (!valid) {
+        *error = g_strdup_printf("--pause-at %s: not a list of command counts", text);
+        g_array_unref(pauses);
+        return false;
+    }
+    g_array_sort(pauses, compare_counts);
+    for (unsigned int i = 1; i < pauses->len;) {
+        if (g_array_index(pauses, uint64_t, i) == g_array_index(pauses, uint64_t, i - 1)) {
+            g_array_remove_index(pauses, i);
+        } else {
+            i++;
+        }
+    }
+    options->n_pauses = pauses->len;
+    options->pauses = (uint64_t *) g_array_free(pauses, false);
+    return true;
+}
+
+static bool check(const PlayerOptions *options, char **error)
+{
+    if (options->port < 0 || options->port > PORT_MAX ||
+        options->tls_port < 0 || options->tls_port > PORT_MAX) {
+        *error = g_strdup("a port is a number from 1 to 65535");
+    } else if (!options->port && !options->tls_port && !options->unix_path) {
+        *error = g_strdup("nowhere to listen: give --port, --tls-port or --unix");
+    } else if (options->unix_path && (options->port || options->tls_port)) {
+        *error = g_strdup("--unix and ports exclude each other");
+    } else if (options->tls_port &&
+               !(options->tls_cert && options->tls_key && options->tls_ca)) {
+        *error = g_strdup("--tls-port needs --tls-cert, --tls-key and --tls-ca");
+    } else if (options->n_pauses && strcmp(options->file, "-") == 0) {
+        *error = g_strdup("--pause-at reads standard input, so FILE cannot be -");
+    }
+    return *error == NULL;
+}
+
+bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **error)
+{
+    char *compression = NULL, *streaming = NULL, *pace = NULL, *pauses = NULL;
+    char **files = NULL;
+    int probe_ms = 0, timeout = TIMEOUT_DEFAULT;
+    const GOptionEntry entries[] = {
+        { "address", 0, 0, G_OPTION_ARG_STRING, &options->address,
+          "listen there (default 127.0.0.1)", "A" },
+        { "port", 0, 0, G_OPTION_ARG_INT, &options->port, "plain TCP port", "N" },
+        { "tls-port", 0, 0, G_OPTION_ARG_INT, &options->tls_port, "TLS port", "N" },
+        { "tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_cert,
+          "the server's certificate", "F" },
+        { "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_key, "its key", "F" },
+        { "tls-ca", 0, 0, G_OPTION_ARG_FILENAME, &options->tls_ca, "who signed it", "F" },
+        { "unix", 0, 0, G_OPTION_ARG_FILENAME, &options->unix_path,
+          "listen on a Unix socket", "PATH" },
+        { "pace", 0, 0, G_OPTION_ARG_STRING, &pace,
+          "max, recorded, or a factor (default max)", "PACE" },
+        { "compression", 0, 0, G_OPTION_ARG_STRING, &compression,
+          "auto-glz (default), auto-lz, off, quic, glz, lz, lz4", "NAME" },
+        { "streaming", 0, 0, G_OPTION_ARG_STRING, &streaming,
+          "video streams: filter (default), off, all", "NAME" },
+        { "probe-every", 0, 0, G_OPTION_ARG_INT, &probe_ms, "draw a probe that often", "MS" },
+        { "pause-at", 0, 0, G_OPTION_ARG_STRING, &pauses,
+          "after so many commands, wait for \"go\" on standard input", "N[,N...]" },
+        { "timeout", 0, 0, G_OPTION_ARG_INT, &timeout,
+          "give up after that long without progress (default 60)", "SECONDS" },
+        { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE" },
+        { NULL, 0, 0, 0, NULL, NULL, NULL }
+    };
+    GOptionContext *context = g_option_context_new("- plays a recording to a SPICE client");
+    GError *parse_error = NULL;
+    bool valid;
+
+    memset(options, 0, sizeof(*options));
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &parse_error)) {
+        *error = g_strdup(parse_error->message);
+        g_error_free(parse_error);
+    } else if (!files || !files[0] || files[1]) {
+        *error = g_strdup("give one recording, or - for standard input");
+    } else if (probe_ms < 0 || timeout <= 0) {
+        *error = g_strdup("--probe-every and --timeout are positive numbers");
+    }
+    g_option_context_free(context);
+    if (!options->address) {
+        options->address = g_strdup("127.0.0.1");
+    }
+    options->probe_ms = probe_ms;
+    options->timeout = timeout;
+    if (!*error) {
+        options->file = g_intern_string(files[0]);
+    }
+    valid = !*error &&
+        parse_name(compressions, "compression", compression, &options->compression, error) &&
+        parse_name(streamings, "streaming", streaming, &options->streaming, error) &&
+        parse_pace(pace, &options->pace, error) &&
+        parse_pauses(pauses, options, error) &&
+        check(options, error);
+    g_strfreev(files);
+    g_free(compression);
+    g_free(streaming);
+    g_free(pace);
+    g_free(pauses);
+    return valid;
+}
+
+void player_options_clear(PlayerOptions *options)
+{
+    g_free(options->address);
+    g_free(options->tls_cert);
+    g_free(options->tls_key);
+    g_free(options->tls_ca);
+    g_free(options->unix_path);
+    g_free(options->pauses);
+}

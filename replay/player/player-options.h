@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef PLAYER_OPTIONS_H_
+#define PLAYER_OPTIONS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct PlayerOptions {
+    const char *file;
+    char *address;
+    int port, tls_port;         /* 0 when not asked for */
+    char *tls_cert, *tls_key, *tls_ca;
+    char *unix_path;
+    double pace;                /* as in feeder.h */
+    int compression;            /* SPICE_IMAGE_COMPRESSION_* */
+    int streaming;              /* SPICE_STREAM_VIDEO_* */
+    unsigned int probe_ms;
+    uint64_t *pauses;           /* rising, no two alike */
+    unsigned int n_pauses;
+    unsigned int timeout;       /* seconds */
+} PlayerOptions;
+
+/* False with *error set, one line. Prints the help and exits when asked to. */
+bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **error);
+
+void player_options_clear(PlayerOptions *options);
+
+#endif /* PLAYER_OPTIONS_H_ */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef PLAYER_SERVER_H_
+#define PLAYER_SERVER_H_
+
+#include <spice.h>
+
+#include "player-options.h"
+
+/* A server that listens as the options say. NULL with *error set, one line. */
+SpiceServer *player_server_new(const PlayerOptions *options, SpiceCoreInterface *core,
+                               char **error);
+
+#endif /* PLAYER_SERVER_H_ */

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Plays a recording to a SPICE client through libspice-server's public
+ * interface and says, in JSON, how it went.
+ */
+#include <errno.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "core-glib.h"
+#include "display.h"
+#include "feeder.h"
+#include "player-options.h"
+#include "player-server.h"
+#include "recording.h"
+#include "report.h"
+#include "sockets.h"
+
+#define TICK_MS 100
+#define DRAINED_TICKS 3
+#define PROGRESS_TICKS 5
+#define CURSOR_WAIT_NS NSEC_PER_SEC
+#define STOP_SECONDS 2
+
+enum {
+    EXIT_PLAYED = 0,
+    EXIT_USAGE = 1,
+    EXIT_DAMAGED = 2,
+    EXIT_CLIENT_GONE = 3,
+    EXIT_STALLED = 4,
+};
+
+typedef struct Player {
+    PlayerOptions options;
+    GMainLoop *loop;
+    SpiceServer *server;
+    Display *display;
+    RecordingInput *input;
+    bool is_checked;            /* the whole file, before playing */
+    uint64_t expected_commands;
+
+    bool display_up, cursor_up;
+    int64_t display_up_ns;
+    bool show_progress;
+    unsigned int ticks;
+
+    Feeder *feeder;             /* NULL until playing */
+    bool is_fed;
+    int64_t started_ns, ended_ns;
+    struct rusage started_usage, ended_usage;
+
+    uint64_t last_taken;
+    SocketsState last_sockets;
+    int64_t last_progress_ns;
+    unsigned int quiet_ticks;
+
+    int status;
+    char *error;
+} Player;
+
+static Player player;           /* the library's callbacks carry no pointer of ours */
+
+static void finish(int status, char *error)
+{
+    if (player.ended_ns) {
+        g_free(error);
+        return;
+    }
+    player.ended_ns = clock_ns();
+    getrusage(RUSAGE_SELF, &player.ended_usage);
+    player.status = status;
+    player.error = error;
+    g_main_loop_quit(player.loop);
+}
+
+static char *damage_line(const char *file, uint64_t offset, const char *reason)
+{
+    return g_strdup_printf("%s: byte %" G_GUINT64_FORMAT ": %s", file, offset, reason);
+}
+
+/* Runs in the feeder's thread; the report is the main loop's. */
+typedef struct Pause {
+    unsigned int number;
+    uint64_t command;
+} Pause;
+
+static gboolean report_pause_idle(gpointer data)
+{
+    Pause *pause = data;
+
+    if (!report_pause(pause->number, pause->command)) {
+        finish(EXIT_USAGE, g_strdup("cannot write to standard output"));
+    }
+    g_free(pause);
+    return G_SOURCE_REMOVE;
+}
+
+static void feeder_paused(void *opaque G_GNUC_UNUSED, unsigned int number, uint64_t command)
+{
+    Pause *pause = g_new(Pause, 1);
+
+    pause->number = number;
+    pause->command = command;
+    g_idle_add(report_pause_idle, pause);
+}
+
+static gboolean fed_idle(gpointer data G_GNUC_UNUSED)
+{
+    const FeederResult *result = feeder_result(player.feeder);
+
+    player.is_fed = true;
+    if (result->status == FEEDER_DAMAGED) {
+        finish(EXIT_DAMAGED, damage_line(player.options.file, result->error_offset,
+                                         result->error));
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void feeder_finished(void *opaque G_GNUC_UNUSED)
+{
+    g_idle_add(fed_idle, NULL);
+}
+
+static void start_playing(void)
+{
+    const FeederEvents events = {
+        .paused = feeder_paused,
+        .finished = feeder_finished,
+    };
+    const FeederOptions options = {
+        .input = player.input,
+        .pace = player.options.pace,
+        .probe_ms = player.options.probe_ms,
+        .pauses = player.options.pauses,
+        .n_pauses = player.options.n_pauses,
+    };
+
+    getrusage(RUSAGE_SELF, &player.started_usage);
+    player.started_ns = clock_ns();
+    player.feeder = feeder_start(player.display, &options, &events);
+}
+
+/*
+ * A client opens its channels one after the other. Waiting a moment for the
+ * cursor's makes runs alike; one that never opens it is played to all the same.
+ */
+static void start_when_ready(int64_t now)
+{
+    if (player.feeder || !player.display_up) {
+        return;
+    }
+    if (player.cursor_up || now - player.display_up_ns > CURSOR_WAIT_NS) {
+        start_playing();
+    }
+}
+
+/* In an idle call: the event comes just before the library connects the channel. */
+static gboolean channel_up_idle(gpointer data G_GNUC_UNUSED)
+{
+    start_when_ready(clock_ns());
+    return G_SOURCE_REMOVE;
+}
+
+static void client_gone(void)
+{
+    if (player.feeder && display_end_taken(player.display)) {
+        finish(EXIT_PLAYED, NULL);
+    } else {
+        finish(EXIT_CLIENT_GONE, g_strdup_printf(
+            "the client is gone after %" G_GUINT64_FORMAT " commands, before the end",
+            player.feeder ? feeder_commands(player.feeder) : 0));
+    }
+}
+
+static void channel_event(int event, SpiceChannelEventInfo *info)
+{
+    if (event == SPICE_CHANNEL_EVENT_INITIALIZED) {
+        if (info->type == SPICE_CHANNEL_DISPLAY && !player.display_up) {
+            player.display_up = true;
+            player.display_up_ns = clock_ns();
+        }
+        player.cursor_up |= info->type == SPICE_CHANNEL_CURSOR;
+        g_idle_add(channel_up_idle, NULL);
+    } else if (event == SPICE_CHANNEL_EVENT_DISCONNECTED && player.display_up &&
+               info->type == SPICE_CHANNEL_DISPLAY) {
+        client_gone();
+    }
+}
+
+static void show_progress(void)
+{
+    uint64_t commands = player.feeder ? feeder_commands(player.feeder) : 0;
+
+    if (player.expected_commands > 0) {
+        fprintf(stderr, "\r%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " commands, %d %%\033[K",
+                commands, player.expected_commands,
+                (int) (100 * commands / player.expected_commands));
+    } else {
+        fprintf(stderr, "\r%" G_GUINT64_FORMAT " commands\033[K", commands);
+    }
+    fflush(stderr);
+}
+
+static void clear_progress(void)
+{
+    if (player.show_progress) {
+        fprintf(stderr, "\r\033[K");
+    }
+}
+
+/* Whether anything moved since the last tick. */
+static bool has_progress(void)
+{
+    uint64_t taken = display_taken(player.display);
+    SocketsState sockets = sockets_state();
+    bool progress = taken != player.last_taken ||
+        sockets.moved != player.last_sockets.moved ||
+        sockets.unsent != player.last_sockets.unsent ||
+        (player.feeder && feeder_is_idle(player.feeder));
+
+    player.last_taken = taken;
+    player.last_sockets = sockets;
+    return progress;
+}
+
+/* Without a marker, all is sent when nothing is left anywhere and nothing moves. */
+static bool is_drained(void)
+{
+    return player.is_fed &&
+        feeder_result(player.feeder)->status == FEEDER_FED_WITHOUT_MARKER &&
+        display_is_empty(player.display) && player.last_sockets.unsent == 0 &&
+        player.quiet_ticks >= DRAINED_TICKS;
+}
+
+static void check_stalled(int64_t now)
+{
+    if (now - player.last_progress_ns < player.options.timeout * NSEC_PER_SEC) {
+        return;
+    }
+    finish(EXIT_STALLED, g_strdup_printf(
+        "no progress for %u seconds: %s", player.options.timeout,
+        !player.display_up ? "no client has come" :
+        player.feeder && display_end_taken(player.display)
+            ? "all is played, but the client does not go" : "the client takes nothing"));
+}
+
+static gboolean tick(gpointer data G_GNUC_UNUSED)
+{
+    int64_t now = clock_ns();
+
+    start_when_ready(now);
+    if (has_progress()) {
+        player.last_progress_ns = now;
+        player.quiet_ticks = 0;
+    } else {
+        player.quiet_ticks++;
+    }
+    if (is_drained()) {
+        finish(EXIT_PLAYED, NULL);
+    }
+    check_stalled(now);
+    if (player.show_progress && ++player.ticks % PROGRESS_TICKS == 0) {
+        show_progress();
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean stdin_ready(GIOChannel *channel, GIOCondition condition G_GNUC_UNUSED,
+                            gpointer data G_GNUC_UNUSED)
+{
+    char *line = NULL;
+
+    if (g_io_channel_read_line(channel, &line, NULL, NULL, NULL) != G_IO_STATUS_NORMAL) {
+        if (player.feeder && feeder_is_idle(player.feeder)) {
+            finish(EXIT_USAGE, g_strdup("standard input ended in a pause"));
+        }
+        return G_SOURCE_REMOVE;
+    }
+    if (strcmp(g_strchomp(line), "go") == 0 && player.feeder) {
+        feeder_resume(player.feeder);
+    }
+    g_free(line);
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean interrupted(gpointer data)
+{
+    finish(EXIT_USAGE, g_strdup_printf("ended by %s", (const char *) data));
+    return G_SOURCE_CONTINUE;
+}
+
+/* Reads all of the file once, so that a damaged one is refused before anything is played. */
+static bool check_file(const char *file)
+{
+    Recording *recording;
+    RecordingEvent event;
+    const char *reason;
+    uint64_t offset;
+
+    player.input = recording_input_open(file);
+    if (!player.input) {
+        player.status = EXIT_USAGE;
+        player.error = g_strdup_printf("%s: %s", file, g_strerror(errno));
+        return false;
+    }
+    if (!recording_input_is_regular(player.input)) {
+        return true;
+    }
+    recording = recording_new(player.input);
+    while (recording_next(recording, &event)) {
+        player.expected_commands += event.is_command;
+    }
+    reason = recording_error(recording, &offset);
+    if (reason) {
+        player.status = EXIT_DAMAGED;
+        player.error = damage_line(file, offset, reason);
+    }
+    recording_free(recording);
+    recording_input_free(player.input);
+    player.input = recording_input_open(file);
+    player.is_checked = true;
+    return !reason && player.input;
+}
+
+static bool start_server(void)
+{
+    if (!report_prepare_stream_stats()) {
+        player.error = g_strdup_printf("cannot make a file in memory: %s", g_strerror(errno));
+        return false;
+    }
+    player.server = player_server_new(&player.options, core_glib_interface(channel_event),
+                                      &player.error);
+    if (!player.server) {
+        return false;
+    }
+    player.display = display_new(player.server);
+    if (!player.display) {
+        player.error = g_strdup("the library takes no display");
+        return false;
+    }
+    if (!report_listening()) {
+        player.error = g_strdup("cannot write to standard output");
+        return false;
+    }
+    return true;
+}
+
+static void run_loop(void)
+{
+    GIOChannel *channel = NULL;
+
+    player.show_progress = isatty(STDERR_FILENO);
+    player.last_progress_ns = clock_ns();
+    g_timeout_add(TICK_MS, tick, NULL);
+    if (player.options.n_pauses) {
+        channel = g_io_channel_unix_new(STDIN_FILENO);
+        g_io_add_watch(channel, G_IO_IN | G_IO_HUP, stdin_ready, NULL);
+        g_io_channel_unref(channel);
+    }
+    g_main_loop_run(player.loop);
+    clear_progress();
+}
+
+static double seconds_between(struct timeval from, struct timeval to)
+{
+    return to.tv_sec - from.tv_sec + (to.tv_usec - from.tv_usec) / 1e6;
+}
+
+/* All is played: take everything down in order and report. */
+static void conclude(void)
+{
+    const FeederResult *fed = feeder_result(player.feeder);
+    ReportDone done = {
+        .expected_commands = player.is_checked ? player.expected_commands : fed->commands,
+        .fed = fed,
+        .started_ns = player.started_ns,
+        .ended_ns = player.ended_ns,
+        .cpu_user = seconds_between(player.started_usage.ru_utime, player.ended_usage.ru_utime),
+        .cpu_system = seconds_between(player.started_usage.ru_stime, player.ended_usage.ru_stime),
+        .marker = fed->status == FEEDER_FED,
+    };
+
+    spice_server_destroy(player.server);
+    if (!report_done(&done)) {
+        player.status = EXIT_USAGE;
+        player.error = g_strdup("cannot write to standard output");
+    }
+    display_free(player.display);
+    feeder_free(player.feeder);
+    recording_input_free(player.input);
+    g_main_loop_unref(player.loop);
+}
+
+static int leave(void)
+{
+    if (player.options.unix_path && player.server) {
+        unlink(player.options.unix_path);
+    }
+    if (player.error) {
+        fprintf(stderr, "spice-player: %s\n", player.error);
+    }
+    return player.status;
+}
+
+int main(int argc, char **argv)
+{
+    g_log_writer_default_set_use_stderr(true);
+    signal(SIGPIPE, SIG_IGN);
+    player.loop = g_main_loop_new(NULL, false);
+    player.status = EXIT_USAGE;
+    if (!player_options_parse(&player.options, argc, argv, &player.error)) {
+        return leave();
+    }
+    g_unix_signal_add(SIGINT, interrupted, "SIGINT");
+    g_unix_signal_add(SIGTERM, interrupted, "SIGTERM");
+    if (!check_file(player.options.file) || !start_server()) {
+        return leave();
+    }
+    run_loop();
+    if (player.status == EXIT_PLAYED && feeder_join(player.feeder, STOP_SECONDS)) {
+        conclude();
+    } else {
+        /* the worker and the feeder may be anywhere: nothing can be taken down in order */
+        leave();
+        fflush(NULL);
+        _exit(player.status);
+    }
+    player_options_clear(&player.options);
+    return leave();
+}

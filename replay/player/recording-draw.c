@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "recording-draw.h"
+
+#include <spice/enums.h>
+#include <spice/qxl_dev.h>
+
+#include "recording-image.h"
+#include "recording-shape.h"
+
+#define DRAW_SURFACES 3         /* other surfaces a draw command may name */
+
+typedef struct Draw {
+    RecordingRect box;
+    const RecordingSurface *target;
+    bool is_dropped;
+} Draw;
+
+static void rop(Recording *recording)
+{
+    scan_field(recording->scan, "rop_descriptor", 0, UINT16_MAX);
+}
+
+static void scale_mode(Recording *recording)
+{
+    scan_field(recording->scan, "scale_mode", SPICE_IMAGE_SCALE_MODE_INTERPOLATE,
+               SPICE_IMAGE_SCALE_MODE_NEAREST);
+}
+
+/* A picture and which part of it is used. */
+static void source(Recording *recording)
+{
+    RecordingImage image = recording_image(recording);
+    uint64_t start = scan_offset(recording->scan);
+    RecordingRect area = recording_rect(recording, "src_area");
+
+    recording_rect_within(recording, start, "src_area", &area, image.width, image.height);
+}
+
+static void draw_fill(Recording *recording)
+{
+    recording_brush(recording);
+    rop(recording);
+    recording_mask(recording);
+}
+
+static void draw_opaque(Recording *recording)
+{
+    source(recording);
+    recording_brush(recording);
+    rop(recording);
+    scale_mode(recording);
+    recording_mask(recording);
+}
+
+/* COPY and BLEND */
+static void draw_copy(Recording *recording)
+{
+    source(recording);
+    rop(recording);
+    scale_mode(recording);
+    recording_mask(recording);
+}
+
+static void draw_copy_bits(Recording *recording, const Draw *draw)
+{
+    uint64_t start = scan_offset(recording->scan);
+    int32_t x = 0, y = 0;
+    int64_t width = (int64_t) draw->box.right - draw->box.left;
+    int64_t height = (int64_t) draw->box.bottom - draw->box.top;
+
+    recording_point(recording, &x, &y);
+    if (scan_failed(recording->scan) || draw->is_dropped) {
+        return;
+    }
+    if (x < 0 || y < 0 || x + width > draw->target->width || y + height > draw->target->height) {
+        scan_fail_at(recording->scan, start, "the source at %d,%d is not within the surface", x, y);
+    }
+}
+
+static void draw_transparent(Recording *recording)
+{
+    source(recording);
+    scan_field(recording->scan, "src_color", INT32_MIN, INT32_MAX);
+    scan_field(recording->scan, "true_color", INT32_MIN, INT32_MAX);
+}
+
+static void draw_alpha_blend(Recording *recording)
+{
+    scan_field(recording->scan, "alpha_flags", 0, UINT16_MAX);
+    scan_field(recording->scan, "alpha", 0, UINT8_MAX);
+    source(recording);
+}
+
+static void draw_rop3(Recording *recording)
+{
+    source(recording);
+    recording_brush(recording);
+    scan_field(recording->scan, "rop3", 0, UINT8_MAX);
+    scale_mode(recording);
+    recording_mask(recording);
+}
+
+static void draw_stroke(Recording *recording)
+{
+    RecordingScan *scan = recording->scan;
+
+    recording_path(recording);
+    recording_line_style(recording);
+    recording_brush(recording);
+    scan_field(scan, "fore_mode", 0, UINT16_MAX);
+    scan_field(scan, "back_mode", 0, UINT16_MAX);
+}
+
+static void draw_text(Recording *recording)
+{
+    RecordingScan *scan = recording->scan;
+
+    recording_string(recording);
+    recording_rect(recording, "back_area");
+    recording_brush(recording);
+    recording_brush(recording);
+    scan_field(scan, "fore_mode", 0, UINT16_MAX);
+    scan_field(scan, "back_mode", 0, UINT16_MAX);
+}
+
+static bool operator_is_known(uint32_t operator)
+{
+    return operator <= QXL_OP_SATURATE ||
+        (operator >= QXL_OP_MULTIPLY && operator <= QXL_OP_HSL_LUMINOSITY);
+}
+
+/* A matrix that may be absent. */
+static void transform(Recording *recording, const char *name)
+{
+    if (scan_field(recording->scan, name, 0, 1)) {
+        scan_block(recording->scan, "transform", sizeof(QXLTransform), sizeof(QXLTransform), NULL);
+        recording->event->block_bytes += sizeof(QXLTransform);
+    }
+}
+
+static void origin(Recording *recording, const char *name)
+{
+    RecordingScan *scan = recording->scan;
+
+    scan_text(scan, name);
+    scan_text(scan, " ");
+    scan_number(scan, name, INT16_MIN, INT16_MAX);
+    scan_text(scan, " ");
+    scan_number(scan, name, INT16_MIN, INT16_MAX);
+    scan_text(scan, "\n");
+}
+
+static void draw_composite(Recording *recording)
+{
+    enum { FILTER_MASK = 7, FILTER_BILINEAR = 1, SRC_FILTER = 8, MASK_FILTER = 11 };
+    RecordingScan *scan = recording->scan;
+    uint64_t start = scan_offset(scan);
+    uint32_t flags = scan_field(scan, "flags", 0, INT32_MAX);
+
+    if (!operator_is_known(flags & 0xff) ||
+        (flags >> SRC_FILTER & FILTER_MASK) > FILTER_BILINEAR ||
+        (flags >> MASK_FILTER & FILTER_MASK) > FILTER_BILINEAR) {
+        scan_fail_at(scan, start, "flags: unknown operator or filter in %u", flags);
+    }
+    recording_image(recording);
+    transform(recording, "src_transform");
+    if (scan_field(scan, "mask", 0, 1)) {
+        recording_image(recording);
+    }
+    transform(recording, "mask_transform");
+    origin(recording, "src_origin");
+    origin(recording, "mask_origin");
+}
+
+static void draw_by_type(Recording *recording, const Draw *draw)
+{
+    switch (recording->event->subtype) {
+    case QXL_DRAW_NOP:
+        break;
+    case QXL_DRAW_FILL:
+        draw_fill(recording);
+        break;
+    case QXL_DRAW_OPAQUE:
+        draw_opaque(recording);
+        break;
+    case QXL_DRAW_COPY:
+    case QXL_DRAW_BLEND:
+        draw_copy(recording);
+        break;
+    case QXL_COPY_BITS:
+        draw_copy_bits(recording, draw);
+        break;
+    case QXL_DRAW_BLACKNESS:
+    case QXL_DRAW_WHITENESS:
+    case QXL_DRAW_INVERS:
+        recording_mask(recording);
+        break;
+    case QXL_DRAW_ROP3:
+        draw_rop3(recording);
+        break;
+    case QXL_DRAW_STROKE:
+        draw_stroke(recording);
+        break;
+    case QXL_DRAW_TEXT:
+        draw_text(recording);
+        break;
+    case QXL_DRAW_TRANSPARENT:
+        draw_transparent(recording);
+        break;
+    case QXL_DRAW_ALPHA_BLEND:
+        draw_alpha_blend(recording);
+        break;
+    case QXL_DRAW_COMPOSITE:
+        draw_composite(recording);
+        break;
+    }
+}
+
+/* The part of the target that the command reads back, used only when it says so. */
+static void self_bitmap(Recording *recording, RecordingRect *area, bool *used, uint64_t *offset)
+{
+    *used = scan_field(recording->scan, "self_bitmap", 0, UINT8_MAX) != 0;
+    *offset = scan_offset(recording->scan);
+    *area = recording_rect(recording, "self_bitmap_area");
+}
+
+static void used_surfaces(Recording *recording)
+{
+    RecordingScan *scan = recording->scan;
+
+    for (int i = 0; i < DRAW_SURFACES && !scan_failed(scan); i++) {
+        uint64_t start = scan_offset(scan);
+        int64_t id = scan_field(scan, "surfaces_dest", -1, INT32_MAX);
+
+        if (id != -1) {
+            surfaces_use(&recording->surfaces, scan, start, id);
+        }
+        recording_rect(recording, "surfaces_rects");
+    }
+}
+
+static void clip(Recording *recording)
+{
+    if (scan_field(recording->scan, "type", SPICE_CLIP_TYPE_NONE, SPICE_CLIP_TYPE_RECTS) ==
+        SPICE_CLIP_TYPE_RECTS) {
+        recording_clip_rects(recording);
+    }
+}
+
+/*
+ * A driver that has not noticed a change of mode draws beyond the new primary.
+ * The server drops such a command as a whole.
+ */
+static bool box_is_outside(const Draw *draw)
+{
+    return draw->box.left < 0 || draw->box.top < 0 ||
+        draw->box.right > (int64_t) draw->target->width ||
+        draw->box.bottom > (int64_t) draw->target->height;
+}
+
+void recording_draw(Recording *recording)
+{
+    RecordingScan *scan = recording->scan;
+    RecordingEvent *event = recording->event;
+    Draw draw;
+    RecordingRect self_area;
+    bool self_used;
+    uint64_t box_offset, self_offset, surface_offset;
+
+    scan_text(scan, "drawable\n");
+    box_offset = scan_offset(scan);
+    draw.box = recording_rect(recording, "bbox");
+    clip(recording);
+    scan_field(scan, "effect", QXL_EFFECT_BLEND, QXL_EFFECT_OPAQUE_BRUSH);
+    scan_field(scan, "mm_time", INT32_MIN, INT32_MAX);
+    self_bitmap(recording, &self_area, &self_used, &self_offset);
+    surface_offset = scan_offset(scan);
+    event->surface_id = scan_field(scan, "surface_id", 0, INT32_MAX);
+    draw.target = surfaces_use(&recording->surfaces, scan, surface_offset, event->surface_id);
+    if (!draw.target) {
+        return;
+    }
+    if (draw.box.left > draw.box.right || draw.box.top > draw.box.bottom) {
+        scan_fail_at(scan, box_offset, "bbox: the rectangle is inside out");
+    }
+    draw.is_dropped = box_is_outside(&draw);
+    if (self_used && !draw.is_dropped) {
+        recording_rect_within(recording, self_offset, "self_bitmap_area", &self_area,
+                              draw.target->width, draw.target->height);
+    }
+    used_surfaces(recording);
+    event->subtype = scan_field(scan, "type", QXL_DRAW_NOP, QXL_DRAW_COMPOSITE);
+    if (!scan_failed(scan)) {
+        draw_by_type(recording, &draw);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORDING_PRIVATE_H_
+#define RECORDING_PRIVATE_H_
+
+#include "recording.h"
+#include "recording-scan.h"
+#include "recording-surfaces.h"
+
+/* Shared by the files that know the grammar; everybody else has recording.h. */
+struct Recording {
+    RecordingInput *input;
+    RecordingScan *scan;
+    RecordingSurfaces surfaces;
+    bool started;               /* the first line is read */
+    uint64_t events;
+    RecordingEvent *event;      /* the one being read */
+    GByteArray *bytes;          /* of the event, if wanted */
+    GByteArray *block;          /* contents that have to be looked into */
+};
+
+/* Adds a number of the event to those an editor may want to change. */
+void recording_note_field(Recording *recording, RecordingFieldKind kind, uint64_t offset,
+                          uint64_t value);
+
+#endif /* RECORDING_PRIVATE_H_ */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef REPORT_H_
+#define REPORT_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "feeder.h"
+
+/* What the player says on standard output: one JSON object a line. */
+
+typedef struct ReportDone {
+    uint64_t expected_commands;
+    const FeederResult *fed;
+    int64_t started_ns, ended_ns;
+    double cpu_user, cpu_system;
+    bool marker;                /* the client has seen the end, else only sent it */
+} ReportDone;
+
+/* Each returns false when standard output cannot be written. */
+bool report_listening(void);
+bool report_pause(unsigned int number, uint64_t command);
+
+/* Reads the stream statistics, so the server must be destroyed by now. */
+bool report_done(const ReportDone *done);
+
+/*
+ * Makes SPICE_STREAM_STATS name a file that vanishes with the process, unless
+ * the caller's environment names one. To be called before the server is made.
+ */
+bool report_prepare_stream_stats(void);
+
+#endif /* REPORT_H_ */
