@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+
+#include <common/log.h>
+
+#include "red-stream-flow.h"
+
+/* Bytes that may be in flight as long as nothing is known: twice what TCP itself sends
+ * at first (RFC 6928). */
+#define INITIAL_LIMIT (32 * 1024)
+#define MIN_LIMIT 4096
+
+/* 2 / ln 2, the smallest gain that doubles the rate every round trip */
+#define GROWING_GAIN_PERCENT 289
+#define STEADY_GAIN_PERCENT 125
+
+/* The rate has stopped growing after so many rounds with less growth than this. */
+#define FULL_ROUNDS 3
+#define FULL_GROWTH_PERCENT 125
+
+/* Microseconds. On a short path this, not the delay, is what lets the messages of a drain
+ * go together. */
+#define SLACK 5000
+
+/* Acks that a full flight should give. */
+#define ACKS_PER_FLIGHT 8
+
+/* microseconds */
+#define SET_ACK_PAUSE 500000
+
+#define SECOND 1000000
+
+void RedStreamFlow::close_group(uint64_t now, bool alone)
+{
+    Group *group = &groups[group_end % RED_STREAM_FLOW_GROUPS];
+
+    if (acked_time == 0 || in_flight() == 0) {
+        /* the path was idle */
+        acked_time = now;
+        acked_sent_time = now;
+    }
+    group->sent_bytes = sent_bytes;
+    group->sent_time = now;
+    group->acked_bytes = acked_bytes;
+    group->acked_time = acked_time;
+    group->acked_sent_time = acked_sent_time;
+    group->starved = starved_until > acked_bytes;
+    group->alone = alone;
+    ++group_end;
+}
+
+void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
+{
+    sent_bytes += bytes;
+    message_size += bytes - message_size / 16;
+    ++group_messages;
+    if (interval && group_messages >= interval && in_flight() < RED_STREAM_FLOW_GROUPS) {
+        close_group(now, in_flight() == 0);
+        group_messages -= interval;
+    }
+}
+
+void RedStreamFlow::set_ack_sent(uint64_t now, uint32_t new_interval, uint32_t bytes)
+{
+    sent_bytes += bytes;
+    /* the sync tells of all that was sent */
+    group_end = group_begin;
+    group_messages = 0;
+    interval = new_interval;
+    set_ack_time = now;
+    syncing = true;
+    close_group(now, false);
+}
+
+void RedStreamFlow::synced(uint64_t now)
+{
+    if (syncing) {
+        syncing = false;
+        group_done(now);
+    }
+}
+
+void RedStreamFlow::acked(uint64_t now)
+{
+    /* an ack before the sync is one of the time before SET_ACK */
+    if (in_flight() && !syncing) {
+        group_done(now);
+    }
+}
+
+/* The oldest group has reached the client. */
+void RedStreamFlow::group_done(uint64_t now)
+{
+    const Group *group = &groups[group_begin++ % RED_STREAM_FLOW_GROUPS];
+
+    acked_bytes = group->sent_bytes;
+    acked_time = now;
+    acked_sent_time = group->sent_time;
+    update_delay(now, group);
+    update_rate(now, group);
+}
+
+void RedStreamFlow::update_delay(uint64_t now, const Group *group)
+{
+    const uint32_t sample = std::max<uint64_t>(now - group->sent_time, 1);
+
+    if (delay == 0 || sample <= delay || (probing && group->alone)) {
+        delay = sample;
+        delay_time = now;
+        probing = false;
+    } else if (now - delay_time > RED_STREAM_FLOW_DELAY_AGE) {
+        probing = true;
+    }
+}
+
+void RedStreamFlow::update_rate(uint64_t now, const Group *group)
+{
+    const uint64_t elapsed = std::max(now - group->acked_time,
+                                      group->sent_time - group->acked_sent_time);
+
+    if (group->acked_bytes >= round_end) {
+        /* what was sent after the last round ended has arrived */
+        round_end = sent_bytes;
+        if (!group->starved && !probing) {
+            ++round;
+            rates[round % RED_STREAM_FLOW_ROUNDS] = 0;
+            check_full_rate();
+        }
+    }
+    /* acks that came together say nothing about the path */
+    if (elapsed == 0 || elapsed < delay) {
+        return;
+    }
+
+    const uint64_t sample = (acked_bytes - group->acked_bytes) * SECOND / elapsed;
+    if (sample > rate || !(group->starved || probing)) {
+        uint64_t *const round_rate = &rates[round % RED_STREAM_FLOW_ROUNDS];
+
+        *round_rate = std::max(*round_rate, sample);
+    }
+    rate = *std::max_element(rates, rates + RED_STREAM_FLOW_ROUNDS);
+}
+
+void RedStreamFlow::check_full_rate()
+{
+    if (!growing) {
+        return;
+    }
+    if (rate * 100 >= full_rate * FULL_GROWTH_PERCENT) {
+        full_rate = rate;
+        full_rounds = 0;
+    } else if (++full_rounds >= FULL_ROUNDS) {
+        growing = false;
+    }
+}
+
+void RedStreamFlow::starved()
+{
+    starved_until = sent_bytes;
+}
+
+/* Bytes that fill the path. */
+uint64_t RedStreamFlow::flight() const
+{
+    const uint64_t gain = growing ? GROWING_GAIN_PERCENT : STEADY_GAIN_PERCENT;
+    const uint64_t time = delay * gain / 100 + SLACK;
+
+    return std::max<uint64_t>(rate * time / SECOND, growing ? INITIAL_LIMIT : MIN_LIMIT);
+}
+
+uint64_t RedStreamFlow::limit() const
+{
+    /* of the group that is being received no byte is acked before the last */
+    return flight() + static_cast<uint64_t>(message_size / 16) * interval;
+}
+
+bool RedStreamFlow::may_send() const
+{
+    if (in_flight() == 0) {
+        return true;
+    }
+    if (probing || in_flight() >= RED_STREAM_FLOW_GROUPS) {
+        return false;
+    }
+    return bytes_in_flight() < limit();
+}
+
+uint32_t RedStreamFlow::wanted_interval(uint32_t base) const
+{
+    const uint64_t size = std::max<uint32_t>(message_size / 16, 1);
+
+    return std::min<uint64_t>(std::max<uint64_t>(flight() / ACKS_PER_FLIGHT / size, 1), base);
+}
+
+bool RedStreamFlow::wants_set_ack(uint64_t now, uint32_t base)
+{
+    const uint32_t wanted = wanted_interval(base);
+
+    if (syncing || now - set_ack_time < SET_ACK_PAUSE) {
+        return false;
+    }
+    if (wanted * 2 > interval && wanted < interval * 2) {
+        return false;
+    }
+    set_ack_time = now;
+    return true;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How much a channel may have in flight: what the path and the client carry, and little
+ * more, so that what waits does so in the channel's pipe, where it can still be merged
+ * or dropped.
+ *
+ * The client acks every so many messages (SPICE_MSG_SET_ACK). Upstream stops after twice
+ * that number, which knows nothing of the path: at 100 ms it is 400 messages a second,
+ * and on a slow line it may be seconds of stale picture.
+ *
+ * The model is that of BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control",
+ * ACM Queue 14-5, 2016), applied to messages between this server and the client's
+ * decoder instead of segments between two kernels:
+ *
+ *   rate       the highest number of bytes a second that acks have shown over the last
+ *              RED_STREAM_FLOW_ROUNDS round trips, not lowered by times at which there
+ *              was nothing to send
+ *   delay      the shortest time from sending a message to its ack over
+ *              RED_STREAM_FLOW_DELAY_AGE; when that is too old, one round trip with
+ *              next to nothing in flight measures it anew
+ *
+ * At most rate * delay * gain bytes may be in flight, with a gain of nearly 3 until the
+ * rate stops growing, and a little above 1 from then on, which lets the estimate follow
+ * a path that has become faster. The client is part of the path: one that decodes slowly
+ * shows a low rate, and gets a short queue.
+ *
+ * An ack must be on its way whenever sending stops. Messages are counted in groups of
+ * which the last makes the client ack; sending never stops while no complete group is in
+ * flight. So any limit is safe, also below the interval of acks. Large messages on a
+ * slow path want a smaller interval: see wanted_interval.
+ *
+ * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
+ */
+#ifndef RED_STREAM_FLOW_H_
+#define RED_STREAM_FLOW_H_
+
+#include "red-common.h"
+
+#include "push-visibility.h"
+
+/* Groups in flight at the most. */
+#define RED_STREAM_FLOW_GROUPS 256
+#define RED_STREAM_FLOW_ROUNDS 10
+/* microseconds */
+#define RED_STREAM_FLOW_DELAY_AGE (10 * 1000 * 1000)
+
+class RedStreamFlow
+{
+public:
+    SPICE_CXX_GLIB_ALLOCATOR
+
+    /* A message of @bytes (its header included) was given to the stream. */
+    void sent(uint64_t now, uint32_t bytes);
+
+    /* SET_ACK with @interval, a message of @bytes, was given to the stream (do not call
+     * sent for it: the client counts from the next message on). Acks of groups before it
+     * no longer come. */
+    void set_ack_sent(uint64_t now, uint32_t interval, uint32_t bytes);
+
+    /* The client has received the latest SET_ACK (SPICE_MSGC_ACK_SYNC of its
+     * generation). */
+    void synced(uint64_t now);
+
+    /* The client has received a group (SPICE_MSGC_ACK). */
+    void acked(uint64_t now);
+
+    /* There was nothing more to send though there could have been. */
+    void starved();
+
+    /* Whether a further message may be sent now. If not, an ack or a sync will come. */
+    bool may_send() const;
+
+    /* The interval of acks that suits what is sent and the path: a limit is at least some
+     * groups, so that acks come often enough. From 1 to @base. */
+    uint32_t wanted_interval(uint32_t base) const;
+    /* Whether a SET_ACK should be sent: the interval is twice or half of the wanted one.
+     * True at most twice a second. */
+    bool wants_set_ack(uint64_t now, uint32_t base);
+
+    /* For traces and tests. */
+    uint64_t bytes_in_flight() const { return sent_bytes - acked_bytes; }
+    uint64_t limit() const;
+    uint64_t get_rate() const { return rate; }
+    uint32_t get_delay() const { return delay; }
+    uint32_t get_interval() const { return interval; }
+
+private:
+    struct Group {
+        /* all bytes sent up to the end of the group, and when that was */
+        uint64_t sent_bytes;
+        uint64_t sent_time;
+        /* what had been acked then, when, and when the last of that was sent */
+        uint64_t acked_bytes;
+        uint64_t acked_time;
+        uint64_t acked_sent_time;
+        /* the sender had nothing more to send */
+        bool starved;
+        /* no other group was in flight */
+        bool alone;
+    };
+
+    void close_group(uint64_t now, bool alone);
+    void group_done(uint64_t now);
+    void update_delay(uint64_t now, const Group *group);
+    void update_rate(uint64_t now, const Group *group);
+    void check_full_rate();
+    uint64_t flight() const;
+    uint32_t in_flight() const { return group_end - group_begin; }
+
+    /* groups in flight, a ring indexed by numbers that only grow */
+    Group groups[RED_STREAM_FLOW_GROUPS];
+    uint32_t group_begin = 0;
+    uint32_t group_end = 0;
+    /* messages of the group that is being filled */
+    uint32_t group_messages = 0;
+    uint32_t interval = 0;
+    bool syncing = false;
+    /* when a SET_ACK was last sent or wanted */
+    uint64_t set_ack_time = 0;
+
+    uint64_t sent_bytes = 0;
+    uint64_t acked_bytes = 0;
+    uint64_t acked_time = 0;
+    uint64_t acked_sent_time = 0;
+    /* bytes sent when there was nothing more to send; acks up to here say little */
+    uint64_t starved_until = 0;
+
+    /* bytes of a message, times 16, a moving average */
+    uint32_t message_size = 0;
+
+    /* microseconds, 0: not known */
+    uint32_t delay = 0;
+    uint64_t delay_time = 0;
+    bool probing = false;
+
+    /* bytes a second, and the highest one of each of the last rounds */
+    uint64_t rate = 0;
+    uint64_t rates[RED_STREAM_FLOW_ROUNDS] = { };
+    uint64_t round = 0;
+    uint64_t round_end = 0;
+
+    /* growing until the rate does not grow for some rounds */
+    bool growing = true;
+    uint64_t full_rate = 0;
+    uint32_t full_rounds = 0;
+};
+
+#include "pop-visibility.h"
+
+#endif /* RED_STREAM_FLOW_H_ */
