@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench import (certs, environment, libraries, matrix, modes, paths, privileges, recordings, report, results, run,
-                   validity)
+                   setup, validity)
 from bench.errors import BenchError
 from bench.progress import Progress
 
@@ -55,18 +56,38 @@ def transports(text: str) -> list[str]:
     return names
 
 
-def rows(wanted_modes: str | None, wanted_libraries: list[str] | None) -> list[tuple[libraries.Library, str]]:
+@dataclass(frozen=True)
+class Request:
+    """The command line, checked as far as it can be before anything is built."""
+    recordings: list[recordings.Recording]
+    modes: list[str]
+    modes_named: bool
+    libraries: list[str] | None
+    transports: list[str]
+    repeats: int
+
+
+def read(args: argparse.Namespace) -> Request:
+    names = [modes.check(name) for name in _listed(args.modes, "mode")] if args.modes is not None else modes.defaults()
+    for name in args.library or []:
+        if name not in (libraries.STOCK, libraries.PATCHED):
+            libraries.find(name)
+    return Request([recordings.find(name) for name in args.recordings or [_NEWCOMER]], names, args.modes is not None,
+                   args.library, transports(args.transport), _repeats(args))
+
+
+def rows(request: Request) -> list[tuple[libraries.Library, str]]:
     """Which library plays in which mode. A library that knows no modes has the one row `stock`; the patched library
     has no such row, so there `stock` means the unpatched build."""
-    names = [modes.check(name) for name in _listed(wanted_modes, "mode")] if wanted_modes else modes.defaults()
-    if wanted_libraries is None:
+    names = request.modes
+    if request.libraries is None:
         return [(libraries.find(libraries.STOCK if name == modes.STOCK else libraries.PATCHED), name) for name in names]
     found: list[tuple[libraries.Library, str]] = []
-    for wanted in dict.fromkeys(wanted_libraries):
+    for wanted in dict.fromkeys(request.libraries):
         library = libraries.find(wanted)
         if library.patched:
             found += [(library, name) for name in names if name != modes.STOCK]
-        elif wanted_modes and modes.STOCK not in names:
+        elif request.modes_named and modes.STOCK not in names:
             raise BenchError(f"library {wanted} is not patched: it knows none of the modes {', '.join(names)}", 2)
         else:
             found.append((library, modes.STOCK))
@@ -85,35 +106,39 @@ def _repeats(args: argparse.Namespace) -> int:
     return int(args.repeat)
 
 
-def plan(args: argparse.Namespace) -> list[run.RunSpec]:
+def cells(args: argparse.Namespace, request: Request) -> list[run.RunSpec]:
     """One spec a cell, of everything the command line asks for."""
-    chosen = [recordings.find(name) for name in args.recordings or [_NEWCOMER]]
-    wanted = rows(args.modes, args.library)
     return [run.RunSpec(recording=recording, library=library, mode=mode, transport=transport, tls_version=args.tls,
                         keep_pcap=args.keep_pcap)
-            for recording in chosen for transport in transports(args.transport) for library, mode in wanted]
+            for recording in request.recordings for transport in request.transports
+            for library, mode in rows(request)]
 
 
-def _document(args: argparse.Namespace, cells: list[run.RunSpec], repeats: int) -> dict[str, Any]:
-    command = ["./run", *sys.argv[1:]]
-    described = environment.describe({cell.recording.name: cell.recording for cell in cells}.values(),
-                                     {cell.library.name: cell.library for cell in cells}.values())
-    return results.document(described, command, {
-        "cells": len(cells), "repeats": repeats, "seed": args.seed, "tls": args.tls, "pace": "max"})
+def _build() -> None:
+    """Brings the build up to date; as the user, before a user namespace is entered."""
+    if paths.build_is_ours() and not privileges.inside():
+        setup.setup()
+
+
+def _document(args: argparse.Namespace, request: Request, wanted: list[run.RunSpec]) -> dict[str, Any]:
+    described = environment.describe(request.recordings, {cell.library.name: cell.library for cell in wanted}.values())
+    return results.document(described, ["./run", *sys.argv[1:]], {
+        "cells": len(wanted), "repeats": request.repeats, "seed": args.seed, "tls": args.tls, "pace": "max"})
 
 
 def execute(args: argparse.Namespace) -> int:
-    cells = plan(args)
-    repeats = _repeats(args)
+    request = read(args)
+    _build()
     for built in (paths.player, paths.client):
         built()
+    wanted = cells(args, request)
     privileges.acquire(sys.argv[1:])
     matrix.remove_stale()
-    for cell in cells:
-        recordings.unpacked(cell.recording)
-    result = _document(args, cells, repeats)
+    for recording in request.recordings:
+        recordings.unpacked(recording)
+    result = _document(args, request, wanted)
     json_file = args.json or str(args.output / "compare.json")
-    planned = matrix.order(cells, repeats, args.seed)
+    planned = matrix.order(wanted, request.repeats, args.seed)
     progress = Progress(len(planned))
 
     def done(record: dict[str, Any]) -> None:
@@ -125,13 +150,13 @@ def execute(args: argparse.Namespace) -> int:
         matrix.run_all(planned, progress, done)
     finally:
         progress.clear()
-    validity.compare_pictures(result["runs"], {cell.recording.name: cell.recording.picture_sha256 for cell in cells})
+    validity.compare_pictures(result["runs"], {recording.name: recording.picture_sha256 for recording in request.recordings})
     result["complete"] = True
     results.save(result, json_file)
-    return _tell(args, result, cells)
+    return _tell(args, result, wanted)
 
 
-def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunSpec]) -> int:
+def _tell(args: argparse.Namespace, result: dict[str, Any], wanted: list[run.RunSpec]) -> int:
     """Prints and writes the table; the status is 0 when every cell has a run that counts."""
     page = report.markdown(result)
     results.write_text(args.output / "compare.md", page)
@@ -140,8 +165,8 @@ def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunS
         print(f"\nwritten to {args.output / 'compare.md'}", file=sys.stderr)
     counted = {(record["recording"], record["link"], record["transport"], record["library"], record["mode"])
                for record in result["runs"] if record["valid"]}
-    empty = [cell for cell in cells if cell.cell not in counted]
+    empty = [cell for cell in wanted if cell.cell not in counted]
     if empty:
-        print(f"bench: {len(empty)} of {len(cells)} rows have no run that counts", file=sys.stderr)
+        print(f"bench: {len(empty)} of {len(wanted)} rows have no run that counts", file=sys.stderr)
         return 1
     return 0

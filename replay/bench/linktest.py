@@ -81,7 +81,7 @@ def _stream(server: socket.socket, client: socket.socket, packets: int, bits_per
     times: list[float] = []
 
     def collect() -> None:
-        while (arrived := _receive(client)) is not None:
+        while len(times) < packets and (arrived := _receive(client)) is not None:
             times.append(arrived[0])
 
     collector = threading.Thread(target=collect)

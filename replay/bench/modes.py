@@ -26,6 +26,10 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
     Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", True),
     Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", True),
     Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", True),
+    Mode("more", "no cork: the kernel is told with each message whether another follows", "#f0e442", "..", False),
+    Mode("window", "cork, and more messages in flight before the client must answer", "#cc79a7", "++", False),
+    Mode("batch", "messages share writes and TLS records", "#0072b2", "", False),
+    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "oo", False),
 )}
 
 

@@ -15,8 +15,13 @@ LIBRARY_FILE = "libspice-server.so.1"
 
 
 def build_dir() -> Path:
-    """The meson build directory; SPICE_BENCH_BUILD names another one."""
+    """The meson build directory; SPICE_BENCH_BUILD names another one, which is used as it is."""
     return Path(os.environ.get("SPICE_BENCH_BUILD", ROOT / "build"))
+
+
+def build_is_ours() -> bool:
+    """Whether the build directory is the tree's own, to be brought up to date before use."""
+    return "SPICE_BENCH_BUILD" not in os.environ
 
 
 def cache_dir() -> Path:

@@ -20,10 +20,15 @@ def unshare() -> list[str]:
     return [proc.require("unshare", "util-linux"), "--user", "--map-current-user", "--keep-caps", "--net", "--"]
 
 
+def inside() -> bool:
+    """Whether this is the program started again by acquire()."""
+    return _INSIDE in os.environ
+
+
 def acquire(arguments: Sequence[str]) -> None:
     """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a
     user namespace; where that is not allowed the user is told in one line."""
-    if os.geteuid() == 0 or os.environ.get(_INSIDE):
+    if os.geteuid() == 0 or inside():
         return
     probe = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
     if probe.returncode:

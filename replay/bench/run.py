@@ -43,6 +43,11 @@ class RunSpec:
     keep_pcap: Path | None = None       # the folder to keep the capture in
 
     @property
+    def mode_name(self) -> str | None:
+        """What the library calls the mode; None for one that knows no modes."""
+        return None if self.mode == modes.STOCK else modes.base(self.mode).name
+
+    @property
     def cell(self) -> tuple[str, str, str, str, str]:
         return (self.recording.name, self.link.name, self.transport, self.library.name, self.mode)
 
@@ -210,8 +215,8 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
         with _Ends(spec, where, folder, keys, recording) as ends:
             ends.play(started)
             run = validity.Evidence(
-                transport=spec.transport, library=spec.library.file, commands=spec.recording.commands,
-                player_status=ends.status(ends.player), client_status=ends.status(ends.client),
+                transport=spec.transport, tls_version=spec.tls_version, library=spec.library.file, commands=spec.recording.commands,
+                mode=spec.mode_name, player_status=ends.status(ends.player), client_status=ends.status(ends.client),
                 player=ends.done.get("player"), client=ends.done.get("client"),
                 player_complaint=ends.player.last_complaint(),
                 client_complaint=ends.client.last_complaint() if ends.client else "",
@@ -229,7 +234,8 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     with lab.connect(spec.link) as where:
         wrong = linktest.check(where)
         if wrong:
-            run = validity.Evidence(spec.transport, spec.library.file, spec.recording.commands, link=wrong)
+            run = validity.Evidence(spec.transport, spec.tls_version, spec.library.file, spec.recording.commands,
+                                    link=wrong)
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)
     return _record(spec, run, validity.judge(run), _keep(spec, pcap_file))

@@ -51,7 +51,7 @@ def test_a_capture_can_be_kept(spec: run.RunSpec, fake_tree: Path) -> None:
     ("PLAYER", "short", "299 of 300 commands played"),
     ("PLAYER", "library", "the library loaded was /elsewhere.so"),
     ("PLAYER", "status", "player ended with status 4"),
-    ("CLIENT", "bytes", "do not account for 602000 bytes"),
+    ("CLIENT", "bytes", "the client read 602000 bytes, on the wire were 301000"),
 ])
 def test_a_fault_is_named(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch, who: str, fault: str,
                           reason: str) -> None:

@@ -14,17 +14,21 @@ from bench import capture, pcap
 from bench.lab import LARGEST_FRAME
 
 # What a server may still say between the last byte the client read and the end of the connection: a ping, an ack.
-UNREAD_TAIL = 64 * 1024
-# What TLS sends beside the application's bytes on one connection: certificates, finished messages, session tickets.
-HANDSHAKE_LIMIT = 16 * 1024
+UNREAD_TAIL = 4 * 1024
+# What TLS 1.3 sends, as records like any other, on one connection: a certificate, a finished message, session tickets.
+HANDSHAKE_LIMIT = 8 * 1024
+# The least and the most that a record adds: its header, a nonce or a content type, the tag.
+RECORD_OVERHEAD = {"1.3": (22, 22), "1.2": (21, 40)}
 
 
 @dataclass
 class Evidence:
     """What one run left behind. player and client are their last JSON lines, None when they printed none."""
     transport: str
+    tls_version: str
     library: Path                       # the file that was to be loaded
     commands: int | None                # of the recording, where the manifest knows
+    mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
     link: str | None = None             # what is wrong with the link
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
@@ -90,6 +94,17 @@ def right_library(run: Evidence) -> str | None:
     return None
 
 
+def right_mode(run: Evidence) -> str | None:
+    """The library says of each stream what mode it was in: a mode it does not know it ignores with a warning."""
+    if run.mode is None:
+        return None
+    streams = (run.player or {}).get("streams")
+    if not streams:
+        return "the patched library said nothing of its streams"
+    other = [stream.get("mode") for stream in streams if stream.get("mode") != run.mode]
+    return f"the library was in mode {other[0]}, not {run.mode}" if other else None
+
+
 def capture_complete(run: Evidence) -> str | None:
     seen = run.capture
     if seen is None or run.wire is None:
@@ -120,25 +135,22 @@ def payload_accounted(run: Evidence) -> str | None:
     read = run.client.get("total_bytes")
     if not isinstance(read, int):
         return "the client did not say how much it read"
-    sent = run.wire.server
     if run.transport == "plain":
-        spare, limit = sent.stream_bytes - read, UNREAD_TAIL
+        sent, most, limit = run.wire.server.stream_bytes, run.wire.server.stream_bytes, UNREAD_TAIL
     else:
         if run.wire.tls_broken:
             return "a stream on the TLS port is not TLS"
-        connections = max(1, len(run.client.get("bytes") or {}))
-        # the least a record adds is its header, a content type or nonce and the tag
-        least = sent.tls_records * 21
-        most = sent.tls_records * 40
-        spare = sent.stream_bytes - least - read
-        limit = UNREAD_TAIL + connections * HANDSHAKE_LIMIT + most - least
-    if not 0 <= spare <= limit:
-        return f"{sent.stream_bytes} payload bytes on the wire do not account for {read} bytes read by the client"
+        records, sent = run.wire.server.tls_records, run.wire.server.tls_record_bytes
+        least, more = RECORD_OVERHEAD[run.tls_version]
+        sent, most = sent - more * records, sent - least * records
+        limit = UNREAD_TAIL + HANDSHAKE_LIMIT * max(1, len(run.client.get("bytes") or {}))
+    if sent > read + limit or most < read:
+        return f"the client read {read} bytes, on the wire were {sent}"
     return None
 
 
 RULES: tuple[Rule, ...] = (link_as_described, in_time, both_exited_well, all_played, client_saw_the_end, right_library,
-                           capture_complete, frames_fit, payload_accounted)
+                           right_mode, capture_complete, frames_fit, payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:

@@ -65,7 +65,7 @@ def main():
     library = os.path.join(os.environ["LD_LIBRARY_PATH"], "libspice-server.so.1")
     streams = None
     if "SPICE_STREAM" in os.environ:
-        streams = [{"type": 2, "id": 0, "mode": os.environ["SPICE_STREAM"], "messages": MESSAGES + 1,
+        streams = [{"type": 2, "id": 0, "mode": os.environ["SPICE_STREAM"].split(",")[0], "messages": MESSAGES + 1,
                     "message_bytes": (MESSAGES + 1) * SIZE}]
     say(event="done", commands=MESSAGES - (fault == "short"), expected_commands=MESSAGES, seconds=(ended - began) / 1e9,
         cpu_user=0.1, cpu_system=0.05, library="/elsewhere.so" if fault == "library" else library, max_rss_kib=1,
