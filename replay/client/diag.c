@@ -34,7 +34,7 @@ static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields,
         g_mutex_unlock(&warnings_lock);
     }
     if (diag_verbose || (level & G_LOG_LEVEL_ERROR)) {
-        return g_log_writer_standard_streams(level, fields, num_fields, opaque);
+        return g_log_writer_default(level, fields, num_fields, opaque);
     }
     return G_LOG_WRITER_HANDLED;
 }

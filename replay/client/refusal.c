@@ -17,16 +17,22 @@ static char *server_name(const Options *options)
                            options->port != 0 ? options->port : options->tls_port);
 }
 
-/* The library says no more than "TLS error" in the event. A rejected certificate is in its log,
- * all else in OpenSSL's queue of errors, which nobody has emptied yet. */
+/* The library's event says no more than "TLS error". Why a certificate was rejected is in its log,
+ * after the name of the function, all else in OpenSSL's queue of errors, which nobody has emptied
+ * yet. */
 static const char *tls_reason(void)
 {
-    const char *reason = diag_library_said("verification");
+    static const char verifier[] = "openssl_verify: ";
+    const char *said = diag_library_said(verifier);
+    const char *queued = ERR_reason_error_string(ERR_peek_error());
 
-    if (reason == NULL) {
-        reason = ERR_reason_error_string(ERR_peek_error());
+    if (diag_library_said("loading ca certs from") != NULL) {
+        return "the file of --ca holds no certificate";
     }
-    return reason != NULL ? reason : "the server does not speak TLS here, or hung up";
+    if (said != NULL) {
+        return strstr(said, verifier) + strlen(verifier);
+    }
+    return queued != NULL ? queued : "the server hung up";
 }
 
 static char *reason_text(const Channel *channel, SpiceChannelEvent event)

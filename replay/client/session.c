@@ -31,6 +31,15 @@ static void finish(Session *session, SessionEnd end, int64_t now_ns)
     g_main_loop_quit(session->loop);
 }
 
+/* The end of a very short recording can come before the last channel is open. It waits for that
+ * one: then every run has the same channels. */
+static void finish_at_marker(Session *session)
+{
+    if (session->marker_ns != 0 && session->connected && !session->options->no_end) {
+        finish(session, SESSION_END_MARKER, session->marker_ns);
+    }
+}
+
 static void print_pause(Display *display, int number)
 {
     const Picture *picture = display_picture(display);
@@ -74,9 +83,8 @@ static void on_marker(Display *display, Marker marker, int64_t now_ns, void *opa
         print_pause(display, marker.number);
         break;
     case MARKER_END:
-        if (!session->options->no_end) {
-            finish(session, SESSION_END_MARKER, now_ns);
-        }
+        session->marker_ns = now_ns;
+        finish_at_marker(session);
         break;
     case MARKER_NONE:
         break;
@@ -134,6 +142,7 @@ static void channel_opened(Session *session, Channel *channel)
         all_channels_are(session, CHANNEL_OPEN)) {
         session->connected = true;
         print_connected();
+        finish_at_marker(session);
     }
 }
 

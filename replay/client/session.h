@@ -37,6 +37,7 @@ struct Session {
     void *opaque;
 
     bool connected;       /* every offered channel has been open */
+    int64_t marker_ns;    /* when the END marker came */
     SessionEnd end;
     char *refusal;        /* why the session was refused, otherwise NULL */
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "test-server-core.h"
-
-#include <glib.h>
+#include "test-server.h"
 
 struct SpiceTimer {
     SpiceTimerFunc func;

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Fills whose rectangle and colour depend on nothing but their number, and markers between. */
+
+#include <spice/enums.h>
+#include <stdbool.h>
+
+#include "test-server.h"
+
+#define WIDTH 320
+#define HEIGHT 240
+#define MAX_DISPLAYS 4
+
+/* All commands of a display, made before a client comes; the worker thread takes one after the
+ * other as far as they are released. Nothing is freed: the server may keep any until the end. */
+typedef struct TestDisplay {
+    QXLInstance qxl;
+    QXLDrawable *drawables;
+    int num_drawables;
+    gint released;   /* so many of them may be taken (atomic) */
+    int taken;       /* worker thread only */
+    gint moves_left; /* cursor moves (atomic) */
+    bool cursor_set; /* worker thread only, as x */
+    int x;
+    uint8_t *memory;
+} TestDisplay;
+
+static const TestOptions *options = NULL;
+static TestDisplay displays[MAX_DISPLAYS];
+
+static uint32_t surface_format(int *bytes)
+{
+    static const struct {
+        const char *name;
+        uint32_t format;
+        int bytes;
+    } formats[] = {
+        { "xrgb", SPICE_SURFACE_FMT_32_xRGB, 4 },
+        { "argb", SPICE_SURFACE_FMT_32_ARGB, 4 },
+        { "555", SPICE_SURFACE_FMT_16_555, 2 },
+        { "a8", SPICE_SURFACE_FMT_8_A, 1 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+        if (g_str_equal(formats[i].name, options->format)) {
+            *bytes = formats[i].bytes;
+            return formats[i].format;
+        }
+    }
+    g_error("unknown format %s", options->format);
+}
+
+static void add_fill(TestDisplay *display, int left, int top, int width, int height,
+                     uint32_t colour, int rop, int effect)
+{
+    QXLDrawable *drawable = &display->drawables[display->num_drawables++];
+
+    drawable->surface_id = 0;
+    drawable->type = QXL_DRAW_FILL;
+    drawable->effect = effect;
+    drawable->bbox = (QXLRect) { .left = left, .top = top,
+                                 .right = left + width, .bottom = top + height };
+    drawable->clip.type = SPICE_CLIP_TYPE_NONE;
+    for (int i = 0; i < 3; i++) {
+        drawable->surfaces_dest[i] = -1;
+    }
+    drawable->u.fill.brush.type = SPICE_BRUSH_TYPE_SOLID;
+    drawable->u.fill.brush.u.color = colour;
+    drawable->u.fill.rop_descriptor = rop;
+}
+
+static void add_marker(TestDisplay *display, int left, int width, int height)
+{
+    add_fill(display, left, 1, width, height, 0, SPICE_ROPD_OP_XOR, QXL_EFFECT_BLEND);
+}
+
+static void make_commands(TestDisplay *display, int number)
+{
+    display->drawables = g_new0(QXLDrawable, 2 * options->fills + 2);
+    for (int i = 0; i < options->fills; i++) {
+        add_fill(display, i * 37 % (WIDTH - 40), i * 23 % (HEIGHT - 30), 40, 30,
+                 0x01020304u * (i + 1 + number), SPICE_ROPD_OP_PUT, QXL_EFFECT_OPAQUE);
+        if (options->probes) {
+            add_marker(display, 1, 2 + i % 60, 2 + i / 60 % 60);
+        }
+        if (i == options->pause_at) {
+            add_marker(display, 5, 2 + i % 60, 63);
+        }
+    }
+    add_marker(display, 3, 63, 61);
+}
+
+static int get_command(QXLInstance *qxl, struct QXLCommandExt *ext)
+{
+    TestDisplay *display = SPICE_CONTAINEROF(qxl, TestDisplay, qxl);
+
+    if (display->taken >= g_atomic_int_get(&display->released)) {
+        return FALSE;
+    }
+    *ext = (QXLCommandExt) {
+        .cmd = { .type = QXL_CMD_DRAW,
+                 .data = (uintptr_t)&display->drawables[display->taken++] },
+    };
+    return TRUE;
+}
+
+static int req_cmd_notification(QXLInstance *qxl)
+{
+    TestDisplay *display = SPICE_CONTAINEROF(qxl, TestDisplay, qxl);
+
+    return display->taken >= g_atomic_int_get(&display->released);
+}
+
+static int get_cursor_command(QXLInstance *qxl, struct QXLCommandExt *ext)
+{
+    static struct {
+        QXLCursor cursor;
+        uint8_t pixels[32 * 32 * 4];
+    } shape = {
+        .cursor = { .header = { .type = SPICE_CURSOR_TYPE_ALPHA, .width = 32, .height = 32 },
+                    .data_size = 32 * 32 * 4,
+                    .chunk = { .data_size = 32 * 32 * 4 } },
+    };
+    TestDisplay *display = SPICE_CONTAINEROF(qxl, TestDisplay, qxl);
+
+    if (g_atomic_int_get(&display->moves_left) == 0) {
+        return FALSE;
+    }
+
+    QXLCursorCmd *command = g_new0(QXLCursorCmd, 1);
+
+    if (!display->cursor_set) {
+        display->cursor_set = true;
+        command->type = QXL_CURSOR_SET;
+        command->u.set.visible = TRUE;
+        command->u.set.shape = (uintptr_t)&shape;
+    } else {
+        g_atomic_int_add(&display->moves_left, -1);
+        command->type = QXL_CURSOR_MOVE;
+        command->u.position = (QXLPoint16) { .x = ++display->x, .y = 7 };
+    }
+    command->release_info.id = (uintptr_t)command;
+    *ext = (QXLCommandExt) { .cmd = { .type = QXL_CMD_CURSOR, .data = (uintptr_t)command } };
+    return TRUE;
+}
+
+static int req_cursor_notification(QXLInstance *qxl)
+{
+    TestDisplay *display = SPICE_CONTAINEROF(qxl, TestDisplay, qxl);
+
+    return g_atomic_int_get(&display->moves_left) == 0;
+}
+
+/* Only cursor commands have an id: drawables stay. */
+static void release_resource(QXLInstance *qxl G_GNUC_UNUSED, struct QXLReleaseInfoExt release)
+{
+    g_free((void *)(uintptr_t)release.info->id);
+}
+
+static void get_init_info(QXLInstance *qxl G_GNUC_UNUSED, QXLDevInitInfo *info)
+{
+    *info = (QXLDevInitInfo) {
+        .num_memslots_groups = 1,
+        .num_memslots = 1,
+        .memslot_gen_bits = 1,
+        .memslot_id_bits = 1,
+        .n_surfaces = 1,
+    };
+}
+
+static void attached_worker(QXLInstance *qxl G_GNUC_UNUSED)
+{
+}
+
+static void set_compression_level(QXLInstance *qxl G_GNUC_UNUSED, int level G_GNUC_UNUSED)
+{
+}
+
+static void notify_update(QXLInstance *qxl G_GNUC_UNUSED, uint32_t id G_GNUC_UNUSED)
+{
+}
+
+static int flush_resources(QXLInstance *qxl G_GNUC_UNUSED)
+{
+    return FALSE;
+}
+
+static const QXLInterface qxl_interface = {
+    .base = { .type = SPICE_INTERFACE_QXL,
+              .description = "test display",
+              .major_version = SPICE_INTERFACE_QXL_MAJOR,
+              .minor_version = 1 },
+    .attached_worker = attached_worker,
+    .set_compression_level = set_compression_level,
+    .get_init_info = get_init_info,
+    .get_command = get_command,
+    .req_cmd_notification = req_cmd_notification,
+    .release_resource = release_resource,
+    .get_cursor_command = get_cursor_command,
+    .req_cursor_notification = req_cursor_notification,
+    .notify_update = notify_update,
+    .flush_resources = flush_resources,
+};
+
+static void add_display(SpiceServer *server, TestDisplay *display, int number)
+{
+    int bytes;
+    uint32_t format = surface_format(&bytes);
+    QXLDevMemSlot slot = { .virt_end = ~(uintptr_t)0, .qxl_ram_size = ~0u };
+
+    make_commands(display, number);
+    display->memory = g_malloc0(WIDTH * HEIGHT * bytes);
+    display->qxl.base.sif = &qxl_interface.base;
+    display->qxl.id = number;
+    spice_server_add_interface(server, &display->qxl.base);
+    spice_qxl_add_memslot(&display->qxl, &slot);
+
+    QXLDevSurfaceCreate surface = {
+        .width = WIDTH,
+        .height = HEIGHT,
+        .stride = WIDTH * bytes,
+        .format = format,
+        .mem = (uintptr_t)display->memory,
+    };
+
+    spice_qxl_create_primary_surface(&display->qxl, 0, &surface);
+}
+
+static gboolean release_end(gpointer opaque)
+{
+    TestDisplay *display = opaque;
+
+    g_atomic_int_set(&display->released, display->num_drawables);
+    spice_qxl_wakeup(&display->qxl);
+    return G_SOURCE_REMOVE;
+}
+
+void test_display_start(int id)
+{
+    TestDisplay *display = &displays[id];
+
+    g_atomic_int_set(&display->released, display->num_drawables - 1);
+    g_atomic_int_set(&display->moves_left, options->moves);
+    spice_qxl_wakeup(&display->qxl);
+    if (id == 0 && !options->no_end) {
+        g_timeout_add(options->end_after_ms, release_end, display);
+    }
+}
+
+void test_displays_add(SpiceServer *server, const TestOptions *test_options)
+{
+    options = test_options;
+    for (int i = 0; i < CLAMP(options->displays, 1, MAX_DISPLAYS); i++) {
+        add_display(server, &displays[i], i);
+    }
+}

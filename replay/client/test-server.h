@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The parts of drain-test-server: options, event loop, displays, other devices. */
+
+#ifndef TEST_SERVER_H_
+#define TEST_SERVER_H_
+
+#include <glib.h>
+#include <spice.h>
+#include <stdint.h>
+
+typedef struct TestOptions {
+    int port;
+    int tls_port;
+    char *cert;
+    char *key;
+    char *ca;
+    char *unix_path;
+    char *password;
+
+    char *format; /* of the surface: xrgb, argb, 555 or a8 */
+    int displays;
+    int fills;    /* on each display */
+    gboolean probes;
+    int pause_at; /* number of the fill with a pause marker after it, -1: none */
+    gboolean no_end;
+    int end_after_ms;
+    int moves; /* of the cursor, on each display */
+
+    int sound_packets;
+    gboolean record;
+    int port_bytes;
+} TestOptions;
+
+/* core: the event loop that the library needs, on GLib's. There is one in a process: call once.
+ * on_channel_up is called in the main loop's thread when a client's channel is initialised. */
+typedef void (*TestChannelUpFunc)(int type, int id);
+SpiceCoreInterface *test_core(TestChannelUpFunc on_channel_up);
+
+/* display: draws, probes, ends; start when the display channel is up. */
+void test_displays_add(SpiceServer *server, const TestOptions *options);
+void test_display_start(int id);
+
+/* devices: sound, port and mouse; start when the channel of that type is up. */
+void test_devices_add(SpiceServer *server, const TestOptions *options);
+void test_device_start(int type);
+void test_devices_print(void); /* what the client has sent, as one line of JSON */
+
+#endif /* TEST_SERVER_H_ */

@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-drain against a server whose picture, sound and port data the test can compute."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drain_lab import (HEIGHT, PIXEL_BYTES, WIDTH, Certificates, Drain, Outcome, drain, free_port, make_certificates,
+                       picture, read_png, serving, sha256)
+
+BASIC_CHANNELS = {"main", "display-0", "cursor-0", "inputs-0"}
+
+
+@pytest.fixture(name="port")
+def fixture_port() -> str:
+    return str(free_port())
+
+
+@pytest.fixture(name="certificates", scope="session")
+def fixture_certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+def assert_whole(outcome: Outcome, fills: int = 20) -> None:
+    """The session ran to its end and showed the whole picture."""
+    assert (outcome.status, outcome.complaint) == (0, "")
+    assert outcome.names == ["connected", "done"]
+    done = outcome.done
+    assert done["end"] == "marker"
+    assert (done["width"], done["height"], done["sha256"]) == (WIDTH, HEIGHT, sha256(picture(fills)))
+    assert done["updates"] >= fills
+    assert done["total_bytes"] == sum(done["bytes"].values())
+    assert all(done["bytes"].values())
+    assert done["started_ns"] < done["first_update_ns"] < done["end_ns"]
+    assert done["seconds"] == pytest.approx((done["end_ns"] - done["started_ns"]) / 1e9, abs=1e-5)
+
+
+def assert_refused(outcome: Outcome, *words: str) -> None:
+    """No session: status 1, nothing on stdout, one line that says why."""
+    assert outcome.status == 1
+    assert outcome.events == []
+    assert outcome.complaint.startswith("spice-drain: ")
+    assert outcome.complaint.count("\n") == 1 and outcome.complaint.endswith("\n")
+    for word in words:
+        assert word in outcome.complaint
+
+
+# --- connecting ---
+
+def test_plain(port: str) -> None:
+    with serving("--port", port):
+        outcome = drain("--port", port)
+    assert_whole(outcome)
+    assert set(outcome.done["bytes"]) == BASIC_CHANNELS
+    assert outcome.done["displays"]["display-0"]["monitors"] == [
+        {"id": 0, "x": 0, "y": 0, "width": WIDTH, "height": HEIGHT}]
+    assert outcome.done["audio"] is None and outcome.done["record"] is None and outcome.done["ports"] == {}
+
+
+def test_plain_uri(port: str) -> None:
+    with serving("--port", port):
+        assert_whole(drain("--uri", f"spice://127.0.0.1:{port}"))
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_tls(port: str, certificates: Certificates, version: str) -> None:
+    limited = certificates.openssl_conf(version)
+    with serving("--tls-port", port, *certificates.server_options, OPENSSL_CONF=limited):
+        assert_whole(drain("--tls-port", port, "--ca", certificates.ca))
+
+
+def test_tls_uri(port: str, certificates: Certificates) -> None:
+    with serving("--tls-port", port, *certificates.server_options):
+        assert_whole(drain("--uri", f"spice+tls://127.0.0.1:{port}", "--ca", certificates.ca))
+
+
+def test_unix_socket(tmp_path: Path) -> None:
+    path = str(tmp_path / "spice.sock")
+    with serving("--unix", path):
+        assert_whole(drain("--unix", path))
+
+
+def test_unix_uri(tmp_path: Path) -> None:
+    path = str(tmp_path / "spice.sock")
+    with serving("--unix", path):
+        assert_whole(drain("--uri", f"spice+unix://{path}"))
+
+
+def test_same_in_every_transport(certificates: Certificates, tmp_path: Path) -> None:
+    """Bytes are counted before TLS, whose records would add a thousand to the display channel."""
+    plain, tls, path = str(free_port()), str(free_port()), str(tmp_path / "spice.sock")
+    with serving("--port", plain):
+        runs = [drain("--port", plain).done]
+    with serving("--tls-port", tls, *certificates.server_options):
+        runs.append(drain("--tls-port", tls, "--ca", certificates.ca).done)
+    with serving("--unix", path):
+        runs.append(drain("--unix", path).done)
+    assert {run["sha256"] for run in runs} == {sha256(picture())}
+    assert len({run["updates"] for run in runs}) == 1
+    counts = [run["bytes"]["display-0"] for run in runs]
+    assert max(counts) - min(counts) < 200
+
+
+# --- one clear line each ---
+
+def test_refused_connection(port: str) -> None:
+    assert_refused(drain("--port", port), f"127.0.0.1:{port}", "Connection refused")
+
+
+def test_no_such_socket(tmp_path: Path) -> None:
+    assert_refused(drain("--unix", str(tmp_path / "none")), "No such file or directory")
+
+
+def test_unknown_host(port: str) -> None:
+    assert_refused(drain("--host", "no-such-host.invalid", "--port", port), "no-such-host.invalid")
+
+
+def test_unknown_ca(port: str, certificates: Certificates) -> None:
+    with serving("--tls-port", port, *certificates.server_options):
+        assert_refused(drain("--tls-port", port, "--ca", certificates.other_ca), "TLS failed", "certificate")
+
+
+def test_system_cas_do_not_know_ours(port: str, certificates: Certificates) -> None:
+    with serving("--tls-port", port, *certificates.server_options):
+        assert_refused(drain("--tls-port", port), "TLS failed", "certificate")
+
+
+def test_certificate_for_another_host(port: str, certificates: Certificates) -> None:
+    with serving("--tls-port", port, *certificates.server_options):
+        assert_refused(drain("--host", "localhost", "--tls-port", port, "--ca", certificates.ca),
+                       "TLS failed", "hostname 'localhost' verification failed")
+
+
+def test_ca_file_without_certificate(port: str, certificates: Certificates, tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("nothing\n")
+    with serving("--tls-port", port, *certificates.server_options):
+        assert_refused(drain("--tls-port", port, "--ca", str(tmp_path / "empty.pem")), "--ca", "no certificate")
+
+
+def test_tls_versions_do_not_meet(port: str, certificates: Certificates) -> None:
+    with serving("--tls-port", port, *certificates.server_options, OPENSSL_CONF=certificates.openssl_conf("1.2")):
+        assert_refused(drain("--tls-port", port, "--ca", certificates.ca,
+                             OPENSSL_CONF=certificates.openssl_conf("1.3")), "TLS failed", "version")
+
+
+def test_tls_to_a_plain_port(port: str, certificates: Certificates) -> None:
+    with serving("--port", port):
+        assert_refused(drain("--tls-port", port, "--ca", certificates.ca), "TLS failed")
+
+
+def test_plain_to_a_tls_port(port: str, certificates: Certificates) -> None:
+    with serving("--tls-port", port, *certificates.server_options):
+        assert_refused(drain("--port", port), "no SPICE server")
+
+
+def test_password_wanted(port: str) -> None:
+    with serving("--port", port, "--password", "secret"):
+        assert_refused(drain("--port", port), "password")
+
+
+def test_no_spice_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(64)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert_refused(drain("--port", str(listener.getsockname()[1])), "no SPICE server")
+        thread.join()
+
+
+@pytest.mark.parametrize("arguments, word", [
+    ([], "say where to connect"),
+    (["--port", "1", "--unix", "x"], "say where to connect"),
+    (["--host", "127.0.0.1"], "say where to connect"),
+    (["--unix", "x", "--host", "y"], "--host"),
+    (["--port", "70000"], "port"),
+    (["--port", "x"], "x"),
+    (["--port", "1", "--slow", "0.5"], "--slow"),
+    (["--port", "1", "--slow", "nan"], "--slow"),
+    (["--port", "1", "--idle", "0"], "--idle"),
+    (["--port", "1", "--inputs", "-1"], "--inputs"),
+    (["--port", "1", "extra"], "extra"),
+    (["--port", "1", "--no-such-option"], "no-such-option"),
+    (["--tls-port", "1", "--ca", "/no/such/file"], "/no/such/file"),
+    (["--uri", "http://127.0.0.1:1"], "http://127.0.0.1:1"),
+    (["--uri", "spice://127.0.0.1"], "spice://127.0.0.1"),
+])
+def test_usage(arguments: list[str], word: str) -> None:
+    assert_refused(drain(*arguments), word)
+
+
+# --- the picture ---
+
+@pytest.mark.parametrize("fmt, name", [("xrgb", "xRGB32"), ("argb", "ARGB32"), ("555", "RGB555"), ("a8", "A8")])
+def test_formats(port: str, tmp_path: Path, fmt: str, name: str) -> None:
+    """Not 565: a server gives up on such a primary surface. test-picture has it."""
+    file = tmp_path / "picture.png"
+    with serving("--port", port, "--format", fmt):
+        done = drain("--port", port, "--png", str(file)).done
+    expected = picture(fmt=fmt)
+    assert done["displays"]["display-0"]["format"] == name
+    assert done["sha256"] == sha256(expected)
+    png = read_png(file)
+    assert (png.width, png.height) == (WIDTH, HEIGHT)
+    assert png.pixels == b"".join(png_pixel(fmt, expected[i:i + PIXEL_BYTES[fmt]])
+                                  for i in range(0, len(expected), PIXEL_BYTES[fmt]))
+
+
+def png_pixel(fmt: str, pixel: bytes) -> bytes:
+    value = int.from_bytes(pixel, "little")
+    if fmt == "555":
+        return bytes(round((value >> shift & 31) * 255 / 31) for shift in (10, 5, 0))
+    if fmt == "a8":
+        return pixel
+    return bytes((pixel[2], pixel[1], pixel[0])) + (pixel[3:] if fmt == "argb" else b"")
+
+
+def test_png_cannot_be_written(port: str, tmp_path: Path) -> None:
+    with serving("--port", port):
+        outcome = drain("--port", port, "--png", str(tmp_path / "no" / "folder.png"))
+    assert outcome.status == 1
+    assert outcome.done["end"] == "marker"
+    assert "No such file or directory" in outcome.complaint
+
+
+def test_png_on_a_full_disk(port: str) -> None:
+    with serving("--port", port):
+        outcome = drain("--port", port, "--png", "/dev/full")
+    assert outcome.status == 1
+    assert outcome.complaint == "spice-drain: --png /dev/full: write error\n"
+
+
+def test_several_displays(port: str) -> None:
+    with serving("--port", port, "--displays", "3", "--end-after", "500"):
+        done = drain("--port", port).done
+    assert set(done["bytes"]) == BASIC_CHANNELS | {"display-1", "display-2", "cursor-1", "cursor-2"}
+    for number in range(3):
+        assert done["displays"][f"display-{number}"]["sha256"] == sha256(picture(display=number))
+    assert done["sha256"] == sha256(picture())
+
+
+# --- markers ---
+
+def test_probes(port: str) -> None:
+    """Numbers beyond the first digit, in order, and none of them an update or a change of the picture."""
+    with serving("--port", port, "--fills", "130", "--probes"):
+        outcome = drain("--port", port)
+    with serving("--port", port, "--fills", "130"):
+        without = drain("--port", port)
+    assert_whole(outcome, 130)
+    probes = outcome.done["probes"]
+    assert [number for number, _ in probes] == list(range(130))
+    times = [now for _, now in probes]
+    assert times == sorted(times) and outcome.done["first_update_ns"] < times[0] and times[-1] < outcome.done["end_ns"]
+    assert outcome.done["updates"] == without.done["updates"]
+    assert without.done["probes"] == []
+
+
+def test_pause(port: str) -> None:
+    """A pause reports the picture as the commands before it left it."""
+    with serving("--port", port, "--pause-at", "6"):
+        outcome = drain("--port", port)
+    assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
+    assert [event for event in outcome.events if event["event"] == "pause"] == [
+        {"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
+    assert outcome.done["sha256"] == sha256(picture(20))
+
+
+def test_times_are_the_machines_monotonic_clock(port: str) -> None:
+    before = time.monotonic_ns()
+    with serving("--port", port, "--probes"):
+        done = drain("--port", port).done
+    after = time.monotonic_ns()
+    assert before < done["started_ns"] < done["end_ns"] < after
+    assert all(before < now < after for _, now in done["probes"])
+
+
+# --- other channels ---
+
+def test_playback(port: str) -> None:
+    with serving("--port", port, "--sound", "20", "--end-after", "500") as server:
+        done = drain("--port", port).done
+        server.end()
+    audio = done["audio"]
+    assert audio["starts"] == 1
+    assert audio["packets"] == server.said["played"] == 20
+    assert audio["bytes"] == 20 * 480 * 4
+    assert len(audio["gaps_ms"]) == 19
+    assert all(gap >= 0 for gap in audio["gaps_ms"])
+    assert 19 * 9 < sum(audio["gaps_ms"]) < 500
+
+
+def test_record(port: str) -> None:
+    with serving("--port", port, "--record", "--end-after", "400") as server:
+        done = drain("--port", port).done
+        server.end()
+    assert 20 <= done["record"]["packets"] <= 41
+    assert done["record"]["bytes"] == done["record"]["packets"] * 480 * 4
+    assert 0 < server.said["recorded"] <= done["record"]["bytes"] // 4
+
+
+def test_port(port: str) -> None:
+    with serving("--port", port, "--port-bytes", "100000", "--end-after", "1000"):
+        done = drain("--port", port).done
+    assert done["ports"] == {"port-0": {"name": 'org.test."port"', "bytes": 100000,
+                                        "sha256": sha256(bytes(i % 251 for i in range(100000)))}}
+    assert done["bytes"]["port-0"] > 100000
+
+
+def test_cursor_moves(port: str) -> None:
+    with serving("--port", port, "--moves", "50", "--end-after", "300"):
+        done = drain("--port", port, "--cursor").done
+    moves = done["cursor_move_times"]
+    assert done["cursor_moves"] == len(moves) == 50
+    assert [move[:2] for move in moves] == [[x, 7] for x in range(1, 51)]
+    assert [move[2] for move in moves] == sorted(move[2] for move in moves)
+
+
+def test_cursor_moves_are_counted(port: str) -> None:
+    with serving("--port", port, "--moves", "50", "--end-after", "300"):
+        done = drain("--port", port).done
+    assert done["cursor_moves"] == 50
+    assert "cursor_move_times" not in done
+
+
+def test_inputs(port: str) -> None:
+    """Each motion is one pixel; while the server owes an ack the library sums them up."""
+    with serving("--port", port, "--end-after", "400") as server:
+        done = drain("--port", port, "--inputs", "5").done
+        time.sleep(0.1)
+        server.end()
+    assert 20 <= done["motions_sent"] <= 81
+    assert 0 < server.said["motions"] <= done["motions_sent"]
+
+
+# --- ends ---
+
+def test_no_end_runs_on_until_disconnected(port: str) -> None:
+    with serving("--port", port) as server:
+        client = Drain("--port", port, "--no-end")
+        assert client.first_event() == {"event": "connected"}
+        with pytest.raises(Exception, match="timed out"):
+            client.process.wait(timeout=0.5)
+        server.kill()
+        outcome = client.end()
+    assert (outcome.status, outcome.complaint) == (0, "")
+    assert outcome.done["end"] == "disconnected"
+    assert outcome.done["sha256"] == sha256(picture())
+
+
+@pytest.mark.parametrize("transport", ["plain", "tls"])
+def test_server_killed_in_the_middle(port: str, certificates: Certificates, transport: str) -> None:
+    options = ["--port", port] if transport == "plain" else ["--tls-port", port]
+    with serving(*options, *certificates.server_options, "--no-end") as server:
+        client = Drain(*options, "--ca", certificates.ca)
+        assert client.first_event() == {"event": "connected"}
+        time.sleep(0.2)
+        server.kill()
+        outcome = client.end()
+    assert outcome.status == 3
+    assert outcome.complaint == "spice-drain: the server closed the connection before the END marker\n"
+    assert outcome.done["end"] == "disconnected"
+    assert outcome.done["sha256"] == sha256(picture())
+
+
+def test_idle(port: str) -> None:
+    """Also while the library answers pings."""
+    with serving("--port", port, "--no-end"):
+        started = time.monotonic()
+        outcome = drain("--port", port, "--idle", "1.5")
+        lasted = time.monotonic() - started
+    assert outcome.status == 4
+    assert outcome.complaint == "spice-drain: nothing from the server for 1.5 seconds\n"
+    assert outcome.done["end"] == "idle"
+    assert outcome.done["sha256"] == sha256(picture())
+    assert 1.5 <= lasted < 4
+
+
+def test_server_that_never_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        outcome = drain("--port", str(listener.getsockname()[1]), "--idle", "1")
+    assert outcome.status == 4
+    assert outcome.done["end"] == "idle"
+    assert outcome.done["sha256"] is None and outcome.done["started_ns"] is None
+
+
+def test_busy_is_not_idle(port: str) -> None:
+    with serving("--port", port, "--sound", "200", "--end-after", "2500"):
+        assert drain("--port", port, "--idle", "1.5").status == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal(port: str, number: signal.Signals) -> None:
+    with serving("--port", port, "--no-end") as server:
+        client = Drain("--port", port)
+        assert client.first_event() == {"event": "connected"}
+        time.sleep(0.2)
+        client.process.send_signal(number)
+        outcome = client.end(5)
+        assert server.process.poll() is None
+    assert outcome.status == 3
+    assert outcome.complaint == "spice-drain: ended by a signal\n"
+    assert outcome.done["end"] == "killed"
+    assert outcome.done["sha256"] == sha256(picture())
+
+
+# --- speed ---
+
+@pytest.fixture(name="many_fills")
+def fixture_many_fills(port: str) -> Iterator[list[str]]:
+    yield ["--port", port, "--fills", "20000"]
+
+
+def test_slow(port: str, many_fills: list[str]) -> None:
+    """With a brake of 5 the client is busy for one fifth of the time at most, and shows the same."""
+    with serving(*many_fills):
+        done = drain("--port", port, "--slow", "5").done
+    assert done["sha256"] == sha256(picture(20000))
+    busy = done["cpu_user"] + done["cpu_system"]
+    assert busy / done["seconds"] < 0.25
+
+
+def test_slow_costs_no_cpu(port: str) -> None:
+    """A braked client that waits does not spin."""
+    with serving("--port", port, "--no-end"):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        drain("--port", port, "--slow", "3", "--idle", "1")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
+def test_nothing_left_in_the_home(port: str, tmp_path: Path) -> None:
+    with serving("--port", port):
+        assert drain("--port", port, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache")).status == 0
+    left = [Path(folder) / name for folder, _, names in os.walk(tmp_path) for name in names]
+    assert [path for path in left if "gstreamer" not in str(path)] == []
