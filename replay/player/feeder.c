@@ -27,14 +27,15 @@ struct Feeder {
     Recording *recording;
     SpiceReplay *replay;
     RecordingEvent event;       /* the one the library is reading */
-    const uint8_t *bytes;
-    size_t size, pos;
+    GByteArray *bytes;          /* of the event, as the library is to read it */
+    size_t pos;
+    unsigned int added;         /* commands in the bytes that are not in the recording */
+    unsigned int added_ahead;   /* those that the library will give next */
     bool at_end;
     uint32_t message_size;      /* of the last message command */
     RecordingSurface primary;   /* of size 0 when there is none */
 
     int64_t start_ns;
-    bool has_first_timestamp;
     uint64_t first_timestamp;
     int64_t next_probe_ns;
     unsigned int next_pause;
@@ -97,21 +98,31 @@ static void sleep_until(Feeder *feeder, int64_t until_ns)
     g_mutex_unlock(&feeder->mutex);
 }
 
+/* The event's recorded time since the recording began. */
+static uint64_t recorded_time(Feeder *feeder)
+{
+    const RecordingEvent *event = &feeder->event;
+
+    if (feeder->options.timeline) {
+        return recording_timeline_due(feeder->options.timeline, event);
+    }
+    if (event->number == 0) {
+        feeder->first_timestamp = event->timestamp;
+    }
+    return event->timestamp - MIN(event->timestamp, feeder->first_timestamp);
+}
+
 /* Waits for the event's recorded time, drawing the probes that come due meanwhile. */
 static void wait_for_recorded_time(Feeder *feeder)
 {
     const FeederOptions *options = &feeder->options;
+    uint64_t recorded = recorded_time(feeder);
     int64_t due, now;
 
-    if (!feeder->has_first_timestamp) {
-        feeder->has_first_timestamp = true;
-        feeder->first_timestamp = feeder->event.timestamp;
-    }
-    if (options->pace == PACE_MAX || feeder->event.timestamp <= feeder->first_timestamp) {
+    if (options->pace == PACE_MAX) {
         return;
     }
-    due = feeder->start_ns +
-        (feeder->event.timestamp - feeder->first_timestamp) / options->pace;
+    due = feeder->start_ns + recorded / options->pace;
     while ((now = clock_ns()) < due && !is_stopping(feeder)) {
         int64_t until = due;
 
@@ -141,15 +152,58 @@ static void event_done(Feeder *feeder)
     }
 }
 
+static bool destroys_surfaces(const RecordingEvent *event)
+{
+    return !event->is_command && (event->type == RECORDING_MESSAGE_DESTROY_SURFACES ||
+                                  event->type == RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC);
+}
+
+/*
+ * The library's reader gives each surface a number and takes it back at the
+ * surface's destroy command. A message that destroys all surfaces gives none
+ * back, and the asynchronous one is passed over: soon no number would be left.
+ * So such a message is preceded by a destroy command for each.
+ */
+static void add_destroy_commands(Feeder *feeder)
+{
+    const RecordingSurfaces *surfaces = recording_surfaces(feeder->recording);
+
+    for (unsigned int id = 1; id < RECORDING_SURFACES_MAX; id++) {
+        char *text;
+
+        if (surfaces->surface[id].state != SURFACE_DYING) {
+            continue;
+        }
+        text = g_strdup_printf("event 0 0 %d %" G_GUINT64_FORMAT "\nsurface_cmd\n"
+                               "surface_id %u\ntype %d\nflags 0\n", QXL_CMD_SURFACE,
+                               feeder->event.timestamp, id, QXL_SURFACE_CMD_DESTROY);
+        g_byte_array_append(feeder->bytes, (const uint8_t *) text, strlen(text));
+        g_free(text);
+        feeder->added++;
+    }
+}
+
 /* Reads and checks one event more. False at the end, damage included. */
 static bool next_event(Feeder *feeder)
 {
-    event_done(feeder);
-    if (!recording_next(feeder->recording, &feeder->event)) {
-        feeder->at_end = true;
-        return false;
+    const uint8_t *bytes;
+    size_t size;
+
+    do {
+        event_done(feeder);
+        if (!recording_next(feeder->recording, &feeder->event)) {
+            feeder->at_end = true;
+            return false;
+        }
+        /* its surface is gone by a command of ours */
+        atomic_fetch_add(&feeder->commands, feeder->event.is_moot);
+    } while (feeder->event.is_moot);
+    g_byte_array_set_size(feeder->bytes, 0);
+    if (destroys_surfaces(&feeder->event)) {
+        add_destroy_commands(feeder);
     }
-    feeder->bytes = recording_bytes(feeder->recording, &feeder->size);
+    bytes = recording_bytes(feeder->recording, &size);
+    g_byte_array_append(feeder->bytes, bytes, size);
     feeder->pos = 0;
     return true;
 }
@@ -167,16 +221,18 @@ static ssize_t stream_read(void *cookie, char *buf, size_t size)
     if (is_stopping(feeder)) {
         return 0;
     }
-    if (feeder->pos == feeder->size && !next_event(feeder)) {
+    if (feeder->pos == feeder->bytes->len && !next_event(feeder)) {
         return 0;
     }
     if (feeder->pos == 0) {
         size = 1;
     } else if (feeder->pos == 1) {
+        feeder->added_ahead += feeder->added;
+        feeder->added = 0;
         wait_for_recorded_time(feeder);
     }
-    size = MIN(size, feeder->size - feeder->pos);
-    memcpy(buf, feeder->bytes + feeder->pos, size);
+    size = MIN(size, feeder->bytes->len - feeder->pos);
+    memcpy(buf, feeder->bytes->data + feeder->pos, size);
     feeder->pos += size;
     return size;
 }
@@ -188,8 +244,8 @@ static SpiceReplay *open_replay(Feeder *feeder)
     FILE *stream = fopencookie(feeder, "r", functions);
     SpiceReplay *replay;
 
-    feeder->bytes = (const uint8_t *) RECORDING_HEADER;
-    feeder->size = strlen(RECORDING_HEADER);
+    g_byte_array_append(feeder->bytes, (const uint8_t *) RECORDING_HEADER,
+                        strlen(RECORDING_HEADER));
     replay = spice_replay_new(stream, RECORDING_SURFACES_MAX);
     if (!replay) {
         fclose(stream);
@@ -237,7 +293,7 @@ static bool pause_if_due(Feeder *feeder, uint64_t commands)
     int64_t begin = clock_ns();
 
     while (feeder->next_pause < options->n_pauses &&
-           options->pauses[feeder->next_pause] == commands) {
+           options->pauses[feeder->next_pause] <= commands) {
         unsigned int number = feeder->next_pause++;
 
         if (can_mark(feeder)) {
@@ -266,6 +322,10 @@ static void feed(Feeder *feeder)
         probe_if_due(feeder, clock_ns());
         if (!display_push(feeder->display, command)) {
             return;
+        }
+        if (feeder->added_ahead > 0) {
+            feeder->added_ahead--;
+            continue;
         }
         commands = atomic_fetch_add(&feeder->commands, 1) + 1;
         if (!pause_if_due(feeder, commands)) {
@@ -331,6 +391,7 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     g_mutex_init(&feeder->mutex);
     g_cond_init(&feeder->changed);
     feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
+    feeder->bytes = g_byte_array_new();
     feeder->recording = recording_new(options->input);
     recording_keep_bytes(feeder->recording);
 
@@ -388,6 +449,7 @@ void feeder_free(Feeder *feeder)
         spice_replay_free(feeder->replay);
     }
     recording_free(feeder->recording);
+    g_byte_array_unref(feeder->bytes);
     g_array_unref(feeder->probes);
     g_mutex_clear(&feeder->mutex);
     g_cond_clear(&feeder->changed);

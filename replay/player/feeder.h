@@ -7,6 +7,7 @@
 
 #include "display.h"
 #include "recording.h"
+#include "recording-timeline.h"
 
 /*
  * The thread that plays: takes events from the recording, checked, hands their
@@ -20,6 +21,7 @@ typedef struct Feeder Feeder;
 
 typedef struct FeederOptions {
     RecordingInput *input;      /* stays the caller's */
+    const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
     double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
     unsigned int probe_ms;      /* 0 for no probes */
     const uint64_t *pauses;     /* command counts, rising */

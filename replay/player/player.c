@@ -19,6 +19,7 @@
 #include "player-options.h"
 #include "player-server.h"
 #include "recording.h"
+#include "recording-timeline.h"
 #include "report.h"
 #include "sockets.h"
 
@@ -42,7 +43,7 @@ typedef struct Player {
     SpiceServer *server;
     Display *display;
     RecordingInput *input;
-    bool is_checked;            /* the whole file, before playing */
+    RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
     uint64_t expected_commands;
 
     bool display_up, cursor_up;
@@ -135,6 +136,7 @@ static void start_playing(void)
     };
     const FeederOptions options = {
         .input = player.input,
+        .timeline = player.timeline,
         .pace = player.options.pace,
         .probe_ms = player.options.probe_ms,
         .pauses = player.options.pauses,
@@ -313,9 +315,12 @@ static bool check_file(const char *file)
         return true;
     }
     recording = recording_new(player.input);
+    player.timeline = recording_timeline_new();
     while (recording_next(recording, &event)) {
         player.expected_commands += event.is_command;
+        recording_timeline_add(player.timeline, &event);
     }
+    recording_timeline_finish(player.timeline);
     reason = recording_error(recording, &offset);
     if (reason) {
         player.status = EXIT_DAMAGED;
@@ -324,7 +329,6 @@ static bool check_file(const char *file)
     recording_free(recording);
     recording_input_free(player.input);
     player.input = recording_input_open(file);
-    player.is_checked = true;
     return !reason && player.input;
 }
 
@@ -377,7 +381,7 @@ static void conclude(void)
 {
     const FeederResult *fed = feeder_result(player.feeder);
     ReportDone done = {
-        .expected_commands = player.is_checked ? player.expected_commands : fed->commands,
+        .expected_commands = player.timeline ? player.expected_commands : fed->commands,
         .fed = fed,
         .started_ns = player.started_ns,
         .ended_ns = player.ended_ns,
@@ -394,6 +398,7 @@ static void conclude(void)
     display_free(player.display);
     feeder_free(player.feeder);
     recording_input_free(player.input);
+    recording_timeline_free(player.timeline);
     g_main_loop_unref(player.loop);
 }
 

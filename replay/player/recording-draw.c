@@ -232,10 +232,16 @@ static void used_surfaces(Recording *recording)
         uint64_t start = scan_offset(scan);
         int64_t id = scan_field(scan, "surfaces_dest", -1, INT32_MAX);
 
-        if (id != -1) {
-            surfaces_use(&recording->surfaces, scan, start, id);
+        const RecordingSurface *surface;
+        RecordingRect rect;
+
+        surface = id == -1 ? NULL : surfaces_use(&recording->surfaces, scan, start, id);
+        start = scan_offset(scan);
+        rect = recording_rect(recording, "surfaces_rects");
+        if (surface) {
+            recording_rect_within(recording, start, "surfaces_rects", &rect, surface->width,
+                                  surface->height);
         }
-        recording_rect(recording, "surfaces_rects");
     }
 }
 

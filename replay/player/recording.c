@@ -137,21 +137,14 @@ static void update_command(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
     RecordingEvent *event = recording->event;
-    const RecordingSurface *surface;
-    RecordingRect area;
-    uint64_t area_offset, surface_offset;
+    uint64_t start;
 
     scan_text(scan, "update\n");
-    area_offset = scan_offset(scan);
-    area = recording_rect(recording, "area");
+    recording_rect(recording, "area");
     scan_field(scan, "update_id", INT32_MIN, INT32_MAX);
-    surface_offset = scan_offset(scan);
+    start = scan_offset(scan);
     event->surface_id = scan_field(scan, "surface_id", 0, INT32_MAX);
-    surface = surfaces_use(&recording->surfaces, scan, surface_offset, event->surface_id);
-    if (surface) {
-        recording_rect_within(recording, area_offset, "area", &area, surface->width,
-                              surface->height);
-    }
+    surfaces_use(&recording->surfaces, scan, start, event->surface_id);
 }
 
 static void surface_create(Recording *recording, uint64_t start)
@@ -193,6 +186,7 @@ static void surface_command(Recording *recording)
         surface_create(recording, start);
     } else {
         scan_field(scan, "flags", INT32_MIN, INT32_MAX);
+        event->is_moot = recording->surfaces.surface[event->surface_id].state == SURFACE_DYING;
         surfaces_destroy(&recording->surfaces, scan, start, event->surface_id);
     }
 }

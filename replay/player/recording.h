@@ -67,6 +67,7 @@ typedef struct RecordingEvent {
     uint64_t start, end;        /* bytes [start, end) of the recording */
     uint32_t surface_id;        /* drawn on, updated, created, destroyed */
     RecordingSurface surface;   /* the one created */
+    bool is_moot;               /* destroys a surface that a message has destroyed already */
     uint64_t block_bytes;       /* in counted blocks, unpacked */
     uint32_t image_type[RECORDING_IMAGES_MAX];      /* SPICE_IMAGE_TYPE_* */
     uint32_t bitmap_format[RECORDING_IMAGES_MAX];   /* of bitmaps, else 0 */

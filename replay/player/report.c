@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "json.h"
 
 #define STATS_VARIABLE "SPICE_STREAM_STATS"
 
@@ -21,23 +22,6 @@ static off_t stats_start;       /* what a file of the caller's held before */
 static bool flush(void)
 {
     return fputc('\n', stdout) != EOF && fflush(stdout) == 0;
-}
-
-static void print_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        unsigned char c = *text;
-
-        if (c == '"' || c == '\\') {
-            printf("\\%c", c);
-        } else if (c < 0x20) {
-            printf("\\u%04x", c);
-        } else {
-            putchar(c);
-        }
-    }
-    putchar('"');
 }
 
 bool report_listening(void)
@@ -102,7 +86,7 @@ static void print_library(void)
     Dl_info info;
 
     if (symbol && dladdr(symbol, &info) && info.dli_fname) {
-        print_string(info.dli_fname);
+        json_print_string(info.dli_fname);
     } else {
         printf("null");
     }
