@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The packets on their way in one direction, in order of the time they are due; two due at the
+ * same time leave in the order they came. All memory is taken once, at the start.
+ */
+#ifndef LINK_LINE_H
+#define LINK_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LINK_MTU 1500
+
+/* Packets a direction can hold. A flood of empty packets meets it, a transfer does not: 100 Mbit/s
+ * over 100 ms with a full default queue is 1700 full packets. */
+#define LINE_CAPACITY 65536
+
+#define LINE_NEVER UINT64_MAX
+
+typedef struct LinePacket {
+    struct LinePacket *next_free;
+    uint16_t length;
+    uint8_t data[LINK_MTU];
+} LinePacket;
+
+typedef struct LineEntry {
+    uint64_t due;
+    uint64_t number;
+    LinePacket *packet;
+} LineEntry;
+
+typedef struct Line {
+    LinePacket *packets;
+    LinePacket *free;
+    uint32_t untouched; /* packets[untouched..] were never used */
+    LineEntry *heap;
+    uint32_t count;
+    uint64_t number;
+} Line;
+
+/* false: no memory */
+bool line_init(Line *line);
+void line_destroy(Line *line);
+
+/* No room for another packet: the one line_take gives must be returned, not pushed. */
+bool line_full(const Line *line);
+
+/* A packet to fill in; it goes back by line_push and line_pop, or by line_return. One may be out
+ * at a time. */
+LinePacket *line_take(Line *line);
+void line_return(Line *line, LinePacket *packet);
+
+void line_push(Line *line, LinePacket *packet, uint64_t due);
+
+/* When the next packet is due, LINE_NEVER if there is none. */
+uint64_t line_next_due(const Line *line);
+
+/* Removes the packet that is due next; there must be one. The caller returns it with
+ * line_return. */
+LinePacket *line_pop(Line *line);
+
+#endif // LINK_LINE_H

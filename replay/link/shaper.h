@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One direction of a link, decided on paper: a packet and the time it came in, the time it is due
+ * at the other end out. No socket and no clock, so that everything here can be tested exactly.
+ *
+ * A packet waits in a drop-tail queue until the line is free, takes size / rate to be sent, then
+ * travels for the delay. A packet that is lost is lost on its way: it has used the line.
+ */
+#ifndef LINK_SHAPER_H
+#define LINK_SHAPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Largest queue that can be asked for: keeps the arithmetic within 64 bits. */
+#define SHAPER_QUEUE_MAX (UINT64_C(1) << 30)
+/* Largest rate that can be asked for, in bits a second, for the same reason. */
+#define SHAPER_RATE_MAX (UINT64_C(10) * 1000 * 1000 * 1000)
+
+typedef struct ShaperConfig {
+    uint64_t rate; /* bits a second; 0 is no limit, and then there is no queue either */
+    uint64_t queue; /* bytes that may wait, the packet being sent included */
+    uint64_t delay; /* ns, one way */
+    uint64_t jitter; /* ns, at most delay: a packet takes delay - jitter to delay + jitter */
+    bool reorder; /* a packet with a small delay may overtake */
+    double loss; /* share of the packets that is lost, 0 to 1 */
+    double loss_burst; /* mean length of a run of lost packets; 0: each is lost independently */
+} ShaperConfig;
+
+typedef enum {
+    SHAPER_PASS,
+    SHAPER_QUEUE_FULL,
+    SHAPER_LOST,
+} ShaperVerdict;
+
+typedef struct Shaper {
+    ShaperConfig config;
+    uint64_t free_at; /* when the line has sent all it was given: whole ns ... */
+    uint64_t free_at_rest; /* ... and the rest in 1/rate ns, so that no rounding adds up */
+    uint64_t last_due;
+    uint64_t max_backlog;
+    double loss_enter; /* chance that the next packet is lost after one that was not ... */
+    double loss_stay; /* ... and after one that was */
+    bool losing;
+    uint64_t loss_random;
+    uint64_t jitter_random;
+} Shaper;
+
+/* The same seed loses the same packets (counted from the first) and gives the same jitters. */
+void shaper_init(Shaper *shaper, const ShaperConfig *config, uint64_t seed);
+
+/* A packet of size bytes came in at now, which never goes back. *due is set for SHAPER_PASS:
+ * when it is to be delivered, never too early, rounded up to a ns. */
+ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_t *due);
+
+/* Bytes waiting or being sent at now, those of a packet half sent counted half. */
+uint64_t shaper_backlog(const Shaper *shaper, uint64_t now);
+
+/* The most there ever was. */
+uint64_t shaper_max_backlog(const Shaper *shaper);
+
+#endif // LINK_SHAPER_H

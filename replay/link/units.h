@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Quantities as people write them. All return false, and set nothing, for a text that is not
+ * wholly a plain decimal number with one of the units named (no sign, exponent or space) or that
+ * is above the given maximum.
+ */
+#ifndef LINK_UNITS_H
+#define LINK_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 20M, 2.5M, 512k, 1G: bits a second, in powers of 1000 */
+bool parse_rate(const char *text, uint64_t max, uint64_t *bits_per_second);
+
+/* 40ms, 500us, 1.5s, 0: into ns */
+bool parse_duration(const char *text, uint64_t max, uint64_t *ns);
+
+/* 65536, 64K, 1M: bytes, in powers of 1024 */
+bool parse_size(const char *text, uint64_t max, uint64_t *bytes);
+
+/* 1%, 0.5%, 0.01: a share from 0 to 1 */
+bool parse_share(const char *text, double *share);
+
+/* 7: an integer */
+bool parse_integer(const char *text, uint64_t max, uint64_t *value);
+
+#endif // LINK_UNITS_H
