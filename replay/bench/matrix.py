@@ -72,29 +72,73 @@ def outcome(record: dict[str, Any]) -> str:
     return f"{server['data_packets']} packets with data, {server['tcp_payload_bytes'] / 1e6:.2f} MB"
 
 
-def run_all(planned: Sequence[run.RunSpec], progress: Progress, done: Callable[[dict[str, Any]], None],
-            one: Callable[[run.RunSpec], dict[str, Any]] = perform) -> None:
-    """Does the runs in order and hands each record to done. A run that does not count is tried once more at the end,
-    unless nothing has counted at all: then trying again would only take twice as long to say so."""
-    again: list[run.RunSpec] = []
-    any_valid = False
+# Roughly, on 2 cores; only what is left is told from it.
+_START = 4.0                    # seconds: lab, certificates, capture, counting
+_COMMANDS_A_SECOND = 15_000
+_IN_FLIGHT = 40                 # messages before upstream waits for the client's answer
+_COMMANDS_UNKNOWN = 50_000
 
-    def do(spec: run.RunSpec, attempt: int) -> bool:
+
+def expected_seconds(spec: run.RunSpec) -> float:
+    """How long a run will take, about."""
+    commands = spec.recording.commands or _COMMANDS_UNKNOWN
+    times = [commands / _COMMANDS_A_SECOND, commands * spec.link.delay / _IN_FLIGHT]
+    if spec.pace != "max":
+        times.append((spec.recording.seconds or 60) / (1 if spec.pace == "recorded" else float(spec.pace)))
+    return _START + max(times)
+
+
+def key(record: dict[str, Any]) -> tuple[Any, ...]:
+    """What makes two runs the same cell and repeat."""
+    return tuple(record[name] for name in ("recording", "link", "pace", "transport", "library", "mode", "repeat"))
+
+
+def spec_key(spec: run.RunSpec) -> tuple[Any, ...]:
+    return (spec.recording.name, spec.link.name, spec.pace, spec.transport, spec.library.name, spec.mode, spec.repeat)
+
+
+def warm_ups(cells: Sequence[run.RunSpec]) -> list[run.RunSpec]:
+    """One run of each recording that is not measured: files come into memory, programs are linked."""
+    shortest: dict[str, run.RunSpec] = {}
+    for cell in sorted(cells, key=expected_seconds):
+        shortest.setdefault(cell.recording.name, replace(cell, repeat=0))
+    return list(shortest.values())
+
+
+class Matrix:
+    """Does runs one after another and hands each record to `done`."""
+
+    def __init__(self, planned: Sequence[run.RunSpec], records: Sequence[dict[str, Any]],
+                 done: Callable[[dict[str, Any]], None],
+                 one: Callable[[run.RunSpec], dict[str, Any]] = perform) -> None:
+        """records: what an interrupted matrix has already done of the planned."""
+        self._done = done
+        self._one = one
+        self._attempts = {key(record): record["attempt"] for record in records}
+        self._valid = {key(record) for record in records if record["valid"]}
+        self._planned = planned
+        self.left = [spec for spec in planned if spec_key(spec) not in self._attempts]
+
+    def run(self, progress: Progress) -> None:
+        """A run that does not count is tried once more at the end, unless nothing has counted at all: then trying again
+        would only take twice as long to say so."""
+        for spec in self.left:
+            self._do(spec, 1, progress)
+        again = [spec for spec in self._planned if self._attempts[spec_key(spec)] == 1
+                 and spec_key(spec) not in self._valid]
+        if self._valid and again:
+            progress.more(len(again), sum(map(expected_seconds, again)))
+            for spec in again:
+                self._do(spec, 2, progress)
+
+    def _do(self, spec: run.RunSpec, attempt: int, progress: Progress) -> None:
         progress.start(str(spec))
         began = time.monotonic()
-        record = one(spec)
+        record = self._one(spec)
         record["attempt"] = attempt
         record["took_seconds"] = round(time.monotonic() - began, 3)
-        progress.end(str(spec), outcome(record))
-        done(record)
-        return bool(record["valid"])
-
-    for spec in planned:
-        if do(spec, 1):
-            any_valid = True
-        else:
-            again.append(spec)
-    if any_valid and again:
-        progress.more(len(again))
-        for spec in again:
-            do(spec, 2)
+        self._attempts[spec_key(spec)] = attempt
+        if record["valid"]:
+            self._valid.add(spec_key(spec))
+        progress.end(str(spec), outcome(record), expected_seconds(spec))
+        self._done(record)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,14 @@ def cpu(run: Run) -> float | None:
     return None if used["user"] is None or used["system"] is None else used["user"] + used["system"]
 
 
+def _latency(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run["latency"] or {}).get(name)
+
+
+def _age(name: str) -> Callable[[Run], float | None]:
+    return lambda run: ((run["latency"] or {}).get("age") or {}).get(name)
+
+
 @dataclass(frozen=True)
 class Metric:
     name: str
@@ -63,12 +71,24 @@ def _server(name: str) -> Callable[[Run], float | None]:
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("packets", "packets from the server", _server("packets"), 0.01),
     Metric("data_packets", "packets from the server with data", _server("data_packets"), 0.01),
-    Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.01),
-    Metric("overhead", "wire bytes - message bytes", overhead, 0.01),
-    Metric("overhead_ratio", "overhead as part of the message bytes", overhead_ratio, 0.01),
-    Metric("over_floor", "overhead as a multiple of the least possible", over_floor, 0.01),
-    Metric("tls_records", "TLS records from the server", _server("tls_records"), 0.01),
-    Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.02),
+    Metric("message_bytes", "bytes of the messages themselves", lambda run: run["message_bytes"], 0.02),
+    Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.02),
+    Metric("overhead", "wire bytes - message bytes", overhead, 0.02),
+    Metric("overhead_ratio", "overhead as part of the message bytes", overhead_ratio, 0.02),
+    Metric("over_floor", "overhead as a multiple of the least possible", over_floor, 0.02),
+    Metric("tls_records", "TLS records from the server", _server("tls_records"), 0.02),
+    Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
     Metric("cpu", "CPU seconds of the server", cpu, 0.05),
     Metric("wall", "seconds to play the recording", lambda run: run["wall_seconds"], 0.05),
+    Metric("latency_p50", "latency, median, ms", _latency("p50"), 0.10),
+    Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
+    Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),
+    Metric("latency_max", "latency, longest, ms", _latency("max"), 0.20),
+    Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
 )}
+
+
+def values(runs: Iterable[Run], name: str) -> list[float]:
+    """A metric of each run that counts and has it."""
+    read = METRICS[name].read
+    return [value for run in runs if run["valid"] and (value := read(run)) is not None]

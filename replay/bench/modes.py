@@ -52,3 +52,8 @@ def base(name: str) -> Mode:
 def stream_value(name: str) -> str:
     """The value of SPICE_STREAM for a mode as it is written on the command line: gather:threshold=64 -> gather,threshold=64."""
     return name.replace(":", ",")
+
+
+def row(library: str, mode: str) -> str:
+    """What a row of a table is called; the two libraries of the tree need no name."""
+    return mode if library in ("stock", "patched") else f"{mode} ({library})"

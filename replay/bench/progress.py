@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Says how far a matrix of runs is: one line that changes on a terminal, one line a run elsewhere."""
+"""Says how far a matrix of runs is: one line that changes on a terminal, one line a run elsewhere. Runs differ much in
+how long they take, so what is left is told from their expected lengths."""
 
 from __future__ import annotations
 
@@ -15,12 +16,16 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    def __init__(self, total: int, out: TextIO | None = None) -> None:
-        self.total = total
+    """expected: the sum of the expected lengths of all runs, in seconds."""
+
+    def __init__(self, total: int, expected: float, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
         self._live = self._out.isatty()
         self._began = time.monotonic()
+        self._total = total
         self._done = 0
+        self._expected = expected
+        self._expected_done = 0.0
 
     def _show(self, text: str, stays: bool) -> None:
         if self._live:
@@ -29,21 +34,22 @@ class Progress:
             self._out.write(text + "\n")
         self._out.flush()
 
-    def _eta(self) -> str:
-        if not self._done:
-            return ""
-        left = (time.monotonic() - self._began) / self._done * (self.total - self._done)
-        return f", {duration(left)} left"
+    def _left(self) -> str:
+        pace = (time.monotonic() - self._began) / self._expected_done if self._expected_done else 1.0
+        return f"{duration(pace * max(self._expected - self._expected_done, 0))} left"
 
     def start(self, what: str) -> None:
-        self._show(f"[{self._done + 1}/{self.total}] {what}{self._eta()}", stays=False)
+        self._show(f"[{self._done + 1}/{self._total}] {what}, {self._left()}", stays=False)
 
-    def end(self, what: str, outcome: str) -> None:
+    def end(self, what: str, outcome: str, expected: float) -> None:
         self._done += 1
-        self._show(f"[{self._done}/{self.total}] {what}: {outcome}{'' if self._live else self._eta()}", stays=True)
+        self._expected_done += expected
+        self._show(f"[{self._done}/{self._total}] {what}: {outcome}" + ("" if self._live else f", {self._left()}"),
+                   stays=True)
 
-    def more(self, count: int) -> None:
-        self.total += count
+    def more(self, count: int, expected: float) -> None:
+        self._total += count
+        self._expected += expected
 
     def note(self, text: str) -> None:
         self._show(text, stays=True)

@@ -28,6 +28,7 @@ class Recording:
     sha256: str                         # of the file as it is, packed or not
     commands: int | None = None         # as the manifest says
     picture_sha256: str | None = None   # the final picture, as the library itself drew it
+    seconds: float | None = None        # how long the session was
 
 
 def sha256_of(path: Path) -> str:
@@ -48,6 +49,11 @@ def manifest(folder: Path | None = None) -> dict[str, dict[str, Any]]:
         return {}
     except (ValueError, KeyError, TypeError) as error:
         raise BenchError(f"{folder / 'manifest.json'} is damaged: {error}") from None
+
+
+def sessions() -> list[str]:
+    """The names of the shipped recordings of real sessions; the others are made for tests."""
+    return [name for name, entry in manifest().items() if entry.get("kind") == "real"]
 
 
 def _plain_name(path: Path) -> str:
@@ -79,7 +85,8 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
         entry = next((known for known in shipped.values() if known.get("sha256") == digest), {})
     elif entry.get("sha256") not in (None, digest):
         raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
-    return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"))
+    return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
+                     entry.get("seconds"))
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -5,92 +5,175 @@ from __future__ import annotations
 
 import collections
 import statistics
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench import metrics, modes, table
+from bench import links, metrics, modes, stats, table
 
 Run = dict[str, Any]
 Cell = tuple[str, str, str]     # transport, library, mode
+Group = tuple[str, str, str]    # recording, link, pace
 
-_COLUMNS = """\
-*packets*, *with data*: sent by the server. *TCP payload*: what those carried. *overhead*: bytes on the wire (Ethernet
-frames) beyond the messages themselves, in bytes, as part of the message bytes, and as a multiple of the least any sender
-could do (*x floor*). *TLS records*: application data. *from client*: packets the client sent, acknowledgements mostly.
-*CPU*: seconds of user and system time of the server process. *valid*: runs that count, of all. Medians of the valid runs."""
+COLUMNS = """\
+*packets*, *with data*: sent by the server. *messages*: bytes of the protocol's messages, before TLS. *payload*: what the
+packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
+message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
+client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
+to play the recording. *valid*: runs that count, of all. Medians of the valid runs."""
 
+LATENCY_COLUMNS = """\
+*p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
+of probes placed in the stream; the median over the runs of each. *age*: how old the picture is at 95 % of the time.
+*dropped*: probes that the server left out because something newer was on its way."""
 
-def median(runs: list[Run], name: str) -> float | None:
-    values = [value for run in runs if (value := metrics.METRICS[name].read(run)) is not None]
-    return statistics.median(values) if values else None
+AGAINST = """\
+Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap), and what it means: *better* and
+*worse* where the whole interval lies beyond what two measurements of one thing may differ by, *same* where it lies within,
+*unknown* where more runs are needed."""
 
 
 def _rank(cell: Cell) -> tuple[int, int, str, str]:
     transport, library, mode = cell
-    names = list(modes.MODES)
-    plain_name = modes.base(mode).name
-    return (("plain", "tls").index(transport), names.index(plain_name), mode, library)
+    return (("plain", "tls").index(transport), list(modes.MODES).index(modes.base(mode).name), mode, library)
 
 
 def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
-    """Runs of one recording and link by row, in the order of the tables."""
+    """Runs of one group by row, in the order of the tables."""
     found: dict[Cell, list[Run]] = collections.defaultdict(list)
     for run in runs:
         found[run["transport"], run["library"], run["mode"]].append(run)
     return {cell: found[cell] for cell in sorted(found, key=_rank)}
 
 
-def row_name(library: str, mode: str) -> str:
-    return mode if library in ("stock", "patched") else f"{mode} ({library})"
-
-
-def _row(cell: Cell, runs: list[Run]) -> list[str]:
-    transport, library, mode = cell
-    valid = [run for run in runs if run["valid"]]
-    floor = median(valid, "over_floor")
-    return [row_name(library, mode), transport,
-            table.count(median(valid, "packets")), table.count(median(valid, "data_packets")),
-            table.megabytes(median(valid, "tcp_payload_bytes")),
-            table.megabytes(median(valid, "overhead")), table.percent(median(valid, "overhead_ratio")),
-            table.UNKNOWN if floor is None else f"{floor:.2f}",
-            table.count(median(valid, "tls_records")) if transport == "tls" else table.UNKNOWN,
-            table.count(median(valid, "client_packets")),
-            table.seconds(median(valid, "cpu")), f"{len(valid)}/{len(runs)}"]
-
-
-_HEAD = ("mode", "transport", "packets", "with data", "TCP payload", "overhead", "%", "x floor", "TLS records",
-         "from client", "CPU", "valid")
-
-
-def groups(runs: list[Run]) -> dict[tuple[str, str], list[Run]]:
-    """Runs by recording and link, in the order they first came."""
-    found: dict[tuple[str, str], list[Run]] = collections.defaultdict(list)
+def groups(runs: list[Run]) -> dict[Group, list[Run]]:
+    """Runs by recording, link and pace, sorted so that tables do not depend on the order of the runs."""
+    found: dict[Group, list[Run]] = collections.defaultdict(list)
     for run in runs:
-        found[run["recording"], run["link"]].append(run)
-    return dict(found)
+        found[run["recording"], run["link"], run["pace"]].append(run)
+    order = list(links.LINKS)
+
+    def rank(group: Group) -> tuple[str, int, str, str]:
+        recording, link, pace = group
+        return recording, order.index(link) if link in order else len(order), link, pace
+    return {group: found[group] for group in sorted(found, key=rank)}
 
 
-def main_tables(runs: list[Run]) -> str:
-    parts = []
-    for (recording, link), group in groups(runs).items():
-        where = "" if link == "lan" else f", {link}"
-        parts.append(f"## {recording}{where}\n\n" +
-                     table.markdown(_HEAD, [_row(cell, of) for cell, of in cells(group).items()], left=2))
-    return "\n\n".join(parts)
+def title(group: Group) -> str:
+    recording, link, pace = group
+    where = "" if link == "lan" else f", {link} ({links.find(link).says})"
+    return f"{recording}{where}" + ("" if pace == "max" else f", pace {pace}")
+
+
+def _median(runs: list[Run], name: str) -> float | None:
+    found = metrics.values(runs, name)
+    return statistics.median(found) if found else None
+
+
+Column = tuple[str, str, Callable[[float | None], str]]
+
+_COST: tuple[Column, ...] = (
+    ("packets", "packets", table.count), ("with data", "data_packets", table.count),
+    ("messages", "message_bytes", table.megabytes), ("payload", "tcp_payload_bytes", table.megabytes),
+    ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
+    ("records", "tls_records", table.count_or_none), ("from client", "client_packets", table.count),
+    ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
+_LATENCY: tuple[Column, ...] = (
+    ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
+    ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
+    ("age", "age_p95", table.milliseconds))
+_COMPARED: tuple[tuple[str, str], ...] = (
+    ("packets", "packets"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
+    ("p95", "latency_p95"), ("age", "age_p95"))
+
+
+def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
+    rows = []
+    for (transport, library, mode), runs in cells(group).items():
+        rows.append([modes.row(library, mode), transport, *(write(_median(runs, name)) for _, name, write in columns),
+                     tail(runs)])
+    return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
+
+
+def cost_table(group: list[Run]) -> str:
+    return _table(group, _COST, "valid", lambda runs: f"{sum(run['valid'] for run in runs)}/{len(runs)}")
+
+
+def _dropped(runs: list[Run]) -> str:
+    probed = [run["latency"] for run in runs if run["valid"] and run["latency"]]
+    sent = sum(found["sent"] for found in probed)
+    return table.percent(sum(found["dropped"] for found in probed) / sent) if sent else table.UNKNOWN
+
+
+def latency_table(group: list[Run]) -> str:
+    """Empty where nothing was probed."""
+    if not any(run["valid"] and run["latency"] for run in group):
+        return ""
+    return _table(group, _LATENCY, "dropped", _dropped)
+
+
+def baseline(found: Mapping[Cell, list[Run]], transport: str) -> Cell | None:
+    """What rows of a transport are compared with: the unpatched library, else upstream's way in the patched one."""
+    for name in (modes.STOCK, "cork"):
+        for cell, runs in found.items():
+            if cell[0] == transport and cell[2] == name and any(run["valid"] for run in runs):
+                return cell
+    return None
+
+
+def _verdict(found: stats.Comparison) -> str:
+    if found.change is None or found.low is None or found.high is None:
+        return table.UNKNOWN
+    return f"{found.change * 100:+.1f} % [{found.low * 100:+.1f}, {found.high * 100:+.1f}] {found.verdict.value}"
+
+
+def against_table(group: list[Run]) -> str:
+    """Every row against the baseline of its transport; empty without one or without enough runs."""
+    found = cells(group)
+    bases = {transport: baseline(found, transport) for transport in ("plain", "tls")}
+    columns = [(head, name) for head, name in _COMPARED if metrics.values(group, name)]
+    rows = []
+    for cell, runs in found.items():
+        base = bases[cell[0]]
+        if base is None or base == cell:
+            continue
+        verdicts = [_verdict(stats.compare(metrics.values(found[base], name), metrics.values(runs, name),
+                                           metrics.METRICS[name].noise)) for _, name in columns]
+        if any(verdict != table.UNKNOWN for verdict in verdicts):
+            rows.append([modes.row(cell[1], cell[2]), cell[0], *verdicts])
+    if not rows:
+        return ""
+    return table.markdown(("mode", "transport", *(head for head, _ in columns)), rows, left=len(columns) + 2)
+
+
+def _outliers(runs: list[Run]) -> str:
+    """Which figures hold values far from the rest; they are in the medians like all others."""
+    found = []
+    for group, group_runs in groups(runs).items():
+        for (transport, library, mode), cell_runs in cells(group_runs).items():
+            for name in ("packets", "overhead", "cpu", "wall", "latency_p95"):
+                number = stats.outliers(metrics.values(cell_runs, name))
+                if number:
+                    found.append([title(group), modes.row(library, mode), transport, metrics.METRICS[name].says,
+                                  str(number)])
+    if not found:
+        return ""
+    return "## Values far from the rest\n\nThey are kept: medians and intervals include them.\n\n" + table.markdown(
+        ("recording", "mode", "transport", "figure", "runs"), found, left=4)
 
 
 def invalid_runs(runs: list[Run]) -> str:
     """How many runs do not count, by row and reason; empty when all do."""
     reasons = collections.Counter(
-        (run["recording"], row_name(run["library"], run["mode"]), run["transport"], run["link"], run["invalid_reason"])
-        for run in runs if not run["valid"])
+        (run["recording"], modes.row(run["library"], run["mode"]), run["transport"], run["link"], run["pace"],
+         run["invalid_reason"]) for run in runs if not run["valid"])
     if not reasons:
         return ""
-    rows = [[*key[:4], str(number), str(key[4])] for key, number in sorted(reasons.items())]
+    rows = [[*map(str, key[:5]), str(number), str(key[5])] for key, number in sorted(reasons.items())]
     return "## Runs that do not count\n\n" + table.markdown(
-        ("recording", "mode", "transport", "link", "runs", "reason"), rows, left=6)
+        ("recording", "mode", "transport", "link", "pace", "runs", "reason"), rows, left=7)
 
 
-def _about(result: dict[str, Any]) -> str:
+def about(result: dict[str, Any]) -> str:
     environment = result["environment"]
     git = environment["git"]
     commit = (git["commit"] or "unknown")[:12] + (" with changes" if git["dirty"] else "")
@@ -98,13 +181,31 @@ def _about(result: dict[str, Any]) -> str:
     packages = environment["packages"]
     said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
             f"commit {commit}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
-            f"TLS {result['plan'].get('tls')}", f"pace {result['plan'].get('pace')}"]
+            f"TLS {result['plan']['tls']}", f"{result['plan']['repeats']} runs of each, shuffled with seed "
+            f"{result['plan']['seed']}"]
     return "; ".join(said) + ".  \nCommand: `" + " ".join(result["command"]) + "`"
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """The whole page."""
-    known = {modes.base(run["mode"]).name for run in result["runs"]}
-    says = "\n".join(f"- **{mode.name}**: {mode.says}" for mode in modes.MODES.values() if mode.name in known)
-    parts = ["# Comparison", _about(result), main_tables(result["runs"]), _COLUMNS, says, invalid_runs(result["runs"])]
+def mode_list(runs: list[Run]) -> str:
+    known = {modes.base(run["mode"]).name for run in runs}
+    return "\n".join(f"- **{mode.name}**: {mode.says}" for mode in modes.MODES.values() if mode.name in known)
+
+
+def group_section(group: Group, runs: list[Run]) -> str:
+    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), against_table(runs)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
+    """The whole page; pictures are the files of each group's plots, beside it."""
+    runs = result["runs"]
+    sections = []
+    for group, group_runs in groups(runs).items():
+        sections.append(group_section(group, group_runs))
+        sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
+    text = "\n\n".join(sections)
+    bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
+    parts = ["# Comparison", about(result), text, COLUMNS, LATENCY_COLUMNS if "| p50" in text else "",
+             AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
+             mode_list(runs), invalid_runs(runs), _outliers(runs)]
     return "\n\n".join(part for part in parts if part) + "\n"

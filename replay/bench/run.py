@@ -6,15 +6,16 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import capture, certs, lab, links, linktest, modes, paths, pcap, proc, validity
+from bench import capture, certs, lab, latency, links, linktest, modes, paths, pcap, proc, validity
 from bench.errors import BenchError
 from bench.libraries import Library
 from bench.links import Link
@@ -38,8 +39,11 @@ class RunSpec:
     tls_version: str = "1.3"
     link: Link = links.LINKS["lan"]
     pace: str = "max"
-    probe_every: int | None = None      # milliseconds
-    limit: float = 900.0                # seconds the whole run may take
+    probe_every: int | None = None      # milliseconds; 0 and None: no probes
+    pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
+    compression: str | None = None      # None: as the player has it
+    streaming: str | None = None
+    limit: float = 1800.0               # seconds the whole run may take
     keep_pcap: Path | None = None       # the folder to keep the capture in
 
     @property
@@ -48,12 +52,17 @@ class RunSpec:
         return None if self.mode == modes.STOCK else modes.base(self.mode).name
 
     @property
-    def cell(self) -> tuple[str, str, str, str, str]:
-        return (self.recording.name, self.link.name, self.transport, self.library.name, self.mode)
+    def row(self) -> str:
+        """As tables name it."""
+        return modes.row(self.library.name, self.mode)
+
+    @property
+    def address(self) -> str:
+        """Names the cell on the command line, in files and in progress."""
+        return "/".join((self.recording.name, self.link.name.replace("/", "-"), self.pace, self.transport, self.row))
 
     def __str__(self) -> str:
-        row = self.mode if self.library.name in ("stock", "patched") else f"{self.mode} of {self.library.name}"
-        return f"{self.recording.name}, {row}, {self.transport}, {self.link.name}, run {self.repeat}"
+        return f"{self.address} run {self.repeat}" if self.repeat else f"{self.address} warm-up"
 
 
 Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)
@@ -68,6 +77,12 @@ def _player_command(spec: RunSpec, where: lab.Lab, keys: certs.Certificates | No
                  "--tls-ca", str(keys.ca)]
     if spec.probe_every:
         argv += ["--probe-every", str(spec.probe_every)]
+    if spec.pause_at:
+        argv += ["--pause-at", ",".join(map(str, spec.pause_at))]
+    if spec.compression:
+        argv += ["--compression", spec.compression]
+    if spec.streaming:
+        argv += ["--streaming", spec.streaming]
     return [*argv, str(recording)]
 
 
@@ -105,6 +120,7 @@ class _Ends:
         self.done: dict[str, dict[str, Any]] = {}
         self.pauses: list[dict[str, Any]] = []
         self.timed_out = False
+        self._pause_at = spec.pause_at
         self._limit = time.monotonic() + spec.limit
         self._mailbox: proc.Mailbox = queue.Queue()
         self._open = contextlib.ExitStack()
@@ -155,7 +171,8 @@ class _Ends:
         if event.get("event") == "done":
             self.done[sender.name] = event
         elif event.get("event") == "pause" and sender is self.client:
-            self.pauses.append({"n": event.get("n"), "sha256": event.get("sha256")})
+            self.pauses.append({"command": self._pause_at[len(self.pauses)] if len(self.pauses) < len(self._pause_at)
+                                else None, "sha256": event.get("sha256")})
             self.player.say("go")       # the client has its picture of this moment
 
     def status(self, process: proc.Process | None) -> int | None:
@@ -191,6 +208,12 @@ def _messages(player: dict[str, Any] | None) -> int | None:
     return sum(stream["messages"] for stream in streams)
 
 
+def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
+    if not spec.probe_every:
+        return None
+    return latency.report((run.player or {}).get("probes"), (run.client or {}).get("probes"))
+
+
 def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
     client = run.client or {}
     wire = run.wire
@@ -202,10 +225,30 @@ def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Pat
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
         "wall_seconds": _seconds(run.player, "seconds"),
-        "picture_sha256": client.get("sha256"),
+        "latency": _latency(spec, run),
+        "picture_sha256": client.get("sha256"), "pauses": run.pauses,
+        "channel_bytes": client.get("bytes"), "audio": client.get("audio"),
         "streams": (run.player or {}).get("streams"),
+        "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
+        "timeline": _histogram(wire.server.timeline) if wire else None,
         "pcap": str(kept) if kept else None,
     }
+
+
+_SIZE_STEP = 50     # bytes of a bar in the histogram of packet sizes
+
+
+def _coarse(sizes: Mapping[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for size, packets in sizes.items():
+        bar = size // _SIZE_STEP * _SIZE_STEP
+        found[bar] = found.get(bar, 0) + packets
+    return found
+
+
+def _histogram(counted: Mapping[int, int]) -> list[list[int]]:
+    """JSON has no integer keys: pairs, in order."""
+    return [[key, counted[key]] for key in sorted(counted)]
 
 
 def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
@@ -220,7 +263,7 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 player=ends.done.get("player"), client=ends.done.get("client"),
                 player_complaint=ends.player.last_complaint(),
                 client_complaint=ends.client.last_complaint() if ends.client else "",
-                timed_out=ends.timed_out)
+                pauses=ends.pauses, expected_pauses=len(spec.pause_at), timed_out=ends.timed_out)
         run.capture = captured.stop()
     with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
         run.wire = pcap.analyse(pcap_file, {PLAIN_PORT, TLS_PORT}, {TLS_PORT})
@@ -244,7 +287,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
 def _keep(spec: RunSpec, pcap_file: Path) -> Path | None:
     if spec.keep_pcap is None or not pcap_file.exists():
         return None
-    name = "-".join((*spec.cell, str(spec.repeat))).replace("/", "_").replace(":", "_").replace(" ", "_") + ".pcap"
+    name = re.sub(r"[^\w.-]+", "_", f"{spec.address}-{spec.repeat}") + ".pcap"
     try:
         spec.keep_pcap.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(pcap_file, spec.keep_pcap / name))

@@ -24,6 +24,19 @@ def seconds(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
+def count_or_none(value: float | None) -> str:
+    """For what a row may not have at all."""
+    return count(value or None)
+
+
+def factor(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+def milliseconds(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """A table whose columns line up in plain text too; the first `left` columns hold words."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]

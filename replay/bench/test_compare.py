@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import compare, matrix, run
+from bench import matrix, request, run
 from bench.conftest import Bench
 from bench.errors import BenchError
 
@@ -55,8 +55,12 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
     (("--library", "."), "no libspice-server.so.1"),
     (("--library", "stock", "--modes", "cork"), "is not patched"),
     (("--library", "patched", "--modes", "stock"), "no mode left"),
-    (("--repeat", "0"), "--repeat wants a number above 0"),
+    (("--repeat", "0"), "--repeat wants a number from 1"),
     (("--repeat", "many"), "invalid int value: 'many'"),
+    (("--pauses", "-1"), "--pauses wants a number from 0"),
+    (("--link", "moon"), "unknown link 'moon'"),
+    (("--pace", "fast"), "unknown pace 'fast'"),
+    (("--only", "nothing/*"), "nothing matches 'nothing/*'"),
     (("--unheard-of",), "unrecognized arguments: --unheard-of"),
     (("nothing-like-it",), "no recording 'nothing-like-it'"),
     (("./missing.rec",), "no such file"),
@@ -117,8 +121,8 @@ def test_a_killed_comparison_leaves_no_process(bench: Bench, fake_tree: Path) ->
 
 def test_rows_of_an_unpatched_directory(fake_tree: Path) -> None:
     directory = str(fake_tree / "build/stock/server")
-    asked = compare.Request([], ["stock", "normal", "gather"], False, [directory, "patched"], [], 1)
-    assert [(library.name, mode) for library, mode in compare.rows(asked)] == [
+    asked = request.Request([], ["stock", "normal", "gather"], libraries=[directory, "patched"])
+    assert [(library.name, mode) for library, mode in request.rows(asked)] == [
         (directory, "stock"), ("patched", "normal"), ("patched", "gather")]
 
 
@@ -128,3 +132,35 @@ def test_every_round_has_every_cell(spec: run.RunSpec) -> None:
     assert planned == matrix.order(cells, 4, seed=7) != matrix.order(cells, 4, seed=8)
     for repeat in range(4):
         assert {one.mode for one in planned[repeat * 3:repeat * 3 + 3]} == {"normal", "gather", "cork"}
+
+
+def test_list_only_and_dry_run_measure_nothing(bench: Bench) -> None:
+    done = bench.compare("--link", "lan,20M40ms", "--modes", "stock,cork", "--only", "*/20M*/max/tls/*", "--list")
+    assert done.stdout.splitlines() == ["tiny/20M40ms/max/tls/stock", "tiny/20M40ms/max/tls/cork"]
+    done = bench.compare("--modes", "cork", "--repeat", "5", "--dry-run")
+    assert done.stdout.startswith("2 rows, 11 runs, about ")
+    assert not bench.output.exists()
+
+
+def test_an_interrupted_comparison_goes_on(bench: Bench) -> None:
+    arguments = ("--modes", "stock,gather", "--transport", "plain", "--repeat", "2")
+    first = bench.compare(*arguments)
+    assert first.returncode == 0, first.stderr
+    file = bench.output / "compare.json"
+    result = json.loads(file.read_text())
+    assert [len(result["warm_ups"]), len(result["runs"])] == [1, 4]
+    kept = result["runs"][:3]
+    file.write_text(json.dumps({**result, "complete": False, "runs": kept}))
+    again = bench.compare(*arguments)
+    assert "3 runs are done" in again.stderr and "[1/1]" in again.stderr
+    result = json.loads(file.read_text())
+    assert result["complete"] and len(result["runs"]) == 4 and result["runs"][:3] == kept
+
+
+def test_another_interrupted_comparison_is_kept_aside(bench: Bench) -> None:
+    assert bench.compare("--modes", "gather", "--quick", "--transport", "plain").returncode == 0
+    file = bench.output / "compare.json"
+    interrupted = {**json.loads(file.read_text()), "complete": False}
+    file.write_text(json.dumps(interrupted))
+    assert bench.compare("--modes", "stock", "--quick", "--transport", "plain").returncode == 0
+    assert json.loads((bench.output / "compare.interrupted.json").read_text()) == interrupted

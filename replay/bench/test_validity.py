@@ -54,6 +54,7 @@ def test_a_good_run_counts() -> None:
     ({"player__library": None}, "the library loaded was None"),
     ({"mode": "batch"}, "said nothing of its streams"),
     ({"mode": "batch", "player__streams": [{"mode": "batch"}, {"mode": "cork"}]}, "in mode cork, not batch"),
+    ({"expected_pauses": 2, "pauses": [{}]}, "1 of 2 pause points"),
     ({"capture": None}, "nothing was captured"),
     ({"wire": None}, "nothing was captured"),
     ({"capture__error": "tcpdump: No space left on device"}, "No space left"),
@@ -91,7 +92,8 @@ def test_a_recording_without_a_surface_ends_drained() -> None:
 
 
 def _runs(*pictures: str) -> list[dict[str, Any]]:
-    return [{"recording": "r", "valid": True, "invalid_reason": None, "picture_sha256": shown} for shown in pictures]
+    return [{"recording": "r", "valid": True, "invalid_reason": None, "picture_sha256": shown, "pauses": []}
+            for shown in pictures]
 
 
 def test_pictures_must_equal_the_reference() -> None:
@@ -105,3 +107,12 @@ def test_without_a_reference_the_majority_is_it() -> None:
     validity.compare_pictures(runs, {"r": None})
     assert [run["valid"] for run in runs] == [True, False, True]
     assert "picture" in runs[1]["invalid_reason"]
+
+
+def test_pictures_in_between_must_agree() -> None:
+    runs = _runs("a", "a", "a")
+    for run, shown in zip(runs, ("x", "y", "x"), strict=True):
+        run["pauses"] = [{"command": 10, "sha256": "w"}, {"command": 20, "sha256": shown}]
+    validity.compare_pictures(runs, {"r": "a"})
+    assert [run["invalid_reason"] for run in runs] == [
+        None, "the picture after command 20 is not that of the other runs", None]

@@ -5,8 +5,8 @@ nothing. A run that breaks a rule is kept, with the reason, and enters no table.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class Evidence:
     client_complaint: str = ""
     capture: capture.Statistics | None = None
     wire: pcap.Summary | None = None
+    pauses: list[dict[str, Any]] = field(default_factory=list)      # command and picture of each
+    expected_pauses: int = 0
     timed_out: bool = False
 
 
@@ -84,6 +86,12 @@ def client_saw_the_end(run: Evidence) -> str | None:
         return None     # a recording without a surface at its end can show no end marker
     if run.client.get("end") != "marker":
         return f"the client did not see the end ({run.client.get('end')})"
+    return None
+
+
+def all_pauses_shown(run: Evidence) -> str | None:
+    if len(run.pauses) != run.expected_pauses:
+        return f"the client showed {len(run.pauses)} of {run.expected_pauses} pause points"
     return None
 
 
@@ -149,8 +157,8 @@ def payload_accounted(run: Evidence) -> str | None:
     return None
 
 
-RULES: tuple[Rule, ...] = (link_as_described, in_time, both_exited_well, all_played, client_saw_the_end, right_library,
-                           right_mode, capture_complete, frames_fit, payload_accounted)
+RULES: tuple[Rule, ...] = (link_as_described, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
+                           right_library, right_mode, capture_complete, frames_fit, payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:
@@ -162,15 +170,27 @@ def judge(run: Evidence) -> str | None:
     return None
 
 
+def _expected(shown: Iterable[str | None], known: str | None) -> str | None:
+    return known or collections.Counter(shown).most_common(1)[0][0]
+
+
 def compare_pictures(runs: list[dict[str, Any]], references: Mapping[str, str | None]) -> None:
-    """Makes runs invalid whose final picture is not the recording's: the reference picture where one is known, else
-    the one most runs of the recording agree on."""
+    """Makes runs invalid whose pictures are not the recording's: at the end the reference picture where one is known,
+    else, and at pause points, the one most runs of the recording agree on."""
     for recording in {run["recording"] for run in runs}:
         valid = [run for run in runs if run["recording"] == recording and run["valid"]]
-        reference = references.get(recording)
-        if valid and reference is None:
-            reference = collections.Counter(run["picture_sha256"] for run in valid).most_common(1)[0][0]
+        if not valid:
+            continue
+        last = _expected((run["picture_sha256"] for run in valid), references.get(recording))
+        moments = collections.defaultdict(list)
         for run in valid:
-            if run["picture_sha256"] != reference:
-                run["valid"] = False
+            for pause in run["pauses"]:
+                moments[pause["command"]].append(pause["sha256"])
+        between = {command: _expected(shown, None) for command, shown in moments.items()}
+        for run in valid:
+            wrong = [pause["command"] for pause in run["pauses"] if pause["sha256"] != between[pause["command"]]]
+            if wrong:
+                run["invalid_reason"] = f"the picture after command {wrong[0]} is not that of the other runs"
+            elif run["picture_sha256"] != last:
                 run["invalid_reason"] = "the final picture is not the reference picture"
+            run["valid"] = run["invalid_reason"] is None

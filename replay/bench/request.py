@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the command line of ./run compare asks for: checked as far as it can be before anything is built, then turned
+into cells, one for each thing to measure."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import certs, libraries, links, modes, recordings, run
+from bench.errors import BenchError
+
+NEWCOMER = "vga-text-boot"
+_NEWCOMER_REPEATS = 2
+_REPEATS = 10
+_PROBE_EVERY = 100          # ms, where latency is what a pace is for
+_PAUSES = 3
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_argument_group("what is played")
+    what.add_argument("recordings", metavar="RECORDING", nargs="*", help="a shipped one's name, or a path")
+    what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport, link, and both paces")
+    what.add_argument("--modes", metavar="LIST", help=f"of {','.join(modes.MODES)}; options follow a colon, as in "
+                      "gather:threshold=64")
+    what.add_argument("--transport", metavar="LIST", help="plain,tls")
+    what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms (default lan)")
+    what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default), recorded, or a factor; "
+                      "any but max measures latency")
+    what.add_argument("--library", metavar="NAME", action="append",
+                      help="stock, patched or a directory holding libspice-server.so.1; may be given again")
+    what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
+    what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
+    what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help")
+    how = parser.add_argument_group("how often and how")
+    how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
+                     f"{_NEWCOMER_REPEATS} when no recording is named)")
+    how.add_argument("--quick", action="store_true", help="one run of each, no warm-up")
+    how.add_argument("--seed", type=int, default=1, help="of the order of the runs")
+    how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
+                     "unless the pace is max); 0 is never")
+    how.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
+                     f"(default {_PAUSES} on a lan at pace max, else none)")
+    how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
+                     "'linux-*/lan/*/tls/*'")
+
+
+@dataclass(frozen=True)
+class Request:
+    recordings: list[recordings.Recording]
+    modes: list[str]
+    modes_named: bool = False
+    libraries: list[str] | None = None
+    transports: list[str] = field(default_factory=lambda: list(run.TRANSPORTS))
+    links: list[links.Link] = field(default_factory=lambda: [links.LINKS["lan"]])
+    paces: list[str] = field(default_factory=lambda: ["max"])
+    repeats: int = 1
+    probe_every: int | None = None
+    pauses: int | None = None
+    only: str | None = None
+    tls: str = "1.3"
+    compression: str | None = None
+    streaming: str | None = None
+    keep_pcap: Path | None = None
+
+
+def _listed(text: str, what: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise BenchError(f"no {what} given", 2)
+    return list(dict.fromkeys(names))
+
+
+def _transports(text: str) -> list[str]:
+    names = _listed(text, "transport")
+    for name in names:
+        if name not in run.TRANSPORTS:
+            raise BenchError(f"unknown transport '{name}': it is one of {', '.join(run.TRANSPORTS)}", 2)
+    return names
+
+
+def _paces(text: str) -> list[str]:
+    names = _listed(text, "pace")
+    for name in names:
+        try:
+            good = name in ("max", "recorded") or 0 < float(name) < 1000
+        except ValueError:
+            good = False
+        if not good:
+            raise BenchError(f"unknown pace '{name}': it is max, recorded or a factor", 2)
+    return names
+
+
+def _modes(args: argparse.Namespace) -> list[str]:
+    if args.modes is not None:
+        return [modes.check(name) for name in _listed(args.modes, "mode")]
+    return list(modes.MODES) if args.all else modes.defaults()
+
+
+def _links(args: argparse.Namespace) -> list[links.Link]:
+    names = _listed(args.link, "link") if args.link is not None else list(links.LINKS) if args.all else ["lan"]
+    return [links.find(name) for name in names]
+
+
+def _repeats(args: argparse.Namespace) -> int:
+    if args.quick:
+        return 1
+    if args.repeat is None:
+        return _REPEATS if args.recordings or args.all else _NEWCOMER_REPEATS
+    return int(args.repeat)
+
+
+def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
+    names = args.recordings or (recordings.sessions() if args.all else [NEWCOMER])
+    found = [recordings.find(name) for name in names]
+    if len({one.name for one in found}) < len(found):
+        raise BenchError("two recordings have the same name: a table could not tell them apart", 2)
+    return found
+
+
+def read(args: argparse.Namespace) -> Request:
+    for name, least in (("repeat", 1), ("probe_every", 0), ("pauses", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise BenchError(f"--{name.replace('_', '-')} wants a number from {least}", 2)
+    for name in args.library or []:
+        if name not in (libraries.STOCK, libraries.PATCHED):
+            libraries.find(name)
+    return Request(
+        recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
+        transports=_transports(args.transport) if args.transport is not None else list(run.TRANSPORTS),
+        links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max", "recorded"] if args.all else ["max"],
+        repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
+        compression=args.compression, streaming=args.streaming, keep_pcap=args.keep_pcap)
+
+
+def rows(request: Request) -> list[tuple[libraries.Library, str]]:
+    """Which library plays in which mode. A library that knows no modes has the one row `stock`; the patched library
+    has no such row, so there `stock` means the unpatched build."""
+    names = request.modes
+    if request.libraries is None:
+        return [(libraries.find(libraries.STOCK if name == modes.STOCK else libraries.PATCHED), name) for name in names]
+    found: list[tuple[libraries.Library, str]] = []
+    for wanted in dict.fromkeys(request.libraries):
+        library = libraries.find(wanted)
+        if library.patched:
+            found += [(library, name) for name in names if name != modes.STOCK]
+        elif request.modes_named and modes.STOCK not in names:
+            raise BenchError(f"library {wanted} is not patched: it knows none of the modes {', '.join(names)}", 2)
+        else:
+            found.append((library, modes.STOCK))
+    if not found:
+        raise BenchError("no mode left to play: the patched library has no mode 'stock'", 2)
+    return found
+
+
+def _pause_at(request: Request, recording: recordings.Recording, link: links.Link, pace: str) -> tuple[int, ...]:
+    """Evenly spread over the recording. A pause waits for the client's picture: elsewhere it would cost round trips."""
+    wanted = request.pauses
+    if wanted is None:
+        wanted = _PAUSES if pace == "max" and not link.emulated else 0
+    if not recording.commands:
+        return ()
+    return tuple(recording.commands * part // (wanted + 1) for part in range(1, wanted + 1))
+
+
+def cells(request: Request) -> list[run.RunSpec]:
+    """One spec for each thing to measure."""
+    found = [run.RunSpec(
+        recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
+        tls_version=request.tls, compression=request.compression, streaming=request.streaming, keep_pcap=request.keep_pcap,
+        probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
+        pause_at=_pause_at(request, recording, link, pace))
+        for recording in request.recordings for link in request.links for pace in request.paces
+        for transport in request.transports for library, mode in rows(request)]
+    if request.only is not None:
+        found = [cell for cell in found if fnmatch.fnmatchcase(cell.address, request.only)]
+        if not found:
+            raise BenchError(f"nothing matches '{request.only}' (recording/link/pace/transport/mode)", 2)
+    return found
