@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What test_link.py needs: namespaces, a running spice-link, packets and when they arrived."""
+
+import ctypes
+import itertools
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Report = dict[str, Any]
+
+ADDRESS_A = "10.77.0.1"
+ADDRESS_B = "10.77.0.2"
+CLONE_NEWNET = 0x40000000
+SO_RCVBUFFORCE = 33  # not in the socket module
+SO_TIMESTAMPNS = 35
+ETHERNET = 14
+IP_UDP = 28
+PING_FRAME = 84 + ETHERNET
+FULL_FRAME, MSS = 1500 + ETHERNET, 1448
+ICMP_ECHO, ICMP_ECHO_REPLY = 8, 0
+
+LINKS = {  # bits a second, round trip in seconds
+    "100M/10ms": (100e6, 0.010),
+    "20M/40ms": (20e6, 0.040),
+    "2M/100ms": (2e6, 0.100),
+    "50M/100ms": (50e6, 0.100),
+}
+
+# For flood(): all of it waits in the queue at once, so the line is busy whether or not the sender
+# gets the CPU. At 100 Mbit/s it is less than the TUN device holds.
+FLOOD_SECONDS = 0.4
+DEEP_QUEUE = ["--queue", "500ms"]
+
+_numbers = itertools.count()
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def binary() -> str:
+    """The program under test: $SPICE_LINK, or the one in the build directory of the repository."""
+    default = Path(__file__).resolve().parents[2] / "build/replay/link/spice-link"
+    return os.environ.get("SPICE_LINK", str(default))
+
+
+def link_options(name: str) -> list[str]:
+    """The options for one of LINKS."""
+    rate, delay = name.split("/")
+    return ["--rate", rate, "--delay", delay]
+
+
+class Namespaces:
+    """Two network namespaces, gone at the end of the with block."""
+
+    def __enter__(self) -> "Namespaces":
+        name = f"spice-link-{os.getpid()}-{next(_numbers)}"
+        self.a, self.b = f"{name}a", f"{name}b"
+        for namespace in (self.a, self.b):
+            subprocess.run(["ip", "netns", "add", namespace], check=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for namespace in (self.a, self.b):
+            subprocess.run(["ip", "netns", "del", namespace], check=True)
+
+
+def inside(namespace: str, make: Callable[[], T]) -> T:
+    """What make returns when called inside the namespace; a socket stays in the namespace where it
+    was made, so it can be used from anywhere after that."""
+    result: list[T] = []
+
+    def run() -> None:
+        with open(f"/run/netns/{namespace}", encoding="ascii") as file:
+            if _libc.setns(file.fileno(), CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        result.append(make())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def devices(namespace: str) -> list[str]:
+    output = subprocess.run(["ip", "-netns", namespace, "-json", "link"], check=True,
+                            capture_output=True, text=True).stdout
+    return [link["ifname"] for link in json.loads(output) if link["ifname"] != "lo"]
+
+
+class Link:
+    """A running spice-link. finish() ends it, checks its books and returns its report."""
+
+    def __init__(self, namespaces: Namespaces, *options: str, address_a: str = ADDRESS_A,
+                 address_b: str = ADDRESS_B) -> None:
+        command = [binary(), "--ns-a", namespaces.a, "--addr-a", f"{address_a}/24",
+                   "--ns-b", namespaces.b, "--addr-b", f"{address_b}/24", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(self.process.communicate()[1])
+        self.ready: Report = json.loads(line)
+        assert self.ready["event"] == "ready"
+
+    def __enter__(self) -> "Link":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def finish(self) -> Report:
+        self.process.terminate()
+        output, errors = self.process.communicate(timeout=10)
+        assert self.process.returncode == 0, errors
+        assert errors == ""
+        report: Report = json.loads(output)
+        assert report["event"] == "done"
+        for way in (report["a_to_b"], report["b_to_a"]):
+            assert way["packets_in"] == (way["packets_out"] + way["dropped_queue"] + way["refused"]
+                                         + way["dropped_loss"] + way["under_way"])
+            assert way["missed"] == 0
+        return report
+
+
+def udp(namespace: str, address: str, port: int = 0) -> socket.socket:
+    """A datagram socket with the kernel's time of arrival on each datagram, and room for all."""
+    def make() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+        made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        made.bind((address, port))
+        return made
+    return inside(namespace, make)
+
+
+def receive(receiver: socket.socket, quiet: float) -> list[tuple[float, bytes]]:
+    """All there is, with times of arrival (CLOCK_REALTIME), until nothing comes for quiet
+    seconds."""
+    receiver.settimeout(quiet)
+    packets = []
+    while True:
+        try:
+            data, ancillary, _, _ = receiver.recvmsg(2048, 64)
+        except TimeoutError:
+            return packets
+        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
+        packets.append((seconds + nanoseconds / 1e9, data))
+
+
+def send_numbered(sender: socket.socket, to: tuple[str, int], count: int, size: int,
+                  rate: float) -> None:
+    """count datagrams of size bytes that start with their number, at about rate bits a second on
+    the wire."""
+    start = time.monotonic()
+    for number in range(count):
+        sender.sendto(number.to_bytes(4) + bytes(size - 4), to)
+        ahead = (number + 1) * (size + IP_UDP + ETHERNET) * 8 / rate - (time.monotonic() - start)
+        if ahead > 0.002:
+            time.sleep(ahead)
+
+
+def numbers(packets: list[tuple[float, bytes]]) -> list[int]:
+    return [int.from_bytes(data[:4]) for _, data in packets]
+
+
+def _checksum(data: bytes) -> int:
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def ping(namespace: str, address: str, count: int, interval: float) -> list[float]:
+    """Round trip times in seconds, from before the request is sent to the kernel's time of the
+    reply: only the emulator and two kernels are in it, not when Python came to read."""
+    def make() -> socket.socket:
+        return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+
+    with inside(namespace, make) as icmp:
+        icmp.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        sent = []
+        for number in range(count):
+            request = struct.pack("!BBHHH", ICMP_ECHO, 0, 0, 77, number) + bytes(56)
+            request = request[:2] + _checksum(request).to_bytes(2) + request[4:]
+            sent.append(time.clock_gettime(time.CLOCK_REALTIME))
+            icmp.sendto(request, (address, 0))
+            time.sleep(interval)
+        times = []
+        for when, data in receive(icmp, 0.5):
+            if data[20] == ICMP_ECHO_REPLY:
+                times.append(when - sent[int.from_bytes(data[26:28])])
+        return times
+
+
+def slope(points: list[tuple[float, float]]) -> float:
+    """Rise a second of a line through the points: the median over all pairs half of them apart, so
+    that a pause of the machine in one place does not move it."""
+    half = len(points) // 2
+    slopes = sorted((points[i + half][1] - points[i][1]) / (points[i + half][0] - points[i][0])
+                    for i in range(len(points) - half))
+    return slopes[len(slopes) // 2]
+
+
+def flood(sender: socket.socket, receiver: socket.socket, rate: float) -> None:
+    """Full packets at once, as many as take the link FLOOD_SECONDS."""
+    for number in range(int(rate * FLOOD_SECONDS / 8 / FULL_FRAME)):
+        payload = number.to_bytes(4) + bytes(FULL_FRAME - ETHERNET - IP_UDP - 4)
+        sender.sendto(payload, receiver.getsockname())
+
+
+def flooded(namespaces: Namespaces, rate: float, address_a: str = ADDRESS_A,
+            address_b: str = ADDRESS_B) -> list[tuple[float, bytes]]:
+    """What comes of a flood from a to b."""
+    with udp(namespaces.b, address_b) as receiver, udp(namespaces.a, address_a) as sender:
+        flood(sender, receiver, rate)
+        return receive(receiver, 0.3)
+
+
+def wire_rate(packets: list[tuple[float, bytes]]) -> float:
+    """Bits a second, Ethernet headers counted, at which the packets came."""
+    points = []
+    bits = 0
+    for when, data in packets:
+        bits += (len(data) + IP_UDP + ETHERNET) * 8
+        points.append((when, float(bits)))
+    return slope(points)
+
+
+def tcp_transfer(namespaces: Namespaces, seconds: float) -> list[tuple[float, float]]:
+    """A bulk transfer from a to b: (seconds since the start, bits the receiver has)."""
+    listener = inside(namespaces.b, lambda: socket.create_server((ADDRESS_B, 0)))
+
+    def make() -> socket.socket:
+        made = socket.socket()
+        # not what this machine happens to have as its default
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+        return made
+
+    sender = inside(namespaces.a, make)
+    sender.connect(listener.getsockname())
+    receiver, _ = listener.accept()
+    start = time.monotonic()
+
+    def send() -> None:
+        block = bytes(65536)
+        try:
+            while True:
+                sender.sendall(block)
+        except OSError:
+            pass  # the receiver has had enough
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    points = []
+    bits = 0
+    while (now := time.monotonic() - start) < seconds:
+        bits += 8 * len(receiver.recv(1 << 20))
+        points.append((now, float(bits)))
+    receiver.shutdown(socket.SHUT_RDWR)
+    receiver.close()  # unread data: the sender is reset
+    thread.join()
+    sender.close()
+    listener.close()
+    return points

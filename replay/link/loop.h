@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Moves packets between the two ends, each when it is due, until SIGTERM or SIGINT.
+ */
+#ifndef LINK_LOOP_H
+#define LINK_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lateness.h"
+#include "line.h"
+#include "shaper.h"
+#include "tun.h"
+
+/* in = out + queue_full + lost + refused + what was still under way at the end.
+ * Bytes count an Ethernet header a packet. */
+typedef struct LinkCounters {
+    uint64_t packets_in;
+    uint64_t bytes_in;
+    uint64_t packets_out;
+    uint64_t bytes_out;
+    uint64_t queue_full;
+    uint64_t lost;
+    uint64_t refused; /* by the device they were to go to, for example one that is down */
+} LinkCounters;
+
+typedef struct LinkDirection {
+    const Tun *from;
+    const Tun *to;
+    Shaper shaper;
+    Line line;
+    Lateness lateness;
+    LinkCounters counters;
+} LinkDirection;
+
+/* Blocks the signals that end the loop; they are pending from here on. */
+void loop_block_signals(void);
+
+/* Returns at the signal. Ends the process with one line on stderr if a device goes away. */
+void loop_run(LinkDirection directions[2], uint64_t spin);
+
+/* CLOCK_MONOTONIC in ns */
+uint64_t loop_now(void);
+
+#endif // LINK_LOOP_H

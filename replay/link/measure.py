@@ -1,0 +1,52 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How exact spice-link is on this machine, as a Markdown table: sudo ./measure.py [OPTION...]
+
+Options are passed to spice-link. README.md shows what this printed on an idle machine.
+"""
+
+import statistics
+import sys
+
+from link_lab import (ADDRESS_B, DEEP_QUEUE, FULL_FRAME, LINKS, MSS, PING_FRAME, Link,
+                      Namespaces, flooded, link_options, ping, slope, tcp_transfer, wire_rate)
+
+SECONDS = 10
+
+
+def measure(name: str, options: list[str]) -> list[str]:
+    rate, round_trip = LINKS[name]
+    floor = round_trip + 2 * PING_FRAME * 8 / rate
+    options = [*link_options(name), *options]
+    with Namespaces() as namespaces, Link(namespaces, *options) as link:
+        pings = ping(namespaces.a, ADDRESS_B, 200, 0.01)
+        link.finish()
+    with Namespaces() as namespaces, Link(namespaces, *options, *DEEP_QUEUE) as link:
+        achieved = wire_rate(flooded(namespaces, rate))
+        link.finish()
+    with Namespaces() as namespaces, Link(namespaces, *options) as link:
+        points = tcp_transfer(namespaces, SECONDS)
+        report = link.finish()
+    goodput = slope([point for point in points if point[0] > 0.4 * SECONDS])
+    late = report["a_to_b"]["late_us"]
+    cpu = (report["cpu_user"] + report["cpu_system"]) / report["seconds"]
+    return [name,
+            f"{(achieved / rate - 1) * 100:+.3f} %",
+            f"{(statistics.median(pings) - floor) * 1e3:+.3f} ms",
+            f"{(max(pings) - floor) * 1e3:+.3f} ms",
+            f"{goodput / (rate * MSS / FULL_FRAME) * 100:.1f} %",
+            f"{late['p50']:.0f} / {late['p99']:.0f} / {late['max']:.0f} us",
+            f"{cpu * 100:.0f} %"]
+
+
+def main() -> None:
+    header = ["link", "rate error", "ping error, median", "ping error, max", "TCP uses",
+              "late p50 / p99 / max", "CPU"]
+    print("|", " | ".join(header), "|")
+    print("|", " | ".join("---" for _ in header), "|")
+    for name in LINKS:
+        print("|", " | ".join(measure(name, sys.argv[1:])), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

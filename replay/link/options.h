@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef LINK_OPTIONS_H
+#define LINK_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shaper.h"
+#include "tun.h"
+
+typedef struct LinkOptions {
+    TunConfig end[2]; /* a, b */
+    ShaperConfig shaper; /* of each direction */
+    uint64_t seed;
+    uint64_t spin; /* ns before a packet is due in which to poll instead of sleep */
+    bool realtime;
+} LinkOptions;
+
+/* Fills in options from the command line and the defaults. Ends the process on --help (0) and on
+ * a mistake (1, one line on stderr). */
+void options_parse(LinkOptions *options, int argc, char **argv);
+
+#endif // LINK_OPTIONS_H

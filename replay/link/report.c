@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "report.h"
+
+static const char *json_bool(bool value)
+{
+    return value ? "true" : "false";
+}
+
+static void end_line(void)
+{
+    putchar('\n');
+    if (fflush(stdout) != 0) {
+        err(EXIT_FAILURE, "stdout");
+    }
+}
+
+void report_ready(const LinkDirection directions[2], bool realtime)
+{
+    printf("{\"event\":\"ready\",\"dev_a\":\"%s\",\"dev_b\":\"%s\",\"queue_bytes\":%" PRIu64
+           ",\"realtime\":%s}", directions[0].from->device, directions[1].from->device,
+           directions[0].shaper.config.queue, json_bool(realtime));
+    end_line();
+}
+
+static double seconds(struct timeval time)
+{
+    return (double) time.tv_sec + (double) time.tv_usec / 1e6;
+}
+
+static void print_count(const char *name, uint64_t value)
+{
+    printf("\"%s\":%" PRIu64 ",", name, value);
+}
+
+static void print_direction(const char *name, const LinkDirection *direction)
+{
+    const LinkCounters *counters = &direction->counters;
+
+    printf(",\"%s\":{", name);
+    print_count("packets_in", counters->packets_in);
+    print_count("bytes_in", counters->bytes_in);
+    print_count("packets_out", counters->packets_out);
+    print_count("bytes_out", counters->bytes_out);
+    print_count("dropped_queue", counters->queue_full);
+    print_count("dropped_loss", counters->lost);
+    print_count("refused", counters->refused);
+    print_count("missed", tun_missed(direction->from));
+    print_count("under_way", direction->line.count);
+    print_count("max_queue_bytes", shaper_max_backlog(&direction->shaper));
+    printf("\"late_us\":{\"p50\":%.1f,\"p99\":%.1f,\"max\":%.1f}}",
+           lateness_percentile(&direction->lateness, 0.5),
+           lateness_percentile(&direction->lateness, 0.99),
+           lateness_max(&direction->lateness));
+}
+
+void report_done(const LinkDirection directions[2], bool realtime, uint64_t ns)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    printf("{\"event\":\"done\",\"seconds\":%.3f,\"cpu_user\":%.3f,\"cpu_system\":%.3f,"
+           "\"realtime\":%s", (double) ns / 1e9, seconds(usage.ru_utime), seconds(usage.ru_stime),
+           json_bool(realtime));
+    print_direction("a_to_b", &directions[0]);
+    print_direction("b_to_a", &directions[1]);
+    putchar('}');
+    end_line();
+}

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-link between namespaces of its own: a ping and a transfer must land within bounds.
+
+Run as root: pytest test_link.py (SPICE_LINK names the program if it is not in build/).
+
+That a packet is never early, a queue never too long and a rate never exceeded is asserted of every
+run. That none is late cannot be, on a machine with other work: medians have bounds, and a
+transfer has three tries.
+"""
+
+import math
+import os
+import signal
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FULL_FRAME, IP_UDP, LINKS, MSS,
+                      PING_FRAME, Link, Namespaces, binary, devices, flood, flooded, link_options,
+                      numbers, ping, receive, send_numbered, slope, tcp_transfer, udp, wire_rate)
+
+TRIES = 3
+RATE_ERROR = 0.005  # half of what forgetting the Ethernet header would make
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                                reason="needs root and /dev/net/tun")
+
+
+@pytest.fixture(name="namespaces")
+def fixture_namespaces() -> Iterator[Namespaces]:
+    with Namespaces() as namespaces:
+        yield namespaces
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_ping(namespaces: Namespaces, name: str) -> None:
+    rate, round_trip = LINKS[name]
+    floor = round_trip + 2 * PING_FRAME * 8 / rate
+    with Link(namespaces, *link_options(name)) as link:
+        times = ping(namespaces.a, ADDRESS_B, 50, 0.005)
+        report = link.finish()
+    assert len(times) == 50
+    assert min(times) >= floor
+    assert statistics.median(times) <= floor + 0.001
+    assert report["a_to_b"]["packets_in"] == report["b_to_a"]["packets_out"] == 50
+    assert report["a_to_b"]["bytes_out"] == 50 * PING_FRAME
+
+
+@pytest.mark.parametrize("name, seconds", [("100M/10ms", 2), ("20M/40ms", 2.5), ("2M/100ms", 4),
+                                           ("50M/100ms", 4)])
+def test_tcp_fills_the_link(namespaces: Namespaces, name: str, seconds: float) -> None:
+    payload_rate = LINKS[name][0] * MSS / FULL_FRAME
+    shares = []
+    for _ in range(TRIES):
+        with Link(namespaces, *link_options(name)) as link:
+            points = tcp_transfer(namespaces, seconds)
+            report = link.finish()
+        # without the slow start
+        shares.append(slope([point for point in points if point[0] > 0.4 * seconds])
+                      / payload_rate)
+        assert shares[-1] <= 1.02
+        assert report["a_to_b"]["max_queue_bytes"] <= link.ready["queue_bytes"]
+        if shares[-1] >= 0.9:
+            return
+    pytest.fail(f"TCP used only these shares of the link: {shares}")
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_rate(namespaces: Namespaces, name: str) -> None:
+    rate = LINKS[name][0]
+    with Link(namespaces, *link_options(name), *DEEP_QUEUE) as link:
+        packets = flooded(namespaces, rate)
+        report = link.finish()
+    assert report["a_to_b"]["packets_out"] == len(packets)
+    assert report["a_to_b"]["dropped_queue"] == 0
+    assert numbers(packets) == list(range(len(packets)))
+    assert wire_rate(packets) == pytest.approx(rate, rel=RATE_ERROR)
+
+
+def test_two_links_at_once(namespaces: Namespaces) -> None:
+    rates = (20e6, 5e6)
+    results: list[float] = [0, 0]
+
+    def run(index: int) -> None:
+        addresses = (f"10.78.{index}.1", f"10.78.{index}.2")
+        with Link(namespaces, "--rate", str(int(rates[index])), *DEEP_QUEUE,
+                  address_a=addresses[0], address_b=addresses[1]) as link:
+            results[index] = wire_rate(flooded(namespaces, rates[index], *addresses))
+            link.finish()
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [pytest.approx(rate, rel=RATE_ERROR) for rate in rates]
+
+
+def test_directions_do_not_share_the_rate(namespaces: Namespaces) -> None:
+    rate = 10e6
+    with Link(namespaces, "--rate", "10M", *DEEP_QUEUE) as link, \
+            udp(namespaces.a, ADDRESS_A) as a, udp(namespaces.b, ADDRESS_B) as b:
+        flood(a, b, rate)
+        flood(b, a, rate)
+        received = (receive(a, 0.3), receive(b, 0.3))
+        link.finish()
+    for packets in received:
+        assert wire_rate(packets) == pytest.approx(rate, rel=RATE_ERROR)
+
+
+def test_queue_overflow(namespaces: Namespaces) -> None:
+    queue, size = 65536, 1000
+    frame = size + IP_UDP + ETHERNET
+    with Link(namespaces, "--rate", "2M", "--queue", "64K") as link, \
+            udp(namespaces.a, ADDRESS_A) as sender, \
+            udp(namespaces.b, ADDRESS_B, 5000) as receiver:
+        assert link.ready["queue_bytes"] == queue
+        start = time.monotonic()
+        for number in range(200):
+            sender.sendto(number.to_bytes(4) + bytes(size - 4), (ADDRESS_B, 5000))
+        sent_meanwhile = (time.monotonic() - start) * 2e6 / 8 / frame
+        packets = receive(receiver, 0.3)
+        way = link.finish()["a_to_b"]
+    fit = queue // frame
+    assert fit <= len(packets) <= fit + sent_meanwhile + 1
+    # drop-tail: what came first got through
+    assert numbers(packets)[:fit] == list(range(fit))
+    assert way["dropped_queue"] == 200 - len(packets)
+    assert queue - frame < way["max_queue_bytes"] <= queue
+
+
+def survivors(namespaces: Namespaces, count: int, *options: str) -> list[int]:
+    """Which of count datagrams came through a link with those options."""
+    with Link(namespaces, *options) as link, udp(namespaces.a, ADDRESS_A) as sender, \
+            udp(namespaces.b, ADDRESS_B, 5000) as receiver:
+        send_numbered(sender, (ADDRESS_B, 5000), count, 32, 30e6)
+        received = numbers(receive(receiver, 0.2))
+        assert link.finish()["a_to_b"]["dropped_loss"] == count - len(received)
+    return received
+
+
+def test_loss(namespaces: Namespaces) -> None:
+    count, share = 20000, 0.01
+    received = survivors(namespaces, count, "--loss", "1%", "--seed", "7")
+    deviation = math.sqrt(count * share * (1 - share))
+    assert abs(count - len(received) - count * share) <= 4 * deviation
+
+
+def test_loss_repeats_with_the_seed(namespaces: Namespaces) -> None:
+    first, again, other = (survivors(namespaces, 2000, "--loss", "5%", "--seed", seed)
+                           for seed in ("7", "7", "8"))
+    assert first == again
+    assert first != other
+
+
+def test_loss_in_bursts(namespaces: Namespaces) -> None:
+    received = survivors(namespaces, 20000, "--loss", "5%", "--burst", "5")
+    gaps = [later - earlier - 1 for earlier, later in zip(received, received[1:])
+            if later - earlier > 1]
+    assert statistics.mean(gaps) == pytest.approx(5, rel=0.25)
+    assert sum(gaps) == pytest.approx(1000, rel=0.35)
+
+
+@pytest.mark.parametrize("option, overtaken", [("--no-reorder", False), ("--reorder", True)])
+def test_jitter(namespaces: Namespaces, option: str, overtaken: bool) -> None:
+    with Link(namespaces, "--delay", "20ms", "--jitter", "10ms", option, "--seed", "3") as link, \
+            udp(namespaces.a, ADDRESS_A) as sender, \
+            udp(namespaces.b, ADDRESS_B, 5000) as receiver:
+        sent = []
+        for number in range(200):
+            sent.append(time.clock_gettime(time.CLOCK_REALTIME))
+            sender.sendto(number.to_bytes(4), (ADDRESS_B, 5000))
+            time.sleep(0.001)
+        packets = receive(receiver, 0.2)
+        link.finish()
+    order = numbers(packets)
+    delays = [when - sent[number] for (when, _), number in zip(packets, order)]
+    assert sorted(order) == list(range(200))
+    assert (order != sorted(order)) == overtaken
+    # 10 ms one way, 5 ms more or less
+    assert min(delays) >= 0.005
+    assert statistics.quantiles(delays, n=20)[-1] <= 0.017
+    assert statistics.stdev(delays) > 0.0005
+
+
+def test_says_when_it_was_late(namespaces: Namespaces) -> None:
+    with Link(namespaces, "--delay", "20ms") as link:
+        stopper = threading.Timer(0.03, link.process.send_signal, [signal.SIGSTOP])
+        starter = threading.Timer(0.13, link.process.send_signal, [signal.SIGCONT])
+        stopper.start()
+        starter.start()
+        ping(namespaces.a, ADDRESS_B, 30, 0.005)
+        report = link.finish()
+    late = report["a_to_b"]["late_us"]
+    assert late["p50"] <= late["p99"] <= late["max"]
+    assert late["max"] > 50000
+
+
+def test_devices_vanish(namespaces: Namespaces) -> None:
+    for end in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        with Link(namespaces, "--dev-a", "wan", "--rate", "1M") as link:
+            assert link.ready["dev_a"] == "wan"
+            assert devices(namespaces.a) == ["wan"]
+            assert devices(namespaces.b) == [link.ready["dev_b"]]
+            link.process.send_signal(end)
+            link.process.wait(10)
+        assert devices(namespaces.a) == devices(namespaces.b) == []
+
+
+def test_only_what_is_sent_is_on_the_link(namespaces: Namespaces) -> None:
+    """No router solicitations, no group reports."""
+    with Link(namespaces) as link:
+        time.sleep(1)
+        report = link.finish()
+    assert report["a_to_b"]["packets_in"] == report["b_to_a"]["packets_in"] == 0
+
+
+def test_device_removed(namespaces: Namespaces) -> None:
+    with Link(namespaces) as link:
+        subprocess.run(["ip", "-netns", namespaces.b, "link", "del", link.ready["dev_b"]],
+                       check=True)
+        output, errors = link.process.communicate(timeout=10)
+    assert (link.process.returncode, output) == (1, "")
+    assert errors == f"spice-link: reading from {link.ready['dev_b']}: " \
+                     "File descriptor in bad state\n"
+
+
+def test_queue_default_is_the_product_of_rate_and_delay(namespaces: Namespaces) -> None:
+    for options, queue in ((["--rate", "50M", "--delay", "100ms"], 625000),
+                           (["--rate", "2M", "--delay", "100ms"], 65536),
+                           (["--rate", "8M", "--queue", "50ms"], 50000)):
+        with Link(namespaces, *options) as link:
+            assert link.ready["queue_bytes"] == queue
+
+
+MISTAKES = [
+    (["--rate", "fast"], "--rate fast: bits a second such as 20M or 512k, at most 10G, expected"),
+    (["--rate", "0"], "--rate 0: bits a second such as 20M or 512k, at most 10G, expected"),
+    (["--delay", "40"], "--delay 40: a time such as 40ms or 500us, at most 10s, expected"),
+    (["--delay", "10ms", "--jitter", "11ms"], "--jitter must not be larger than --delay"),
+    (["--loss", "101%"], "--loss 101%: a share such as 1% or 0.01 expected"),
+    (["--loss", "90%", "--burst", "2"], "--burst 2 is too short for that --loss"),
+    (["--queue", "64K"], "--queue needs --rate: without a limit nothing waits"),
+    (["--rate", "1M", "--queue", "1000"],
+     "--queue 1000 is 1000 bytes: from 1514 (one packet) to 1073741824 are possible"),
+    (["--rate", "1M", "--queue", "x"],
+     "--queue x: a size such as 64K or a time such as 50ms expected"),
+    (["--addr-a", "10.77.0.1"], "--addr-a 10.77.0.1: an address such as 10.77.0.1/24 expected"),
+    (["--dev-a", "a/b"], "--dev-a a/b: a device name of up to 15 letters expected"),
+    (["--seed", "x"], "--seed x: an integer expected"),
+    (["--spin", "1s"], "--spin 1s: a time of at most 100us expected"),
+    (["extra"], "unexpected argument extra"),
+    (["--ns-b", "no-such-namespace"], "/run/netns/no-such-namespace: No such file or directory"),
+    (["--ns-b", "/dev/null"], "/dev/null is not a network namespace"),
+]
+
+
+@pytest.mark.parametrize("options, message", MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+def test_mistakes(namespaces: Namespaces, options: list[str], message: str) -> None:
+    command = [binary(), "--ns-a", namespaces.a, "--addr-a", "10.77.0.1/24",
+               "--ns-b", namespaces.b, "--addr-b", "10.77.0.2/24", *options]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", f"spice-link: {message}\n")
+
+
+def test_what_is_missing_is_named() -> None:
+    run = subprocess.run([binary(), "--rate", "1M"], capture_output=True, text=True, timeout=10,
+                         check=False)
+    assert (run.returncode, run.stderr) == (
+        1, "spice-link: --ns-a and --addr-a are needed (--help)\n")
+
+
+def test_without_privileges(namespaces: Namespaces) -> None:
+    command = ["setpriv", "--reuid", "65534", "--clear-groups", binary(), "--ns-a", namespaces.a,
+               "--addr-a", "10.77.0.1/24", "--ns-b", namespaces.b, "--addr-b", "10.77.0.2/24"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (
+        1, "", f"spice-link: cannot enter the network namespace /run/netns/{namespaces.a}: "
+        "Operation not permitted\n")
+
+
+def test_without_tun(namespaces: Namespaces) -> None:
+    link = [binary(), "--ns-a", namespaces.a, "--addr-a", "10.77.0.1/24",
+            "--ns-b", namespaces.b, "--addr-b", "10.77.0.2/24"]
+    hide = 'mount -t tmpfs none /dev/net && exec "$@"'
+    run = subprocess.run(["unshare", "--mount", "sh", "-c", hide, "sh", *link],
+                         capture_output=True, text=True, timeout=10, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (
+        1, "", "spice-link: /dev/net/tun: No such file or directory\n")

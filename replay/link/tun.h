@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * An end of the link: a TUN device inside a network namespace. It is IP only (no Ethernet header)
+ * and without IFF_VNET_HDR, so the kernel cuts large TCP segments to the MTU and fills in
+ * checksums before a packet gets here. IPv6 is off on it: the only packets are those that the two
+ * ends send each other.
+ */
+#ifndef LINK_TUN_H
+#define LINK_TUN_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What a packet would have more on Ethernet; sizes and rates count it. */
+#define TUN_ETHERNET_HEADER 14
+
+#define TUN_NAME_SIZE 16
+
+typedef struct TunConfig {
+    const char *name_space; /* a path, or a name in /run/netns */
+    const char *device; /* NULL: link0, or the next number that is free there */
+    struct in_addr address;
+    unsigned prefix;
+} TunConfig;
+
+typedef struct Tun {
+    int fd; /* non-blocking; one packet a read or write */
+    FILE *stats;
+    char device[TUN_NAME_SIZE];
+} Tun;
+
+/* Makes the device, up and with its address. Ends the process with one line on stderr if it
+ * cannot. */
+void tun_create(Tun *tun, const TunConfig *config);
+
+/* The device vanishes, as it does when the process ends in any other way. */
+void tun_destroy(Tun *tun);
+
+/* Packets the device threw away because they were not read in time. */
+uint64_t tun_missed(const Tun *tun);
+
+#endif // LINK_TUN_H
