@@ -75,7 +75,7 @@ _COST: tuple[Column, ...] = (
     ("packets", "packets", table.count), ("with data", "data_packets", table.count),
     ("messages", "message_bytes", table.megabytes), ("payload", "tcp_payload_bytes", table.megabytes),
     ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
-    ("records", "tls_records", table.count_or_none), ("from client", "client_packets", table.count),
+    ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
 _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
@@ -120,10 +120,17 @@ def baseline(found: Mapping[Cell, list[Run]], transport: str) -> Cell | None:
     return None
 
 
-def _verdict(found: stats.Comparison) -> str:
-    if found.change is None or found.low is None or found.high is None:
+def change(found: stats.Comparison) -> str:
+    """A relative change with its interval, where there are enough runs for one."""
+    if found.change is None:
         return table.UNKNOWN
-    return f"{found.change * 100:+.1f} % [{found.low * 100:+.1f}, {found.high * 100:+.1f}] {found.verdict.value}"
+    if found.low is None or found.high is None:
+        return f"{found.change * 100:+.1f} %"
+    return f"{found.change * 100:+.1f} % [{found.low * 100:+.1f}, {found.high * 100:+.1f}]"
+
+
+def _verdict(found: stats.Comparison) -> str:
+    return f"{change(found)} {found.verdict.value}" if found.low is not None else table.UNKNOWN
 
 
 def against_table(group: list[Run]) -> str:

@@ -82,12 +82,12 @@ def compare(before: Sequence[float], after: Sequence[float], noise: float) -> Co
     if not before or not after:
         return Comparison(Verdict.UNKNOWN, None)
     base = statistics.median(before)
-    if base == 0:
-        same = not any(before) and not any(after)
-        return Comparison(Verdict.SAME if same else Verdict.UNKNOWN, 0.0 if same else None)
-    change = statistics.median(after) / base - 1
+    change = statistics.median(after) / base - 1 if base else None
     if len(before) < FEWEST or len(after) < FEWEST:
         return Comparison(Verdict.UNKNOWN, change)
+    if change is None:
+        same = not any(before) and not any(after)
+        return Comparison(Verdict.SAME if same else Verdict.UNKNOWN, 0.0 if same else None)
     source = random.Random(SEED)
     changes = [b / a - 1 for a, b in zip(_resampled_medians(before, source), _resampled_medians(after, source),
                                          strict=True) if a]

@@ -24,11 +24,6 @@ def seconds(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
-def count_or_none(value: float | None) -> str:
-    """For what a row may not have at all."""
-    return count(value or None)
-
-
 def factor(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}"
 

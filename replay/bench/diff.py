@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run diff A.json B.json: what got better or worse from one result file to another.
+
+Exit status 0: same or better; 1: something is worse; 2: could not be compared."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bench import metrics, modes, report, results, stats, table
+from bench.errors import BenchError
+from bench.stats import Verdict
+
+SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
+_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99")
+
+Run = dict[str, Any]
+Key = tuple[str, ...]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Compares two result files of ./run compare, row by row. Status 0: same or better, 1: worse, 2: " \
+                         "could not be compared."
+    parser.add_argument("before", metavar="A.json", type=Path)
+    parser.add_argument("after", metavar="B.json", type=Path)
+    parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
+                        "(default %(default)s)")
+    parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
+    parser.add_argument("--all", action="store_true", help="show what is the same or unknown, too")
+
+
+def _facts(result: dict[str, Any]) -> dict[str, Any]:
+    """What must be alike for two results to be comparable, by the name a person knows it by."""
+    environment = result["environment"]
+    facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"], "the TLS version": result["plan"]["tls"],
+             "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
+             "image compression": result["plan"].get("compression"), "streaming": result["plan"].get("streaming"),
+             "the probes": result["plan"].get("probe_every"), "the pauses": result["plan"].get("pauses")}
+    facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})
+    return facts
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What differs in the facts that both have."""
+    first, second = _facts(before), _facts(after)
+    return [name for name in first if name in second and first[name] != second[name]]
+
+
+def _rows(result: dict[str, Any]) -> dict[Key, list[Run]]:
+    found: dict[Key, list[Run]] = {}
+    for run in result["runs"]:
+        key = (run["recording"], run["link"], run["pace"], run["transport"], modes.row(run["library"], run["mode"]))
+        found.setdefault(key, []).append(run)
+    return found
+
+
+def _wanted(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        if name not in metrics.METRICS:
+            raise BenchError(f"unknown metric '{name}': it is one of {', '.join(metrics.METRICS)}", 2)
+    return names
+
+
+Line = tuple[Key, str, stats.Comparison, float | None, float | None]
+
+
+def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) -> list[Line]:
+    """Every metric of every row that both files have: key, metric, comparison, both medians."""
+    first, second = _rows(before), _rows(after)
+    lines: list[Line] = []
+    for key in sorted(first.keys() & second.keys()):
+        for name in names:
+            old, new = metrics.values(first[key], name), metrics.values(second[key], name)
+            if not old and not new:
+                continue
+            estimates = stats.estimate(old), stats.estimate(new)
+            lines.append((key, name, stats.compare(old, new, metrics.METRICS[name].noise),
+                          estimates[0].median if estimates[0] else None, estimates[1].median if estimates[1] else None))
+    return lines
+
+
+def _number(value: float | None) -> str:
+    return table.UNKNOWN if value is None else table.count(value) if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _page(lines: list[Line], everything: bool) -> str:
+    order = (Verdict.WORSE, Verdict.BETTER, Verdict.UNKNOWN, Verdict.SAME)
+    shown = [line for line in lines if everything or line[2].verdict in (Verdict.WORSE, Verdict.BETTER)]
+    rows = [[*key, name, _number(old), _number(new), report.change(found), found.verdict.value]
+            for key, name, found, old, new in sorted(shown, key=lambda line: (order.index(line[2].verdict), line[0]))]
+    counts = ", ".join(f"{sum(line[2].verdict is verdict for line in lines)} {verdict.value}" for verdict in order)
+    head = ("recording", "link", "pace", "transport", "mode", "figure", "before", "after", "change", "verdict")
+    return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
+
+
+def execute(args: argparse.Namespace) -> int:
+    names = _wanted(args.metrics)
+    before, after = results.load(args.before), results.load(args.after)
+    differing = differences(before, after)
+    if differing and not args.force:
+        raise BenchError(f"not comparable: {', '.join(differing)} differ (--force compares all the same)", NOT_COMPARABLE)
+    lines = compared(before, after, names)
+    if not lines:
+        raise BenchError("not comparable: no row is in both files", NOT_COMPARABLE)
+    print(_page(lines, args.all))
+    verdicts = {line[2].verdict for line in lines}
+    if Verdict.WORSE in verdicts:
+        return WORSE
+    if verdicts == {Verdict.UNKNOWN}:
+        raise BenchError("nothing can be told from so few runs", NOT_COMPARABLE)
+    return SAME_OR_BETTER

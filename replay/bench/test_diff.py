@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import cli, report, samples
+
+
+@pytest.fixture
+def before() -> dict[str, Any]:
+    return samples.result(["stock", "batch"], repeats=5)
+
+
+def run_diff(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], *options: str) -> int:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file, content in zip(files, (before, after), strict=True):
+        file.write_text(json.dumps(content))
+    return cli.main(["diff", *map(str, files), *options])
+
+
+def changed(result: dict[str, Any], factor: float) -> dict[str, Any]:
+    other = copy.deepcopy(result)
+    for run in other["runs"]:
+        run["cpu_seconds"]["user"] *= factor
+    return other
+
+
+def test_the_same_is_0(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_diff(tmp_path, before, before) == 0
+    assert "0 worse, 0 better" in capsys.readouterr().out
+
+
+def test_better_is_0_and_worse_is_1(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_diff(tmp_path, before, changed(before, 0.5)) == 0
+    assert "better" in capsys.readouterr().out
+    assert run_diff(tmp_path, before, changed(before, 1.5)) == 1
+    out = capsys.readouterr().out
+    assert "cpu" in out and "worse" in out
+
+
+def test_only_the_metrics_asked_for_count(tmp_path: Path, before: dict[str, Any]) -> None:
+    assert run_diff(tmp_path, before, changed(before, 1.5), "--metrics", "packets,overhead") == 0
+    assert run_diff(tmp_path, before, before, "--metrics", "beauty") == 2
+
+
+@pytest.mark.parametrize(("path", "what"), [
+    (("environment", "kernel"), "the kernel"),
+    (("environment", "cpu"), "the CPU"),
+    (("environment", "recordings", "tiny"), "recording tiny"),
+    (("plan", "tls"), "the TLS version"),
+])
+def test_another_environment_is_2_unless_forced(tmp_path: Path, before: dict[str, Any], path: tuple[str, ...], what: str,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    owner = other
+    for step in path[:-1]:
+        owner = owner[step]
+    owner[path[-1]] = "something else"
+    assert run_diff(tmp_path, before, other) == 2
+    assert f"not comparable: {what} differ" in capsys.readouterr().err
+    assert run_diff(tmp_path, before, other, "--force") == 0
+
+
+def test_nothing_in_common_or_too_few_runs_is_2(tmp_path: Path, before: dict[str, Any]) -> None:
+    assert run_diff(tmp_path, before, samples.result(["gather"], repeats=5)) == 2
+    few = samples.result(["stock"], repeats=1)
+    assert run_diff(tmp_path, few, few) == 2
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"schema": "spice-bench-results", "version": 99}'])
+def test_what_is_no_result_file_is_2(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    assert cli.main(["diff", str(tmp_path / "x.json"), str(tmp_path / "x.json")]) == 2
+    assert cli.main(["diff", str(tmp_path / "none.json"), str(tmp_path / "x.json")]) == 2
+
+
+def test_runs_that_do_not_count_are_left_out(tmp_path: Path, before: dict[str, Any]) -> None:
+    other = changed(before, 1.5)
+    for run in other["runs"]:
+        run["valid"] = False
+    other["runs"] += before["runs"]
+    assert run_diff(tmp_path, before, other) == 0
+
+
+def test_tables_have_a_verdict_against_stock(before: dict[str, Any]) -> None:
+    source = random.Random(1)
+    for run in before["runs"]:
+        run["cpu_seconds"]["user"] = source.gauss(1.0, 0.001) * (0.5 if run["mode"] == "batch" else 1)
+    page = report.markdown(before)
+    assert "better |" in page and "Change of the median against *stock*" in page
+    assert page == report.markdown({**before, "runs": before["runs"][::-1]})
+
+
+def test_figures_nobody_knows_are_dashes() -> None:
+    result = samples.result(["stock"], repeats=1)
+    for run in result["runs"]:
+        run["message_bytes"] = None
+        run["cpu_seconds"] = {"user": None, "system": None}
+    rows = [line for line in report.markdown(result).splitlines() if line.startswith("| stock")]
+    assert len(rows) == 2 and all(row.count(" – ") >= 4 for row in rows)
