@@ -48,13 +48,7 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
     upstream.fetch(version, steps)
     base = Base(version, patched, home / "source", build or home / "build",
                 upstream.protocol_environment(version, steps))
-
-    def make() -> None:
-        upstream.unpack(version, base.source)
-        if patched:
-            upstream.apply_changes(base.source)
-
-    upstream.refresh(base.source, upstream.fingerprint(version, patched), make)
+    upstream.make_tree(version, base.source, patched)
     configure(base.name, base.source, base.build, ["-Dmanual=false", f"-Dtests={str(tests).lower()}"], steps, base.env)
     steps.run(f"building {base.name}", ["ninja", "-C", base.build], quiet=_built(base), env=base.env)
     return base

@@ -29,6 +29,8 @@ def setup(verbose: bool = False) -> SetupResult:
         steps = Steps(paths.build_dir() / "setup.log", verbose)
         for problem in overlay.sync():
             steps.say(f"overlay link {problem}; put right")
+        if upstream.sync_wrap():
+            steps.say("spice.wrap did not name the patches of the series; put right")
         build = build_project(paths.build_dir(), [], steps)
         stock = bases.prepare_base(upstream.DEFAULT, steps, patched=False, tests=False,
                              build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
@@ -38,12 +40,8 @@ def setup(verbose: bool = False) -> SetupResult:
 def build_project(build: Path, options: list[str], steps: Steps, targets: list[str] | None = None) -> Path:
     """The whole project, with upstream as a subproject."""
     upstream.fetch(upstream.DEFAULT, steps)
-    tree = paths.ROOT / "subprojects" / upstream.wrap()["directory"]
-
-    def make() -> None:
-        steps.run("patching upstream", ["meson", "subprojects", "download", "spice"], quiet=True, cwd=paths.ROOT)
-
-    upstream.refresh(tree, upstream.fingerprint(upstream.DEFAULT, patched=True), make)
+    # meson would make the same tree from spice.wrap, but with fuzz, and would not notice a later change
+    upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], patched=True)
     first = not (build / "build.ninja").is_file()
     bases.configure("the project", paths.ROOT, build, options, steps)
     steps.run(f"building the patched server and the tools ({build.name})",

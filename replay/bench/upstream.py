@@ -113,11 +113,11 @@ def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
     return {"PKG_CONFIG_PATH": str(description.parent)}
 
 
-def series() -> list[Path]:
-    """The patches, in order."""
+def series(version: str = DEFAULT) -> list[Path]:
+    """The patches, in order; patches/VERSION/ holds those that are different for another release than the default."""
     folder = paths.ROOT / "patches"
     lines = (line.split("#")[0].strip() for line in (folder / "series").read_text().splitlines())
-    return [folder / line for line in lines if line]
+    return [variant if (variant := folder / version / line).is_file() else folder / line for line in lines if line]
 
 
 def wrap() -> configparser.SectionProxy:
@@ -126,44 +126,72 @@ def wrap() -> configparser.SectionProxy:
     return parser["wrap-file"]
 
 
+def wrapped_series() -> list[Path]:
+    """The patches meson would apply."""
+    listed = (name.strip() for name in wrap()["diff_files"].split(","))
+    return [paths.ROOT / name for name in listed if name]
+
+
+def sync_wrap() -> bool:
+    """Makes spice.wrap name the patches of the series; True when it did not."""
+    if wrapped_series() == series():
+        return False
+    file = paths.ROOT / "subprojects" / "spice.wrap"
+    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in series())
+    text, changed = re.subn(r"^diff_files *=.*(?:\n[ \t]+.*)*$", f"diff_files =\n  {names}", file.read_text(),
+                            flags=re.MULTILINE)
+    assert changed == 1
+    file.write_text(text)
+    return True
+
+
 def fingerprint(version: str, patched: bool) -> str:
     """Changes whenever the tree made from a release does."""
     digest = hashlib.sha256(release(version).sha256.encode())
     if patched:
-        for file in [paths.ROOT / "subprojects" / "spice.wrap", paths.ROOT / "patches" / "series", *series(),
-                     *(paths.ROOT / file for file in overlay.files())]:
+        for file in [*series(version), *(paths.ROOT / file for file in overlay.files())]:
             digest.update(f"{file.relative_to(paths.ROOT)}\0{file.stat().st_size}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
+def make_tree(version: str, target: Path, patched: bool) -> bool:
+    """Makes a release's source tree, with our changes or without, unless it is there; True when it made it anew."""
+    def make() -> None:
+        unpack(version, target)
+        if patched:
+            copy_overlay(target)
+            for patch in series(version):
+                apply_patch(patch, target)
+
+    return refresh(target, fingerprint(version, patched), make)
+
+
 def unpack(version: str, target: Path) -> None:
     """The release as it is."""
     target.mkdir(parents=True)
-    _tool(["tar", "-xf", str(release(version).tarball), "--strip-components=1", "-C", str(target)])
+    done = subprocess.run(["tar", "-xf", release(version).tarball, "--strip-components=1", "-C", target],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"spice {version} cannot be unpacked: {done.stderr.strip()}")
 
 
-def apply_changes(target: Path) -> None:
-    """Overlay and patches, as strictly as patch can: every context line must be as the patch has it."""
+def copy_overlay(target: Path) -> None:
     for file in overlay.files():
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(paths.ROOT / file, target / file)
-    for patch in series():
-        apply_patch(patch, target)
 
 
-def apply_patch(patch: Path, target: Path) -> str:
-    """Returns what patch says; raises BenchError when the patch does not apply as it is."""
-    return _tool(["patch", "--directory", str(target), "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch",
-                  "--reject-file=-", "--input", str(patch)])
-
-
-def _tool(argv: list[str]) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+def apply_patch(patch: Path, target: Path) -> list[str]:
+    """As strictly as patch can: every context line must be as the patch has it. Returns what patch says."""
+    done = subprocess.run(["patch", "--directory", target, "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch",
+                           "--reject-file=-", "--input", patch], capture_output=True, text=True, check=False)
+    said = [line.strip() for line in done.stdout.splitlines()]
     if done.returncode:
-        said = (done.stdout + done.stderr).strip().replace("\n", "; ")
-        raise BenchError(f"{' '.join(argv)}: {said}")
-    return done.stdout
+        why = next((line for line in said if "FAILED" in line or "can't find" in line), done.stderr.strip())
+        file = [line.removeprefix("patching file ") for line in said if line.startswith("patching file")]
+        raise BenchError(f"{patch.name} does not apply: {file[-1] if file else ''} {why}")
+    return said
 
 
 def refresh(target: Path, made_from: str, make: Callable[[], None]) -> bool:

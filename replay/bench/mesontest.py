@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs meson's tests of a build directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from bench.errors import BenchError
+from bench.steps import StepFailed, Steps
+
+_BAD = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +(?:FAIL|TIMEOUT|ERROR)\b")
+_SLOW_MACHINE = "4"
+
+
+@cache
+def _own_loopback() -> tuple[str, ...]:
+    """Upstream's tests listen on fixed ports. In a network namespace of their own they meet nobody; where that is not
+    allowed they take their chances."""
+    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+    inside = [*unshare, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
+    if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 0:
+        return tuple(inside)
+    return ()
+
+
+def run_suite(title: str, build: Path, selection: Sequence[str], steps: Steps, *, rebuild: bool = False,
+              env: Mapping[str, str] | None = None) -> int:
+    """Returns how many tests passed; raises BenchError, one line, naming those that did not. `selection` is what
+    meson test takes: names of tests, or --suite and --no-suite."""
+    argv = [*_own_loopback(), "meson", "test", "-C", build, "--num-processes", str(os.cpu_count() or 1),
+            "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *selection]
+    try:
+        output = steps.run(title, argv, quiet=True, env=env)
+    except StepFailed as failure:
+        bad = [found[1] for found in map(_BAD.match, failure.output) if found]
+        if not bad:
+            raise
+        raise BenchError(f"{title}: {', '.join(bad)} failed (log: {steps.log})") from None
+    counted = re.search(r"^Ok: +(\d+)", "\n".join(output), re.MULTILINE)
+    if not counted:
+        raise BenchError(f"{title}: meson knows no such tests")
+    return int(counted[1])
