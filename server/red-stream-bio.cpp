@@ -55,13 +55,6 @@ static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
 {
     switch (cmd) {
     case BIO_CTRL_FLUSH:
-        /* the end of a flight of the handshake */
-        BIO_clear_retry_flags(bio);
-        if (!bio_egress(bio)->handshake_sent()) {
-            BIO_set_retry_write(bio);
-            return -1;
-        }
-        return 1;
     case BIO_CTRL_DUP:
         return 1;
 #ifdef BIO_FLAGS_IN_EOF

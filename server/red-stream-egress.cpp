@@ -469,32 +469,32 @@ ssize_t RedStreamEgress::take_record(const void *data, size_t size)
         errno = error;
         return -1;
     }
-    if (!encrypting && wire.len + size > WIRE_SIZE) {
-        errno = EAGAIN;
-        return -1;
-    }
     if (encrypting && policy->batch && wire.len + size <= WIRE_LIMIT) {
         buffer_append(&wire, WIRE_SIZE, data, size);
         return size;
     }
 
     ssize_t n = 0;
-    if (!blocked) {
+    if (!blocked || !encrypting) {
         n = send(&iov, 1, encrypting_more);
         if (n < 0) {
             return -1;
         }
     }
-    if (static_cast<size_t>(n) < size) {
-        buffer_append(&wire, WIRE_SIZE, static_cast<const uint8_t *>(data) + n, size - n);
-        note_buffered();
-    }
-    return size;
-}
+    if (encrypting && static_cast<size_t>(n) < size) {
+        /* always room for one record of RED_STREAM_RECORD_MAX, but a client may have
+         * asked for smaller ones, with more overhead than that */
+        const size_t rest = std::min(size - n, WIRE_SIZE - wire.len);
 
-bool RedStreamEgress::handshake_sent()
-{
-    return unblock(false) || error;
+        buffer_append(&wire, WIRE_SIZE, static_cast<const uint8_t *>(data) + n, rest);
+        note_buffered();
+        n += rest;
+    }
+    if (n == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return n;
 }
 
 ssize_t RedStreamEgress::flush()
@@ -519,6 +519,8 @@ ssize_t RedStreamEgress::flush()
     }
     if (pending() == 0) {
         push_held();
+    } else {
+        note_buffered();
     }
     return pending();
 }

@@ -22,13 +22,15 @@
  * messages wait in the channel's pipe, where they can be merged and dropped. At most
  * RED_STREAM_EGRESS_MAX bytes are ever here.
  *
- * TLS never has to repeat a write: every SSL_write is one record, and the BIO below
- * it takes any record whole.
+ * TLS hardly ever has to repeat a write: every SSL_write is one record, and the BIO
+ * below it takes any record whole.
  *
  * Not thread safe; used from the thread of the channel.
  */
 #ifndef RED_STREAM_EGRESS_H_
 #define RED_STREAM_EGRESS_H_
+
+#include <cerrno>
 
 #include <openssl/ssl.h>
 
@@ -96,8 +98,12 @@ public:
      * @ssl. @ssl stays the caller's, and is freed before the egress.
      * Returns false if there is no memory for it. */
     bool set_ssl(SSL *ssl);
-    /* The handshake failed and the caller freed what it gave to set_ssl. */
-    void clear_ssl() { ssl = nullptr; }
+    /* The handshake failed and the caller freed what it gave to set_ssl. Nothing can be
+     * sent any more, above all not without TLS. */
+    void clear_ssl() {
+        ssl = nullptr;
+        error = EPIPE;
+    }
 
     /* With false the mode may hold back what was written until flush.
      * Returns false if the mode leaves this to Nagle's algorithm. */
@@ -122,12 +128,13 @@ public:
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
-    /* For the BIO: accept a record of the TLS library, or bytes of its handshake.
-     * Returns @size, or -1 with errno (EAGAIN: only outside writev and flush). */
+    /* For the BIO: accept bytes of the TLS library. Those of an SSL_write of the egress
+     * may stay here; others, of a handshake or an alert, are accepted as far as the
+     * kernel takes them, so that the TLS library waits as over a socket of its own.
+     * Returns the number of bytes accepted, or -1 with errno. */
     ssize_t take_record(const void *data, size_t size);
-    /* For the BIO: the handshake must not wait here. */
-    bool handshake_sent();
     int get_socket() const { return socket; }
+    int get_trace_id() const { return trace_id; }
 
 private:
     ssize_t write_plain(const struct iovec *iov, int iovcnt, unsigned flags);

@@ -27,8 +27,13 @@
 /* Acks that a full flight should give. */
 #define ACKS_PER_FLIGHT 8
 
-/* microseconds */
-#define SET_ACK_PAUSE 500000
+/* A queue has built up: a group took twice as long as on an empty line, and so many
+ * microseconds more. */
+#define QUEUE_DELAY 25000
+
+/* microseconds, and this number of delays */
+#define SET_ACK_PAUSE 100000
+#define SET_ACK_PAUSE_DELAYS 2
 
 #define SECOND 1000000
 
@@ -41,6 +46,8 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
         acked_time = now;
         acked_sent_time = now;
     }
+    group->bytes = sent_bytes - group_begin_bytes;
+    group_begin_bytes = sent_bytes;
     group->sent_bytes = sent_bytes;
     group->sent_time = now;
     group->acked_bytes = acked_bytes;
@@ -54,7 +61,10 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
     sent_bytes += bytes;
-    message_size += bytes - message_size / 16;
+    /* A large message is one step between acks, whatever the interval, so how large does
+     * not matter for it. */
+    message_size -= message_size / RED_STREAM_FLOW_AVERAGE;
+    message_size += std::min<uint64_t>(bytes, flight() / ACKS_PER_FLIGHT);
     ++group_messages;
     if (interval && group_messages >= interval && in_flight() < RED_STREAM_FLOW_GROUPS) {
         close_group(now, in_flight() == 0);
@@ -105,14 +115,48 @@ void RedStreamFlow::group_done(uint64_t now)
 void RedStreamFlow::update_delay(uint64_t now, const Group *group)
 {
     const uint32_t sample = std::max<uint64_t>(now - group->sent_time, 1);
+    /* the time that the line takes for the group itself */
+    const uint64_t own = rate ? group->bytes * SECOND / rate : 0;
 
-    if (delay == 0 || sample <= delay || (probing && group->alone)) {
+    if (delay == 0 || sample <= delay) {
         delay = sample;
+        delay_time = now;
+        probing = false;
+    } else if (probing && group->alone) {
+        /* The line was empty but for the group. What is left of the sample is a longer path
+         * only if it differs for certain: with too low a rate it is too short. */
+        if (sample > own + delay + delay / 4) {
+            delay = sample - own;
+        }
         delay_time = now;
         probing = false;
     } else if (now - delay_time > RED_STREAM_FLOW_DELAY_AGE) {
         probing = true;
     }
+    if (sample > 2 * (delay + own) + QUEUE_DELAY) {
+        growing = false;
+    } else {
+        round_queued = false;
+    }
+}
+
+/* What was sent when the last round ended has arrived. */
+void RedStreamFlow::next_round()
+{
+    round_end = acked_bytes;
+    if (round_queued) {
+        /* either the path has become slower, which rates of earlier rounds hide, or longer,
+         * which only an empty path shows */
+        const uint64_t last = rates[round % RED_STREAM_FLOW_ROUNDS];
+
+        std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, last);
+        rate = last;
+        probing = true;
+    }
+    round_queued = true;
+    ++round;
+    rates[round % RED_STREAM_FLOW_ROUNDS] = 0;
+    check_full_rate();
 }
 
 void RedStreamFlow::update_rate(uint64_t now, const Group *group)
@@ -120,14 +164,8 @@ void RedStreamFlow::update_rate(uint64_t now, const Group *group)
     const uint64_t elapsed = std::max(now - group->acked_time,
                                       group->sent_time - group->acked_sent_time);
 
-    if (group->acked_bytes >= round_end) {
-        /* what was sent after the last round ended has arrived */
-        round_end = sent_bytes;
-        if (!group->starved && !probing) {
-            ++round;
-            rates[round % RED_STREAM_FLOW_ROUNDS] = 0;
-            check_full_rate();
-        }
+    if (group->acked_bytes >= round_end && !group->starved && !probing) {
+        next_round();
     }
     /* acks that came together say nothing about the path */
     if (elapsed == 0 || elapsed < delay) {
@@ -172,8 +210,14 @@ uint64_t RedStreamFlow::flight() const
 
 uint64_t RedStreamFlow::limit() const
 {
+    const uint64_t full = flight();
+
+    if (in_flight() == 0) {
+        return full;
+    }
     /* of the group that is being received no byte is acked before the last */
-    return flight() + static_cast<uint64_t>(message_size / 16) * interval;
+    const uint64_t group = groups[group_begin % RED_STREAM_FLOW_GROUPS].sent_bytes - acked_bytes;
+    return full + std::min(group, full);
 }
 
 bool RedStreamFlow::may_send() const
@@ -189,7 +233,7 @@ bool RedStreamFlow::may_send() const
 
 uint32_t RedStreamFlow::wanted_interval(uint32_t base) const
 {
-    const uint64_t size = std::max<uint32_t>(message_size / 16, 1);
+    const uint64_t size = std::max<uint64_t>(message_size / RED_STREAM_FLOW_AVERAGE, 1);
 
     return std::min<uint64_t>(std::max<uint64_t>(flight() / ACKS_PER_FLIGHT / size, 1), base);
 }
@@ -198,7 +242,7 @@ bool RedStreamFlow::wants_set_ack(uint64_t now, uint32_t base)
 {
     const uint32_t wanted = wanted_interval(base);
 
-    if (syncing || now - set_ack_time < SET_ACK_PAUSE) {
+    if (syncing || now - set_ack_time < SET_ACK_PAUSE + SET_ACK_PAUSE_DELAYS * delay) {
         return false;
     }
     if (wanted * 2 > interval && wanted < interval * 2) {

@@ -15,11 +15,11 @@
  *              RED_STREAM_FLOW_ROUNDS round trips, not lowered by times at which there
  *              was nothing to send
  *   delay      the shortest time from sending a message to its ack over
- *              RED_STREAM_FLOW_DELAY_AGE; when that is too old, one round trip with
- *              next to nothing in flight measures it anew
+ *              RED_STREAM_FLOW_DELAY_AGE; when that is too old, or was far exceeded all
+ *              through a round trip, one with next to nothing in flight measures it anew
  *
  * At most rate * delay * gain bytes may be in flight, with a gain of nearly 3 until the
- * rate stops growing, and a little above 1 from then on, which lets the estimate follow
+ * rate stops growing or the delay shows a queue, and a little above 1 from then on, which lets the estimate follow
  * a path that has become faster. The client is part of the path: one that decodes slowly
  * shows a low rate, and gets a short queue.
  *
@@ -38,8 +38,12 @@
 #include "push-visibility.h"
 
 /* Groups in flight at the most. */
-#define RED_STREAM_FLOW_GROUPS 256
+#define RED_STREAM_FLOW_GROUPS 512
 #define RED_STREAM_FLOW_ROUNDS 10
+/* Messages that the average size is taken over, and their bytes as long as none is known:
+ * rather too large, so that the first acks come early. */
+#define RED_STREAM_FLOW_AVERAGE 64
+#define RED_STREAM_FLOW_MESSAGE_SIZE 1000
 /* microseconds */
 #define RED_STREAM_FLOW_DELAY_AGE (10 * 1000 * 1000)
 
@@ -73,7 +77,7 @@ public:
      * groups, so that acks come often enough. From 1 to @base. */
     uint32_t wanted_interval(uint32_t base) const;
     /* Whether a SET_ACK should be sent: the interval is twice or half of the wanted one.
-     * True at most twice a second. */
+     * True at most once in some round trips. */
     bool wants_set_ack(uint64_t now, uint32_t base);
 
     /* For traces and tests. */
@@ -82,9 +86,14 @@ public:
     uint64_t get_rate() const { return rate; }
     uint32_t get_delay() const { return delay; }
     uint32_t get_interval() const { return interval; }
+    const char *get_phase() const
+    {
+        return probing ? "probing" : growing ? "growing" : "steady";
+    }
 
 private:
     struct Group {
+        uint64_t bytes;
         /* all bytes sent up to the end of the group, and when that was */
         uint64_t sent_bytes;
         uint64_t sent_time;
@@ -102,6 +111,7 @@ private:
     void group_done(uint64_t now);
     void update_delay(uint64_t now, const Group *group);
     void update_rate(uint64_t now, const Group *group);
+    void next_round();
     void check_full_rate();
     uint64_t flight() const;
     uint32_t in_flight() const { return group_end - group_begin; }
@@ -112,6 +122,8 @@ private:
     uint32_t group_end = 0;
     /* messages of the group that is being filled */
     uint32_t group_messages = 0;
+    /* bytes sent before it */
+    uint64_t group_begin_bytes = 0;
     uint32_t interval = 0;
     bool syncing = false;
     /* when a SET_ACK was last sent or wanted */
@@ -124,13 +136,15 @@ private:
     /* bytes sent when there was nothing more to send; acks up to here say little */
     uint64_t starved_until = 0;
 
-    /* bytes of a message, times 16, a moving average */
-    uint32_t message_size = 0;
+    /* bytes of a message, times RED_STREAM_FLOW_AVERAGE, a moving average */
+    uint64_t message_size = RED_STREAM_FLOW_MESSAGE_SIZE * RED_STREAM_FLOW_AVERAGE;
 
     /* microseconds, 0: not known */
     uint32_t delay = 0;
     uint64_t delay_time = 0;
     bool probing = false;
+    /* all groups of this round have met a queue */
+    bool round_queued = false;
 
     /* bytes a second, and the highest one of each of the last rounds */
     uint64_t rate = 0;
@@ -138,7 +152,7 @@ private:
     uint64_t round = 0;
     uint64_t round_end = 0;
 
-    /* growing until the rate does not grow for some rounds */
+    /* growing until the rate does not grow for some rounds or the delay does */
     bool growing = true;
     uint64_t full_rate = 0;
     uint32_t full_rounds = 0;

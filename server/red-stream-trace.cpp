@@ -14,6 +14,7 @@
 #include <common/log.h>
 
 #include "red-stream-egress.h"
+#include "red-stream-flow.h"
 #include "red-stream-trace.h"
 
 /* A line is shorter, but for a write of very many iovecs, which is cut. */
@@ -106,10 +107,12 @@ void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken)
     }
 }
 
-void red_stream_trace_ack(int stream, uint32_t outstanding, uint32_t limit)
+void red_stream_trace_flow(int stream, const RedStreamFlow *flow)
 {
     if (red_stream_trace_enabled()) {
-        trace_line(stream, "ack %u %u\n", outstanding, limit);
+        trace_line(stream, "flow %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %s\n",
+                   flow->bytes_in_flight(), flow->limit(), flow->get_rate(), flow->get_delay(),
+                   flow->get_interval(), flow->get_phase());
     }
 }
 

@@ -11,7 +11,10 @@
  *                                sm
  *   T S send SIZE MORE TAKEN     a system call: SIZE bytes, MORE 1 with MSG_MORE, TAKEN
  *                                bytes or -errno
- *   T S ack OUTSTANDING LIMIT    the client acked; messages in flight, and allowed
+ *   T S flow BYTES LIMIT RATE DELAY INTERVAL PHASE
+ *                                the client acked: bytes in flight and allowed, the rate
+ *                                (bytes/s) and delay (us) of the path, messages an ack,
+ *                                phase growing, steady or probing
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
@@ -30,6 +33,7 @@
 #include "push-visibility.h"
 
 struct RedStreamCounters;
+class RedStreamFlow;
 
 /* Whether a trace is written; the functions below do nothing if not. */
 bool red_stream_trace_enabled();
@@ -41,7 +45,7 @@ void red_stream_trace_channel(int stream, int type, int id);
 void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, unsigned flags);
 /* Keeps errno, which it reads if @taken is -1. */
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
-void red_stream_trace_ack(int stream, uint32_t outstanding, uint32_t limit);
+void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* RedStreamFlow against a simulated path and client: a line with a rate, a delay and an
+ * endless queue, a client that decodes one message after the other and acks as it was
+ * told. No socket and no clock, so every figure below is the same on every machine. */
+#include <config.h>
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include <glib.h>
+
+#include "red-stream-flow.h"
+
+#define BASE_INTERVAL 20
+#define MESSAGE_HEADER 6
+#define SECOND UINT64_C(1000000)
+
+typedef std::vector<uint32_t> Sizes;
+
+namespace {
+
+struct Path {
+    uint64_t rate;      /* bytes a second */
+    uint64_t delay;     /* microseconds, of the round trip */
+    uint64_t decode;    /* microseconds a message */
+};
+
+struct Result {
+    uint64_t time;      /* when the client had everything */
+    uint64_t max_queue; /* bytes in the line's queue and the client's, after the start */
+    uint64_t acks;
+    uint64_t set_acks;
+};
+
+class Simulation
+{
+public:
+    explicit Simulation(const Path &init_path): path(init_path)
+    {
+        set_ack();
+    }
+
+    /* Send @sizes as fast as the flow lets us. What is before @settle does not count in
+     * max_queue. */
+    Result send(const Sizes &sizes, uint64_t settle)
+    {
+        Result result = { };
+        const uint64_t acks_before = acks, set_acks_before = set_acks;
+
+        for (uint32_t size : sizes) {
+            wait_until_allowed();
+            transmit(size, false);
+            flow.sent(now, size);
+            if (now > settle) {
+                result.max_queue = std::max(result.max_queue, queue_bytes());
+            }
+        }
+        result.time = std::max(client_free, now);
+        result.acks = acks - acks_before;
+        result.set_acks = set_acks - set_acks_before;
+        return result;
+    }
+
+    /* Nothing to send for some time. */
+    void idle(uint64_t time)
+    {
+        const uint64_t end = now + time;
+
+        flow.starved();
+        while (!acks_coming.empty() && acks_coming.front().time <= end) {
+            next_ack();
+        }
+        now = end;
+    }
+
+    Path path;
+    uint64_t now = 1;
+    RedStreamFlow flow;
+
+private:
+    struct Ack {
+        uint64_t time;
+        bool sync;
+        uint32_t generation;
+    };
+
+    void set_ack()
+    {
+        const uint32_t interval = flow.wanted_interval(BASE_INTERVAL);
+
+        ++set_acks;
+        ++generation;
+        flow.set_ack_sent(now, interval, MESSAGE_HEADER + 8);
+        transmit(MESSAGE_HEADER + 8, true);
+        client_interval = client_count = interval;
+        acks_coming.push_back({ client_free + path.delay / 2, true, generation });
+    }
+
+    /* The line and then the client take the message when they are done with the one
+     * before. */
+    void transmit(uint32_t size, bool is_set_ack)
+    {
+        line_free = std::max(line_free, now * 1000) + size * SECOND * 1000 / path.rate;
+        client_free = std::max(client_free, line_free / 1000 + path.delay / 2) + path.decode;
+        undecoded.push_back({ client_free, size });
+        undecoded_bytes += size;
+        if (!is_set_ack && --client_count == 0) {
+            client_count = client_interval;
+            acks_coming.push_back({ client_free + path.delay / 2, false, generation });
+        }
+    }
+
+    void next_ack()
+    {
+        /* a stop without an ack on its way would last for ever */
+        g_assert_false(acks_coming.empty());
+        const Ack ack = acks_coming.front();
+
+        acks_coming.pop_front();
+        now = std::max(now, ack.time);
+        if (ack.generation != generation) {
+            return;
+        }
+        if (ack.sync) {
+            flow.synced(now);
+            return;
+        }
+        ++acks;
+        flow.acked(now);
+        if (flow.wants_set_ack(now, BASE_INTERVAL)) {
+            set_ack();
+        }
+    }
+
+    void wait_until_allowed()
+    {
+        while (!acks_coming.empty() && acks_coming.front().time <= now) {
+            next_ack();
+        }
+        while (!flow.may_send()) {
+            next_ack();
+        }
+    }
+
+    /* bytes not yet decoded that are not just on their way */
+    uint64_t queue_bytes()
+    {
+        while (!undecoded.empty() && undecoded.front().first <= now) {
+            undecoded_bytes -= undecoded.front().second;
+            undecoded.pop_front();
+        }
+        const uint64_t on_the_way = service_rate() * path.delay / 2 / SECOND;
+        return undecoded_bytes > on_the_way ? undecoded_bytes - on_the_way : 0;
+    }
+
+    uint64_t service_rate() const
+    {
+        if (!path.decode || undecoded.empty()) {
+            return path.rate;
+        }
+        return std::min(path.rate, undecoded.back().second * SECOND / path.decode);
+    }
+
+    /* nanoseconds */
+    uint64_t line_free = 0;
+    uint64_t client_free = 0;
+    uint32_t client_interval = 0;
+    uint32_t client_count = 0;
+    uint32_t generation = 0;
+    uint64_t acks = 0;
+    uint64_t set_acks = 0;
+    std::deque<Ack> acks_coming;
+    /* when each message is decoded, and its bytes */
+    std::deque<std::pair<uint64_t, uint32_t>> undecoded;
+    uint64_t undecoded_bytes = 0;
+};
+
+} // namespace
+
+static const uint64_t mbit = 1000000 / 8;
+
+static const Path paths[] = {
+    { 1000 * mbit, 200, 0 },
+    { 100 * mbit, 10000, 0 },
+    { 50 * mbit, 100000, 0 },
+    { 20 * mbit, 40000, 0 },
+    { 2 * mbit, 100000, 0 },
+};
+
+static uint64_t total(const Sizes &sizes)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t size : sizes) {
+        bytes += size;
+    }
+    return bytes;
+}
+
+static Sizes text(size_t count)
+{
+    return Sizes(count, 240);
+}
+
+/* Many small messages and some large ones, as a desktop has. */
+static Sizes desktop(size_t count)
+{
+    GRand *rand = g_rand_new_with_seed(7);
+    Sizes sizes;
+
+    while (sizes.size() < count) {
+        const int kind = g_rand_int_range(rand, 0, 100);
+
+        sizes.push_back(kind < 90 ? g_rand_int_range(rand, 30, 200) :
+                        kind < 99 ? g_rand_int_range(rand, 1000, 8000) :
+                                    g_rand_int_range(rand, 20000, 200000));
+    }
+    g_rand_free(rand);
+    return sizes;
+}
+
+static Sizes images(size_t count)
+{
+    return Sizes(count, 20000);
+}
+
+static void assert_fills(const Path &path, const Sizes &sizes)
+{
+    Simulation simulation(path);
+    const Result result = simulation.send(sizes, 0);
+    const uint64_t least = total(sizes) * SECOND / path.rate;
+
+    g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
+                   " us of %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " acks, %" G_GUINT64_FORMAT
+                   " SET_ACK", path.rate, path.delay, result.time, least, result.acks,
+                   result.set_acks);
+    g_assert_cmpuint(result.time, <=, least * 13 / 10 + 4 * path.delay + SECOND / 100);
+}
+
+static void test_fills_the_link()
+{
+    for (const Path &path : paths) {
+        assert_fills(path, text(100000));
+        assert_fills(path, desktop(40000));
+        assert_fills(path, images(1000));
+    }
+}
+
+/* What waits does so here and not in the line: after the start the queue is a part of a
+ * flight, whatever the messages. A fixed window of 4000 has seconds in it. */
+static void test_queue_is_short()
+{
+    const Sizes all[] = { text(100000), images(1000) };
+
+    for (const Path &path : paths) {
+        for (const Sizes &sizes : all) {
+            Simulation simulation(path);
+            const Result result = simulation.send(sizes, 20 * path.delay + SECOND);
+            const uint64_t flight = path.rate * path.delay / SECOND;
+
+            g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
+                           G_GUINT64_FORMAT " of a flight of %" G_GUINT64_FORMAT,
+                           path.rate, path.delay, result.max_queue, flight);
+            /* gain, slack, and a group that is being received */
+            g_assert_cmpuint(result.max_queue, <=,
+                             flight + path.rate / 100 + 2 * sizes[0] * simulation.flow.get_interval()
+                             + 32 * 1024);
+        }
+    }
+}
+
+/* A client slower than the line is what limits, and no queue builds up at it. */
+static void test_slow_client()
+{
+    const Path path = { 100 * mbit, 20000, 1000 };
+    const Sizes sizes = text(20000);
+    Simulation simulation(path);
+    const Result result = simulation.send(sizes, SECOND);
+
+    g_assert_cmpuint(result.time, <=, sizes.size() * path.decode * 11 / 10 + 4 * path.delay);
+    /* the client decodes 1000 messages a second: a quarter of a second of them */
+    g_assert_cmpuint(result.max_queue, <=, 250 * 240);
+}
+
+/* The client, or the machine it runs on, stops for some seconds. */
+static void test_pausing_client()
+{
+    Simulation simulation(paths[3]);
+
+    simulation.send(text(20000), 0);
+    simulation.path.decode = 3 * SECOND;
+    simulation.send(text(1), 0);
+    simulation.path.decode = 0;
+    const uint64_t before = simulation.now;
+    const Result result = simulation.send(text(100000), 0);
+    const uint64_t least = 100000 * 240 * SECOND / simulation.path.rate;
+
+    g_assert_cmpuint(result.time - before, <=, 3 * SECOND + least * 13 / 10 + 4 * 40000);
+}
+
+/* A desktop does nothing most of the time. What was learnt is kept, and a burst after a
+ * pause fills the link as the first one did. */
+static void test_idle()
+{
+    Simulation simulation(paths[3]);
+
+    for (int i = 0; i < 20; ++i) {
+        const uint64_t before = simulation.now;
+        const Sizes burst = text(10000);
+        const Result result = simulation.send(burst, 0);
+        const uint64_t least = total(burst) * SECOND / simulation.path.rate;
+
+        g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + 4 * simulation.path.delay);
+        simulation.idle(result.time - simulation.now + (i % 4) * 5 * SECOND);
+    }
+}
+
+/* The path becomes slower and longer, and fast again. */
+static void test_path_changes()
+{
+    Simulation simulation(paths[3]);
+
+    simulation.send(text(50000), 0);
+    for (const Path &path : { paths[4], paths[2], paths[1], paths[4], paths[3] }) {
+        simulation.path = path;
+        /* a time to learn, which must do for the delay to be measured anew */
+        const uint64_t learn = simulation.now + 2 * RED_STREAM_FLOW_DELAY_AGE;
+        while (simulation.now < learn) {
+            simulation.send(text(1000), 0);
+        }
+        const uint64_t before = simulation.now;
+        const Sizes sizes = text(50000);
+        const Result result = simulation.send(sizes, before);
+        const uint64_t least = total(sizes) * SECOND / path.rate;
+        g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
+                       G_GUINT64_FORMAT ", rate %" G_GUINT64_FORMAT " delay %u %s",
+                       path.rate, path.delay, result.max_queue, simulation.flow.get_rate(),
+                       simulation.flow.get_delay(), simulation.flow.get_phase());
+        g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + 8 * path.delay);
+        g_assert_cmpuint(result.max_queue, <=,
+                         path.rate * path.delay / SECOND + path.rate / 50 + 64 * 1024);
+    }
+}
+
+/* Acks of messages that were never counted, and syncs that nobody asked for, come from a
+ * client that does as it likes. */
+static void test_unexpected_acks()
+{
+    RedStreamFlow flow;
+
+    flow.acked(1);
+    flow.synced(2);
+    g_assert_true(flow.may_send());
+    flow.set_ack_sent(3, 20, 14);
+    flow.acked(4);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 14);
+    flow.synced(5);
+    flow.synced(6);
+    flow.acked(7);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 0);
+    g_assert_true(flow.may_send());
+}
+
+/* Sending stops only when a complete group is in flight, whatever the sizes, the times
+ * and the intervals: the simulation asserts that an ack is on its way. */
+static void test_never_stuck()
+{
+    GRand *rand = g_rand_new_with_seed(11);
+
+    for (int i = 0; i < 200; ++i) {
+        Path path;
+        path.rate = 1 << g_rand_int_range(rand, 10, 31);
+        path.delay = g_rand_int_range(rand, 1, 1000000);
+        path.decode = g_rand_boolean(rand) ? g_rand_int_range(rand, 0, 20000) : 0;
+        Simulation simulation(path);
+        Sizes sizes;
+        const int bits = g_rand_int_range(rand, 5, 22);
+
+        for (int n = g_rand_int_range(rand, 1, 3000); n; --n) {
+            sizes.push_back(6 + g_rand_int_range(rand, 0, 1 << bits));
+        }
+        simulation.send(sizes, 0);
+    }
+    g_rand_free(rand);
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/server/stream-flow/fills-the-link", test_fills_the_link);
+    g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
+    g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
+    g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
+    g_test_add_func("/server/stream-flow/idle", test_idle);
+    g_test_add_func("/server/stream-flow/path-changes", test_path_changes);
+    g_test_add_func("/server/stream-flow/unexpected-acks", test_unexpected_acks);
+    g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
+
+    return g_test_run();
+}
