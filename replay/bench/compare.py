@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import (environment, matrix, modes, paths, privileges, recordings, report, request, results, run, setup,
+from bench import (environment, matrix, modes, paths, privileges, publish, recordings, report, request, results, run, setup,
                    validity)
 from bench.errors import BenchError
 from bench.progress import Progress, duration
@@ -26,6 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "
                      "the table)")
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where the table goes")
+    out.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: where there are "
+                     "enough runs for intervals)")
     out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=Path("pcap"),
                      help="keep every capture, in DIR (default: pcap)")
     out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison")
@@ -106,13 +108,12 @@ def _measure(args: argparse.Namespace, asked: request.Request, cells: list[run.R
 
 
 def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunSpec]) -> int:
-    """Prints and writes the tables; the status is 0 when every cell has a run that counts."""
-    page = report.markdown(result)
-    results.write_text(args.output / "compare.md", page)
+    """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
+    written = publish.write(result, args.output, "compare", args.plots)
     if args.json != results.STDOUT:
-        sys.stdout.write(page)
+        sys.stdout.write(report.markdown(result))
         sys.stdout.flush()
-        print(f"\nwritten to {args.output / 'compare.md'}", file=sys.stderr)
+        print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
     counted = {matrix.key(record)[:-1] for record in result["runs"] if record["valid"]}
     empty = [cell for cell in cells if matrix.spec_key(cell)[:-1] not in counted]
     if empty:

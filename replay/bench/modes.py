@@ -17,19 +17,20 @@ class Mode:
     name: str
     says: str          # one line for people
     colour: str        # the same in every plot
-    hatch: str         # tells the bars apart without colours
+    hatch: str         # tells the bars apart without colours ...
+    dash: tuple[float, ...]     # ... and the lines: lengths on and off, nothing for a whole line
     default: bool      # part of a comparison nobody named modes for
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (
-    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", True),
-    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", True),
-    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", True),
-    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", True),
-    Mode("more", "no cork: the kernel is told with each message whether another follows", "#f0e442", "..", False),
-    Mode("window", "cork, and more messages in flight before the client must answer", "#cc79a7", "++", False),
-    Mode("batch", "messages share writes and TLS records", "#0072b2", "", False),
-    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "oo", False),
+    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", (), True),
+    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", (4, 2), True),
+    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2), True),
+    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", (1, 1.5), True),
+    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "..", (2, 1), False),
+    Mode("window", "cork, and more messages in flight before the client must answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1), False),
+    Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5), False),
+    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "oo", (7, 1.5, 2, 1.5), False),
 )}
 
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Writes what people look at: NAME.md, the same as one self-contained NAME.html, and the plots."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench import htmlpage, plots, report, results, stats
+
+
+def _worth_plotting(result: dict[str, Any]) -> bool:
+    return bool(result["plan"]["repeats"] >= stats.FEWEST)
+
+
+def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None = None) -> list[Path]:
+    """wanted: whether to draw plots; None draws them where there are enough runs for intervals and matplotlib is there."""
+    pictures = None
+    if wanted or (wanted is None and _worth_plotting(result)):
+        if plots.available():
+            pictures = plots.draw(result, output)
+        else:
+            print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
+    text = report.markdown(result, pictures)
+    written = [output / f"{name}.md", output / f"{name}.html"]
+    results.write_text(written[0], text)
+    results.write_text(written[1], htmlpage.page(text, output))
+    return written

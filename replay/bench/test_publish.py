@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import html.parser
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import htmlpage, modes, plots, publish, samples
+
+_VOID = {"meta", "br", "link", "img", "use", "path", "rect", "stop"}
+
+
+class _Balance(html.parser.HTMLParser):
+    """Notices tags that are not closed in order, and ids that are there twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.wrong: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attributes if name == "id" and value]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attributes if name == "id" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _VOID and (not self.open or self.open.pop() != tag):
+            self.wrong.append(tag)
+
+
+def check(page: str) -> None:
+    balance = _Balance()
+    balance.feed(page)
+    assert balance.wrong == [] and balance.open == []
+    assert len(balance.ids) == len(set(balance.ids))
+
+
+def test_what_reports_use_becomes_html(tmp_path: Path) -> None:
+    page = htmlpage.page("# A < B\n\nOne *two* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n|---|--:|\n"
+                         "| x | 1 |\n| `y` | 2 |\n", tmp_path)
+    check(page)
+    assert "<h1>A &lt; B</h1>" in page
+    assert "<em>two</em> <strong>three</strong> <code>a *b* &lt;c&gt;</code>.<br>" in page
+    assert "<li><strong>x</strong>: y</li>" in page
+    assert "<td>x</td><td class=number>1</td>" in page
+
+
+@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+def test_everything_is_written_and_refers_only_to_what_is_there(tmp_path: Path) -> None:
+    result = samples.result(list(modes.MODES), repeats=3, links=["20M40ms"], paces=["recorded"])
+    written = publish.write(result, tmp_path, "compare")
+    text, page = (path.read_text() for path in written)
+    named = re.findall(r"\]\((.+?)\)", text)
+    assert len(named) == 4 and all((tmp_path / name).stat().st_size > 5000 for name in named)
+    check(page)
+    assert page.count("<svg") == 4 and "<img" not in page
+    assert not re.search(r'(?:href|src)="(?!#)', page)
+    for mode in modes.MODES.values():
+        assert mode.colour in page
+
+
+@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+def test_the_same_result_gives_the_same_files(tmp_path: Path) -> None:
+    result = samples.result(["stock", "batch"], repeats=3)
+    pages = [publish.write(result, tmp_path / name, "compare")[1].read_bytes() for name in ("a", "b")]
+    assert pages[0] == pages[1]
+
+
+def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(plots, "available", lambda: False)
+    written = publish.write(samples.result(["stock"], repeats=3), tmp_path, "compare")
+    assert "![" not in written[0].read_text()
+    assert "python3-matplotlib" in capsys.readouterr().err
+
+
+def test_no_two_modes_look_the_same() -> None:
+    assert len({mode.colour for mode in modes.MODES.values()}) == len(modes.MODES)
+    assert len({mode.dash for mode in modes.MODES.values()}) == len(modes.MODES)
