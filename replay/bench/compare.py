@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import (environment, matrix, modes, paths, privileges, publish, recordings, report, request, results, run, setup,
+from bench import (environment, matrix, modes, paths, privileges, publish, recordings, request, results, run, setup,
                    validity)
 from bench.errors import BenchError
 from bench.progress import Progress, duration
@@ -111,7 +111,7 @@ def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunS
     """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
     written = publish.write(result, args.output, "compare", args.plots)
     if args.json != results.STDOUT:
-        sys.stdout.write(report.markdown(result))
+        sys.stdout.write(publish.page(result))
         sys.stdout.flush()
         print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
     counted = {matrix.key(record)[:-1] for record in result["runs"] if record["valid"]}

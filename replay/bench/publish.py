@@ -7,11 +7,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import htmlpage, plots, report, results, stats
+from bench import htmlpage, mail2017, plots, report, results, stats
 
 
 def _worth_plotting(result: dict[str, Any]) -> bool:
     return bool(result["plan"]["repeats"] >= stats.FEWEST)
+
+
+def page(result: dict[str, Any], pictures: dict[report.Group, list[str]] | None = None) -> str:
+    """All there is to say of a result, in Markdown."""
+    compared = mail2017.section(result["runs"])
+    return report.markdown(result, pictures) + (f"\n{compared}\n" if compared else "")
 
 
 def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None = None) -> list[Path]:
@@ -22,7 +28,7 @@ def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None =
             pictures = plots.draw(result, output)
         else:
             print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
-    text = report.markdown(result, pictures)
+    text = page(result, pictures)
     written = [output / f"{name}.md", output / f"{name}.html"]
     results.write_text(written[0], text)
     results.write_text(written[1], htmlpage.page(text, output))

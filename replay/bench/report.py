@@ -203,6 +203,35 @@ def group_section(group: Group, runs: list[Run]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _of(group: list[Run], transport: str, mode: str, name: str) -> float | None:
+    """The median of a row, of the tree's own libraries."""
+    return _median([run for run in group if run["transport"] == transport and run["mode"] == mode
+                    and run["library"] in ("stock", "patched")], name)
+
+
+def overview(runs: list[Run]) -> str:
+    """One line a recording, link and pace, one column a mode, TLS; empty where there is one table only."""
+    found = groups(runs)
+    shown = [name for name in modes.MODES if any(run["mode"] == name for run in runs)]
+    if len(found) < 2 or len(shown) < 2:
+        return ""
+    parts = []
+    for head, name, write, pace in (
+            ("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
+            ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
+            ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None)):
+        rows = []
+        for group, group_runs in found.items():
+            if pace is not None and group[2] != pace:
+                continue
+            values = [_of(group_runs, "tls", mode, name) for mode in shown]
+            if any(value is not None for value in values):
+                rows.append([*group, *map(write, values)])
+        if rows:
+            parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown), rows, left=3))
+    return "## Overview\n\n" + "\n\n".join(parts) if parts else ""
+
+
 def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
     """The whole page; pictures are the files of each group's plots, beside it."""
     runs = result["runs"]
@@ -212,7 +241,7 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
         sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
     text = "\n\n".join(sections)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
-    parts = ["# Comparison", about(result), text, COLUMNS, LATENCY_COLUMNS if "| p50" in text else "",
+    parts = ["# Comparison", about(result), overview(runs), text, COLUMNS, LATENCY_COLUMNS if "| p50" in text else "",
              AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
              mode_list(runs), invalid_runs(runs), _outliers(runs)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import htmlpage, modes, plots, publish, samples
+from bench import htmlpage, mail2017, modes, plots, publish, samples
 
 _VOID = {"meta", "br", "link", "img", "use", "path", "rect", "stop"}
 
@@ -83,3 +83,26 @@ def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest
 def test_no_two_modes_look_the_same() -> None:
     assert len({mode.colour for mode in modes.MODES.values()}) == len(modes.MODES)
     assert len({mode.dash for mode in modes.MODES.values()}) == len(modes.MODES)
+
+
+def test_the_layout_of_2017() -> None:
+    result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1)
+    for run in result["runs"]:
+        packets = {("plain", "normal"): 1000, ("tls", "normal"): 1300, ("tls", "gather"): 1100,
+                   ("plain", "cork"): 400, ("plain", "window"): 300}.get((run["transport"], run["mode"]), 7)
+        run["server"].update(packets=packets, wire_bytes=packets * 100)
+    text = mail2017.section(result["runs"])
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
+    assert [row[:3] for row in rows if row[0] != "2017"] == [
+        ["tls", "tls", "normal"], ["tls opt", "tls", "gather"], ["normal", "plain", "normal"],
+        ["normal", "plain", "normal"], ["cork", "plain", "cork"], ["hacks-2", "plain", "window"]]
+    assert rows[1][6:] == ["+30.0 %", "+30 %", "+30.0 %", "+7.5 %"]
+    assert rows[6][6:] == ["-60.0 %", "-56 %", "-60.0 %", "-11 %"]
+    assert mail2017.section(samples.result(["stock", "batch"], repeats=1)["runs"]) == ""
+
+
+def test_many_tables_have_an_overview() -> None:
+    text = publish.page(samples.result(["stock", "batch"], repeats=1, links=["lan", "20M40ms"], paces=["max", "recorded"]))
+    assert text.index("## Overview") < text.index("## tiny")
+    assert "| tiny      | 20M40ms | recorded |" in text
+    assert "## Overview" not in publish.page(samples.result(["stock", "batch"], repeats=1))
