@@ -50,7 +50,7 @@ static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint t
 
         if (marker.kind != MARKER_NONE) {
             display->markers++;
-            display->on_marker(display, marker, now_ns, display->opaque);
+            display->on_marker(marker, now_ns, display->opaque);
             return;
         }
     }

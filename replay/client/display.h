@@ -14,7 +14,7 @@ typedef struct Display Display;
 
 /* Called when the library has decoded a marker. It is suspended meanwhile: the picture is as the
  * commands before the marker left it. */
-typedef void (*DisplayMarkerFunc)(Display *display, Marker marker, int64_t now_ns, void *opaque);
+typedef void (*DisplayMarkerFunc)(Marker marker, int64_t now_ns, void *opaque);
 
 /* on_marker NULL: updates that look like markers are updates. */
 Display *display_new(SpiceChannel *channel, DisplayMarkerFunc on_marker, void *opaque);

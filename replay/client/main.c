@@ -13,6 +13,11 @@ typedef enum ExitStatus {
     EXIT_IDLE = 4,
 } ExitStatus;
 
+typedef struct Outcome {
+    ExitStatus status;
+    bool saved; /* every picture that was to be saved */
+} Outcome;
+
 static ExitStatus judge(const Session *session)
 {
     const Options *options = session->options;
@@ -38,43 +43,65 @@ static ExitStatus judge(const Session *session)
     }
 }
 
-static bool save_png(const Session *session)
+static bool save_png(const Session *session, const char *path)
 {
-    const char *path = session->options->png;
-    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
-    const Picture *picture = channel != NULL ? display_picture(channel->display) : NULL;
+    const Picture *picture = session_picture(session);
     GError *error = NULL;
 
     if (picture == NULL) {
-        diag_error("--png %s: there is no picture", path);
+        diag_error("no picture for %s", path);
         return false;
     }
     if (!picture_save_png(picture, path, &error)) {
-        diag_error("--png %s: %s", path, error->message);
+        diag_error("cannot save %s: %s", path, error->message);
         g_error_free(error);
         return false;
     }
     return true;
 }
 
-static void on_end(const Session *session, void *opaque)
+static void on_connected(const Session *session G_GNUC_UNUSED, void *opaque G_GNUC_UNUSED)
 {
-    ExitStatus *status = opaque;
+    report_connected();
+}
 
-    *status = judge(session);
+static void on_paused(const Session *session, int number, void *opaque)
+{
+    Outcome *outcome = opaque;
+
+    if (session->options->pause_png != NULL) {
+        char *path = g_strdup_printf("%s%d.png", session->options->pause_png, number);
+
+        outcome->saved &= save_png(session, path);
+        g_free(path);
+    }
+    report_pause(session, number);
+}
+
+static void on_ended(const Session *session, void *opaque)
+{
+    Outcome *outcome = opaque;
+
+    outcome->status = judge(session);
     if (session->end == SESSION_END_REFUSED) {
         return;
     }
     report_done(session);
-    if (session->options->png != NULL && !save_png(session) && *status == EXIT_ENDED) {
-        *status = EXIT_NOTHING;
+    if (session->options->png != NULL) {
+        outcome->saved &= save_png(session, session->options->png);
     }
 }
+
+static const SessionEvents session_events = {
+    .connected = on_connected,
+    .paused = on_paused,
+    .ended = on_ended,
+};
 
 int main(int argc, char **argv)
 {
     Options options;
-    ExitStatus status = EXIT_NOTHING;
+    Outcome outcome = { .status = EXIT_NOTHING, .saved = true };
     GError *error = NULL;
 
     if (!options_parse(&options, &argc, &argv, &error)) {
@@ -84,7 +111,7 @@ int main(int argc, char **argv)
         return EXIT_NOTHING;
     }
     diag_init(options.verbose);
-    session_run(&options, on_end, &status);
+    session_run(&options, &session_events, &outcome);
     options_clear(&options);
-    return status;
+    return outcome.status == EXIT_ENDED && !outcome.saved ? EXIT_NOTHING : outcome.status;
 }

@@ -66,6 +66,8 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "Server's Unix socket", "PATH" },
         { "png", 0, 0, G_OPTION_ARG_FILENAME, &options->png,
           "Save the final picture of display 0", "FILE" },
+        { "pause-png", 0, 0, G_OPTION_ARG_FILENAME, &options->pause_png,
+          "Save it at pause marker K, to PREFIXK.png", "PREFIX" },
         { "slow", 0, 0, G_OPTION_ARG_DOUBLE, &options->slow,
           "Decode at 1/FACTOR of this machine's speed", "FACTOR" },
         { "idle", 0, 0, G_OPTION_ARG_DOUBLE, &options->idle_seconds,
@@ -112,4 +114,5 @@ void options_clear(Options *options)
     g_free(options->unix_path);
     g_free(options->ca_file);
     g_free(options->png);
+    g_free(options->pause_png);
 }

@@ -17,6 +17,7 @@ typedef struct Options {
     char *ca_file;
 
     char *png;           /* file for the final picture, or NULL */
+    char *pause_png;     /* the same for pause k, "k.png" added to it, or NULL */
     double slow;         /* decode at 1/slow of this machine's speed; 1: full speed */
     double idle_seconds; /* give up after so long without anything from the server */
     gboolean no_end;     /* run until disconnected, whatever the markers say */

@@ -42,7 +42,7 @@ static void report_bytes(const Session *session, Json *json)
 static void report_displays(const Session *session, Json *json)
 {
     const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
-    const Picture *picture = first != NULL ? display_picture(first->display) : NULL;
+    const Picture *picture = session_picture(session);
     char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
 
     json_put_int(json, "updates", first != NULL ? display_updates(first->display) : 0);
@@ -147,12 +147,43 @@ static void report_ports(const Session *session, Json *json)
     json_close(json, '}');
 }
 
-void report_done(const Session *session)
+static Json *open_event(const char *name)
 {
     Json *json = json_new();
 
     json_open(json, '{');
-    json_put_string(json, "event", "done");
+    json_put_string(json, "event", name);
+    return json;
+}
+
+static void print_event(Json *json)
+{
+    json_close(json, '}');
+    json_print(json);
+    json_free(json);
+}
+
+void report_connected(void)
+{
+    print_event(open_event("connected"));
+}
+
+void report_pause(const Session *session, int number)
+{
+    const Picture *picture = session_picture(session);
+    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
+    Json *json = open_event("pause");
+
+    json_put_int(json, "n", number);
+    json_put_string(json, "sha256", sha256);
+    print_event(json);
+    g_free(sha256);
+}
+
+void report_done(const Session *session)
+{
+    Json *json = open_event("done");
+
     json_put_string(json, "end", end_names[session->end]);
     report_bytes(session, json);
     report_displays(session, json);
@@ -161,7 +192,5 @@ void report_done(const Session *session)
     report_pointer(session, json);
     report_sound(session, json);
     report_ports(session, json);
-    json_close(json, '}');
-    json_print(json);
-    json_free(json);
+    print_event(json);
 }

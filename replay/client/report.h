@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The last line of the output: everything that was seen. */
+/* The output: a line of JSON for each event. */
 
 #ifndef DRAIN_REPORT_H_
 #define DRAIN_REPORT_H_
 
 #include "session.h"
 
-/* Prints {"event":"done",...} to stdout. Fields that depend on a channel the server did not
+/* {"event":"connected"} */
+void report_connected(void);
+
+/* {"event":"pause","n":number,"sha256":...}: display 0 as it is. */
+void report_pause(const Session *session, int number);
+
+/* {"event":"done",...}: everything that was seen. Fields that depend on a channel the server did not
  * offer, or on something that never came, are null. */
 void report_done(const Session *session);
 

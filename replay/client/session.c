@@ -27,7 +27,7 @@ static void finish(Session *session, SessionEnd end, int64_t now_ns)
     session->end = end;
     session->end_ns = now_ns;
     getrusage(RUSAGE_SELF, &session->end_usage);
-    session->on_end(session, session->opaque);
+    session->events->ended(session, session->opaque);
     g_main_loop_quit(session->loop);
 }
 
@@ -40,34 +40,7 @@ static void finish_at_marker(Session *session)
     }
 }
 
-static void print_pause(Display *display, int number)
-{
-    const Picture *picture = display_picture(display);
-    char *sha256 = picture_sha256(picture);
-    Json *json = json_new();
-
-    json_open(json, '{');
-    json_put_string(json, "event", "pause");
-    json_put_int(json, "n", number);
-    json_put_string(json, "sha256", sha256);
-    json_close(json, '}');
-    json_print(json);
-    json_free(json);
-    g_free(sha256);
-}
-
-static void print_connected(void)
-{
-    Json *json = json_new();
-
-    json_open(json, '{');
-    json_put_string(json, "event", "connected");
-    json_close(json, '}');
-    json_print(json);
-    json_free(json);
-}
-
-static void on_marker(Display *display, Marker marker, int64_t now_ns, void *opaque)
+static void on_marker(Marker marker, int64_t now_ns, void *opaque)
 {
     Session *session = opaque;
     Probe probe = { marker.number, now_ns };
@@ -80,7 +53,7 @@ static void on_marker(Display *display, Marker marker, int64_t now_ns, void *opa
         g_array_append_val(session->probes, probe);
         break;
     case MARKER_PAUSE:
-        print_pause(display, marker.number);
+        session->events->paused(session, marker.number, session->opaque);
         break;
     case MARKER_END:
         session->marker_ns = now_ns;
@@ -141,7 +114,7 @@ static void channel_opened(Session *session, Channel *channel)
     if (!session->connected && session->channels->len > 1 &&
         all_channels_are(session, CHANNEL_OPEN)) {
         session->connected = true;
-        print_connected();
+        session->events->connected(session, session->opaque);
         finish_at_marker(session);
     }
 }
@@ -276,14 +249,14 @@ static void disconnect(Session *session)
     g_source_remove(timer);
 }
 
-void session_run(const Options *options, SessionEndFunc on_end, void *opaque)
+void session_run(const Options *options, const SessionEvents *events, void *opaque)
 {
     Session session = {
         .options = options,
         .spice = new_spice_session(options),
         .loop = g_main_loop_new(NULL, FALSE),
         .channels = g_ptr_array_new_with_free_func((GDestroyNotify)channel_free),
-        .on_end = on_end,
+        .events = events,
         .opaque = opaque,
         .probes = g_array_new(FALSE, FALSE, sizeof(Probe)),
         .progress_ns = clock_now_ns(),
@@ -322,4 +295,11 @@ const Channel *session_find(const Session *session, int type, int id)
         }
     }
     return NULL;
+}
+
+const Picture *session_picture(const Session *session)
+{
+    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
+
+    return channel != NULL ? display_picture(channel->display) : NULL;
 }

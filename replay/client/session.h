@@ -19,8 +19,15 @@ typedef enum SessionEnd {
 
 typedef struct Session Session;
 
-/* Called once, at the moment of the end: everything is still as it was then. */
-typedef void (*SessionEndFunc)(const Session *session, void *opaque);
+/* What a session reports while it runs. */
+typedef struct SessionEvents {
+    /* Every channel the server offers is open. */
+    void (*connected)(const Session *session, void *opaque);
+    /* A pause marker: display 0 is as the commands before it left it. */
+    void (*paused)(const Session *session, int number, void *opaque);
+    /* Once, at the moment of the end: everything is still as it was then. */
+    void (*ended)(const Session *session, void *opaque);
+} SessionEvents;
 
 typedef struct Probe {
     int number;
@@ -33,7 +40,7 @@ struct Session {
     SpiceSession *spice;
     GMainLoop *loop;
     GPtrArray *channels; /* Channel, main first, in the order of the server's list */
-    SessionEndFunc on_end;
+    const SessionEvents *events;
     void *opaque;
 
     bool connected;       /* every offered channel has been open */
@@ -53,10 +60,13 @@ struct Session {
     int64_t progress_ns;
 };
 
-/* Connects, runs until the end, disconnects. Prints the events that come before the end. */
-void session_run(const Options *options, SessionEndFunc on_end, void *opaque);
+/* Connects, runs until the end, disconnects. */
+void session_run(const Options *options, const SessionEvents *events, void *opaque);
 
 /* The channel of a type (SPICE_CHANNEL_...) and id, or NULL. */
 const Channel *session_find(const Session *session, int type, int id);
+
+/* That of display 0, NULL if there is none: see display_picture(). */
+const Picture *session_picture(const Session *session);
 
 #endif /* DRAIN_SESSION_H_ */

@@ -238,7 +238,7 @@ def test_png_on_a_full_disk(port: str) -> None:
     with serving("--port", port):
         outcome = drain("--port", port, "--png", "/dev/full")
     assert outcome.status == 1
-    assert outcome.complaint == "spice-drain: --png /dev/full: write error\n"
+    assert outcome.complaint == "spice-drain: cannot save /dev/full: write error\n"
 
 
 def test_several_displays(port: str) -> None:
@@ -267,10 +267,14 @@ def test_probes(port: str) -> None:
     assert without.done["probes"] == []
 
 
-def test_pause(port: str) -> None:
-    """A pause reports the picture as the commands before it left it."""
+def test_pause(port: str, tmp_path: Path) -> None:
+    """A pause reports and saves the picture as the commands before it left it."""
     with serving("--port", port, "--pause-at", "6"):
-        outcome = drain("--port", port)
+        outcome = drain("--port", port, "--pause-png", str(tmp_path / "at-"))
+    assert [path.name for path in tmp_path.iterdir()] == ["at-6.png"]
+    half = picture(7)
+    assert read_png(tmp_path / "at-6.png").pixels == b"".join(png_pixel("xrgb", half[i:i + 4])
+                                                              for i in range(0, len(half), 4))
     assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
     assert [event for event in outcome.events if event["event"] == "pause"] == [
         {"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
