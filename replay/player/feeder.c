@@ -12,6 +12,12 @@
 #include "clock.h"
 #include "marker.h"
 
+typedef enum {
+    WAITING_FOR_NOTHING,
+    WAITING_FOR_TIME,
+    WAITING_FOR_RESUME,
+} Waiting;
+
 struct Feeder {
     Display *display;
     FeederOptions options;
@@ -22,7 +28,7 @@ struct Feeder {
     GCond changed;              /* is_stopping, resumes */
     bool is_stopping;
     unsigned int resumes;
-    atomic_bool is_idle;
+    _Atomic Waiting waiting;
 
     Recording *recording;
     SpiceReplay *replay;
@@ -130,9 +136,9 @@ static void wait_for_recorded_time(Feeder *feeder)
         if (options->probe_ms > 0 && can_mark(feeder)) {
             until = MIN(until, feeder->next_probe_ns);
         }
-        atomic_store(&feeder->is_idle, true);
+        atomic_store(&feeder->waiting, WAITING_FOR_TIME);
         sleep_until(feeder, until);
-        atomic_store(&feeder->is_idle, false);
+        atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
     }
 }
 
@@ -272,7 +278,7 @@ static bool wait_for_resume(Feeder *feeder)
 {
     bool stopping;
 
-    atomic_store(&feeder->is_idle, true);
+    atomic_store(&feeder->waiting, WAITING_FOR_RESUME);
     g_mutex_lock(&feeder->mutex);
     while (feeder->resumes == 0 && !feeder->is_stopping) {
         g_cond_wait(&feeder->changed, &feeder->mutex);
@@ -280,9 +286,9 @@ static bool wait_for_resume(Feeder *feeder)
     if (feeder->resumes > 0) {
         feeder->resumes--;
     }
+    atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
     stopping = feeder->is_stopping;
     g_mutex_unlock(&feeder->mutex);
-    atomic_store(&feeder->is_idle, false);
     return !stopping;
 }
 
@@ -416,9 +422,19 @@ uint64_t feeder_commands(Feeder *feeder)
     return atomic_load(&feeder->commands);
 }
 
-bool feeder_is_idle(Feeder *feeder)
+bool feeder_is_waiting(Feeder *feeder)
 {
-    return atomic_load(&feeder->is_idle);
+    return atomic_load(&feeder->waiting) != WAITING_FOR_NOTHING;
+}
+
+bool feeder_is_paused(Feeder *feeder)
+{
+    bool paused;
+
+    g_mutex_lock(&feeder->mutex);
+    paused = atomic_load(&feeder->waiting) == WAITING_FOR_RESUME && feeder->resumes == 0;
+    g_mutex_unlock(&feeder->mutex);
+    return paused;
 }
 
 void feeder_stop(Feeder *feeder)

@@ -66,8 +66,9 @@ void feeder_resume(Feeder *feeder);
 /* Recorded commands pushed so far. */
 uint64_t feeder_commands(Feeder *feeder);
 
-/* True while it waits on purpose: for a recorded time, or in a pause. */
-bool feeder_is_idle(Feeder *feeder);
+/* It waits on purpose: for a recorded time, or in a pause. */
+bool feeder_is_waiting(Feeder *feeder);
+bool feeder_is_paused(Feeder *feeder);
 
 /* Makes it end early; the display must be closed too. */
 void feeder_stop(Feeder *feeder);

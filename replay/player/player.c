@@ -48,6 +48,7 @@ typedef struct Player {
 
     bool display_up, cursor_up;
     int64_t display_up_ns;
+    bool stdin_ended;
     bool show_progress;
     unsigned int ticks;
 
@@ -224,7 +225,7 @@ static bool has_progress(void)
     bool progress = taken != player.last_taken ||
         sockets.moved != player.last_sockets.moved ||
         sockets.unsent != player.last_sockets.unsent ||
-        (player.feeder && feeder_is_idle(player.feeder));
+        (player.feeder && feeder_is_waiting(player.feeder));
 
     player.last_taken = taken;
     player.last_sockets = sockets;
@@ -267,6 +268,9 @@ static gboolean tick(gpointer data G_GNUC_UNUSED)
         finish(EXIT_PLAYED, NULL);
     }
     check_stalled(now);
+    if (player.stdin_ended && player.feeder && feeder_is_paused(player.feeder)) {
+        finish(EXIT_USAGE, g_strdup("standard input ended, nothing can end the pause"));
+    }
     if (player.show_progress && ++player.ticks % PROGRESS_TICKS == 0) {
         show_progress();
     }
@@ -279,9 +283,7 @@ static gboolean stdin_ready(GIOChannel *channel, GIOCondition condition G_GNUC_U
     char *line = NULL;
 
     if (g_io_channel_read_line(channel, &line, NULL, NULL, NULL) != G_IO_STATUS_NORMAL) {
-        if (player.feeder && feeder_is_idle(player.feeder)) {
-            finish(EXIT_USAGE, g_strdup("standard input ended in a pause"));
-        }
+        player.stdin_ended = true;
         return G_SOURCE_REMOVE;
     }
     if (strcmp(g_strchomp(line), "go") == 0 && player.feeder) {

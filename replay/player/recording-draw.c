@@ -7,14 +7,6 @@
 #include "recording-image.h"
 #include "recording-shape.h"
 
-#define DRAW_SURFACES 3         /* other surfaces a draw command may name */
-
-typedef struct Draw {
-    RecordingRect box;
-    const RecordingSurface *target;
-    bool is_dropped;
-} Draw;
-
 static void rop(Recording *recording)
 {
     scan_field(recording->scan, "rop_descriptor", 0, UINT16_MAX);
@@ -34,6 +26,9 @@ static void source(Recording *recording)
     RecordingRect area = recording_rect(recording, "src_area");
 
     recording_rect_within(recording, start, "src_area", &area, image.width, image.height);
+    if (!scan_failed(recording->scan) && (area.left == area.right || area.top == area.bottom)) {
+        scan_fail_at(recording->scan, start, "src_area: nothing cannot be scaled");
+    }
 }
 
 static void draw_fill(Recording *recording)
@@ -61,18 +56,29 @@ static void draw_copy(Recording *recording)
     recording_mask(recording);
 }
 
-static void draw_copy_bits(Recording *recording, const Draw *draw)
+/*
+ * A driver that has not noticed a change of mode draws beyond the new primary.
+ * The server drops such a command as a whole.
+ */
+static bool is_outside(const RecordingRect *box, const RecordingSurface *target)
 {
+    return box->left < 0 || box->top < 0 || box->right > (int64_t) target->width ||
+        box->bottom > (int64_t) target->height;
+}
+
+static void draw_copy_bits(Recording *recording, const RecordingRect *box)
+{
+    const RecordingSurface *target = recording->draw.target;
     uint64_t start = scan_offset(recording->scan);
+    int64_t width = (int64_t) box->right - box->left;
+    int64_t height = (int64_t) box->bottom - box->top;
     int32_t x = 0, y = 0;
-    int64_t width = (int64_t) draw->box.right - draw->box.left;
-    int64_t height = (int64_t) draw->box.bottom - draw->box.top;
 
     recording_point(recording, &x, &y);
-    if (scan_failed(recording->scan) || draw->is_dropped) {
+    if (scan_failed(recording->scan) || is_outside(box, target)) {
         return;
     }
-    if (x < 0 || y < 0 || x + width > draw->target->width || y + height > draw->target->height) {
+    if (x < 0 || y < 0 || x + width > target->width || y + height > target->height) {
         scan_fail_at(recording->scan, start, "the source at %d,%d is not within the surface", x, y);
     }
 }
@@ -91,11 +97,33 @@ static void draw_alpha_blend(Recording *recording)
     source(recording);
 }
 
+/* Whether the result of a ROP3 code depends on this input: 1 destination, 2 source, 4 pattern. */
+static bool rop3_depends_on(unsigned int code, unsigned int input)
+{
+    for (unsigned int inputs = 0; inputs < 8; inputs++) {
+        if ((code >> inputs & 1) != (code >> (inputs ^ input) & 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* spice-common has only the codes that need all three inputs, and aborts over others. */
 static void draw_rop3(Recording *recording)
 {
+    RecordingScan *scan = recording->scan;
+    unsigned int bits = surface_bits(recording->draw.target->format);
+    uint64_t start;
+    unsigned int code;
+
     source(recording);
     recording_brush(recording);
-    scan_field(recording->scan, "rop3", 0, UINT8_MAX);
+    start = scan_offset(scan);
+    code = scan_field(scan, "rop3", 0, UINT8_MAX);
+    if (!scan_failed(scan) && !(rop3_depends_on(code, 1) && rop3_depends_on(code, 2) &&
+                                rop3_depends_on(code, 4) && bits >= 16)) {
+        scan_fail_at(scan, start, "no program can draw ROP3 %u on %u bits", code, bits);
+    }
     scale_mode(recording);
     recording_mask(recording);
 }
@@ -114,12 +142,19 @@ static void draw_stroke(Recording *recording)
 static void draw_text(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
+    RecordingRect back;
+    uint64_t start;
+    unsigned int mode;
 
     recording_string(recording);
-    recording_rect(recording, "back_area");
+    back = recording_rect(recording, "back_area");
     recording_brush(recording);
     recording_brush(recording);
-    scan_field(scan, "fore_mode", 0, UINT16_MAX);
+    start = scan_offset(scan);
+    mode = scan_field(scan, "fore_mode", 0, UINT16_MAX);
+    if (back.left < back.right && back.top < back.bottom && mode != SPICE_ROPD_OP_PUT) {
+        scan_fail_at(scan, start, "fore_mode: %u cannot be drawn with a background", mode);
+    }
     scan_field(scan, "back_mode", 0, UINT16_MAX);
 }
 
@@ -172,9 +207,9 @@ static void draw_composite(Recording *recording)
     origin(recording, "mask_origin");
 }
 
-static void draw_by_type(Recording *recording, const Draw *draw)
+static void draw_by_type(Recording *recording, const RecordingRect *box)
 {
-    switch (recording->event->subtype) {
+    switch (recording->draw.type) {
     case QXL_DRAW_NOP:
         break;
     case QXL_DRAW_FILL:
@@ -188,7 +223,7 @@ static void draw_by_type(Recording *recording, const Draw *draw)
         draw_copy(recording);
         break;
     case QXL_COPY_BITS:
-        draw_copy_bits(recording, draw);
+        draw_copy_bits(recording, box);
         break;
     case QXL_DRAW_BLACKNESS:
     case QXL_DRAW_WHITENESS:
@@ -217,21 +252,39 @@ static void draw_by_type(Recording *recording, const Draw *draw)
 }
 
 /* The part of the target that the command reads back, used only when it says so. */
-static void self_bitmap(Recording *recording, RecordingRect *area, bool *used, uint64_t *offset)
+static void self_bitmap(Recording *recording, RecordingRect *area, uint64_t *offset)
 {
-    *used = scan_field(recording->scan, "self_bitmap", 0, UINT8_MAX) != 0;
+    RecordingDraw *draw = &recording->draw;
+
+    draw->has_self_bitmap = scan_field(recording->scan, "self_bitmap", 0, UINT8_MAX) != 0;
     *offset = scan_offset(recording->scan);
     *area = recording_rect(recording, "self_bitmap_area");
+}
+
+static void check_self_bitmap(Recording *recording, const RecordingRect *box,
+                              const RecordingRect *area, uint64_t offset)
+{
+    RecordingDraw *draw = &recording->draw;
+
+    draw->self_width = draw->self_height = RECORDING_SIDE_MAX;
+    if (!draw->has_self_bitmap || is_outside(box, draw->target)) {
+        return;
+    }
+    recording_rect_within(recording, offset, "self_bitmap_area", area, draw->target->width,
+                          draw->target->height);
+    if (!scan_failed(recording->scan)) {
+        draw->self_width = area->right - area->left;
+        draw->self_height = area->bottom - area->top;
+    }
 }
 
 static void used_surfaces(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
 
-    for (int i = 0; i < DRAW_SURFACES && !scan_failed(scan); i++) {
+    for (int i = 0; i < DRAW_USES_MAX && !scan_failed(scan); i++) {
         uint64_t start = scan_offset(scan);
         int64_t id = scan_field(scan, "surfaces_dest", -1, INT32_MAX);
-
         const RecordingSurface *surface;
         RecordingRect rect;
 
@@ -242,6 +295,7 @@ static void used_surfaces(Recording *recording)
             recording_rect_within(recording, start, "surfaces_rects", &rect, surface->width,
                                   surface->height);
         }
+        recording->draw.uses[i] = id;
     }
 }
 
@@ -253,50 +307,35 @@ static void clip(Recording *recording)
     }
 }
 
-/*
- * A driver that has not noticed a change of mode draws beyond the new primary.
- * The server drops such a command as a whole.
- */
-static bool box_is_outside(const Draw *draw)
-{
-    return draw->box.left < 0 || draw->box.top < 0 ||
-        draw->box.right > (int64_t) draw->target->width ||
-        draw->box.bottom > (int64_t) draw->target->height;
-}
-
 void recording_draw(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
     RecordingEvent *event = recording->event;
-    Draw draw;
-    RecordingRect self_area;
-    bool self_used;
+    RecordingDraw *draw = &recording->draw;
+    RecordingRect box, self_area;
     uint64_t box_offset, self_offset, surface_offset;
 
     scan_text(scan, "drawable\n");
     box_offset = scan_offset(scan);
-    draw.box = recording_rect(recording, "bbox");
+    box = recording_rect(recording, "bbox");
     clip(recording);
     scan_field(scan, "effect", QXL_EFFECT_BLEND, QXL_EFFECT_OPAQUE_BRUSH);
     scan_field(scan, "mm_time", INT32_MIN, INT32_MAX);
-    self_bitmap(recording, &self_area, &self_used, &self_offset);
+    self_bitmap(recording, &self_area, &self_offset);
     surface_offset = scan_offset(scan);
     event->surface_id = scan_field(scan, "surface_id", 0, INT32_MAX);
-    draw.target = surfaces_use(&recording->surfaces, scan, surface_offset, event->surface_id);
-    if (!draw.target) {
+    draw->target = surfaces_use(&recording->surfaces, scan, surface_offset, event->surface_id);
+    if (!draw->target) {
         return;
     }
-    if (draw.box.left > draw.box.right || draw.box.top > draw.box.bottom) {
+    if (box.left > box.right || box.top > box.bottom) {
         scan_fail_at(scan, box_offset, "bbox: the rectangle is inside out");
     }
-    draw.is_dropped = box_is_outside(&draw);
-    if (self_used && !draw.is_dropped) {
-        recording_rect_within(recording, self_offset, "self_bitmap_area", &self_area,
-                              draw.target->width, draw.target->height);
-    }
+    check_self_bitmap(recording, &box, &self_area, self_offset);
     used_surfaces(recording);
-    event->subtype = scan_field(scan, "type", QXL_DRAW_NOP, QXL_DRAW_COMPOSITE);
+    draw->type = scan_field(scan, "type", QXL_DRAW_NOP, QXL_DRAW_COMPOSITE);
+    event->subtype = draw->type;
     if (!scan_failed(scan)) {
-        draw_by_type(recording, &draw);
+        draw_by_type(recording, &box);
     }
 }

@@ -49,8 +49,8 @@ void recording_rect_within(Recording *recording, uint64_t offset, const char *na
     }
 }
 
-uint64_t recording_chunks(Recording *recording, const char *name, uint64_t min, uint64_t max,
-                          GByteArray *keep)
+static void chunks(Recording *recording, const char *name, uint64_t min, uint64_t max,
+                   uint64_t step, GByteArray *keep)
 {
     RecordingScan *scan = recording->scan;
     uint64_t start = scan_offset(scan);
@@ -69,10 +69,23 @@ uint64_t recording_chunks(Recording *recording, const char *name, uint64_t min, 
     }
     left = total;
     for (uint64_t i = 0; i <= more && !scan_failed(scan); i++) {
-        left -= scan_block(scan, name, i == more ? left : 0, left, keep);
+        uint64_t size;
+
+        start = scan_offset(scan);
+        size = scan_block(scan, name, i == more ? left : 0, left, keep);
+        left -= size;
+        if (step > 0 && (size == 0 || size % step != 0)) {
+            scan_fail_at(scan, start, "%s: %" G_GUINT64_FORMAT " bytes are not lines of %"
+                         G_GUINT64_FORMAT, name, size, step);
+        }
     }
     recording->event->block_bytes += total;
-    return total;
+}
+
+void recording_chunks(Recording *recording, const char *name, uint64_t min, uint64_t max,
+                      GByteArray *keep)
+{
+    chunks(recording, name, min, max, 0, keep);
 }
 
 static void palette(Recording *recording, uint32_t format)
@@ -103,6 +116,28 @@ static bool format_is_indexed(uint32_t format)
     return format <= SPICE_BITMAP_FMT_8BIT;
 }
 
+/*
+ * spice-common, in server and client alike, aborts over what it cannot
+ * convert: the little-endian formats, and palettes for odd surfaces.
+ */
+static bool can_be_drawn(const Recording *recording, uint32_t format)
+{
+    if (format == SPICE_BITMAP_FMT_1BIT_LE || format == SPICE_BITMAP_FMT_4BIT_LE) {
+        return false;
+    }
+    if (!format_is_indexed(format)) {
+        return true;
+    }
+    switch (recording->draw.target->format) {
+    case SPICE_SURFACE_FMT_32_xRGB:
+    case SPICE_SURFACE_FMT_32_ARGB:
+    case SPICE_SURFACE_FMT_16_555:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void bitmap(Recording *recording, RecordingImage *image, ImageRole role)
 {
     static const unsigned int bits_per_pixel[] = { 0, 1, 1, 4, 4, 8, 16, 24, 32, 32, 8 };
@@ -129,6 +164,8 @@ static void bitmap(Recording *recording, RecordingImage *image, ImageRole role)
         scan_fail_at(scan, start, "a stride of %u is too small for %u pixels", stride, width);
     } else if (size > SCAN_BLOCK_MAX) {
         scan_fail_at(scan, start, "a bitmap of %" G_GUINT64_FORMAT " bytes is absurd", size);
+    } else if (role != ROLE_MASK && !can_be_drawn(recording, format)) {
+        scan_fail_at(scan, start, "no program can draw a bitmap of format %u here", format);
     } else if (format_is_indexed(format) && !has_palette && role != ROLE_MASK) {
         scan_fail_at(scan, start, "the bitmap needs a palette and has none");
     }
@@ -139,7 +176,8 @@ static void bitmap(Recording *recording, RecordingImage *image, ImageRole role)
         scan_block(scan, "image_data_flat", size, size, NULL);
         event->block_bytes += size;
     } else {
-        recording_chunks(recording, "bitmap.data", size, size, NULL);
+        /* the server's encoders abort over a chunk that is not whole lines */
+        chunks(recording, "bitmap.data", size, size, stride, NULL);
     }
     event->bitmap_format[event->images] = format;
 }
@@ -163,7 +201,8 @@ static void quic(Recording *recording, const RecordingImage *image)
         return;
     }
     type = little_endian_word(data->data + 8);
-    if (memcmp(data->data, "QUIC\0\0\0\0", 8) != 0 || type < QUIC_TYPE_MIN ||
+    if (memcmp(data->data, "QUIC\0\0\0\0", 8) != 0 || image->width == 0 ||
+        image->height == 0 || type < QUIC_TYPE_MIN ||
         type > QUIC_TYPE_MAX || little_endian_word(data->data + 12) != image->width ||
         little_endian_word(data->data + 16) != image->height) {
         scan_fail_at(scan, start, "the QUIC data does not start as a picture of %ux%u",
@@ -171,17 +210,37 @@ static void quic(Recording *recording, const RecordingImage *image)
     }
 }
 
+static bool is_used(const RecordingDraw *draw, int64_t id)
+{
+    for (int i = 0; i < DRAW_USES_MAX; i++) {
+        if (draw->uses[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The whole of a surface. Drivers leave the descriptor's size unset. */
 static void surface_image(Recording *recording, RecordingImage *image)
 {
     RecordingScan *scan = recording->scan;
+    const RecordingDraw *draw = &recording->draw;
     uint64_t start = scan_offset(scan);
     int64_t id = scan_field(scan, "surface_image.surface_id", INT32_MIN, INT32_MAX);
     const RecordingSurface *surface = surfaces_use(&recording->surfaces, scan, start, id);
 
-    if (surface) {
-        image->width = surface->width;
-        image->height = surface->height;
+    if (!surface) {
+        return;
+    }
+    image->width = surface->width;
+    image->height = surface->height;
+    if (!is_used(draw, id)) {
+        /* the server would send a message with a hole in it */
+        scan_fail_at(scan, start, "surface %u is not among the surfaces_dest", (uint32_t) id);
+    } else if (draw->type != QXL_DRAW_COMPOSITE && surface_bits(surface->format) !=
+               surface_bits(draw->target->format)) {
+        scan_fail_at(scan, start, "surface %u has another depth than the one drawn on",
+                     (uint32_t) id);
     }
 }
 
@@ -232,12 +291,18 @@ static RecordingImage optional_image(Recording *recording, ImageRole role)
 
 RecordingImage recording_image(Recording *recording)
 {
+    const RecordingDraw *draw = &recording->draw;
     uint64_t start = scan_offset(recording->scan);
     RecordingImage image = optional_image(recording, ROLE_SOURCE);
 
-    if (!scan_failed(recording->scan) && !image.present) {
+    if (image.present || scan_failed(recording->scan)) {
+        return image;
+    }
+    if (!draw->has_self_bitmap) {
         scan_fail_at(recording->scan, start, "the command needs a picture and has none");
     }
+    image.width = draw->self_width;
+    image.height = draw->self_height;
     return image;
 }
 

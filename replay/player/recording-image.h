@@ -26,10 +26,10 @@ void recording_rect_within(Recording *recording, uint64_t offset, const char *na
 
 /*
  * "data_chunks" and its blocks. Their sum must be what the line says and lie
- * in the range. Appended to keep unless that is NULL. Returns the sum.
+ * in the range. Appended to keep unless that is NULL.
  */
-uint64_t recording_chunks(Recording *recording, const char *name, uint64_t min, uint64_t max,
-                          GByteArray *keep);
+void recording_chunks(Recording *recording, const char *name, uint64_t min, uint64_t max,
+                      GByteArray *keep);
 
 /* A picture that must be there. */
 RecordingImage recording_image(Recording *recording);

@@ -162,6 +162,8 @@ static void check_glyphs(RecordingScan *scan, uint64_t start, const GByteArray *
     }
     if (count != length) {
         scan_fail_at(scan, start, "string: %u glyphs where %u are promised", count, length);
+    } else if (box.left == box.right || box.top == box.bottom) {
+        scan_fail_at(scan, start, "string: the glyphs are empty");
     } else if (box.left < INT32_MIN || box.top < INT32_MIN || box.right > INT32_MAX ||
                box.bottom > INT32_MAX || box.right - box.left > RECORDING_SIDE_MAX ||
                box.bottom - box.top > RECORDING_SIDE_MAX) {

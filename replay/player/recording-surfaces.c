@@ -4,7 +4,7 @@
 #include <spice/enums.h>
 #include <stdlib.h>
 
-static unsigned int bits_per_pixel(uint32_t format)
+unsigned int surface_bits(uint32_t format)
 {
     switch (format) {
     case SPICE_SURFACE_FMT_1_A:
@@ -24,7 +24,7 @@ static unsigned int bits_per_pixel(uint32_t format)
 
 uint64_t surface_size(uint32_t width, uint32_t height, int32_t stride, uint32_t format)
 {
-    unsigned int bits = bits_per_pixel(format);
+    unsigned int bits = surface_bits(format);
     uint64_t line = ((uint64_t) width * bits + 7) / 8;
     uint64_t step = llabs(stride);
 

@@ -41,6 +41,9 @@ typedef struct RecordingSurfaces {
     unsigned int live_max;
 } RecordingSurfaces;
 
+/* Bits a pixel, 0 if there is no such format. */
+unsigned int surface_bits(uint32_t format);
+
 /* The bytes it takes, 0 if no surface can be like that. */
 uint64_t surface_size(uint32_t width, uint32_t height, int32_t stride, uint32_t format);
 

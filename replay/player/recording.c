@@ -137,10 +137,15 @@ static void update_command(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
     RecordingEvent *event = recording->event;
+    RecordingRect area;
     uint64_t start;
 
     scan_text(scan, "update\n");
-    recording_rect(recording, "area");
+    start = scan_offset(scan);
+    area = recording_rect(recording, "area");
+    if (area.left < 0 || area.top < 0 || area.left >= area.right || area.top >= area.bottom) {
+        scan_fail_at(scan, start, "area: the server aborts over an empty or negative one");
+    }
     scan_field(scan, "update_id", INT32_MIN, INT32_MAX);
     start = scan_offset(scan);
     event->surface_id = scan_field(scan, "surface_id", 0, INT32_MAX);

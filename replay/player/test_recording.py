@@ -1,0 +1,517 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-recording: what it takes, what it refuses, what its edits leave."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tiny
+from build import tool
+from tiny import Tiny
+
+TIMEOUT = 60
+
+
+def run(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([tool("spice-recording"), *map(str, arguments)], input=stdin,
+                          capture_output=True, timeout=TIMEOUT, check=False)
+
+
+def verify(data: bytes) -> subprocess.CompletedProcess[bytes]:
+    return run("verify", "-", stdin=data)
+
+
+def accepts(data: bytes) -> bool:
+    """Whether verify takes it; anything but a clear yes or no fails the test."""
+    result = verify(data)
+    assert result.returncode in (0, 2), result.stderr
+    if result.returncode == 2:
+        assert re.fullmatch(rb"spice-recording: -: byte \d+: .+\n", result.stderr), result.stderr
+        assert result.stdout == b""
+    return result.returncode == 0
+
+
+def refusal(data: bytes) -> str:
+    result = verify(data)
+    assert result.returncode == 2, result
+    return result.stderr.decode()
+
+
+def facts(path: Path, command: str = "info") -> dict:
+    result = run(command, "--json", path)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.rec"
+    path.write_bytes(tiny.small().data)
+    return path
+
+
+# --- what is taken ---
+
+def test_takes_everything_a_recorder_writes() -> None:
+    assert accepts(tiny.everything().data)
+
+
+def test_takes_a_quic_picture_with_the_right_header() -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.copy((0, 0, 8, 8), tiny.quic_image(8, 8, b"1234"), (0, 0, 8, 8))
+    assert accepts(recording.data)
+    assert "QUIC" in refusal(recording.data.replace(b"QUIC\0", b"QUOC\0"))
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, lzma.compress, gzip.compress,
+                                  lambda data: gzip.compress(data[:99]) + gzip.compress(data[99:]),
+                                  lambda data: lzma.compress(data[:99]) + lzma.compress(data[99:])])
+def test_packing_is_told_by_the_first_bytes(tmp_path: Path,
+                                            pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "a recording"
+    path.write_bytes(pack(tiny.small().data))
+    assert facts(path)["commands"] == tiny.small().commands
+
+
+def test_takes_a_primary_that_a_driver_draws_beyond() -> None:
+    recording = Tiny()
+    recording.primary(64, 64)
+    recording.copy((0, 0, 200, 200), tiny.bitmap(200, 200), (0, 0, 200, 200))
+    assert accepts(recording.data)
+
+
+@pytest.mark.parametrize("message", [tiny.MESSAGE_DESTROY_PRIMARY,
+                                     tiny.MESSAGE_DESTROY_PRIMARY_ASYNC,
+                                     tiny.MESSAGE_DESTROY_SURFACES,
+                                     tiny.MESSAGE_DESTROY_SURFACES_ASYNC])
+def test_commands_in_flight_may_follow_a_destroy_message(message: int) -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.message(message)
+    recording.fill((0, 0, 9, 9))
+    assert accepts(recording.data)
+    recording.message(tiny.MESSAGE_WAKEUP)
+    recording.fill((0, 0, 9, 9))
+    assert "no primary surface" in refusal(recording.data)
+
+
+def test_all_surfaces_may_be_alive() -> None:
+    recording = Tiny()
+    for surface in range(1, 1024):
+        recording.create(surface, 1, 1)
+    assert accepts(recording.data)
+    recording.create(7, 1, 1)
+    assert "surface 7 exists already" in refusal(recording.data)
+
+
+# --- what is refused ---
+
+@pytest.mark.parametrize("data, reason", [
+    (b"", "empty"),
+    (b"SPICE_REPLAY 2\n", "only version 1"),
+    (b"SPICE_REPLAY 1", "cut short"),
+    (b"something else\n", "expected"),
+    (tiny.HEADER + b"event 0 0 0 1\n", "command type"),
+    (tiny.HEADER + b"event 0 2 1 1\n", "event kind"),
+    (tiny.HEADER + b"event 0 1 41 1\n", "message type"),
+    (tiny.HEADER + b"event 01 1 2 1\n", "starts with 0"),
+    (tiny.HEADER + b"event 0 1 2 99999999999999999999\n", "too large"),
+    (tiny.HEADER + b"event  0 1 2 1\n", "expected a number"),
+    (tiny.HEADER + b"event 0 1 20 1\n99999 1 4 32\n", "width"),
+])
+def test_refuses_what_is_no_recording(data: bytes, reason: str) -> None:
+    assert reason in refusal(data)
+
+
+def test_refuses_an_endless_number_at_once() -> None:
+    data = tiny.HEADER + b"event 0 1 2 " + b"1" * 10_000_000
+    assert "too large" in refusal(data)
+
+
+@pytest.mark.parametrize("old, new, reason", [
+    (b"data_chunks 0 4096\n", b"data_chunks 0 4095\n", "bitmap.data holds 4095"),
+    (b"binary 0 bitmap.data 4096:", b"binary 0 bitmap.data 4097:", "holds 4097"),
+    (b"binary 0 bitmap.data 4096:", b"binary 0 bitmap.data 99999999999:", "is over"),
+    (b"bitmap.stride 128\n", b"bitmap.stride 127\n", "stride"),
+    (b"bitmap.stride 128\n", b"bitmap.stride 256\n", "not 8192"),
+    (b"bitmap.x 32\n", b"bitmap.x 31\n", "its descriptor says"),
+    (b"bitmap.format 8\n", b"bitmap.format 11\n", "bitmap.format"),
+    (b"bitmap.format 2\n", b"bitmap.format 1\n", "no program can draw"),
+    (b"has_palette 1\nqp.num_ents 2\n", b"has_palette 1\nqp.num_ents 3\n", "num_ents"),
+    (b"descriptor.type 0\n", b"descriptor.type 105\n", "type 105"),
+    (b"image 1\n", b"image 0\n", "needs a picture"),
+    (b"rect src_area 0 0 32 32\n", b"rect src_area 0 0 32 33\n", "src_area"),
+    (b"rect src_area 0 0 32 32\n", b"rect src_area 0 -1 32 32\n", "src_area"),
+    (b"rect src_area 0 0 32 32\n", b"rect src_area 5 0 5 32\n", "src_area"),
+    (b"rect bbox 0 0 32 32\n", b"rect bbox 33 0 32 32\n", "inside out"),
+    (b"point 0 0\nevent", b"point 190 0\nevent", "not within the surface"),
+    (b"scale_mode 0\n", b"scale_mode 2\n", "scale_mode"),
+    (b"rop3 184\n", b"rop3 90\n", "ROP3 90"),
+    (b"attr.style_nseg 2\n", b"attr.style_nseg 3\n", "style holds 8"),
+    (struct.pack("<ii", 3 << 4, 2 << 4), bytes(8), "every dash"),
+    (b"length 3\n", b"length 4\n", "3 glyphs where 4"),
+    (struct.pack("<II", 19, 4), struct.pack("<II", 19, 5), "segment of 5 points"),
+    (struct.pack("<II", 3, 3), struct.pack("<II", 2, 3), "does not begin"),
+    (struct.pack("<II", 3, 3), struct.pack("<II", 3, 2), "path"),
+    (b"surface_id 1\n", b"surface_id 1024\n", "surface_id"),
+    (b"surfaces_dest 1\n", b"surfaces_dest -1\n", "not among the surfaces_dest"),
+    (b"surfaces_dest 1\n", b"surfaces_dest 9\n", "surface 9 does not exist"),
+    (b"binary 0 transform 24:", b"binary 0 transform 23:", "transform"),
+    (b"binary 1 data 120000:", b"binary 1 data 120001:", "data holds"),
+    (b"200 150 -800 32\n", b"200 150 -796 32\n", "no primary surface is"),
+    (b"200 150 -800 32\n", b"200 150 -802 32\n", "no primary surface is"),
+    (b"200 150 -800 32\n", b"200 150 -800 33\n", "no primary surface is"),
+    (b"header.type 6\n", b"header.type 7\n", "header.type"),
+    (b"header.width 16\n", b"header.width 17\n", "cursor holds"),
+    (b"update\nrect area 0 0 32 32\n", b"update\nrect area 0 0 0 32\n", "aborts"),
+])
+def test_refuses_a_change(old: bytes, new: bytes, reason: str) -> None:
+    data = tiny.everything().data
+    assert old in data
+    assert reason in refusal(data.replace(old, new, 1))
+
+
+def test_refuses_bitmaps_in_pieces_of_lines() -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.copy((0, 0, 5, 5), tiny.bitmap(5, 5, pieces=4), (0, 0, 5, 5))
+    assert "are not lines" in refusal(recording.data)
+
+
+def test_refuses_clip_rectangles_that_do_not_fit_their_count() -> None:
+    data = tiny.small().data.replace(b"num_rects 2\n", b"num_rects 3\n")
+    assert "clip_rects holds 32 bytes, not 48" in refusal(data)
+
+
+def test_refuses_a_zlib_block_that_gives_less_or_more() -> None:
+    recording = Tiny()
+    recording.primary(packed=True)
+    good = recording.data
+    assert accepts(good)
+    for wrong in (good[:-2] + b"\0\n", good[:-2] + b"\n"):
+        assert not accepts(wrong)
+    begin = good.index(b":", good.index(b"binary 1 data")) + 1
+    end = good.index(b":", begin)
+    size = int(good[begin:end])
+    assert not accepts(good[:begin] + b"%d" % (size - 1) + good[end:])
+
+
+@pytest.mark.parametrize("use", [
+    lambda r: r.fill((0, 0, 5, 5), surface=3),
+    lambda r: r.destroy(3),
+    lambda r: r.update((0, 0, 5, 5), surface=3),
+    lambda r: r.copy((0, 0, 5, 5), tiny.surface_image(3), (0, 0, 5, 5), uses=[3]),
+])
+def test_refuses_a_surface_before_and_after_its_life(use: Callable[[Tiny], None]) -> None:
+    recording = Tiny()
+    recording.primary()
+    use(recording)
+    assert "surface 3 does not exist here" in refusal(recording.data)
+
+    recording = Tiny()
+    recording.primary()
+    recording.create(3)
+    recording.destroy(3)
+    use(recording)
+    assert "surface 3 does not exist here" in refusal(recording.data)
+
+
+def test_refuses_a_draw_without_a_primary() -> None:
+    recording = Tiny()
+    recording.fill((0, 0, 5, 5))
+    assert "no primary surface" in refusal(recording.data)
+
+
+def test_a_missing_file_is_one_line() -> None:
+    result = run("verify", "/nonexistent/recording")
+    assert result.returncode == 1
+    assert result.stderr == (b"spice-recording: /nonexistent/recording: "
+                             b"No such file or directory\n")
+
+
+@pytest.mark.parametrize("pack, word", [(lzma.compress, "xz"), (gzip.compress, "gzip")])
+def test_refuses_a_damaged_packing(pack: Callable[[bytes], bytes], word: str) -> None:
+    packed = pack(tiny.small().data)
+    assert word in refusal(packed[:-20])
+    middle = len(packed) // 2
+    assert not accepts(packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1:])
+
+
+def verdicts(folder: Path, versions: list[bytes]) -> list[bool]:
+    """What verify says of each, many in a process."""
+    paths = [folder / f"{i}.rec" for i in range(len(versions))]
+    for path, data in zip(paths, versions):
+        path.write_bytes(data)
+    result = run("verify", "--json", *paths)
+    assert result.returncode in (0, 2), result.stderr
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["file"] for line in lines] == [str(path) for path in paths]
+    return [line["valid"] for line in lines]
+
+
+def test_cut_at_every_byte(tmp_path: Path) -> None:
+    """Only a cut between two events leaves a recording."""
+    recording = tiny.small(8, 8)
+    whole = {*recording.events, len(recording.data)}
+    cuts = range(len(recording.data) + 1)
+    for first in range(0, len(cuts), 500):
+        some = cuts[first:first + 500]
+        found = verdicts(tmp_path, [recording.data[:cut] for cut in some])
+        assert found == [cut in whole for cut in some]
+
+
+def test_flipped_bits_are_refused_or_harmless(tmp_path: Path) -> None:
+    """verify neither crashes nor hangs, and what it takes still has the same commands."""
+    generator = random.Random(20240501)
+    for original in (tiny.small(8, 8).data, tiny.everything().data):
+        versions = []
+        for _ in range(500):
+            data = bytearray(original)
+            for _ in range(generator.choice((1, 1, 1, 2, 8))):
+                data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+            versions.append(bytes(data))
+        for data, valid in zip(versions, verdicts(tmp_path, versions)):
+            if valid:
+                assert data.count(b"\nevent ") == original.count(b"\nevent ")
+
+
+# --- info, stats ---
+
+def test_info(small: Path) -> None:
+    info = facts(small)
+    assert info["commands"] == tiny.small().commands
+    assert info["events"] == len(tiny.small().events)
+    assert info["bytes"] == info["packed_bytes"] == len(tiny.small().data)
+    assert info["types"] == {"DRAW_FILL": 4, "DRAW_COPY": 2, "CURSOR_SET": 1, "CURSOR_MOVE": 1,
+                             "SURFACE_CREATE": 1, "SURFACE_DESTROY": 1}
+    assert info["messages"] == {"WAKEUP": 1, "CREATE_PRIMARY_SURFACE": 1}
+    assert info["images"] == {"BITMAP_32BIT": 1, "SURFACE": 1}
+    assert info["surfaces"] == {"created": 1, "live_max": 1}
+    assert info["primaries"][0]["width"] == 100
+    assert info["seconds"] == pytest.approx(0.011)
+
+
+def test_stats(small: Path) -> None:
+    stats = facts(small, "stats")
+    copies = stats["types"]["DRAW_COPY"]
+    assert copies["count"] == 2 == sum(copies["sizes"].values())
+    assert copies["block_bytes"] == 16 * 16 * 4
+    assert copies["largest"] < copies["bytes"]
+
+
+def test_text_for_people(small: Path) -> None:
+    for command in ("info", "stats", "verify"):
+        result = run(command, small)
+        assert result.returncode == 0
+        assert b"10 commands" in result.stdout
+
+
+def test_several_files_and_the_gravest_status(small: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.rec"
+    bad.write_bytes(b"nonsense")
+    result = run("verify", "--json", small, bad, small)
+    assert result.returncode == 2
+    assert [json.loads(line)["valid"] for line in result.stdout.splitlines()] == [True, False,
+                                                                                 True]
+
+
+@pytest.mark.parametrize("arguments", [(), ("explode",), ("info",), ("info", "--nonsense", "x"),
+                                       ("trim", "x"), ("cat", "x"), ("trim", "-o", "y", "-"),
+                                       ("trim", "--from", "2", "--to", "1", "-o", "y", "x"),
+                                       ("trim", "--commands", "1", "-o", "y", "x"),
+                                       ("trim", "--from", "x", "-o", "y", "x")])
+def test_usage(arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.returncode == 1
+    assert result.stderr
+
+
+# --- trim, cat ---
+
+def events(data: bytes) -> list[bytes]:
+    """The events without their counters and timestamps."""
+    parts = re.split(rb"(?:^|(?<=\n))event \d+ (\d+ \d+) \d+\n", data[len(tiny.HEADER):])
+    return [parts[i] + b"\n" + parts[i + 1] for i in range(1, len(parts), 2)]
+
+
+def timestamps(data: bytes) -> list[int]:
+    return [int(stamp) for stamp in re.findall(rb"(?<=\n)event \d+ \d+ \d+ (\d+)\n", data)]
+
+
+def test_trim_keeps_what_the_range_needs(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.rec"
+    assert run("trim", "--commands", "3:8", "-o", out, small).returncode == 0
+    data = out.read_bytes()
+    assert accepts(data)
+    # all but the first message, which changes nothing, up to the eighth command
+    assert events(data) == events(tiny.small().data)[1:10]
+    stamps = timestamps(data)
+    assert len(set(stamps[:5])) == 1
+    assert [stamp - stamps[0] for stamp in stamps[4:]] == [0, 1e6, 2e6, 3e6, 4e6]
+
+
+def test_trim_by_time(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.rec.xz"
+    assert run("trim", "--from", "0.004", "--to", "0.0065", "-o", out, small).returncode == 0
+    data = lzma.decompress(out.read_bytes())
+    assert accepts(data)
+    assert events(data) == events(tiny.small().data)[1:7]
+    stamps = timestamps(data)
+    assert stamps[-1] - stamps[0] == 2_000_000
+
+
+def test_trim_of_nothing_is_the_same(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.rec.gz"
+    assert run("trim", "-o", out, small).returncode == 0
+    assert gzip.decompress(out.read_bytes()) == tiny.small().data
+
+
+def test_trim_keeps_the_message_after_a_destroy(tmp_path: Path) -> None:
+    """Without it, what follows would look as if it were in flight, or dead."""
+    recording = Tiny()
+    recording.primary()
+    recording.create(4)
+    recording.message(tiny.MESSAGE_DESTROY_SURFACES)
+    recording.message(tiny.MESSAGE_WAKEUP)
+    recording.create(4)
+    recording.primary()
+    recording.fill((0, 0, 5, 5))
+    path, out = tmp_path / "in.rec", tmp_path / "out.rec"
+    path.write_bytes(recording.data)
+    assert run("trim", "--commands", "2:", "-o", out, path).returncode == 0
+    assert accepts(out.read_bytes())
+    assert events(out.read_bytes()) == events(recording.data)
+
+
+def test_events_moved_forward_do_not_hold_up_the_rest(tmp_path: Path) -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.create(4)
+    recording.time_ns += 10**12
+    recording.destroy(4)
+    recording.time_ns -= 10**12
+    recording.fill((0, 0, 5, 5))
+    path, out = tmp_path / "in.rec", tmp_path / "out.rec"
+    path.write_bytes(recording.data)
+    assert facts(path)["seconds"] == pytest.approx(0.003)
+    assert run("trim", "--to", "0.1", "-o", out, path).returncode == 0
+    assert events(out.read_bytes()) == events(recording.data)
+
+
+def test_cat(small: Path, tmp_path: Path) -> None:
+    first, out = tmp_path / "first.rec", tmp_path / "out.rec"
+    recording = Tiny()
+    recording.primary()
+    recording.create(5)
+    recording.create(9)
+    recording.destroy(9)
+    first.write_bytes(recording.data)
+    assert run("cat", first, small, "-o", out).returncode == 0
+    data = out.read_bytes()
+    assert accepts(data)
+    parts = events(data)
+    assert parts[:4] == events(recording.data)
+    assert parts[4] == b"0 5\nsurface_cmd\nsurface_id 5\ntype 1\nflags 0\n"
+    assert parts[5] == b"1 21\n"
+    assert len(parts) == 6 + len(tiny.small().events)
+    stamps = timestamps(data)
+    assert stamps == sorted(stamps)
+    assert stamps[-1] - stamps[0] == (4 - 1 + len(tiny.small().events) - 1) * 1_000_000
+    assert re.findall(rb"(?<=\n)event (\d+)", data) == [b"%d" % i for i in range(len(parts))]
+
+
+def test_cat_keeps_cached_things_apart(tmp_path: Path) -> None:
+    path, two, four = (tmp_path / name for name in ("a.rec", "two.rec", "four.rec"))
+    recording = Tiny()
+    recording.primary()
+    image = tiny.bitmap(16, 16, fmt=5, palette=range(256), palette_id=8, image_id=7,
+                        image_flags=1)
+    recording.copy((0, 0, 16, 16), image, (0, 0, 16, 16))
+    recording.copy((0, 0, 16, 16), tiny.bitmap(16, 16), (0, 0, 16, 16))
+    recording.cursor_set(unique=7)
+    path.write_bytes(recording.data)
+    assert run("cat", path, path, "-o", two).returncode == 0
+    assert run("cat", two, two, "-o", four).returncode == 0
+    data = four.read_bytes()
+    assert accepts(data)
+    for name in (rb"descriptor.id (\d+)", rb"unique (\d+)", rb"header.unique (\d+)"):
+        numbers = [int(number) for number in re.findall(rb"\n" + name + rb"\n", data)]
+        named = [number for number in numbers if number]
+        assert len(named) == 4 == len(set(named)), name
+    assert data.count(b"\ndescriptor.id 0\n") == 4
+
+
+def test_edits_of_a_damaged_recording_leave_nothing(small: Path, tmp_path: Path) -> None:
+    bad, out = tmp_path / "bad.rec", tmp_path / "out.rec"
+    bad.write_bytes(tiny.small().data[:-5])
+    for arguments in (("trim", bad), ("cat", small, bad), ("cat", bad, small)):
+        result = run(*arguments, "-o", out)
+        assert result.returncode == 2
+        assert result.stderr.count(b"\n") == 1 and b"cut short" in result.stderr
+        assert sorted(tmp_path.iterdir()) == [bad, small]
+
+
+def test_an_edit_may_replace_its_own_input(small: Path) -> None:
+    assert run("trim", "--commands", ":2", "-o", small, small).returncode == 0
+    assert facts(small)["commands"] == 2
+
+
+def test_no_room_is_one_line_and_no_file(small: Path, tmp_path: Path) -> None:
+    limit = f"ulimit -f 1; trap '' XFSZ; exec {tool('spice-recording')} cat {small} {small} {small}"
+    for name in ("out.rec", "out.rec.xz"):
+        result = subprocess.run(["bash", "-c", f"{limit} -o {tmp_path / name}"],
+                                capture_output=True, timeout=TIMEOUT, check=False)
+        if result.returncode == 0:      # packed, it fits
+            assert name == "out.rec.xz"
+            (tmp_path / name).unlink()
+            continue
+        assert result.returncode == 1
+        assert result.stderr == f"spice-recording: {tmp_path / name}: File too large\n".encode()
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_interrupted_leaves_no_file(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.rec"
+    process = subprocess.Popen([tool("spice-recording"), "cat", small, "-", "-o", out],
+                               stdin=subprocess.PIPE)
+    deadline = time.monotonic() + 10
+    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(TIMEOUT) == -signal.SIGTERM
+    assert process.stdin is not None
+    process.stdin.close()
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_long_recordings_take_no_more_memory(tmp_path: Path) -> None:
+    """200 MB of pictures through 40 MB of address space for data."""
+    recording = Tiny()
+    recording.primary(1000, 1000)
+    start = len(recording.data)
+    recording.copy((0, 0, 1000, 1000), tiny.bitmap(1000, 1000, bytes(4_000_000)),
+                   (0, 0, 1000, 1000))
+    again = recording.data[start:]
+    process = subprocess.Popen(
+        ["bash", "-c", f"ulimit -d 40000; exec {tool('spice-recording')} verify --json -"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(recording.data)
+    for _ in range(49):
+        process.stdin.write(again)
+    process.stdin.close()
+    assert json.loads(process.stdout.read())["commands"] == 50
+    assert process.wait(TIMEOUT) == 0
