@@ -12,6 +12,7 @@ from recorder import qxl
 from recorder.reader import Event, Reader, open_recording
 
 _COMMAND_KINDS = {qxl.Command.CURSOR: ("CURSOR_", qxl.CursorCommand), qxl.Command.SURFACE: ("SURFACE_", qxl.SurfaceCommand)}
+_BITMAPS = dict(enumerate("1BIT_LE 1BIT_BE 4BIT_LE 4BIT_BE 8BIT 16BIT 24BIT 32BIT RGBA 8BIT_A".split(), start=1))
 _CREATE_PRIMARY = (qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.CREATE_PRIMARY_SURFACE_ASYNC)
 
 
@@ -53,9 +54,10 @@ def _draw_type(event: Event) -> int:
 
 
 def command_type(event: Event) -> str:
-    """The name a command is counted under, for example DRAW_COPY, CURSOR_MOVE, UPDATE."""
+    """The name a command is counted under, for example DRAW_COPY, CURSOR_MOVE, UPDATE; spice-recording's names too."""
     if event.kind == qxl.Command.DRAW:
-        return _named("DRAW_", qxl.Draw, _draw_type(event))
+        draw = _draw_type(event)
+        return "COPY_BITS" if draw == qxl.Draw.COPY_BITS else _named("DRAW_", qxl.Draw, draw)
     if event.kind in _COMMAND_KINDS:
         prefix, names = _COMMAND_KINDS[qxl.Command(event.kind)]
         number = event.number_after(b"type")
@@ -64,14 +66,13 @@ def command_type(event: Event) -> str:
 
 
 def image_types(event: Event) -> list[str]:
-    """The images a command carries, for example BITMAP_32, BITMAP_1_BE, QUIC, SURFACE."""
+    """The images a command carries, for example BITMAP_32BIT, BITMAP_1BIT_BE, QUIC, SURFACE."""
     found = []
     for line in event.lines():
         if line.startswith(b"descriptor.type "):
             found.append(_named("", qxl.ImageType, int(line[16:])))
         elif line.startswith(b"bitmap.format "):
-            name = _named("", qxl.BitmapFormat, int(line[14:]))
-            found[-1] += "_" + name.removeprefix("BIT")
+            found[-1] += "_" + _BITMAPS.get(int(line[14:]), line[14:].decode())
     return found
 
 

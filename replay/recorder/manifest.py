@@ -43,11 +43,12 @@ def refreshed(entry: Entry, folder: Path) -> Entry:
     return {**{key: entry[key] for key in WRITTEN}, **facts, "picture_sha256": picture}
 
 
-def put(entry: Entry, folder: Path = FOLDER) -> None:
-    """Add a recording, or replace the one of that name."""
+def put(entry: Entry, folder: Path = FOLDER, picture: str | None = None) -> None:
+    """Add a recording, or replace the one of that name; with its picture's hash if that is known."""
     entries = load(folder)
     known = {old["name"]: at for at, old in enumerate(entries)}
     fresh = refreshed({**(entries[known[entry["name"]]] if entry["name"] in known else {}), **entry}, folder)
+    fresh["picture_sha256"] = picture or fresh["picture_sha256"]
     if entry["name"] in known:
         entries[known[entry["name"]]] = fresh
     else:

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""QXL commands as values: what the writer puts into a recording and the canvas paints.
+
+All coordinates are pixels, right and bottom exclusive. Colours are 0xRRGGBB. Pixels of an image are given as they lie in
+memory: bytes with a stride, the first row first in memory (which is the bottom one unless the bitmap is TOP_DOWN).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from recorder import qxl
+
+
+@dataclass(frozen=True)
+class Rect:
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @classmethod
+    def at(cls, left: int, top: int, width: int, height: int) -> Rect:
+        return cls(left, top, left + width, top + height)
+
+    @property
+    def width(self) -> int:
+        return self.right - self.left
+
+    @property
+    def height(self) -> int:
+        return self.bottom - self.top
+
+    def moved(self, dx: int, dy: int) -> Rect:
+        return Rect(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
+
+    def common(self, other: Rect) -> Rect | None:
+        """What both cover, None if nothing."""
+        rect = Rect(max(self.left, other.left), max(self.top, other.top),
+                    min(self.right, other.right), min(self.bottom, other.bottom))
+        return rect if rect.width > 0 and rect.height > 0 else None
+
+
+NOWHERE = Rect(0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Palette:
+    colours: tuple[int, ...]
+    unique: int = 0          # not 0: the client may keep it under this number
+
+
+@dataclass(frozen=True)
+class Bitmap:
+    format: qxl.BitmapFormat
+    width: int
+    height: int
+    data: bytes
+    palette: Palette | None = None
+    flags: qxl.BitmapFlag = qxl.BitmapFlag.TOP_DOWN
+    unique: int = 0          # with ImageFlag.CACHE: the client keeps it under this number
+    image_flags: qxl.ImageFlag = qxl.ImageFlag(0)
+    chunk: int = 0           # split the data into pieces of so many bytes; 0: one piece
+
+    @property
+    def stride(self) -> int:
+        return len(self.data) // self.height
+
+
+@dataclass(frozen=True)
+class Quic:
+    """An image the guest's driver compressed itself."""
+    width: int
+    height: int
+    data: bytes
+    pixels: bytes            # what it decodes to, 4 bytes a pixel, top row first; not part of a recording
+    unique: int = 0
+    chunk: int = 0
+
+
+@dataclass(frozen=True)
+class FromSurface:
+    """The pixels another surface holds when the command is drawn. Its surface stands in the drawable's `needs`."""
+    surface: int
+    width: int
+    height: int
+
+
+Image = Bitmap | Quic | FromSurface
+
+
+@dataclass(frozen=True)
+class Pattern:
+    image: Image
+    x: int = 0               # where on the target a tile's corner lies
+    y: int = 0
+
+
+Brush = int | Pattern | None
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Only where the bitmap (of one bit a pixel) is set, or with `inverse` where it is not."""
+    image: Bitmap
+    x: int = 0               # the bitmap's point that lies on the drawable's top left corner
+    y: int = 0
+    inverse: bool = False
+
+
+@dataclass(frozen=True)
+class Fill:
+    brush: Brush
+    rop: qxl.Rop = qxl.Rop.PUT
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """The image, then the brush over it with the raster operation."""
+    image: Image
+    source: Rect
+    brush: Brush
+    rop: qxl.Rop = qxl.Rop.PUT
+    scale: qxl.Scale = qxl.Scale.NEAREST
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Copy:
+    image: Image
+    source: Rect
+    rop: qxl.Rop = qxl.Rop.PUT
+    scale: qxl.Scale = qxl.Scale.NEAREST
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Blend(Copy):
+    """A copy that reads its target, for example with XOR."""
+
+
+@dataclass(frozen=True)
+class CopyBits:
+    """Moves a part of the target."""
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class Blackness:
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Whiteness:
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Invers:
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Rop3:
+    """Any boolean function of pattern, source and target: bit 4p + 2s + d of `rop3`."""
+    image: Image
+    source: Rect
+    brush: Brush
+    rop3: int
+    scale: qxl.Scale = qxl.Scale.NEAREST
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Segment:
+    flags: qxl.PathFlag
+    points: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Stroke:
+    path: tuple[Segment, ...]
+    brush: Brush
+    rop: qxl.Rop = qxl.Rop.PUT
+    dashes: tuple[int, ...] = ()     # lengths in pixels, line and gap by turns; empty: a whole line
+    gap_first: bool = False
+
+
+@dataclass(frozen=True)
+class Glyph:
+    """A letter's coverage, bottom row first, each row padded to a byte."""
+    x: int                   # of its top left corner
+    y: int
+    width: int
+    height: int
+    rows: bytes
+
+
+@dataclass(frozen=True)
+class Text:
+    glyphs: tuple[Glyph, ...]
+    kind: qxl.StringFlag
+    fore: Brush
+    back: Brush = None
+    back_area: Rect = NOWHERE
+
+
+@dataclass(frozen=True)
+class Transparent:
+    """A copy without the pixels of one colour."""
+    image: Image
+    source: Rect
+    colour: int
+
+
+@dataclass(frozen=True)
+class AlphaBlend:
+    image: Image
+    source: Rect
+    alpha: int = 255
+    flags: int = 0
+
+
+@dataclass(frozen=True)
+class Composite:
+    """The operation of X's Render extension. Transforms are six 16.16 numbers, row by row."""
+    op: qxl.CompositeOp
+    image: Image
+    x: int = 0
+    y: int = 0
+    transform: tuple[int, ...] | None = None
+    mask: Image | None = None
+    mask_x: int = 0
+    mask_y: int = 0
+    mask_transform: tuple[int, ...] | None = None
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class DrawNothing:
+    pass
+
+
+Drawing = (Fill | Opaque | Copy | Blend | CopyBits | Blackness | Whiteness | Invers | Rop3 | Stroke | Text | Transparent
+           | AlphaBlend | Composite | DrawNothing)
+
+
+@dataclass(frozen=True)
+class Need:
+    """Another surface whose pixels a drawable reads."""
+    surface: int
+    area: Rect
+
+
+@dataclass(frozen=True)
+class Drawable:
+    box: Rect
+    drawing: Drawing
+    clip: tuple[Rect, ...] | None = None
+    effect: qxl.Effect = qxl.Effect.OPAQUE
+    surface: int = 0
+    needs: tuple[Need, ...] = field(default=())
+    self_bitmap: bool = False
+
+
+@dataclass(frozen=True)
+class CursorShape:
+    kind: qxl.CursorType
+    width: int
+    height: int
+    hot_x: int
+    hot_y: int
+    data: bytes
+    unique: int = 0          # not 0: the client may keep it under this number
