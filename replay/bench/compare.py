@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,7 @@ def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunS
 def execute(args: argparse.Namespace) -> int:
     asked = request.read(args)
     _build()
+    asked = replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
     cells = request.cells(asked)
     if args.list:
         print("\n".join(cell.address for cell in cells))

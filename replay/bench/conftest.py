@@ -25,10 +25,11 @@ def _program(path: Path, script: str) -> None:
 
 @pytest.fixture
 def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A tree with stand-ins for both programs and both libraries, one recording, and a cache of its own."""
+    """A tree with stand-ins for the programs and both libraries, one recording, and a cache of its own."""
     build = tmp_path / "build"
     _program(build / "replay" / "player" / "spice-player", "player.py")
     _program(build / "replay" / "client" / "spice-drain", "client.py")
+    _program(build / "replay" / "player" / "spice-recording", "recording.py")
     for folder, content in (("subprojects/spice-0.15.2/server", b"\0SPICE_STREAM\0"), ("stock/server", b"\0nothing\0")):
         (build / folder).mkdir(parents=True)
         (build / folder / paths.LIBRARY_FILE).write_bytes(content)

@@ -9,7 +9,8 @@ import json
 import lzma
 import os
 import shutil
-from dataclasses import dataclass
+import subprocess
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,6 +88,21 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
         raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
     return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
                      entry.get("seconds"))
+
+
+def looked_into(recording: Recording) -> Recording:
+    """With the figures that the manifest has not, or one line saying where the recording is damaged."""
+    if recording.commands is not None:
+        return recording
+    argv = [str(paths.recording_tool()), "info", "--json", str(recording.path)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        found = {"error": done.stderr.strip().split("\n")[-1] or "it cannot be read"}
+    if not found.get("valid"):
+        raise BenchError(f"recording {found.get('error')}", 2)
+    return replace(recording, commands=found["commands"], seconds=found["seconds"])
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -83,6 +83,12 @@ def test_a_damaged_manifest_is_said(folder: Path) -> None:
         recordings.find("one", folder)
 
 
+def test_what_the_manifest_does_not_know_is_looked_up(folder: Path, fake_tree: Path) -> None:
+    assert recordings.looked_into(recordings.find("one", folder)).commands == 7
+    mine = recordings.looked_into(recordings.find(str(fake_tree / "tiny.rec"), folder))
+    assert (mine.commands, mine.seconds) == (300, 1.0)
+
+
 def test_libraries(fake_tree: Path) -> None:
     assert libraries.find("patched").patched
     assert not libraries.find("stock").patched

@@ -40,6 +40,19 @@ def test_an_unpatched_library_counts_no_messages(spec: run.RunSpec) -> None:
     assert matrix.perform(replace(spec, mode="stock"))["messages"] is None
 
 
+def test_pictures_at_pause_points(spec: run.RunSpec) -> None:
+    record = matrix.perform(replace(spec, pause_at=(75, 150)))
+    assert record["valid"], record["invalid_reason"]
+    assert record["pauses"] == [{"command": 75, "sha256": "cd" * 32}, {"command": 150, "sha256": "cd" * 32}]
+
+
+def test_latency_of_probes(spec: run.RunSpec) -> None:
+    assert matrix.perform(spec)["latency"] is None
+    found = matrix.perform(replace(spec, probe_every=10))["latency"]
+    assert (found["sent"], found["received"], found["dropped"]) == (30, 30, 0)
+    assert 0 < found["p50"] <= found["p95"] <= found["max"] < 1000
+
+
 def test_a_capture_can_be_kept(spec: run.RunSpec, fake_tree: Path) -> None:
     record = matrix.perform(replace(spec, keep_pcap=fake_tree / "kept"))
     assert Path(record["pcap"]).stat().st_size > 301_000

@@ -33,7 +33,7 @@ def main():
     if args.tls_port:
         connection = ssl.create_default_context(cafile=args.ca).wrap_socket(connection, server_hostname=args.host)
     print(json.dumps({"event": "connected"}), flush=True)
-    total, ended, probes = 0, False, []
+    total, ended, pauses, probes = 0, False, 0, []
     while not ended:
         message = b""
         while len(message) < SIZE:
@@ -43,12 +43,13 @@ def main():
                 return 3
             message += piece
         number = total // SIZE
-        if number % 10 == 0:
-            probes.append([number // 10, time.monotonic_ns()])
         total += SIZE
         ended = message.startswith(b"E")
+        if number % 10 == 0 and not ended:
+            probes.append([number // 10, time.monotonic_ns()])
         if message.startswith(b"P"):
-            print(json.dumps({"event": "pause", "n": 0, "sha256": "cd" * 32}), flush=True)
+            print(json.dumps({"event": "pause", "n": pauses, "sha256": "cd" * 32}), flush=True)
+            pauses += 1
     connection.close()
     picture = ("%02x" % (os.getpid() & 255) if fault == "picture" else "ab") * 32
     now = time.monotonic_ns()

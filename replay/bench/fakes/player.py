@@ -42,6 +42,7 @@ def main():
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(args.tls_cert, args.tls_key)
         connection = context.wrap_socket(connection, server_side=True)
+    pauses = [int(number) for number in (args.pause_at or "").split(",") if number]
     began, probes = time.monotonic_ns(), []
     for number in range(MESSAGES):
         if fault == "die" and number == 10:
@@ -50,9 +51,9 @@ def main():
             time.sleep(0.1)
         if args.probe_every and number % 10 == 0:
             probes.append([number // 10, time.monotonic_ns()])
-        if args.pause_at and number == 100:
+        if number in pauses:
             connection.sendall(b"P" * SIZE)
-            say(event="pause", n=0, command=number)
+            say(event="pause", n=pauses.index(number), command=number)
             sys.stdin.readline()
         else:
             connection.sendall(b"x" * SIZE)

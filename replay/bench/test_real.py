@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The same command with the real player, client and libraries, on the shipped tiny recording."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import libraries, links, matrix, paths, proc, recordings, run
+from bench.errors import BenchError
+
+ROOT = Path(__file__).parents[1]
+
+
+def _built() -> bool:
+    try:
+        for one in (paths.player, paths.client, paths.recording_tool, paths.patched_library, paths.stock_library):
+            one()
+    except BenchError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(not _built(), reason="the tree is not built")
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def tiny(library: str, mode: str, transport: str) -> run.RunSpec:
+    return run.RunSpec(recordings.find("tiny"), libraries.find(library), mode, transport)
+
+
+@pytest.mark.parametrize("transport", run.TRANSPORTS)
+@pytest.mark.parametrize(("library", "mode"), [("stock", "stock"), ("patched", "normal"), ("patched", "gather"),
+                                               ("patched", "cork")])
+def test_every_mode_plays(library: str, mode: str, transport: str) -> None:
+    record = matrix.perform(replace(tiny(library, mode, transport), pause_at=(20,), probe_every=10))
+    assert record["valid"], record["invalid_reason"]
+    assert (record["messages"] is None) == (library == "stock")
+    assert record["message_bytes"] > 0 and len(record["pauses"]) == 1
+
+
+def test_pictures_are_the_same_whoever_draws() -> None:
+    shown = {matrix.perform(replace(tiny(library, mode, transport), pause_at=(20, 40)))["picture_sha256"]
+             for library, mode, transport in (("stock", "stock", "plain"), ("patched", "cork", "tls"))}
+    assert len(shown) == 1 and None not in shown
+
+
+def test_tls_1_2() -> None:
+    record = matrix.perform(replace(tiny("patched", "gather", "tls"), tls_version="1.2"))
+    assert record["valid"], record["invalid_reason"]
+
+
+def test_the_library_asked_for_is_the_one_loaded(tmp_path: Path) -> None:
+    (tmp_path / paths.LIBRARY_FILE).write_bytes(libraries.find("stock").file.read_bytes())
+    record = matrix.perform(replace(tiny("stock", "stock", "plain"), library=libraries.find(str(tmp_path))))
+    assert record["valid"], record["invalid_reason"]
+
+
+def test_a_client_killed_in_the_middle(tmp_path: Path) -> None:
+    def kill(_player: proc.Process, client: proc.Process) -> None:
+        client.signal(9)
+
+    spec = replace(tiny("stock", "stock", "plain"), pace="0.01")
+    with matrix.scratch() as folder:
+        record = run.perform(spec, folder, recordings.unpacked(spec.recording), kill)
+    assert not record["valid"] and "client ended with status -9" in record["invalid_reason"]
+
+
+@pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
+def test_over_a_distance() -> None:
+    record = matrix.perform(replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], probe_every=10))
+    assert record["valid"], record["invalid_reason"]
+    assert record["latency"]["p50"] >= 20
+
+
+@pytest.mark.parametrize(("content", "reason"), [
+    (b"", "the file is empty"),
+    (b"SPICE_REPLAY 99\n", "99"),
+    (lzma.compress(b"SPICE_REPLAY 1\nnonsense\n"), "byte"),
+    (lzma.compress(bytes(1000))[:-40], "damaged"),
+])
+def test_a_recording_that_is_no_good_is_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
+    file = tmp_path / "bad.rec"
+    file.write_bytes(content)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPICE_BENCH_BUILD": str(paths.build_dir())}
+    done = subprocess.run([sys.executable, "-m", "bench", "compare", str(file), "--output", str(tmp_path / "out")],
+                          env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "bad.rec" in done.stderr
+
+
+def test_a_whole_comparison(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPICE_BENCH_BUILD": str(paths.build_dir())}
+    done = subprocess.run([sys.executable, "-m", "bench", "compare", "tiny", "--quick", "--modes", "stock,cork",
+                           "--output", str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "out/compare.json").read_text())
+    assert [one["valid"] for one in result["runs"]] == [True] * 4
