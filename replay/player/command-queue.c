@@ -8,6 +8,7 @@ struct CommandQueue {
     GCond has_room;
     bool is_closed;
     bool wake_requested;
+    bool is_gathering;          /* nothing is shown yet */
     size_t capacity;
     size_t first, length;
     QXLCommandExt command[];
@@ -20,6 +21,7 @@ CommandQueue *command_queue_new(size_t capacity)
     g_mutex_init(&queue->mutex);
     g_cond_init(&queue->has_room);
     queue->capacity = capacity;
+    queue->is_gathering = true;
     return queue;
 }
 
@@ -29,6 +31,18 @@ void command_queue_free(CommandQueue *queue)
     g_mutex_clear(&queue->mutex);
     g_cond_clear(&queue->has_room);
     g_free(queue);
+}
+
+/* Returns whether the worker has to be told. */
+static bool show(CommandQueue *queue)
+{
+    bool wake = queue->wake_requested && queue->length > 0;
+
+    if (queue->length > 0) {
+        queue->is_gathering = false;
+        queue->wake_requested = false;
+    }
+    return wake;
 }
 
 bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
@@ -43,8 +57,9 @@ bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool 
     if (!queue->is_closed) {
         queue->command[(queue->first + queue->length) % queue->capacity] = *command;
         queue->length++;
-        *wake = queue->wake_requested;
-        queue->wake_requested = false;
+        if (!queue->is_gathering || queue->length == queue->capacity) {
+            *wake = show(queue);
+        }
         pushed = true;
     }
     g_mutex_unlock(&queue->mutex);
@@ -56,10 +71,11 @@ bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)
     bool popped = false;
 
     g_mutex_lock(&queue->mutex);
-    if (queue->length > 0) {
+    if (queue->length > 0 && !queue->is_gathering) {
         *command = queue->command[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
         queue->length--;
+        queue->is_gathering = queue->length == 0;
         popped = true;
         g_cond_signal(&queue->has_room);
     }
@@ -72,10 +88,20 @@ bool command_queue_request_wake(CommandQueue *queue)
     bool is_empty;
 
     g_mutex_lock(&queue->mutex);
-    is_empty = queue->length == 0;
+    is_empty = queue->is_gathering;
     queue->wake_requested |= is_empty;
     g_mutex_unlock(&queue->mutex);
     return is_empty;
+}
+
+bool command_queue_release(CommandQueue *queue)
+{
+    bool wake;
+
+    g_mutex_lock(&queue->mutex);
+    wake = show(queue);
+    g_mutex_unlock(&queue->mutex);
+    return wake;
 }
 
 void command_queue_close(CommandQueue *queue)

@@ -14,6 +14,11 @@
  * No wake-up is lost because one lock covers both halves of each question: the
  * worker asks "is it empty, and if so tell me of the next one" in one step, and
  * the producer adds a command and learns whether it has to tell in one step.
+ *
+ * A queue that has run empty shows nothing until it is full again or released:
+ * a guest draws in bursts, and how many commands the worker finds should say
+ * nothing about how fast a recording is read. Release it before whatever the
+ * worker has to have caught up with, and before waiting.
  */
 typedef struct CommandQueue CommandQueue;
 
@@ -28,11 +33,14 @@ void command_queue_free(CommandQueue *queue);
  */
 bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake);
 
-/* Takes the oldest. False when there is none. */
+/* Takes the oldest. False when none is shown. */
 bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command);
 
-/* True when the queue is empty: the next push will say wake, once. */
+/* True when none is shown: the push or release that does will say wake, once. */
 bool command_queue_request_wake(CommandQueue *queue);
+
+/* Shows what there is. Returns whether the worker has to be told. */
+bool command_queue_release(CommandQueue *queue);
 
 /* From now on nothing can be pushed; a waiting push gives up. */
 void command_queue_close(CommandQueue *queue);

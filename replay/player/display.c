@@ -153,6 +153,7 @@ static void drain(Display *display, CommandQueue *queue)
 {
     QXLCommandExt command;
 
+    command_queue_release(queue);
     while (command_queue_pop(queue, &command)) {
         release(display, (QXLReleaseInfo *) (uintptr_t) command.cmd.data);
     }
@@ -191,6 +192,16 @@ bool display_push(Display *display, const QXLCommandExt *command)
         spice_qxl_wakeup(&display->instance);
     }
     return true;
+}
+
+void display_release(Display *display)
+{
+    bool wake = command_queue_release(display->commands);
+
+    wake |= command_queue_release(display->cursor_commands);
+    if (wake) {
+        spice_qxl_wakeup(&display->instance);
+    }
 }
 
 void display_close(Display *display)

@@ -30,6 +30,9 @@ void display_set_replay(Display *display, SpiceReplay *replay);
  */
 bool display_push(Display *display, const QXLCommandExt *command);
 
+/* Lets the library have the commands that wait for a ring to be full. */
+void display_release(Display *display);
+
 /* Ends waiting and future pushes. */
 void display_close(Display *display);
 

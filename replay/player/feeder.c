@@ -136,10 +136,26 @@ static void wait_for_recorded_time(Feeder *feeder)
         if (options->probe_ms > 0 && can_mark(feeder)) {
             until = MIN(until, feeder->next_probe_ns);
         }
+        display_release(feeder->display);
         atomic_store(&feeder->waiting, WAITING_FOR_TIME);
         sleep_until(feeder, until);
         atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
     }
+}
+
+/* Destroyed surfaces whose numbers are not free yet: their commands are in the ring or
+ * what was drawn with them is in the pipe. More than both hold. */
+#define SURFACES_IN_FLIGHT 256
+
+/*
+ * Whether the worker has to catch up before the library reads the event: a
+ * message acts on all that was drawn before, and for a new surface the reader
+ * may wait until the worker has destroyed another.
+ */
+static bool needs_worker(Feeder *feeder)
+{
+    return !feeder->event.is_command ||
+        recording_surfaces(feeder->recording)->live + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
 }
 
 /* The library has read all of the event; what to remember of it. */
@@ -236,6 +252,9 @@ static ssize_t stream_read(void *cookie, char *buf, size_t size)
         feeder->added_ahead += feeder->added;
         feeder->added = 0;
         wait_for_recorded_time(feeder);
+        if (needs_worker(feeder)) {
+            display_release(feeder->display);
+        }
     }
     size = MIN(size, feeder->bytes->len - feeder->pos);
     memcpy(buf, feeder->bytes->data + feeder->pos, size);
@@ -278,6 +297,7 @@ static bool wait_for_resume(Feeder *feeder)
 {
     bool stopping;
 
+    display_release(feeder->display);
     atomic_store(&feeder->waiting, WAITING_FOR_RESUME);
     g_mutex_lock(&feeder->mutex);
     while (feeder->resumes == 0 && !feeder->is_stopping) {
@@ -361,6 +381,7 @@ static void conclude(Feeder *feeder)
             push_marker(feeder, MARKER_END, 0);
         }
     }
+    display_release(feeder->display);
     result->fed_ns = clock_ns();
     result->probes = (const FeederProbe *) feeder->probes->data;
     result->n_probes = feeder->probes->len;

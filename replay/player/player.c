@@ -48,6 +48,7 @@ typedef struct Player {
 
     bool display_up, cursor_up;
     int64_t display_up_ns;
+    unsigned int resumes;       /* not handed to the feeder yet */
     bool stdin_ended;
     bool show_progress;
     unsigned int ticks;
@@ -129,6 +130,14 @@ static void feeder_finished(void *opaque G_GNUC_UNUSED)
     g_idle_add(fed_idle, NULL);
 }
 
+/* Hands on what has been asked for, perhaps before playing began. */
+static void resume(void)
+{
+    for (; player.feeder && player.resumes > 0; player.resumes--) {
+        feeder_resume(player.feeder);
+    }
+}
+
 static void start_playing(void)
 {
     const FeederEvents events = {
@@ -147,6 +156,7 @@ static void start_playing(void)
     getrusage(RUSAGE_SELF, &player.started_usage);
     player.started_ns = clock_ns();
     player.feeder = feeder_start(player.display, &options, &events);
+    resume();
 }
 
 /*
@@ -286,8 +296,9 @@ static gboolean stdin_ready(GIOChannel *channel, GIOCondition condition G_GNUC_U
         player.stdin_ended = true;
         return G_SOURCE_REMOVE;
     }
-    if (strcmp(g_strchomp(line), "go") == 0 && player.feeder) {
-        feeder_resume(player.feeder);
+    if (strcmp(g_strchomp(line), "go") == 0) {
+        player.resumes++;
+        resume();
     }
     g_free(line);
     return G_SOURCE_CONTINUE;
@@ -430,14 +441,13 @@ int main(int argc, char **argv)
         return leave();
     }
     run_loop();
-    if (player.status == EXIT_PLAYED && feeder_join(player.feeder, STOP_SECONDS)) {
-        conclude();
-    } else {
+    if (player.status != EXIT_PLAYED || !feeder_join(player.feeder, STOP_SECONDS)) {
         /* the worker and the feeder may be anywhere: nothing can be taken down in order */
-        leave();
-        fflush(NULL);
-        _exit(player.status);
+        _exit(leave());
     }
+    conclude();
+    leave();
     player_options_clear(&player.options);
-    return leave();
+    g_free(player.error);
+    return player.status;
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import tiny
-from build import tool
+from built import tool
 from tiny import Tiny
 
 TIMEOUT = 60

@@ -1,0 +1,581 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-player: recordings played to a real client, and everything that can go wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiny
+from built import tool
+from tiny import Tiny
+
+TIMEOUT = 60
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Process:
+    """A program whose output lines can be waited for."""
+
+    def __init__(self, name: str, folder: str, *arguments: str | Path,
+                 env: dict[str, str] | None = None) -> None:
+        self.popen = subprocess.Popen(
+            [tool(name, folder), *map(str, arguments)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+        self.lines: list[dict[str, Any]] = []
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        assert self.popen.stdout is not None
+        for line in self.popen.stdout:
+            self.lines.append(json.loads(line))
+            if self.lines[-1]["event"] == event:
+                return self.lines[-1]
+        self.finish()
+        raise AssertionError(f"no {event}: {self.stderr}")
+
+    def say(self, text: str) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(text.encode())
+        self.popen.stdin.flush()
+
+    def finish(self) -> int:
+        try:
+            out, err = self.popen.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            raise
+        self.lines += [json.loads(line) for line in out.splitlines()]
+        self.stderr = err.decode(errors="replace")
+        return self.popen.returncode
+
+    def complaints(self) -> list[str]:
+        """What the program itself says on standard error; the library says more."""
+        return [line for line in self.stderr.splitlines() if line.startswith("spice-player: ")]
+
+
+class Play:
+    """A player, and a client once there is one."""
+
+    def __init__(self, file: Path | str, *arguments: str | Path, listen: bool = True) -> None:
+        self.port = free_port()
+        where = ("--port", str(self.port)) if listen else ()
+        self.player = Process("spice-player", "player", *where, "--timeout", "20", *arguments, file)
+        self.client: Process | None = None
+
+    def connect(self, *arguments: str | Path) -> Process:
+        self.player.wait_for("listening")
+        where = arguments or ("--host", "127.0.0.1", "--port", str(self.port))
+        self.client = Process("spice-drain", "client", *where)
+        return self.client
+
+    def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Both must end well. Gives the last line of each."""
+        assert self.client is not None
+        player, client = self.player.finish(), self.client.finish()
+        assert (player, client) == (0, 0), (self.player.stderr, self.client.stderr)
+        return self.player.lines[-1], self.client.lines[-1]
+
+    def kill(self) -> None:
+        for process in (self.player, self.client):
+            if process and process.popen.poll() is None:
+                process.popen.kill()
+                process.popen.wait()
+
+
+@pytest.fixture
+def plays() -> Iterator[list[Play]]:
+    """Those put in are killed at the end of the test."""
+    made: list[Play] = []
+    yield made
+    for play in made:
+        play.kill()
+
+
+def play_all(plays: list[Play], file: Path | str,
+             *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    play = Play(file, *arguments)
+    plays.append(play)
+    play.connect()
+    return play.finish()
+
+
+def write(tmp_path: Path, recording: Tiny, name: str = "a.rec") -> Path:
+    path = tmp_path / name
+    path.write_bytes(recording.data)
+    return path
+
+
+# --- playing ---
+
+def test_plays_to_the_end(plays: list[Play], tmp_path: Path) -> None:
+    player, client = play_all(plays, write(tmp_path, tiny.small()))
+    assert player["event"] == "done" and player["end"] == "marker"
+    assert player["commands"] == player["expected_commands"] == tiny.small().commands
+    assert Path(player["library"]).name.startswith("libspice-server.so")
+    assert player["started_ns"] < player["fed_ns"] <= player["ended_ns"]
+    assert player["seconds"] == pytest.approx(
+        (player["ended_ns"] - player["started_ns"]) / 1e9, abs=1e-5)
+    assert player["cpu_user"] + player["cpu_system"] > 0
+    assert player["max_rss_kib"] > 1000
+    assert player["probes"] == []
+    assert client["end"] == "marker"
+    assert (client["width"], client["height"]) == (100, 80)
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, gzip.compress])
+def test_packing_and_standard_input_make_no_difference(plays: list[Play], tmp_path: Path,
+                                                       pack: Any) -> None:
+    _, plain = play_all(plays, write(tmp_path, tiny.small()))
+    packed = tmp_path / "packed"
+    packed.write_bytes(pack(tiny.small().data))
+    _, client = play_all(plays, packed)
+    assert client["sha256"] == plain["sha256"]
+
+    play = Play("-")
+    plays.append(play)
+    play.connect()
+    assert play.player.popen.stdin is not None
+    play.player.popen.stdin.write(packed.read_bytes())
+    play.player.popen.stdin.close()
+    play.player.popen.stdin = None
+    _, client = play.finish()
+    assert client["sha256"] == plain["sha256"]
+
+
+def test_every_kind_of_command_reaches_the_client(plays: list[Play], tmp_path: Path) -> None:
+    """A pause after each keeps one from hiding the one before."""
+    recording = tiny.everything()
+    play = Play(write(tmp_path, recording), "--pause-at",
+                ",".join(str(i + 1) for i in range(recording.commands)))
+    plays.append(play)
+    client = play.connect()
+    pictures = []
+    for i in range(recording.commands):
+        assert play.player.wait_for("pause") == {"event": "pause", "n": i, "command": i + 1}
+        pause = client.wait_for("pause")
+        assert pause["n"] == i % 60
+        pictures.append(pause["sha256"])
+        play.player.say("go\n")
+    player, last = play.finish()
+    assert player["commands"] == recording.commands
+    assert last["sha256"] == pictures[-1]
+    assert len(set(pictures)) > 15
+
+
+def test_tls(plays: list[Play], tmp_path: Path) -> None:
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-keyout", key, "-out", cert], check=True, capture_output=True)
+    port = free_port()
+    play = Play(write(tmp_path, tiny.small()), "--tls-port", str(port), "--tls-cert", cert,
+                "--tls-key", key, "--tls-ca", cert, listen=False)
+    plays.append(play)
+    play.connect("--host", "127.0.0.1", "--tls-port", str(port), "--ca", cert)
+    player, _ = play.finish()
+    assert player["end"] == "marker"
+
+
+def test_unix_socket(plays: list[Play], tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    play = Play(write(tmp_path, tiny.small()), "--unix", path, listen=False)
+    plays.append(play)
+    play.connect("--unix", path)
+    play.finish()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("compression", ["off", "auto-lz", "quic", "glz", "lz", "lz4"])
+def test_compression_changes_no_pixel(plays: list[Play], tmp_path: Path,
+                                      compression: str) -> None:
+    path = write(tmp_path, tiny.small())
+    _, reference = play_all(plays, path)
+    _, client = play_all(plays, path, "--compression", compression, "--streaming", "off")
+    assert client["sha256"] == reference["sha256"]
+
+
+def test_pace(plays: list[Play], tmp_path: Path) -> None:
+    recording = Tiny(step_ns=50_000_000)
+    recording.primary()
+    for i in range(10):
+        recording.fill((i, i, i + 9, i + 9), i)
+    path = write(tmp_path, recording)
+    took = {pace: play_all(plays, path, "--pace", pace)[0]["seconds"]
+            for pace in ("recorded", "2", "max")}
+    assert 0.5 <= took["recorded"] < 1.5
+    assert 0.25 <= took["2"] < took["recorded"]
+    assert took["max"] < 0.25
+
+
+def test_events_moved_forward_do_not_hold_up_the_rest(plays: list[Play], tmp_path: Path) -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.create(4)
+    recording.time_ns += 30 * 10**9
+    recording.destroy(4)
+    recording.time_ns -= 30 * 10**9
+    recording.fill((0, 0, 5, 5))
+    player, _ = play_all(plays, write(tmp_path, recording), "--pace", "recorded")
+    assert player["seconds"] < 5
+
+
+def test_probes(plays: list[Play], tmp_path: Path) -> None:
+    """They also come while nothing is drawn, and change no pixel."""
+    recording = Tiny()
+    recording.primary()
+    recording.fill((0, 0, 100, 80), 0x123456)
+    recording.time_ns += 10**9
+    recording.fill((10, 10, 20, 20), 0x654321)
+    path = write(tmp_path, recording)
+    _, reference = play_all(plays, path)
+    player, client = play_all(plays, path, "--pace", "recorded", "--probe-every", "20")
+    sent = {number: at for number, at in player["probes"]}
+    assert 30 <= len(sent) <= 52
+    assert sorted(sent) == list(range(len(sent)))
+    times = [sent[number] for number in sorted(sent)]
+    assert times == sorted(times)
+    assert player["started_ns"] <= times[0] and times[-1] <= player["fed_ns"]
+    seen = {number: at for number, at in client["probes"]}
+    assert set(seen) <= set(sent) and len(seen) > 25
+    assert all(0 < seen[number] - sent[number] < 2e9 for number in seen)
+    assert client["sha256"] == reference["sha256"]
+
+
+def test_pauses_show_the_picture_at_that_point(plays: list[Play], tmp_path: Path) -> None:
+    path = write(tmp_path, tiny.small())
+    play = Play(path, "--pause-at", "6,2,2")
+    plays.append(play)
+    client = play.connect()
+    assert play.player.wait_for("pause") == {"event": "pause", "n": 0, "command": 2}
+    first = client.wait_for("pause")["sha256"]
+    time.sleep(0.3)
+    play.player.say("go\n")
+    assert play.player.wait_for("pause") == {"event": "pause", "n": 1, "command": 6}
+    second = client.wait_for("pause")["sha256"]
+    play.player.say("go\n")
+    _, last = play.finish()
+    assert len({first, second, last["sha256"]}) == 3
+
+    cut = tmp_path / "cut.rec"
+    subprocess.run([tool("spice-recording"), "trim", "--commands", ":2", "-o", cut, path],
+                   check=True, timeout=TIMEOUT)
+    _, client_line = play_all(plays, cut)
+    assert client_line["sha256"] == first
+
+
+def test_a_cat_shows_the_second_picture(plays: list[Play], tmp_path: Path) -> None:
+    """Same numbers of surfaces, images and cursors, other contents."""
+    first = Tiny()
+    first.primary(150, 150)
+    first.create(5)
+    first.copy((0, 0, 64, 64), tiny.bitmap(64, 64, bytes(64 * 64 * 4), image_id=3 << 32,
+                                           image_flags=1), (0, 0, 64, 64))
+    first.cursor_set()
+    second = Tiny()
+    second.primary()
+    second.create(5)
+    second.fill((0, 0, 16, 16), 0x777777, surface=5)
+    second.copy((0, 0, 64, 64), tiny.bitmap(64, 64, image_id=3 << 32, image_flags=1),
+                (0, 0, 64, 64))
+    second.copy((70, 0, 86, 16), tiny.surface_image(5), (0, 0, 16, 16), uses=[5])
+    one, two = write(tmp_path, first, "one"), write(tmp_path, second, "two")
+    both = tmp_path / "both.rec"
+    subprocess.run([tool("spice-recording"), "cat", one, two, "-o", both], check=True,
+                   timeout=TIMEOUT)
+    _, reference = play_all(plays, two)
+    _, client = play_all(plays, both)
+    assert client["sha256"] == reference["sha256"]
+
+
+def test_without_a_primary_at_the_end_all_is_drained(plays: list[Play], tmp_path: Path) -> None:
+    recording = tiny.small()
+    recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    play = Play(write(tmp_path, recording))
+    plays.append(play)
+    client = play.connect()
+    assert play.player.finish() == 0
+    assert play.player.lines[-1]["end"] == "drained"
+    assert play.player.lines[-1]["commands"] == recording.commands
+    assert client.finish() == 3
+
+
+def test_more_surfaces_than_numbers(plays: list[Play], tmp_path: Path) -> None:
+    """All numbers are taken, and the next is free only when the worker has got that far."""
+    recording = Tiny()
+    recording.primary()
+    for surface in range(1, 1024):
+        recording.create(surface, 1, 1)
+    for i in range(3000):
+        recording.destroy(1 + i % 1023)
+        recording.create(1 + i % 1023, 1, 1)
+    player, _ = play_all(plays, write(tmp_path, recording))
+    assert player["commands"] == recording.commands
+
+
+@pytest.mark.parametrize("message", [tiny.MESSAGE_DESTROY_SURFACES,
+                                     tiny.MESSAGE_DESTROY_SURFACES_ASYNC])
+def test_destroying_all_surfaces_gives_their_numbers_back(plays: list[Play], tmp_path: Path,
+                                                          message: int) -> None:
+    recording = Tiny()
+    for _ in range(12):
+        recording.primary()
+        for surface in range(1, 200):
+            recording.create(surface, 2, 2)
+        recording.message(message)
+        recording.destroy(7)        # in flight
+        recording.message(tiny.MESSAGE_WAKEUP)
+    recording.primary()
+    recording.fill((0, 0, 50, 50))
+    play = Play(write(tmp_path, recording), "--pause-at", "200,1000")
+    plays.append(play)
+    play.connect()
+    play.player.say("go\ngo\n")
+    player, _ = play.finish()
+    assert player["commands"] == player["expected_commands"] == recording.commands
+
+
+def test_many_messages_of_the_guest(plays: list[Play], tmp_path: Path) -> None:
+    recording = Tiny()
+    recording.primary()
+    for i in range(500):
+        recording.text_message(b"x" * i)
+    player, _ = play_all(plays, write(tmp_path, recording))
+    assert player["commands"] == 500
+
+
+def test_stream_statistics_are_passed_on(plays: list[Play], tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that writes none leaves null, and lines from before are not ours."""
+    stats = tmp_path / "stats"
+    stats.write_text('{"old": 1}\n')
+    monkeypatch.setenv("SPICE_STREAM_STATS", str(stats))
+    play = Play(write(tmp_path, tiny.small()), "--pause-at", "1")
+    plays.append(play)
+    play.connect()
+    play.player.wait_for("pause")
+    with stats.open("a") as file:
+        file.write('{"type": "display", "id": 0}\nnonsense\n')
+    play.player.say("go\n")
+    player, _ = play.finish()
+    streams = player["streams"]
+    assert {"type": "display", "id": 0} in streams
+    assert {"old": 1} not in streams
+    assert all(isinstance(stream, dict) for stream in streams)
+
+
+# --- going wrong ---
+
+def ends(play: Play, status: int, reason: str) -> None:
+    """It ends with this status and one line."""
+    assert play.player.finish() == status, play.player.stderr
+    assert len(play.player.complaints()) == 1, play.player.stderr
+    assert re.search(reason, play.player.complaints()[0]), play.player.stderr
+    assert all(line["event"] != "done" for line in play.player.lines)
+
+
+@pytest.mark.parametrize("arguments, reason", [
+    ((), "give one recording"),
+    (("a", "b"), "give one recording"),
+    (("--port", "5900", "--nonsense", "a"), "nonsense"),
+    (("a",), "nowhere to listen"),
+    (("--port", "99999", "a"), "1 to 65535"),
+    (("--port", "5900", "--unix", "x", "a"), "exclude"),
+    (("--port", "5900", "--pace", "0", "a"), "--pace 0"),
+    (("--port", "5900", "--pace", "fast", "a"), "--pace fast"),
+    (("--port", "5900", "--pace", "nan", "a"), "--pace nan"),
+    (("--port", "5900", "--compression", "zip", "a"), "auto-glz, auto-lz"),
+    (("--port", "5900", "--streaming", "some", "a"), "filter, off, all"),
+    (("--port", "5900", "--pause-at", "1,x", "a"), "--pause-at 1,x"),
+    (("--port", "5900", "--pause-at", "1", "-"), "standard input"),
+    (("--port", "5900", "--timeout", "0", "a"), "positive"),
+    (("--tls-port", "5900", "a"), "--tls-cert"),
+    (("--port", "5900", "/nonexistent/a.rec"), "No such file"),
+])
+def test_usage(arguments: tuple[str, ...], reason: str) -> None:
+    result = subprocess.run([tool("spice-player"), *arguments], capture_output=True,
+                            timeout=TIMEOUT, check=False, text=True)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1 and reason in result.stderr, result.stderr
+
+
+def test_port_in_use(plays: list[Play], tmp_path: Path) -> None:
+    path = write(tmp_path, tiny.small())
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        play = Play(path, "--port", str(other.getsockname()[1]), listen=False)
+        plays.append(play)
+        ends(play, 1, r"port \d+: Address already in use")
+
+
+def test_an_address_that_is_not_ours(plays: list[Play], tmp_path: Path) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--address", "192.0.2.1")
+    plays.append(play)
+    ends(play, 1, r"192\.0\.2\.1 port \d+: Cannot assign")
+
+
+def test_bad_certificates(plays: list[Play], tmp_path: Path) -> None:
+    path = write(tmp_path, tiny.small())
+    good = tmp_path / "file"
+    good.write_text("no certificate\n")
+    for files, reason in (((good, good, tmp_path / "missing"), "missing: No such file"),
+                          ((good, good, good), "cannot use .* for TLS")):
+        cert, key, ca = files
+        play = Play(path, "--tls-port", str(free_port()), "--tls-cert", cert, "--tls-key", key,
+                    "--tls-ca", ca, listen=False)
+        plays.append(play)
+        ends(play, 1, reason)
+
+
+def test_a_socket_that_exists(plays: list[Play], tmp_path: Path) -> None:
+    other = tmp_path / "precious"
+    other.write_text("data")
+    play = Play(write(tmp_path, tiny.small()), "--unix", other, listen=False)
+    plays.append(play)
+    ends(play, 1, "exists already")
+    assert other.read_text() == "data"
+
+
+@pytest.mark.parametrize("data", [
+    b"", b"SPICE_REPLAY 2\n", tiny.small().data[:-3],
+    tiny.small().data.replace(b"surface_id 5", b"surface_id 6", 1),
+    lzma.compress(tiny.small().data)[:-30],
+], ids=["empty", "version", "cut", "surface", "packing"])
+def test_a_damaged_file_is_refused_before_anything_is_played(plays: list[Play], tmp_path: Path,
+                                                             data: bytes) -> None:
+    path = tmp_path / "bad.rec"
+    path.write_bytes(data)
+    play = Play(path)
+    plays.append(play)
+    ends(play, 2, rf"{re.escape(str(path))}: byte \d+: ")
+    assert play.player.lines == []
+
+
+def test_a_damaged_stream_is_played_up_to_the_damage(plays: list[Play]) -> None:
+    play = Play("-")
+    plays.append(play)
+    play.connect()
+    assert play.player.popen.stdin is not None
+    play.player.popen.stdin.write(tiny.small().data + b"event nonsense\n")
+    play.player.popen.stdin.close()
+    play.player.popen.stdin = None
+    ends(play, 2, rf"-: byte {len(tiny.small().data) + 6}: event counter: expected a number")
+
+
+def test_no_client_comes(plays: list[Play], tmp_path: Path) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--timeout", "1")
+    plays.append(play)
+    ends(play, 4, "no progress for 1 seconds: no client has come")
+
+
+def test_a_client_that_does_not_leave(plays: list[Play], tmp_path: Path) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--timeout", "1")
+    plays.append(play)
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--no-end")
+    ends(play, 4, "the client does not go")
+
+
+def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path) -> None:
+    recording = Tiny()
+    recording.primary(3500, 2100, packed=True)
+    recording.fill((0, 0, 1, 1))
+    tile = tiny.bitmap(350, 350)
+    for i in range(60):
+        left, top = i % 10 * 350, i // 10 * 350
+        recording.copy((left, top, left + 350, top + 350), tile, (0, 0, 350, 350))
+    play = Play(write(tmp_path, recording), "--timeout", "2", "--pause-at", "1",
+                "--compression", "off")
+    plays.append(play)
+    client = play.connect()
+    client.wait_for("pause")
+    client.popen.send_signal(signal.SIGSTOP)
+    play.player.say("go\n")
+    ends(play, 4, "the client takes nothing")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_client_that_goes_in_the_middle(plays: list[Play], tmp_path: Path,
+                                          how: signal.Signals) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--pause-at", "4")
+    plays.append(play)
+    client = play.connect()
+    client.wait_for("pause")
+    client.popen.send_signal(how)
+    ends(play, 3, "gone after 4 commands")
+
+
+def test_standard_input_ends_in_a_pause(plays: list[Play], tmp_path: Path) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--pause-at", "4")
+    plays.append(play)
+    client = play.connect()
+    client.wait_for("pause")
+    assert play.player.popen.stdin is not None
+    play.player.popen.stdin.close()
+    play.player.popen.stdin = None
+    ends(play, 1, "standard input ended")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(plays: list[Play], tmp_path: Path, how: signal.Signals) -> None:
+    """In the middle of a play, and before any client has come."""
+    path = write(tmp_path, tiny.small())
+    for with_client in (True, False):
+        where = tmp_path / "socket"
+        play = Play(path, "--unix", where, "--pause-at", "4", listen=False)
+        plays.append(play)
+        if with_client:
+            play.connect("--unix", where)
+            play.player.wait_for("pause")
+        else:
+            play.player.wait_for("listening")
+        play.player.popen.send_signal(how)
+        ends(play, 1, f"ended by {how.name}")
+        assert sorted(tmp_path.iterdir()) == [path]
+
+
+def numbers_changed(data: bytes, generator: random.Random) -> bytes:
+    """A recording with a number or two replaced, in the lines of text."""
+    places = [match.span(1) for match in re.finditer(rb"(?<=[a-z_.] )(-?\d+)(?=\n)", data)]
+    for begin, end in sorted(generator.sample(places, generator.choice((1, 1, 2))), reverse=True):
+        number = generator.choice((0, 1, 2, 3, 5, 8, 16, 31, 64, 100, 255, -1))
+        data = data[:begin] + b"%d" % number + data[end:]
+    return data
+
+
+def test_what_passes_as_good_is_played(plays: list[Play], tmp_path: Path) -> None:
+    """Changed recordings are refused, or played to the end by library and client."""
+    generator = random.Random(7)
+    played = 0
+    for i in range(60):
+        path = tmp_path / f"{i}.rec"
+        path.write_bytes(numbers_changed(tiny.everything().data, generator))
+        play = Play(path)
+        plays.append(play)
+        try:
+            play.connect()
+        except AssertionError:
+            assert play.player.popen.returncode == 2
+            continue
+        player, _ = play.finish()
+        assert player["commands"] == player["expected_commands"]
+        played += 1
+    assert played > 5
