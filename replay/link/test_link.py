@@ -26,8 +26,20 @@ from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FULL_FRAME, IP
 TRIES = 3
 RATE_ERROR = 0.005  # half of what forgetting the Ethernet header would make
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
-                                reason="needs root and /dev/net/tun")
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                       reason="needs root and /dev/net/tun"),
+    pytest.mark.skipif(not os.path.exists(binary()), reason=f"{binary()} is not built"),
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fixture_ahead_of_other_work() -> Iterator[None]:
+    """What sends and receives here must keep up with the link as well as the emulator does."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, -10)
+    yield
+    os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 @pytest.fixture(name="namespaces")
@@ -188,16 +200,17 @@ def test_jitter(namespaces: Namespaces, option: str, overtaken: bool) -> None:
 
 
 def test_says_when_it_was_late(namespaces: Namespaces) -> None:
-    with Link(namespaces, "--delay", "20ms") as link:
-        stopper = threading.Timer(0.03, link.process.send_signal, [signal.SIGSTOP])
-        starter = threading.Timer(0.13, link.process.send_signal, [signal.SIGCONT])
-        stopper.start()
-        starter.start()
-        ping(namespaces.a, ADDRESS_B, 30, 0.005)
-        report = link.finish()
-    late = report["a_to_b"]["late_us"]
-    assert late["p50"] <= late["p99"] <= late["max"]
-    assert late["max"] > 50000
+    with Link(namespaces, "--delay", "400ms") as link, udp(namespaces.a, ADDRESS_A) as sender, \
+            udp(namespaces.b, ADDRESS_B) as receiver:
+        sender.sendto(b"due in 200 ms", receiver.getsockname())
+        time.sleep(0.05)
+        link.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        link.process.send_signal(signal.SIGCONT)
+        assert len(receive(receiver, 0.2)) == 1
+        late = link.finish()["a_to_b"]["late_us"]
+    assert late["max"] >= 100000
+    assert late["p50"] == late["p99"] == late["max"]
 
 
 def test_devices_vanish(namespaces: Namespaces) -> None:
