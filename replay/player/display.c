@@ -9,6 +9,9 @@
 #include "marker.h"
 #include "recording-surfaces.h"
 
+/* Commands a burst, as upstream's replay utility makes them. A device's rings hold 32. */
+#define RING_SIZE 50
+
 struct Display {
     QXLInstance instance;
     CommandQueue *commands;
@@ -137,8 +140,8 @@ Display *display_new(SpiceServer *server)
     };
     Display *display = g_new0(Display, 1);
 
-    display->commands = command_queue_new(QXL_COMMAND_RING_SIZE);
-    display->cursor_commands = command_queue_new(QXL_CURSOR_RING_SIZE);
+    display->commands = command_queue_new(RING_SIZE);
+    display->cursor_commands = command_queue_new(RING_SIZE);
     display->instance.base.sif = &interface.base;
     if (spice_server_add_interface(server, &display->instance.base) != 0) {
         display_free(display);

@@ -148,13 +148,18 @@ static void wait_for_recorded_time(Feeder *feeder)
 #define SURFACES_IN_FLIGHT 256
 
 /*
- * Whether the worker has to catch up before the library reads the event: a
- * message acts on all that was drawn before, and for a new surface the reader
- * may wait until the worker has destroyed another.
+ * Whether the worker has to catch up before the library reads the event: some
+ * messages act on all that was drawn before (the reader passes over the
+ * others), and for a new surface the reader may wait until the worker has
+ * destroyed another.
  */
 static bool needs_worker(Feeder *feeder)
 {
-    return !feeder->event.is_command ||
+    const RecordingEvent *event = &feeder->event;
+
+    return recording_event_creates_primary(event) ||
+        (!event->is_command && (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
+                                event->type == RECORDING_MESSAGE_DESTROY_SURFACES)) ||
         recording_surfaces(feeder->recording)->live + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
 }
 
