@@ -274,6 +274,9 @@ ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned fl
     if (!unblock(true)) {
         return -1;
     }
+    if (pending() == 0) {
+        update_link();
+    }
 
     const ssize_t n = ssl ? write_records(iov, iovcnt, flags) : write_plain(iov, iovcnt, flags);
     if (n < 0) {
@@ -382,9 +385,6 @@ ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsi
 
     if (flags & RED_STREAM_MESSAGE_START) {
         last_message = clear.len;
-    }
-    if (clear.len == 0) {
-        update_record_size();
     }
     for (int i = 0; i < iovcnt; ++i) {
         const uint8_t *data = static_cast<uint8_t *>(iov[i].iov_base);
@@ -541,13 +541,27 @@ void RedStreamEgress::push_held()
     dirty = false;
 }
 
-void RedStreamEgress::update_record_size()
+/* See what TCP has learnt of the link, before each drain. */
+void RedStreamEgress::update_link()
 {
+    const bool wants_record_size = ssl && policy->batch && !policy->record_size;
     RedStreamLink link = { };
 
-    if (policy->record_size) {
+    if (ssl && policy->record_size) {
         record_size = policy->record_size;
-    } else if (ops->get_link(socket, &link)) {
+    }
+    if (!(wants_record_size || policy->flow) || !ops->get_link(socket, &link)) {
+        return;
+    }
+    if (wants_record_size) {
         record_size = red_stream_policy_record_size(&link);
+    }
+    if (policy->flow && ops->set_unsent_limit) {
+        const uint32_t limit = red_stream_policy_unsent_limit(&link);
+
+        if (limit >= unsent_limit * 2 || limit <= unsent_limit / 2) {
+            ops->set_unsent_limit(socket, limit);
+            unsent_limit = limit;
+        }
     }
 }

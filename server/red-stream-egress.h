@@ -149,7 +149,7 @@ private:
     ssize_t fail(int error_number);
     void note_flush();
     void note_buffered();
-    void update_record_size();
+    void update_link();
 
     const int socket;
     const RedStreamPolicy *const policy;
@@ -164,6 +164,8 @@ private:
     size_t last_message = 0;
     /* plaintext bytes of a record on this link, now */
     size_t record_size = RED_STREAM_RECORD_MAX;
+    /* what the kernel was told to hold unsent, bytes, 0: all that it takes */
+    uint32_t unsent_limit = 0;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <config.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -134,39 +135,53 @@ const RedStreamPolicy *red_stream_policy_get()
     return &policy;
 }
 
-size_t red_stream_policy_record_size(const RedStreamLink *link)
+/* Bytes a second that the link carries, 0 if not known. */
+static uint64_t link_rate(const RedStreamLink *link)
 {
-    if (!link->mss || !link->cwnd) {
-        return RED_STREAM_RECORD_MAX;
-    }
-
     /* after a pause TCP starts again with the initial window */
     uint64_t cwnd = link->cwnd;
+    if (!link->mss || !cwnd) {
+        return 0;
+    }
     if (link->idle > link->rto && cwnd > INITIAL_CWND) {
         cwnd = INITIAL_CWND;
     }
-    const uint64_t flight = cwnd * link->mss;
 
     /* a flight leaves at once and takes a round trip to be paid back; the rate seen
      * when the sender had nothing more to send is only a lower bound */
     uint64_t rate = link->delivery_rate;
     if ((!rate || link->app_limited) && link->rtt) {
-        const uint64_t window_rate = flight * 1000000 / link->rtt;
+        const uint64_t window_rate = cwnd * link->mss * 1000000 / link->rtt;
 
         if (window_rate > rate) {
             rate = window_rate;
         }
     }
+    return rate;
+}
+
+size_t red_stream_policy_record_size(const RedStreamLink *link)
+{
+    const uint64_t rate = link_rate(link);
+
     if (!rate) {
         return RED_STREAM_RECORD_MAX;
     }
 
-    uint64_t size = rate * RED_STREAM_RECORD_BUDGET / 1000000;
+    const uint64_t size = rate * RED_STREAM_RECORD_BUDGET / 1000000;
     const uint64_t segment = link->mss > MIN_RECORD_SIZE + RECORD_OVERHEAD ?
         link->mss - RECORD_OVERHEAD : MIN_RECORD_SIZE;
 
-    if (size < segment) {
-        size = segment;
+    return std::min<uint64_t>(std::max(size, segment), RED_STREAM_RECORD_MAX);
+}
+
+uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
+{
+    const uint64_t size = link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;
+
+    if (!size) {
+        return RED_STREAM_UNSENT_MAX;
     }
-    return size < RED_STREAM_RECORD_MAX ? size : RED_STREAM_RECORD_MAX;
+    return std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_UNSENT_MIN),
+                              RED_STREAM_UNSENT_MAX);
 }

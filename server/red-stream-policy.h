@@ -101,6 +101,17 @@ size_t red_stream_policy_record_size(const RedStreamLink *link);
 /* microseconds */
 #define RED_STREAM_RECORD_BUDGET 10000
 
+/* How many bytes that are not sent the kernel should hold for this link: enough to keep
+ * it busy until the channel's thread comes back, no more, as what is there can't be
+ * dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, from
+ * RED_STREAM_UNSENT_MIN to RED_STREAM_UNSENT_MAX bytes. */
+uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
+
+/* microseconds */
+#define RED_STREAM_UNSENT_BUDGET 20000
+#define RED_STREAM_UNSENT_MIN (16 * 1024)
+#define RED_STREAM_UNSENT_MAX (1024 * 1024)
+
 /* How many bytes to put in the next record when @pending are to be sent of which
  * the last message is the part from @last_message on, in records of at most
  * @record_size bytes.

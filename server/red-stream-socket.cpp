@@ -64,8 +64,18 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
 #endif
 }
 
+static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
+{
+#ifdef TCP_NOTSENT_LOWAT
+    return setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes)) == 0;
+#else
+    return false;
+#endif
+}
+
 const RedStreamSocket red_stream_kernel_socket = {
     kernel_send,
     red_socket_set_cork,
     kernel_get_link,
+    kernel_set_unsent_limit,
 };

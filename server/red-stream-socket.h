@@ -24,6 +24,9 @@ struct RedStreamSocket {
     bool (*set_cork)(int fd, bool enabled);
     /* Fill @link. Returns false where it can't be known (not TCP, not Linux). */
     bool (*get_link)(int fd, RedStreamLink *link);
+    /* Have the socket count as writable only while less than @bytes of what it took are
+     * not sent. May be null. Returns false where there is no such thing. */
+    bool (*set_unsent_limit)(int fd, uint32_t bytes);
 };
 
 extern const RedStreamSocket red_stream_kernel_socket;
