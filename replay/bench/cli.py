@@ -74,9 +74,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.status
+    except OSError as error:    # a full disk, a folder that is gone
+        if isinstance(error, BrokenPipeError):      # whoever read the output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        else:
+            print(f"bench: {error.filename or 'the system'}: {error.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("bench: interrupted", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:     # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1

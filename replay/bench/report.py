@@ -188,7 +188,7 @@ def about(result: dict[str, Any]) -> str:
     packages = environment["packages"]
     said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
             f"commit {commit}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
-            f"TLS {result['plan']['tls']}", f"{result['plan']['repeats']} runs of each, shuffled with seed "
+            f"TLS {result['plan']['tls']}", f"runs of each: {result['plan']['repeats']}, shuffled with seed "
             f"{result['plan']['seed']}"]
     return "; ".join(said) + ".  \nCommand: `" + " ".join(result["command"]) + "`"
 

@@ -22,7 +22,13 @@ def document(environment: dict[str, Any], command: list[str], plan: dict[str, An
 
 
 def write_text(path: Path, text: str) -> None:
-    """Puts the whole text in place at once, or nothing at all."""
+    """Puts the whole text in place at once, or nothing at all; what is no file, /dev/stdout for one, is only written to."""
+    if path.exists() and not path.is_file():
+        try:
+            path.write_text(text)
+        except OSError as error:
+            raise BenchError(f"cannot write {path}: {error.strerror}") from None
+        return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

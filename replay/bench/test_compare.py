@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -90,6 +91,24 @@ def test_a_place_that_cannot_be_written_is_one_line(bench: Bench) -> None:
     done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/proc/no/result.json")
     assert done.returncode == 1
     assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write /proc/no/result.json")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root to mount a small disk")
+def test_a_full_disk_makes_a_run_not_count(bench: Bench) -> None:
+    arguments = bench.command("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather",
+                              "--transport", "plain", "--quick")
+    small_disk = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=200k none \"$TMPDIR\" && exec \"$@\"", "sh"]
+    done = subprocess.run([*small_disk, *arguments], env=bench.environment(), cwd=bench.folder, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 1
+    assert "is the disk full?" in done.stderr
+
+
+def test_what_is_no_file_is_not_replaced(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/dev/full")
+    assert done.returncode == 1
+    assert done.stderr.strip().split("\n")[-1] == "bench: cannot write /dev/full: No space left on device"
+    assert not Path("/dev/full").is_file()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -126,7 +126,7 @@ def capture_complete(run: Evidence) -> str | None:
     if seen.captured != seen.received:
         return f"capture: {seen.captured} packets captured, {seen.received} received by the filter"
     if seen.captured != run.wire.packets:
-        return f"capture: {seen.captured} packets captured, {run.wire.packets} in the file"
+        return f"capture: {seen.captured} packets captured, {run.wire.packets} in the file (is the disk full?)"
     return None
 
 
