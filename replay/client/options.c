@@ -45,6 +45,9 @@ static bool check_values(const Options *options, GError **error)
     if (!(options->idle_seconds > 0)) {
         return bad(error, "--idle is a number of seconds above 0");
     }
+    if (options->settle_ms < 0 || options->settle_ms >= options->idle_seconds * 1000) {
+        return bad(error, "--settle is a number of milliseconds, less than --idle");
+    }
     if (options->inputs_ms < 0) {
         return bad(error, "--inputs is a number of milliseconds");
     }
@@ -73,6 +76,8 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
         { "idle", 0, 0, G_OPTION_ARG_DOUBLE, &options->idle_seconds,
           "Give up after so long without anything from the server "
           "(" G_STRINGIFY(DEFAULT_IDLE_SECONDS) ")", "SECONDS" },
+        { "settle", 0, 0, G_OPTION_ARG_INT, &options->settle_ms,
+          "At a pause or the end, wait until the display has been quiet for so long", "MS" },
         { "no-end", 0, 0, G_OPTION_ARG_NONE, &options->no_end,
           "Run until disconnected, not until the END marker", NULL },
         { "cursor", 0, 0, G_OPTION_ARG_NONE, &options->cursor,

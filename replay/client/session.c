@@ -25,8 +25,10 @@ static void finish(Session *session, SessionEnd end, int64_t now_ns)
         return;
     }
     session->end = end;
-    session->end_ns = now_ns;
-    getrusage(RUSAGE_SELF, &session->end_usage);
+    if (end != SESSION_END_MARKER) {
+        session->end_ns = now_ns;
+        getrusage(RUSAGE_SELF, &session->end_usage);
+    }
     session->events->ended(session, session->opaque);
     g_main_loop_quit(session->loop);
 }
@@ -35,9 +37,40 @@ static void finish(Session *session, SessionEnd end, int64_t now_ns)
  * one: then every run has the same channels. */
 static void finish_at_marker(Session *session)
 {
-    if (session->marker_ns != 0 && session->connected && !session->options->no_end) {
-        finish(session, SESSION_END_MARKER, session->marker_ns);
+    if (session->end_shown && session->connected) {
+        finish(session, SESSION_END_MARKER, session->end_ns);
     }
+}
+
+/* The picture is what the commands before the marker make of it. */
+static void marker_shown(void *opaque)
+{
+    Session *session = opaque;
+    Marker marker = session->marker;
+
+    session->marker.kind = MARKER_NONE;
+    if (marker.kind == MARKER_PAUSE) {
+        session->events->paused(session, marker.number, session->opaque);
+    } else if (marker.kind == MARKER_END) {
+        session->end_shown = true;
+        finish_at_marker(session);
+    }
+}
+
+static void wait_for_picture(Session *session, Marker marker)
+{
+    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
+
+    /* The player waits at a marker, so that there is one at a time. Another server may not. */
+    marker_shown(session);
+    session->marker = marker;
+    if (session->options->settle_ms == 0) {
+        marker_shown(session);
+        return;
+    }
+    settle_free(session->settle);
+    session->settle = settle_new(channel->display, session->options->settle_ms, marker_shown,
+                                 session);
 }
 
 static void on_marker(Marker marker, int64_t now_ns, void *opaque)
@@ -53,11 +86,15 @@ static void on_marker(Marker marker, int64_t now_ns, void *opaque)
         g_array_append_val(session->probes, probe);
         break;
     case MARKER_PAUSE:
-        session->events->paused(session, marker.number, session->opaque);
+        wait_for_picture(session, marker);
         break;
     case MARKER_END:
-        session->marker_ns = now_ns;
-        finish_at_marker(session);
+        if (session->options->no_end) {
+            break;
+        }
+        session->end_ns = now_ns;
+        getrusage(RUSAGE_SELF, &session->end_usage);
+        wait_for_picture(session, marker);
         break;
     case MARKER_NONE:
         break;
@@ -276,6 +313,7 @@ void session_run(const Options *options, const SessionEvents *events, void *opaq
         g_source_remove(sources[i]);
     }
     brake_free(brake);
+    settle_free(session.settle);
     disconnect(&session);
 
     g_ptr_array_unref(session.channels);

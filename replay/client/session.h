@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "channel.h"
+#include "settle.h"
 
 typedef enum SessionEnd {
     SESSION_RUNNING,
@@ -44,14 +45,16 @@ struct Session {
     void *opaque;
 
     bool connected;       /* every offered channel has been open */
-    int64_t marker_ns;    /* when the END marker came */
+    Marker marker;        /* a pause or the end whose picture is waited for */
+    Settle *settle;       /* that wait, or NULL */
+    bool end_shown;       /* the END marker came, and its picture */
     SessionEnd end;
     char *refusal;        /* why the session was refused, otherwise NULL */
 
     GArray *probes;       /* Probe */
     int64_t start_ns;     /* display 0 opened: seconds and CPU time count from here */
     struct rusage start_usage;
-    int64_t end_ns;
+    int64_t end_ns;       /* at an END marker, the time it came */
     struct rusage end_usage;
 
     /* For the idle limit: events and bytes at the last look, and when they last had grown. */

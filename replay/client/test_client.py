@@ -190,6 +190,8 @@ def test_no_spice_server() -> None:
     (["--port", "1", "--slow", "nan"], "--slow"),
     (["--port", "1", "--idle", "0"], "--idle"),
     (["--port", "1", "--inputs", "-1"], "--inputs"),
+    (["--port", "1", "--settle", "-1"], "--settle"),
+    (["--port", "1", "--settle", "1000", "--idle", "1"], "--settle"),
     (["--port", "1", "extra"], "extra"),
     (["--port", "1", "--no-such-option"], "no-such-option"),
     (["--tls-port", "1", "--ca", "/no/such/file"], "/no/such/file"),
@@ -279,6 +281,20 @@ def test_pause(port: str, tmp_path: Path) -> None:
     assert [event for event in outcome.events if event["event"] == "pause"] == [
         {"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
     assert outcome.done["sha256"] == sha256(picture(20))
+
+
+def test_settle(port: str) -> None:
+    """The picture waits until the display is quiet; what is measured ends at the marker. A pause that is overtaken by
+    the end (a player would wait) is told first."""
+    with serving("--port", port, "--pause-at", "6", "--end-after", "200"):
+        started = time.monotonic_ns()
+        outcome = drain("--port", port, "--settle", "800")
+        ended = time.monotonic_ns()
+    assert outcome.names == ["connected", "pause", "done"]
+    assert outcome.events[1]["sha256"] == outcome.done["sha256"] == sha256(picture())
+    assert outcome.status == 0 and outcome.done["end"] == "marker"
+    assert ended - outcome.done["end_ns"] > 0.8e9
+    assert outcome.done["end_ns"] - started < 0.8e9
 
 
 def test_times_are_the_machines_monotonic_clock(port: str) -> None:
