@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -29,12 +30,20 @@ def _own_loopback() -> tuple[str, ...]:
     return ()
 
 
-def run_suite(title: str, build: Path, selection: Sequence[str], steps: Steps, *, rebuild: bool = False,
+def listed(build: Path) -> dict[str, str]:
+    """The tests of a build directory: name and the project it is from."""
+    done = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"{build} is not a build directory that meson knows")
+    return {test["name"]: test["suite"][0].split(":")[0] for test in json.loads(done.stdout)}
+
+
+def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False,
               env: Mapping[str, str] | None = None) -> int:
-    """Returns how many tests passed; raises BenchError, one line, naming those that did not. `selection` is what
-    meson test takes: names of tests, or --suite and --no-suite."""
+    """Runs the tests of these names, built again first if wanted. Returns how many passed; raises BenchError, one line,
+    naming those that did not."""
     argv = [*_own_loopback(), "meson", "test", "-C", build, "--num-processes", str(os.cpu_count() or 1),
-            "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *selection]
+            "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
     try:
         output = steps.run(title, argv, quiet=True, env=env)
     except StepFailed as failure:

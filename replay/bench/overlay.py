@@ -22,6 +22,12 @@ def files(root: Path = paths.ROOT) -> list[Path]:
                   if path.suffix in _SOURCES and path.is_file())
 
 
+def tests(root: Path = paths.ROOT) -> set[str]:
+    """The names of our own tests: upstream names each after its file."""
+    return {file.stem for file in files(root)
+            if file.parts[:2] == ("server", "tests") and file.match("test-*.c*")}
+
+
 def _wanted(root: Path) -> dict[Path, str]:
     """Each link, relative to the root, and where it points."""
     return {_FOLDER / file: os.path.relpath(root / file, (root / _FOLDER / file).parent) for file in files(root)}

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.errors import BenchError
 
 _NINJA = re.compile(r"\[(\d+)/(\d+)\]")
-_COMPLAINT = re.compile(r"(?i)(\berror\b|^E: |failed|fatal)")
+_COMPLAINTS = (re.compile(r"\b(error|ERROR):|^E: |undefined reference"), re.compile(r"(?i)failed|fatal|error"))
 _REPAINT_SECONDS = 0.2
 
 
@@ -59,7 +59,8 @@ class Steps:
             status = self._watch(title, argv, cwd, env, log.write, tail)
         seconds = time.monotonic() - began
         if status:
-            reason = next((line.strip() for line in tail if _COMPLAINT.search(line)), f"status {status}")
+            reason = next((line.strip() for complaint in _COMPLAINTS for line in tail if complaint.search(line)),
+                          f"status {status}")
             self._paint("")
             raise StepFailed(f"{title} failed: {reason} (log: {self.log})", tail)
         if quiet:

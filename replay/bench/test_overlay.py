@@ -51,3 +51,9 @@ def test_missing_stale_and_wrong_links_are_named_and_put_right(tree: Path) -> No
     overlay.sync(tree)
     assert overlay.problems(tree) == []
     assert not (tree / OVERLAY / "server/tests").exists()
+
+
+def test_our_own_tests_are_named_after_their_files(tree: Path) -> None:
+    (tree / "server/tests/test-a.h").write_text("")
+    (tree / "server/tests/helper.cpp").write_text("")
+    assert overlay.tests(tree) == {"test-a"}
