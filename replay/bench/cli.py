@@ -59,7 +59,15 @@ def _run(arguments: list[str]) -> int:
         return int(module.execute(argparse.Namespace(arguments=rest)))
     parser = _Parser(prog=f"./run {name}")
     module.configure(parser)
-    return int(module.execute(parser.parse_intermixed_args(rest)))
+    return int(module.execute(_parsed(parser, rest)))
+
+
+def _parsed(parser: argparse.ArgumentParser, rest: list[str]) -> argparse.Namespace:
+    """Options may stand between positional arguments, unless those take all the rest."""
+    try:
+        return parser.parse_intermixed_args(rest)
+    except TypeError:
+        return parser.parse_args(rest)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

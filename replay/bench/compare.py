@@ -36,12 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--dry-run", action="store_true", help="say how many runs that is and how long it takes, about")
 
 
-def _build() -> None:
-    """Brings the build up to date; as the user, before a user namespace is entered."""
+def prepare(asked: request.Request) -> request.Request:
+    """Brings the build up to date, as the user, before a user namespace is entered; returns the request with what the
+    recordings themselves say."""
     if paths.build_is_ours() and not privileges.inside():
         setup.setup()
     for program in (paths.player, paths.client):
         program()
+    return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
 
 
 def _document(asked: request.Request, cells: Sequence[run.RunSpec], seed: int) -> dict[str, Any]:
@@ -78,11 +80,16 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
     return result
 
 
-def _measure(args: argparse.Namespace, asked: request.Request, cells: list[run.RunSpec]) -> dict[str, Any]:
-    result = _document(asked, cells, args.seed)
-    json_file = args.json or str(args.output / "compare.json")
+def measure(asked: request.Request, cells: list[run.RunSpec], json_file: str, seed: int = 1, fresh: bool = False,
+            warm: bool = True) -> dict[str, Any]:
+    """Does all runs, or those an interrupted comparison in json_file has not done, and writes the file after each."""
+    privileges.acquire(sys.argv[1:])
+    matrix.remove_stale()
+    for recording in asked.recordings:
+        recordings.unpacked(recording)
+    result = _document(asked, cells, seed)
     notes: list[str] = []
-    if json_file != results.STDOUT and not args.fresh:
+    if json_file != results.STDOUT and not fresh:
         result = resumed(result, Path(json_file), notes)
 
     def done(record: dict[str, Any]) -> None:
@@ -90,15 +97,15 @@ def _measure(args: argparse.Namespace, asked: request.Request, cells: list[run.R
         if json_file != results.STDOUT:
             results.save(result, json_file)
 
-    measured = matrix.Matrix(matrix.order(cells, asked.repeats, args.seed), result["runs"], done)
-    warm = matrix.Matrix([] if args.quick or result["runs"] else matrix.warm_ups(cells), [],
-                         lambda record: result["warm_ups"].append(record))
-    to_do = [*warm.left, *measured.left]
+    measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done)
+    warming = matrix.Matrix(matrix.warm_ups(cells) if warm and not result["runs"] else [], [],
+                            lambda record: result["warm_ups"].append(record))
+    to_do = [*warming.left, *measured.left]
     progress = Progress(len(to_do), sum(map(matrix.expected_seconds, to_do)))
     for note in notes:
         progress.note(note)
     try:
-        warm.run(progress)
+        warming.run(progress)
         measured.run(progress)
     finally:
         progress.clear()
@@ -124,9 +131,7 @@ def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunS
 
 
 def execute(args: argparse.Namespace) -> int:
-    asked = request.read(args)
-    _build()
-    asked = replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
+    asked = prepare(request.read(args))
     cells = request.cells(asked)
     if args.list:
         print("\n".join(cell.address for cell in cells))
@@ -135,8 +140,5 @@ def execute(args: argparse.Namespace) -> int:
         planned = [*([] if args.quick else matrix.warm_ups(cells)), *matrix.order(cells, asked.repeats, args.seed)]
         print(f"{len(cells)} rows, {len(planned)} runs, about {duration(sum(map(matrix.expected_seconds, planned)))}")
         return 0
-    privileges.acquire(sys.argv[1:])
-    matrix.remove_stale()
-    for recording in asked.recordings:
-        recordings.unpacked(recording)
-    return _tell(args, _measure(args, asked, cells), cells)
+    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh, not args.quick)
+    return _tell(args, result, cells)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run diff A.json B.json: what got better or worse from one result file to another.
+"""./run diff A B: what got better or worse from one result file to another, or, measured for the purpose, from one
+library or git revision to another.
 
 Exit status 0: same or better; 1: something is worse; 2: could not be compared."""
 
@@ -9,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench import metrics, modes, report, results, stats, table
+from bench import metrics, modes, paths, report, request, results, stats, table, versus
 from bench.errors import BenchError
 from bench.stats import Verdict
 
@@ -21,14 +22,18 @@ Key = tuple[str, ...]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Compares two result files of ./run compare, row by row. Status 0: same or better, 1: worse, 2: " \
-                         "could not be compared."
-    parser.add_argument("before", metavar="A.json", type=Path)
-    parser.add_argument("after", metavar="B.json", type=Path)
+    parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
+                          "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
+                          "not be compared.")
+    parser.add_argument("before", metavar="A")
+    parser.add_argument("after", metavar="B")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
                         "(default %(default)s)")
     parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
-    parser.add_argument("--all", action="store_true", help="show what is the same or unknown, too")
+    parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
+    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where diff.json goes, the runs "
+                        "of two libraries")
+    request.configure(parser, library=False)
 
 
 def _facts(result: dict[str, Any]) -> dict[str, Any]:
@@ -96,16 +101,25 @@ def _page(lines: list[Line], everything: bool) -> str:
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
 
 
+def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    files = [Path(name).is_file() or name.endswith(".json") for name in (args.before, args.after)]
+    if all(files):
+        return results.load(Path(args.before)), results.load(Path(args.after))
+    if any(files):
+        raise BenchError("a result file compares with a result file, a library with a library", NOT_COMPARABLE)
+    return versus.measure(args)
+
+
 def execute(args: argparse.Namespace) -> int:
     names = _wanted(args.metrics)
-    before, after = results.load(args.before), results.load(args.after)
+    before, after = _documents(args)
     differing = differences(before, after)
     if differing and not args.force:
         raise BenchError(f"not comparable: {', '.join(differing)} differ (--force compares all the same)", NOT_COMPARABLE)
     lines = compared(before, after, names)
     if not lines:
-        raise BenchError("not comparable: no row is in both files", NOT_COMPARABLE)
-    print(_page(lines, args.all))
+        raise BenchError("not comparable: no row is in both", NOT_COMPARABLE)
+    print(_page(lines, args.show_all))
     verdicts = {line[2].verdict for line in lines}
     if Verdict.WORSE in verdicts:
         return WORSE

@@ -19,7 +19,8 @@ _PROBE_EVERY = 100          # ms, where latency is what a pace is for
 _PAUSES = 3
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
+    """library: whether the command line says which libraries play."""
     what = parser.add_argument_group("what is played")
     what.add_argument("recordings", metavar="RECORDING", nargs="*", help="a shipped one's name, or a path")
     what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport, link, and both paces")
@@ -29,8 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms (default lan)")
     what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default), recorded, or a factor; "
                       "any but max measures latency")
-    what.add_argument("--library", metavar="NAME", action="append",
-                      help="stock, patched or a directory holding libspice-server.so.1; may be given again")
+    if library:
+        what.add_argument("--library", metavar="NAME", action="append",
+                          help="stock, patched or a directory holding libspice-server.so.1; may be given again")
+    parser.set_defaults(library=None)
     what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
     what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
     what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help")
@@ -133,7 +136,7 @@ def read(args: argparse.Namespace) -> Request:
         transports=_transports(args.transport) if args.transport is not None else list(run.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max", "recorded"] if args.all else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
-        compression=args.compression, streaming=args.streaming, keep_pcap=args.keep_pcap)
+        compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None))
 
 
 def rows(request: Request) -> list[tuple[libraries.Library, str]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench import cli, report, samples
+from bench import cli, libraries, report, samples, versus
+from bench.conftest import Bench
 
 
 @pytest.fixture
@@ -104,3 +105,30 @@ def test_figures_nobody_knows_are_dashes() -> None:
         run["cpu_seconds"] = {"user": None, "system": None}
     rows = [line for line in report.markdown(result).splitlines() if line.startswith("| stock")]
     assert len(rows) == 2 and all(row.count(" – ") >= 4 for row in rows)
+
+
+def test_an_unpatched_library_stands_against_every_mode() -> None:
+    stock = libraries.Library("stock", Path("/a"), patched=False)
+    patched = libraries.Library("patched", Path("/b"), patched=True)
+    before, after = versus.split(samples.result(["stock", "gather", "batch"], repeats=1), stock, patched)
+    rows = [{(run["transport"], run["mode"]) for run in part["runs"]} for part in (before, after)]
+    assert rows[0] == rows[1] == {(transport, mode) for transport in ("plain", "tls") for mode in ("gather", "batch")}
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_two_libraries_are_measured(bench: Bench) -> None:
+    arguments = ("--modes", "gather", "--repeat", "3", "--transport", "plain", "--output", str(bench.output))
+    done = bench("diff", "stock", "patched", str(bench.folder / "tiny.rec"), "--metrics", "cpu", *arguments)
+    assert (done.returncode, done.stdout) == (0, "0 worse, 0 better, 0 unknown, 1 same\n"), done.stderr
+    assert len(json.loads((bench.output / "diff.json").read_text())["runs"]) == 6
+
+
+@pytest.mark.parametrize(("names", "reason"), [
+    (("stock", "a.json"), "a result file compares with a result file"),
+    (("stock", "stock"), "that is one library, not two"),
+    (("stock", "/nowhere"), "library /nowhere: no such directory"),
+    (("stock", "git:no-such-revision"), "git"),
+])
+def test_what_cannot_be_compared_is_2(bench: Bench, names: tuple[str, str], reason: str) -> None:
+    done = bench("diff", *names, str(bench.folder / "tiny.rec"))
+    assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
