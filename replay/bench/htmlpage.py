@@ -34,8 +34,8 @@ def _inline(text: str) -> str:
             parts[number] = f"<code>{html.escape(part[1:-1])}</code>"
         else:
             part = html.escape(part, quote=False)
-            part = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", part)
-            part = re.sub(r"(?<!\w)\*(.+?)\*(?!\w)", r"<em>\1</em>", part)
+            part = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", part, flags=re.DOTALL)
+            part = re.sub(r"(?<!\w)\*(.+?)\*(?!\w)", r"<em>\1</em>", part, flags=re.DOTALL)
             parts[number] = part.replace("  \n", "<br>\n")
     return "".join(parts)
 

@@ -46,7 +46,7 @@ def _median(runs: list[Run], line: Line, name: str) -> float | None:
 
 
 def _change(value: float | None, base: float | None) -> str:
-    return table.UNKNOWN if value is None or not base else f"{(value / base - 1) * 100:+.1f} %"
+    return table.UNKNOWN if value is None or not base else f"{round((value / base - 1) * 100, 1) + 0.0:+.1f} %"
 
 
 def _said(value: float | None) -> str:

@@ -42,11 +42,11 @@ def check(page: str) -> None:
 
 
 def test_what_reports_use_becomes_html(tmp_path: Path) -> None:
-    page = htmlpage.page("# A < B\n\nOne *two* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n|---|--:|\n"
+    page = htmlpage.page("# A < B\n\nOne *two\nlines* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n|---|--:|\n"
                          "| x | 1 |\n| `y` | 2 |\n", tmp_path)
     check(page)
     assert "<h1>A &lt; B</h1>" in page
-    assert "<em>two</em> <strong>three</strong> <code>a *b* &lt;c&gt;</code>.<br>" in page
+    assert "<em>two\nlines</em> <strong>three</strong> <code>a *b* &lt;c&gt;</code>.<br>" in page
     assert "<li><strong>x</strong>: y</li>" in page
     assert "<td>x</td><td class=number>1</td>" in page
 
