@@ -83,6 +83,7 @@ def _python_tests() -> str:
 
 
 def _pytest(arguments: list[str]) -> int:
-    folders = [] if any(Path(argument.split("::")[0]).exists() for argument in arguments) else [paths.ROOT / "replay"]
+    named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
+    folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode
