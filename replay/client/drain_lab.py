@@ -73,7 +73,7 @@ class Drain:
         event: dict[str, Any] = json.loads(line)
         return event
 
-    def end(self, limit: float = 30) -> Outcome:
+    def end(self, limit: float = 60) -> Outcome:
         try:
             output, complaint = self.process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
