@@ -2,34 +2,37 @@
 #include "command-queue.h"
 
 #include <glib.h>
+#include <pthread.h>
 
 struct CommandQueue {
-    GMutex mutex;
-    GCond has_room;
+    pthread_mutex_t mutex;
+    pthread_cond_t has_room;
     bool is_closed;
     bool wake_requested;
+    bool gathers;
     bool is_gathering;          /* nothing is shown yet */
     size_t capacity;
     size_t first, length;
     QXLCommandExt command[];
 };
 
-CommandQueue *command_queue_new(size_t capacity)
+CommandQueue *command_queue_new(size_t capacity, bool gathers)
 {
     CommandQueue *queue = g_malloc0(sizeof(*queue) + capacity * sizeof(queue->command[0]));
 
-    g_mutex_init(&queue->mutex);
-    g_cond_init(&queue->has_room);
+    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_cond_init(&queue->has_room, NULL);
     queue->capacity = capacity;
-    queue->is_gathering = true;
+    queue->gathers = gathers;
+    queue->is_gathering = gathers;
     return queue;
 }
 
 void command_queue_free(CommandQueue *queue)
 {
     g_assert(queue->length == 0);
-    g_mutex_clear(&queue->mutex);
-    g_cond_clear(&queue->has_room);
+    pthread_mutex_destroy(&queue->mutex);
+    pthread_cond_destroy(&queue->has_room);
     g_free(queue);
 }
 
@@ -50,9 +53,9 @@ bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool 
     bool pushed = false;
 
     *wake = false;
-    g_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->mutex);
     while (queue->length == queue->capacity && !queue->is_closed) {
-        g_cond_wait(&queue->has_room, &queue->mutex);
+        pthread_cond_wait(&queue->has_room, &queue->mutex);
     }
     if (!queue->is_closed) {
         queue->command[(queue->first + queue->length) % queue->capacity] = *command;
@@ -62,7 +65,7 @@ bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool 
         }
         pushed = true;
     }
-    g_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->mutex);
     return pushed;
 }
 
@@ -70,16 +73,16 @@ bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)
 {
     bool popped = false;
 
-    g_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->mutex);
     if (queue->length > 0 && !queue->is_gathering) {
         *command = queue->command[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
         queue->length--;
-        queue->is_gathering = queue->length == 0;
+        queue->is_gathering = queue->gathers && queue->length == 0;
         popped = true;
-        g_cond_signal(&queue->has_room);
+        pthread_cond_signal(&queue->has_room);
     }
-    g_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->mutex);
     return popped;
 }
 
@@ -87,10 +90,10 @@ bool command_queue_request_wake(CommandQueue *queue)
 {
     bool is_empty;
 
-    g_mutex_lock(&queue->mutex);
-    is_empty = queue->is_gathering;
+    pthread_mutex_lock(&queue->mutex);
+    is_empty = queue->length == 0 || queue->is_gathering;
     queue->wake_requested |= is_empty;
-    g_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->mutex);
     return is_empty;
 }
 
@@ -98,26 +101,26 @@ bool command_queue_release(CommandQueue *queue)
 {
     bool wake;
 
-    g_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->mutex);
     wake = show(queue);
-    g_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->mutex);
     return wake;
 }
 
 void command_queue_close(CommandQueue *queue)
 {
-    g_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->mutex);
     queue->is_closed = true;
-    g_cond_broadcast(&queue->has_room);
-    g_mutex_unlock(&queue->mutex);
+    pthread_cond_broadcast(&queue->has_room);
+    pthread_mutex_unlock(&queue->mutex);
 }
 
 size_t command_queue_length(CommandQueue *queue)
 {
     size_t length;
 
-    g_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->mutex);
     length = queue->length;
-    g_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->mutex);
     return length;
 }

@@ -15,14 +15,14 @@
  * worker asks "is it empty, and if so tell me of the next one" in one step, and
  * the producer adds a command and learns whether it has to tell in one step.
  *
- * A queue that has run empty shows nothing until it is full again or released:
- * a guest draws in bursts, and how many commands the worker finds should say
- * nothing about how fast a recording is read. Release it before whatever the
- * worker has to have caught up with, and before waiting.
+ * A queue that gathers shows nothing, once it has run empty, until it is full
+ * again or released: a guest draws in bursts, and how many commands the worker
+ * finds should say nothing about how fast a recording is read. Release it
+ * before whatever the worker has to have caught up with, and before waiting.
  */
 typedef struct CommandQueue CommandQueue;
 
-CommandQueue *command_queue_new(size_t capacity);
+CommandQueue *command_queue_new(size_t capacity, bool gathers);
 
 /* The queue must be empty. */
 void command_queue_free(CommandQueue *queue);

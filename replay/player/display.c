@@ -10,7 +10,7 @@
 #include "recording-surfaces.h"
 
 /* Commands a burst, as upstream's replay utility makes them. A device's rings hold 32. */
-#define RING_SIZE 50
+#define BURST 50
 
 struct Display {
     QXLInstance instance;
@@ -140,8 +140,9 @@ Display *display_new(SpiceServer *server)
     };
     Display *display = g_new0(Display, 1);
 
-    display->commands = command_queue_new(RING_SIZE);
-    display->cursor_commands = command_queue_new(RING_SIZE);
+    display->commands = command_queue_new(BURST, true);
+    /* a pointer is moved now, not when it has been moved often enough */
+    display->cursor_commands = command_queue_new(QXL_CURSOR_RING_SIZE, false);
     display->instance.base.sif = &interface.base;
     if (spice_server_add_interface(server, &display->instance.base) != 0) {
         display_free(display);
@@ -199,10 +200,7 @@ bool display_push(Display *display, const QXLCommandExt *command)
 
 void display_release(Display *display)
 {
-    bool wake = command_queue_release(display->commands);
-
-    wake |= command_queue_release(display->cursor_commands);
-    if (wake) {
+    if (command_queue_release(display->commands)) {
         spice_qxl_wakeup(&display->instance);
     }
 }

@@ -5,12 +5,17 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "clock.h"
 #include "marker.h"
+#include "replay-stream.h"
+
+/*
+ * Destroyed surfaces whose numbers are not free yet: their commands are in the
+ * ring, or what was drawn with them is in the pipe. More than both hold.
+ */
+#define SURFACES_IN_FLIGHT 256
 
 typedef enum {
     WAITING_FOR_NOTHING,
@@ -23,23 +28,16 @@ struct Feeder {
     FeederOptions options;
     FeederEvents events;
     pthread_t thread;
+    bool is_joined;
 
-    GMutex mutex;
-    GCond changed;              /* is_stopping, resumes */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;     /* is_stopping, resumes; on the monotonic clock */
     bool is_stopping;
     unsigned int resumes;
     _Atomic Waiting waiting;
 
     Recording *recording;
-    SpiceReplay *replay;
-    RecordingEvent event;       /* the one the library is reading */
-    GByteArray *bytes;          /* of the event, as the library is to read it */
-    size_t pos;
-    unsigned int added;         /* commands in the bytes that are not in the recording */
-    unsigned int added_ahead;   /* those that the library will give next */
-    bool at_end;
-    uint32_t message_size;      /* of the last message command */
-    RecordingSurface primary;   /* of size 0 when there is none */
+    ReplayStream *stream;
 
     int64_t start_ns;
     uint64_t first_timestamp;
@@ -50,20 +48,23 @@ struct Feeder {
     FeederResult result;
 };
 
-static bool is_stopping(Feeder *feeder)
+static bool is_stopping(void *opaque)
 {
+    Feeder *feeder = opaque;
     bool stopping;
 
-    g_mutex_lock(&feeder->mutex);
+    pthread_mutex_lock(&feeder->mutex);
     stopping = feeder->is_stopping;
-    g_mutex_unlock(&feeder->mutex);
+    pthread_mutex_unlock(&feeder->mutex);
     return stopping;
 }
 
 static bool can_mark(const Feeder *feeder)
 {
-    return feeder->primary.width >= MARKER_PRIMARY_MIN &&
-        feeder->primary.height >= MARKER_PRIMARY_MIN;
+    const RecordingSurface *primary = replay_stream_primary(feeder->stream);
+
+    return primary && primary->width >= MARKER_PRIMARY_MIN &&
+        primary->height >= MARKER_PRIMARY_MIN;
 }
 
 static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
@@ -90,25 +91,30 @@ static void probe_if_due(Feeder *feeder, int64_t now)
         return;
     }
     push_probe(feeder, now);
-    feeder->next_probe_ns = MAX(feeder->next_probe_ns + step, now);
+    feeder->next_probe_ns += step;
+    if (feeder->next_probe_ns <= now) {
+        feeder->next_probe_ns = now + step;
+    }
 }
 
 /* Sleeps until then or until told to stop. */
 static void sleep_until(Feeder *feeder, int64_t until_ns)
 {
-    g_mutex_lock(&feeder->mutex);
+    const struct timespec until = {
+        .tv_sec = until_ns / NSEC_PER_SEC,
+        .tv_nsec = until_ns % NSEC_PER_SEC,
+    };
+
+    pthread_mutex_lock(&feeder->mutex);
     if (!feeder->is_stopping) {
-        g_cond_wait_until(&feeder->changed, &feeder->mutex,
-                          g_get_monotonic_time() + (until_ns - clock_ns()) / 1000 + 1);
+        pthread_cond_timedwait(&feeder->changed, &feeder->mutex, &until);
     }
-    g_mutex_unlock(&feeder->mutex);
+    pthread_mutex_unlock(&feeder->mutex);
 }
 
 /* The event's recorded time since the recording began. */
-static uint64_t recorded_time(Feeder *feeder)
+static uint64_t recorded_time(Feeder *feeder, const RecordingEvent *event)
 {
-    const RecordingEvent *event = &feeder->event;
-
     if (feeder->options.timeline) {
         return recording_timeline_due(feeder->options.timeline, event);
     }
@@ -119,10 +125,10 @@ static uint64_t recorded_time(Feeder *feeder)
 }
 
 /* Waits for the event's recorded time, drawing the probes that come due meanwhile. */
-static void wait_for_recorded_time(Feeder *feeder)
+static void wait_for_recorded_time(Feeder *feeder, const RecordingEvent *event)
 {
     const FeederOptions *options = &feeder->options;
-    uint64_t recorded = recorded_time(feeder);
+    uint64_t recorded = recorded_time(feeder, event);
     int64_t due, now;
 
     if (options->pace == PACE_MAX) {
@@ -143,158 +149,29 @@ static void wait_for_recorded_time(Feeder *feeder)
     }
 }
 
-/* Destroyed surfaces whose numbers are not free yet: their commands are in the ring or
- * what was drawn with them is in the pipe. More than both hold. */
-#define SURFACES_IN_FLIGHT 256
-
 /*
  * Whether the worker has to catch up before the library reads the event: some
  * messages act on all that was drawn before (the reader passes over the
  * others), and for a new surface the reader may wait until the worker has
  * destroyed another.
  */
-static bool needs_worker(Feeder *feeder)
+static bool needs_worker(Feeder *feeder, const RecordingEvent *event)
 {
-    const RecordingEvent *event = &feeder->event;
-
     return recording_event_creates_primary(event) ||
         (!event->is_command && (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
                                 event->type == RECORDING_MESSAGE_DESTROY_SURFACES)) ||
         recording_surfaces(feeder->recording)->live + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
 }
 
-/* The library has read all of the event; what to remember of it. */
-static void event_done(Feeder *feeder)
+/* It is the event's turn: wait for its time, and for the worker if need be. */
+static void begin_event(void *opaque, const RecordingEvent *event)
 {
-    const RecordingEvent *event = &feeder->event;
+    Feeder *feeder = opaque;
 
-    if (event->is_command) {
-        feeder->message_size = event->type == QXL_CMD_MESSAGE ? event->block_bytes : 0;
-    } else if (recording_event_creates_primary(event)) {
-        feeder->primary = event->surface;
-    } else if (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
-               event->type == RECORDING_MESSAGE_DESTROY_SURFACES) {
-        /* the asynchronous kinds are passed over by the library's reader */
-        memset(&feeder->primary, 0, sizeof(feeder->primary));
+    wait_for_recorded_time(feeder, event);
+    if (needs_worker(feeder, event)) {
+        display_release(feeder->display);
     }
-}
-
-static bool destroys_surfaces(const RecordingEvent *event)
-{
-    return !event->is_command && (event->type == RECORDING_MESSAGE_DESTROY_SURFACES ||
-                                  event->type == RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC);
-}
-
-/*
- * The library's reader gives each surface a number and takes it back at the
- * surface's destroy command. A message that destroys all surfaces gives none
- * back, and the asynchronous one is passed over: soon no number would be left.
- * So such a message is preceded by a destroy command for each.
- */
-static void add_destroy_commands(Feeder *feeder)
-{
-    const RecordingSurfaces *surfaces = recording_surfaces(feeder->recording);
-
-    for (unsigned int id = 1; id < RECORDING_SURFACES_MAX; id++) {
-        char *text;
-
-        if (surfaces->surface[id].state != SURFACE_DYING) {
-            continue;
-        }
-        text = g_strdup_printf("event 0 0 %d %" G_GUINT64_FORMAT "\nsurface_cmd\n"
-                               "surface_id %u\ntype %d\nflags 0\n", QXL_CMD_SURFACE,
-                               feeder->event.timestamp, id, QXL_SURFACE_CMD_DESTROY);
-        g_byte_array_append(feeder->bytes, (const uint8_t *) text, strlen(text));
-        g_free(text);
-        feeder->added++;
-    }
-}
-
-/* Reads and checks one event more. False at the end, damage included. */
-static bool next_event(Feeder *feeder)
-{
-    const uint8_t *bytes;
-    size_t size;
-
-    do {
-        event_done(feeder);
-        if (!recording_next(feeder->recording, &feeder->event)) {
-            feeder->at_end = true;
-            return false;
-        }
-        /* its surface is gone by a command of ours */
-        atomic_fetch_add(&feeder->commands, feeder->event.is_moot);
-    } while (feeder->event.is_moot);
-    g_byte_array_set_size(feeder->bytes, 0);
-    if (destroys_surfaces(&feeder->event)) {
-        add_destroy_commands(feeder);
-    }
-    bytes = recording_bytes(feeder->recording, &size);
-    g_byte_array_append(feeder->bytes, bytes, size);
-    feeder->pos = 0;
-    return true;
-}
-
-/*
- * What the library reads, an event at a time. To skip white space it always
- * reads one byte past an event, so an event's first byte is given out alone
- * and at once; when it wants the second, all events before are done and it is
- * this one's turn.
- */
-static ssize_t stream_read(void *cookie, char *buf, size_t size)
-{
-    Feeder *feeder = cookie;
-
-    if (is_stopping(feeder)) {
-        return 0;
-    }
-    if (feeder->pos == feeder->bytes->len && !next_event(feeder)) {
-        return 0;
-    }
-    if (feeder->pos == 0) {
-        size = 1;
-    } else if (feeder->pos == 1) {
-        feeder->added_ahead += feeder->added;
-        feeder->added = 0;
-        wait_for_recorded_time(feeder);
-        if (needs_worker(feeder)) {
-            display_release(feeder->display);
-        }
-    }
-    size = MIN(size, feeder->bytes->len - feeder->pos);
-    memcpy(buf, feeder->bytes->data + feeder->pos, size);
-    feeder->pos += size;
-    return size;
-}
-
-/* NULL if the library does not want it. */
-static SpiceReplay *open_replay(Feeder *feeder)
-{
-    static const cookie_io_functions_t functions = { .read = stream_read };
-    FILE *stream = fopencookie(feeder, "r", functions);
-    SpiceReplay *replay;
-
-    g_byte_array_append(feeder->bytes, (const uint8_t *) RECORDING_HEADER,
-                        strlen(RECORDING_HEADER));
-    replay = spice_replay_new(stream, RECORDING_SURFACES_MAX);
-    if (!replay) {
-        fclose(stream);
-    }
-    return replay;
-}
-
-/*
- * The library's reader neither ends a message's text with a 0, which its
- * worker looks for, nor says whom to release it to.
- */
-static void complete_message(QXLCommandExt *command, uint32_t size)
-{
-    QXLMessage *message = (QXLMessage *) (uintptr_t) command->cmd.data;
-
-    message = g_realloc(message, sizeof(*message) + size + 1);
-    message->data[size] = 0;
-    message->release_info.id = (uintptr_t) command;
-    command->cmd.data = (uintptr_t) message;
 }
 
 /* Waits for feeder_resume. False when told to stop. */
@@ -304,16 +181,16 @@ static bool wait_for_resume(Feeder *feeder)
 
     display_release(feeder->display);
     atomic_store(&feeder->waiting, WAITING_FOR_RESUME);
-    g_mutex_lock(&feeder->mutex);
+    pthread_mutex_lock(&feeder->mutex);
     while (feeder->resumes == 0 && !feeder->is_stopping) {
-        g_cond_wait(&feeder->changed, &feeder->mutex);
+        pthread_cond_wait(&feeder->changed, &feeder->mutex);
     }
     if (feeder->resumes > 0) {
         feeder->resumes--;
     }
     atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
     stopping = feeder->is_stopping;
-    g_mutex_unlock(&feeder->mutex);
+    pthread_mutex_unlock(&feeder->mutex);
     return !stopping;
 }
 
@@ -321,11 +198,11 @@ static bool wait_for_resume(Feeder *feeder)
 static bool pause_if_due(Feeder *feeder, uint64_t commands)
 {
     const FeederOptions *options = &feeder->options;
-    int64_t begin = clock_ns();
 
     while (feeder->next_pause < options->n_pauses &&
            options->pauses[feeder->next_pause] <= commands) {
         unsigned int number = feeder->next_pause++;
+        int64_t begin = clock_ns();
 
         if (can_mark(feeder)) {
             push_marker(feeder, MARKER_PAUSE, number);
@@ -343,26 +220,21 @@ static void feed(Feeder *feeder)
 {
     QXLInstance *instance = display_instance(feeder->display);
     QXLCommandExt *command;
+    uint64_t commands = 0;
+    bool is_added;
 
-    while ((command = spice_replay_next_cmd(feeder->replay, instance)) != NULL) {
-        uint64_t commands;
-
-        if (command->cmd.type == QXL_CMD_MESSAGE) {
-            complete_message(command, feeder->message_size);
-        }
+    while ((command = replay_stream_next(feeder->stream, instance, &is_added)) != NULL) {
         probe_if_due(feeder, clock_ns());
         if (!display_push(feeder->display, command)) {
             return;
         }
-        if (feeder->added_ahead > 0) {
-            feeder->added_ahead--;
-            continue;
-        }
-        commands = atomic_fetch_add(&feeder->commands, 1) + 1;
-        if (!pause_if_due(feeder, commands)) {
+        commands += !is_added;
+        atomic_store(&feeder->commands, commands + replay_stream_skipped(feeder->stream));
+        if (!pause_if_due(feeder, atomic_load(&feeder->commands))) {
             return;
         }
     }
+    atomic_store(&feeder->commands, commands + replay_stream_skipped(feeder->stream));
 }
 
 static void conclude(Feeder *feeder)
@@ -376,10 +248,10 @@ static void conclude(Feeder *feeder)
         result->status = FEEDER_DAMAGED;
     } else if (is_stopping(feeder)) {
         result->status = FEEDER_STOPPED;
-    } else if (!feeder->at_end) {
+    } else if (!replay_stream_at_end(feeder->stream)) {
         result->status = FEEDER_DAMAGED;
         result->error = "the library's reader gives up on this event";
-        result->error_offset = feeder->event.start;
+        result->error_offset = replay_stream_offset(feeder->stream);
     } else {
         result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
         if (can_mark(feeder)) {
@@ -398,12 +270,13 @@ static void conclude(Feeder *feeder)
 static void *run(void *opaque)
 {
     Feeder *feeder = opaque;
+    SpiceReplay *replay;
 
     feeder->start_ns = clock_ns();
     feeder->next_probe_ns = feeder->start_ns;
-    feeder->replay = open_replay(feeder);
-    if (feeder->replay) {
-        display_set_replay(feeder->display, feeder->replay);
+    replay = replay_stream_replay(feeder->stream);
+    if (replay) {
+        display_set_replay(feeder->display, replay);
         feed(feeder);
     }
     conclude(feeder);
@@ -411,21 +284,35 @@ static void *run(void *opaque)
     return NULL;
 }
 
+static void init_locks(Feeder *feeder)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&feeder->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&feeder->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 Feeder *feeder_start(Display *display, const FeederOptions *options, const FeederEvents *events)
 {
     Feeder *feeder = g_new0(Feeder, 1);
+    const ReplayStreamFuncs funcs = {
+        .begin = begin_event,
+        .is_stopping = is_stopping,
+        .opaque = feeder,
+    };
     sigset_t all, old;
     int ret;
 
     feeder->display = display;
     feeder->options = *options;
     feeder->events = *events;
-    g_mutex_init(&feeder->mutex);
-    g_cond_init(&feeder->changed);
+    init_locks(feeder);
     feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
-    feeder->bytes = g_byte_array_new();
     feeder->recording = recording_new(options->input);
-    recording_keep_bytes(feeder->recording);
+    feeder->stream = replay_stream_new(feeder->recording, &funcs);
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -437,10 +324,10 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
 
 void feeder_resume(Feeder *feeder)
 {
-    g_mutex_lock(&feeder->mutex);
+    pthread_mutex_lock(&feeder->mutex);
     feeder->resumes++;
-    g_cond_broadcast(&feeder->changed);
-    g_mutex_unlock(&feeder->mutex);
+    pthread_cond_broadcast(&feeder->changed);
+    pthread_mutex_unlock(&feeder->mutex);
 }
 
 uint64_t feeder_commands(Feeder *feeder)
@@ -457,27 +344,31 @@ bool feeder_is_paused(Feeder *feeder)
 {
     bool paused;
 
-    g_mutex_lock(&feeder->mutex);
+    pthread_mutex_lock(&feeder->mutex);
     paused = atomic_load(&feeder->waiting) == WAITING_FOR_RESUME && feeder->resumes == 0;
-    g_mutex_unlock(&feeder->mutex);
+    pthread_mutex_unlock(&feeder->mutex);
     return paused;
 }
 
 void feeder_stop(Feeder *feeder)
 {
-    g_mutex_lock(&feeder->mutex);
+    pthread_mutex_lock(&feeder->mutex);
     feeder->is_stopping = true;
-    g_cond_broadcast(&feeder->changed);
-    g_mutex_unlock(&feeder->mutex);
+    pthread_cond_broadcast(&feeder->changed);
+    pthread_mutex_unlock(&feeder->mutex);
 }
 
 bool feeder_join(Feeder *feeder, unsigned int seconds)
 {
     struct timespec until;
 
+    if (feeder->is_joined) {
+        return true;
+    }
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += seconds;
-    return pthread_timedjoin_np(feeder->thread, NULL, &until) == 0;
+    feeder->is_joined = pthread_timedjoin_np(feeder->thread, NULL, &until) == 0;
+    return feeder->is_joined;
 }
 
 const FeederResult *feeder_result(Feeder *feeder)
@@ -487,13 +378,10 @@ const FeederResult *feeder_result(Feeder *feeder)
 
 void feeder_free(Feeder *feeder)
 {
-    if (feeder->replay) {
-        spice_replay_free(feeder->replay);
-    }
+    replay_stream_free(feeder->stream);
     recording_free(feeder->recording);
-    g_byte_array_unref(feeder->bytes);
     g_array_unref(feeder->probes);
-    g_mutex_clear(&feeder->mutex);
-    g_cond_clear(&feeder->changed);
+    pthread_mutex_destroy(&feeder->mutex);
+    pthread_cond_destroy(&feeder->changed);
     g_free(feeder);
 }

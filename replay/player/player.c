@@ -115,9 +115,13 @@ static void feeder_paused(void *opaque G_GNUC_UNUSED, unsigned int number, uint6
 
 static gboolean fed_idle(gpointer data G_GNUC_UNUSED)
 {
-    const FeederResult *result = feeder_result(player.feeder);
+    const FeederResult *result;
 
+    if (!feeder_join(player.feeder, STOP_SECONDS)) {
+        return G_SOURCE_CONTINUE;
+    }
     player.is_fed = true;
+    result = feeder_result(player.feeder);
     if (result->status == FEEDER_DAMAGED) {
         finish(EXIT_DAMAGED, damage_line(player.options.file, result->error_offset,
                                          result->error));
