@@ -166,17 +166,34 @@ def over_time(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
     return _curves(pyplot, cells, f"{report.title(group)}: bytes over time, a typical run", "seconds", "MB on the wire", draw)
 
 
+_CLASSES = ((0, "up to 100"), (100, "to 250"), (250, "to 500"), (500, "to 1000"), (1000, "to 1450"), (1450, "full"))
+
+
+def _classes(histogram: list[list[int]]) -> list[int]:
+    """Packets of each class of sizes; a class ends where the next begins."""
+    found = [0] * len(_CLASSES)
+    for size, packets in histogram:
+        found[max(number for number, (start, _) in enumerate(_CLASSES) if start <= size)] += packets
+    return found
+
+
 def sizes(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
+    shown = {transport: list(_known(cells, transport)) for transport, _ in _TRANSPORTS}
+
     def draw(axes: Any, cell: Cell, runs: list[Run]) -> bool:
         histogram = _typical(runs)["packet_sizes"]
         if not histogram:
             return False
-        packets = dict(histogram)
-        bars = range(0, 1550, 50)
-        axes.stairs([packets.get(bar, 0) for bar in bars], [*bars, 1550], baseline=None,
-                    **_style(cell))
+        rows = shown[cell[0]]
+        width = 0.85 / len(rows)
+        shift = (rows.index(cell) - (len(rows) - 1) / 2) * width
+        mode = modes.base(cell[2])
+        axes.bar([number + shift for number in range(len(_CLASSES))], _classes(histogram), width=width, color=mode.colour,
+                 hatch=mode.hatch, edgecolor="#222222", linewidth=0.4, label=_label(cell))
         axes.set_yscale("symlog", linthresh=10)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xticks(range(len(_CLASSES)), [name for _, name in _CLASSES])
+        axes.grid(axis="x", visible=False)
         return True
     return _curves(pyplot, cells, f"{report.title(group)}: sizes of the server's packets, a typical run", "bytes of the frame",
                    "packets", draw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes what people look at: NAME.md, the same as one self-contained NAME.html, and the plots."""
+"""Writes what people look at: NAME.md, the same as one self-contained NAME.html, NAME.csv, and the plots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import htmlpage, mail2017, plots, report, results, stats
+from bench import htmlpage, mail2017, plots, report, results, stats, summary
 
 
 def _worth_plotting(result: dict[str, Any]) -> bool:
@@ -29,7 +29,8 @@ def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None =
         else:
             print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
     text = page(result, pictures)
-    written = [output / f"{name}.md", output / f"{name}.html"]
-    results.write_text(written[0], text)
-    results.write_text(written[1], htmlpage.page(text, output))
+    contents = {"md": text, "html": htmlpage.page(text, output), "csv": summary.text(result)}
+    written = [output / f"{name}.{ending}" for ending in contents]
+    for path, content in zip(written, contents.values(), strict=True):
+        results.write_text(path, content)
     return written

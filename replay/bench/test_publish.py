@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 from __future__ import annotations
 
+import csv
 import html.parser
+import io
 import re
 from pathlib import Path
 
@@ -55,7 +57,10 @@ def test_what_reports_use_becomes_html(tmp_path: Path) -> None:
 def test_everything_is_written_and_refers_only_to_what_is_there(tmp_path: Path) -> None:
     result = samples.result(list(modes.MODES), repeats=3, links=["20M40ms"], paces=["recorded"])
     written = publish.write(result, tmp_path, "compare")
-    text, page = (path.read_text() for path in written)
+    text, page, figures = (path.read_text() for path in written)
+    lines = list(csv.DictReader(io.StringIO(figures)))
+    assert {(line["transport"], line["mode"]) for line in lines} == {(t, m) for t in ("plain", "tls") for m in modes.MODES}
+    assert all(float(line["low"]) <= float(line["median"]) <= float(line["high"]) for line in lines)
     named = re.findall(r"\]\((.+?)\)", text)
     assert len(named) == 4 and all((tmp_path / name).stat().st_size > 5000 for name in named)
     check(page)
