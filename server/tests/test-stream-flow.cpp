@@ -324,8 +324,8 @@ static void test_path_changes()
     simulation.send(text(50000), 0);
     for (const Path &path : { paths[4], paths[2], paths[1], paths[4], paths[3] }) {
         simulation.path = path;
-        /* a time to learn, which must do for the delay to be measured anew */
-        const uint64_t learn = simulation.now + 2 * RED_STREAM_FLOW_DELAY_AGE;
+        /* a time to learn, too short for what was learnt before to become too old */
+        const uint64_t learn = simulation.now + RED_STREAM_FLOW_DELAY_AGE / 2;
         while (simulation.now < learn) {
             simulation.send(text(1000), 0);
         }
