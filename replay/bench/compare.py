@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import (environment, matrix, modes, paths, privileges, publish, recordings, request, results, run, setup,
-                   validity)
+from bench import environment, matrix, modes, paths, privileges, publish, recordings, request, results, run, setup, validity
 from bench.errors import BenchError
 from bench.progress import Progress, duration
 
@@ -105,8 +104,8 @@ def measure(asked: request.Request, cells: list[run.RunSpec], json_file: str, se
     for note in notes:
         progress.note(note)
     try:
-        warming.run(progress)
-        measured.run(progress)
+        warming.do_all(progress)
+        measured.do_all(progress)
     finally:
         progress.clear()
     validity.compare_pictures(result["runs"], {one.name: one.picture_sha256 for one in asked.recordings})

@@ -63,7 +63,7 @@ def nothing_left(fake_tree: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def bench(fake_tree: Path) -> Iterator["Bench"]:
+def bench(fake_tree: Path) -> Iterator[Bench]:
     yield Bench(fake_tree)
 
 

@@ -119,7 +119,7 @@ class Matrix:
         self._planned = planned
         self.left = [spec for spec in planned if spec_key(spec) not in self._attempts]
 
-    def run(self, progress: Progress) -> None:
+    def do_all(self, progress: Progress) -> None:
         """A run that does not count is tried once more at the end, unless nothing has counted at all: then trying again
         would only take twice as long to say so."""
         for spec in self.left:

@@ -6,6 +6,7 @@ Start children from the main thread only: the kernel ties them to the thread tha
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import queue
@@ -116,11 +117,9 @@ class Process:
     def say(self, line: str) -> None:
         """Writes a line to the child; a child that is gone does not mind."""
         assert self._child.stdin
-        try:
+        with contextlib.suppress(BrokenPipeError, ValueError):
             self._child.stdin.write(line + "\n")
             self._child.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            pass
 
     def running(self) -> bool:
         return self._child.poll() is None
@@ -151,10 +150,8 @@ class Process:
             reader.join(2)
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
             if stream:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     stream.close()
-                except BrokenPipeError:
-                    pass
 
     def __enter__(self) -> Process:
         return self

@@ -205,7 +205,7 @@ def _messages(player: dict[str, Any] | None) -> int | None:
     streams = (player or {}).get("streams")
     if not streams or any(not isinstance(stream.get("messages"), int) for stream in streams):
         return None
-    return sum(stream["messages"] for stream in streams)
+    return sum(int(stream["messages"]) for stream in streams)
 
 
 def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
@@ -258,8 +258,9 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
         with _Ends(spec, where, folder, keys, recording) as ends:
             ends.play(started)
             run = validity.Evidence(
-                transport=spec.transport, tls_version=spec.tls_version, library=spec.library.file, commands=spec.recording.commands,
-                mode=spec.mode_name, player_status=ends.status(ends.player), client_status=ends.status(ends.client),
+                transport=spec.transport, tls_version=spec.tls_version, library=spec.library.file,
+                commands=spec.recording.commands, mode=spec.mode_name,
+                player_status=ends.status(ends.player), client_status=ends.status(ends.client),
                 player=ends.done.get("player"), client=ends.done.get("client"),
                 player_complaint=ends.player.last_complaint(),
                 client_complaint=ends.client.last_complaint() if ends.client else "",

@@ -10,7 +10,8 @@ from typing import Any
 from bench import results
 
 
-def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: str = "lan", pace: str = "max") -> dict[str, Any]:
+def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: str = "lan",
+        pace: str = "max") -> dict[str, Any]:
     source = random.Random(f"{mode} {transport} {repeat} {recording} {link} {pace}")
     messages = 1_000_000 + source.randrange(1000)
     records = 0 if transport == "plain" else 4000

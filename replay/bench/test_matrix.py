@@ -28,7 +28,7 @@ def do(specs: list[run.RunSpec], valid: list[bool], done: list[dict[str, Any]] |
     records: list[dict[str, Any]] = list(done or [])
     outcomes = iter(valid)
     todo = matrix.Matrix(specs, records[:], records.append, lambda spec: record(spec, next(outcomes)))
-    todo.run(progress.Progress(len(todo.left), 1, io.StringIO()))
+    todo.do_all(progress.Progress(len(todo.left), 1, io.StringIO()))
     return records
 
 

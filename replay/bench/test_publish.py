@@ -44,8 +44,8 @@ def check(page: str) -> None:
 
 
 def test_what_reports_use_becomes_html(tmp_path: Path) -> None:
-    page = htmlpage.page("# A < B\n\nOne *two\nlines* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n|---|--:|\n"
-                         "| x | 1 |\n| `y` | 2 |\n", tmp_path)
+    page = htmlpage.page("# A < B\n\nOne *two\nlines* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n"
+                         "|---|--:|\n| x | 1 |\n| `y` | 2 |\n", tmp_path)
     check(page)
     assert "<h1>A &lt; B</h1>" in page
     assert "<em>two\nlines</em> <strong>three</strong> <code>a *b* &lt;c&gt;</code>.<br>" in page
