@@ -3,7 +3,8 @@
 
   python3 -m recorder.manifest check            the files are as the manifest says; exit status 1 and a line each if not
   python3 -m recorder.manifest update [NAME..]  compute anew what can be computed, keep what was written by hand
-  python3 -m recorder.manifest picture NAME SHA256   note the final picture's hash, as spice-drain prints it
+
+The pictures' hashes are noted by recorder.pictures, which plays the recordings, and by recorder.synthetic, which computes them.
 """
 from __future__ import annotations
 
@@ -39,8 +40,10 @@ def refreshed(entry: Entry, folder: Path) -> Entry:
     """The entry with its facts computed anew. A picture belongs to the bytes it was seen with."""
     facts = describe(folder / entry["file"])
     same = facts["raw_sha256"] == entry.get("raw_sha256")
-    picture = entry.get("picture_sha256") if same else None
-    return {**{key: entry[key] for key in WRITTEN}, **facts, "picture_sha256": picture}
+    pictures = {"picture_sha256": entry.get("picture_sha256") if same else None}
+    if entry.get("checkpoint"):
+        pictures["checkpoint"] = {**entry["checkpoint"], **({} if same else {"sha256": None})}
+    return {**{key: entry[key] for key in WRITTEN}, **facts, **pictures}
 
 
 def put(entry: Entry, folder: Path = FOLDER, picture: str | None = None) -> None:
@@ -101,25 +104,19 @@ def main(arguments: list[str] | None = None) -> int:
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("check")
     actions.add_parser("update").add_argument("names", nargs="*")
-    picture = actions.add_parser("picture")
-    picture.add_argument("name")
-    picture.add_argument("sha256")
     chosen = parser.parse_args(arguments)
     if chosen.action == "check":
         wrong = check(chosen.folder)
         print("\n".join(wrong) if wrong else f"{len(load(chosen.folder))} recordings as the manifest says")
         return 1 if wrong else 0
     entries = load(chosen.folder)
-    names = chosen.names if chosen.action == "update" else [chosen.name]
-    unknown = set(names) - {entry["name"] for entry in entries}
+    unknown = set(chosen.names) - {entry["name"] for entry in entries}
     if unknown:
         print(f"not in the manifest: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 1
     for at, entry in enumerate(entries):
-        if chosen.action == "update" and (not names or entry["name"] in names):
+        if not chosen.names or entry["name"] in chosen.names:
             entries[at] = refreshed(entry, chosen.folder)
-        elif chosen.action == "picture" and entry["name"] == chosen.name:
-            entry["picture_sha256"] = chosen.sha256
     save(entries, chosen.folder)
     return 0
 

@@ -26,6 +26,7 @@ class Played:
     client_status: int | None
     player: dict[str, Any]       # the last line each of them printed
     client: dict[str, Any]
+    pauses: list[str]            # the picture's hash at each pause
     player_log: str
     client_log: str
 
@@ -49,18 +50,20 @@ def _limits(memory: int) -> Callable[[], None]:
     return limit
 
 
-def _last_line(file: IO[bytes]) -> dict[str, Any]:
-    file.seek(0)
-    lines = file.read().splitlines()
-    try:
-        return dict(json.loads(lines[-1])) if lines else {}
-    except ValueError:
-        return {}
-
-
 def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
+    return os.pread(file.fileno(), 1 << 24, 0).decode(errors="replace")
+
+
+def _events(file: IO[bytes]) -> list[dict[str, Any]]:
+    """The whole lines printed so far; none if they are not what they should be."""
+    try:
+        return [dict(json.loads(line)) for line in _text(file).splitlines(keepends=True) if line.endswith("\n")]
+    except ValueError:
+        return []
+
+
+def _pauses(file: IO[bytes]) -> list[str]:
+    return [event["sha256"] for event in _events(file) if event.get("event") == "pause"]
 
 
 def _wait(process: subprocess.Popen[bytes] | None, until: float) -> int | None:
@@ -82,24 +85,44 @@ def _listening(process: subprocess.Popen[bytes], socket: Path, until: float) -> 
     return False
 
 
+def _lead_through(player: subprocess.Popen[bytes], client: subprocess.Popen[bytes], client_out: IO[bytes], pauses: int,
+                  until: float) -> None:
+    """Ends each pause when the client has told its picture."""
+    for number in range(1, pauses + 1):
+        while len(_pauses(client_out)) < number:
+            if time.monotonic() > until or player.poll() is not None or client.poll() is not None:
+                return
+            time.sleep(0.01)
+        assert player.stdin
+        player.stdin.write(b"go\n")
+        player.stdin.flush()
+
+
 def play(recording: Path, *, png: Path | None = None, library: Path | None = None, seconds: float = 60,
-         memory: int = 8 << 30, options: tuple[str, ...] = ()) -> Played:
-    """Play to the end. `library` is the folder of another libspice-server, `memory` the address space each program may take."""
+         memory: int = 8 << 30, options: tuple[str, ...] = (), pause_at: tuple[int, ...] = (),
+         pause_png: Path | None = None) -> Played:
+    """Play to the end. `library` is the folder of another libspice-server, `memory` the address space each program may take;
+    pauses come after so many commands, their pictures go to `pause_png` + number + .png."""
+    if pause_at:
+        options += ("--pause-at", ",".join(map(str, pause_at)))
+    client_options = (("--png", png) if png else ()) + (("--pause-png", pause_png) if pause_png else ())
     environment = dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
     until = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="spice-play-") as folder, tempfile.TemporaryFile() as player_out, \
-            tempfile.TemporaryFile() as player_log, tempfile.TemporaryFile() as client_out, tempfile.TemporaryFile() as client_log:
+    with tempfile.TemporaryDirectory(prefix="spice-play-") as folder, \
+            tempfile.TemporaryFile() as player_out, tempfile.TemporaryFile() as player_log, \
+            tempfile.TemporaryFile() as client_out, tempfile.TemporaryFile() as client_log:
         socket = Path(folder) / "spice"
         client: subprocess.Popen[bytes] | None = None
-        player = subprocess.Popen([paths.player(), "--unix", socket, *options, recording], stdin=subprocess.DEVNULL,
+        player = subprocess.Popen([paths.player(), "--unix", socket, *options, recording], stdin=subprocess.PIPE,
                                   stdout=player_out, stderr=player_log, env=environment, preexec_fn=_limits(memory))
         try:
             if _listening(player, socket, until):
-                client = subprocess.Popen([paths.client(), "--unix", socket, *(("--png", png) if png else ())],
+                client = subprocess.Popen([paths.client(), "--unix", socket, *client_options],
                                           stdin=subprocess.DEVNULL, stdout=client_out, stderr=client_log,
                                           preexec_fn=_limits(memory))
+                _lead_through(player, client, client_out, len(pause_at), until)
             client_status = _wait(client, until)
             player_status = _wait(player, until)
         finally:
@@ -107,5 +130,7 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
                 if process and process.poll() is None:
                     process.kill()
                     process.wait()
-        return Played(player_status, client_status, _last_line(player_out), _last_line(client_out),
-                      _text(player_log), _text(client_log))
+            if player.stdin:
+                player.stdin.close()
+        return Played(player_status, client_status, (_events(player_out) or [{}])[-1], (_events(client_out) or [{}])[-1],
+                      _pauses(client_out), _text(player_log), _text(client_log))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads the PNG files spice-drain writes: 8 bits, RGB or RGBA, not interlaced."""
+"""Reads the PNG files spice-drain writes (8 bits, RGB or RGBA, not interlaced), and writes such."""
 from __future__ import annotations
 
 import zlib
@@ -63,3 +63,13 @@ def read_png(path: Path) -> Picture:
         above = _unfiltered(lines[start], bytearray(lines[start + 1:start + 1 + width * step]), above, step)
         rows.append(above)
     return Picture(width, height, rows, step)
+
+
+def write_png(path: Path, picture: Picture) -> None:
+    def part(name: bytes, body: bytes) -> bytes:
+        return len(body).to_bytes(4, "big") + name + body + zlib.crc32(name + body).to_bytes(4, "big")
+
+    kind = {3: 2, 4: 6}[picture.step]
+    header = picture.width.to_bytes(4, "big") + picture.height.to_bytes(4, "big") + bytes((8, kind, 0, 0, 0))
+    lines = b"".join(b"\0" + row for row in picture.rows)
+    path.write_bytes(_SIGNATURE + part(b"IHDR", header) + part(b"IDAT", zlib.compress(lines, 9)) + part(b"IEND", b""))

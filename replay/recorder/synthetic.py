@@ -33,9 +33,10 @@ class Synthetic:
 
 
 RECORDINGS = {
-    "gdi-synthetic": Synthetic(gdi.write, "What a GDI driver emits, at boot and on the desktop: many small fills, glyph text, XOR "
-                                          "frames, scrolling, alpha pictures, save-under surfaces, cursor shapes and movements, "
-                                          "four changes of resolution. The proportions are a design, not a measurement."),
+    "gdi-synthetic": Synthetic(gdi.write, "What a GDI driver emits, at boot and on the desktop: many small fills, glyph text, "
+                                          "XOR frames, scrolling, alpha pictures, save-under surfaces, cursor shapes and "
+                                          "movements, four changes of resolution. The proportions are a design, not a "
+                                          "measurement."),
     "small-messages": Synthetic(torture.write_small_messages, "Torture: 40 000 fills of 8x8 pixels and 10 000 movements of the "
                                                               "pointer."),
     "big-images": Synthetic(torture.write_big_images, "100 pictures of 2 MiB of noise, 1024x512, none of which may be dropped."),

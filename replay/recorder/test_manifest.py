@@ -35,13 +35,15 @@ def test_a_right_manifest_has_no_faults(folder: Path) -> None:
 
 
 def test_a_picture_stays_until_the_recording_changes(folder: Path) -> None:
-    assert manifest.main(["--folder", str(folder), "picture", "some", "ab" * 32]) == 0
+    entry = manifest.load(folder)[0]
+    manifest.save([{**entry, "picture_sha256": "ab" * 32, "checkpoint": {"command": 1, "sha256": "cd" * 32}}], folder)
     assert manifest.main(["--folder", str(folder), "update"]) == 0
     assert manifest.load(folder)[0]["picture_sha256"] == "ab" * 32
     with (folder / "some.rec").open("ab") as file:
         file.write(b"event 2 1 2 3500000001\n")
     assert manifest.main(["--folder", str(folder), "update", "some"]) == 0
     assert manifest.load(folder)[0]["picture_sha256"] is None
+    assert manifest.load(folder)[0]["checkpoint"] == {"command": 1, "sha256": None}
 
 
 def test_faults_are_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The pictures the shipped recordings show: plays each, compares with the manifest, makes a contact sheet.
+
+  python3 -m recorder.pictures [NAME...]       play and compare; exit status 1 if a picture is another one
+  --library DIR     with another libspice-server
+  --note            put the pictures into the manifest instead (of synthetic ones only what cannot be computed)
+  --sheet FILE      all pictures in one PNG, four in a row, in the manifest's order
+
+A session's last picture may be that of a machine switched off, black. So the manifest has a checkpoint for such a recording, a
+number of commands after which the picture is worth looking at; it is compared, too, and is the one on the sheet.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.errors import BenchError
+from recorder import manifest
+from recorder.play import Played, play
+from recorder.png import Picture, read_png, write_png
+
+# Video streams are lossy, and how lossy depends on the time: without them the same commands give the same picture.
+OPTIONS = ("--streaming", "off")
+THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT, ACROSS, GAP = 320, 240, 4, 8
+
+
+def shown(entry: dict[str, Any], folder: Path, png: Path, library: Path | None) -> Played:
+    """Plays it; the picture worth looking at goes to `png`."""
+    path = folder / entry["file"]
+    checkpoint = entry.get("checkpoint")
+    if not checkpoint:
+        return play(path, png=png, library=library, seconds=600, options=OPTIONS)
+    played = play(path, library=library, seconds=600, options=OPTIONS, pause_at=(checkpoint["command"],),
+                  pause_png=png.with_suffix(""))
+    paused = sorted(png.parent.glob(png.stem + "[0-9]*.png"))
+    if paused:
+        paused[0].rename(png)
+    return played
+
+
+def differences(entry: dict[str, Any], played: Played) -> list[str]:
+    """What is not as the manifest says."""
+    if not played.good:
+        told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]
+        return [f"not played: player {played.player_status}, client {played.client_status}: {told[-1]}"]
+    found = []
+    if played.client["sha256"] != entry["picture_sha256"]:
+        found.append(f"final picture {played.client['sha256']}, the manifest says {entry['picture_sha256']}")
+    checkpoint = entry.get("checkpoint")
+    if checkpoint and played.pauses != [checkpoint["sha256"]]:
+        found.append(f"picture after {checkpoint['command']} commands {played.pauses}, the manifest says {checkpoint['sha256']}")
+    return found
+
+
+def note(entry: dict[str, Any], played: Played) -> None:
+    if entry["kind"] == "real" or entry["picture_sha256"] is None:
+        entry["picture_sha256"] = played.client["sha256"]
+    if entry.get("checkpoint"):
+        entry["checkpoint"]["sha256"] = played.pauses[0]
+
+
+def thumbnail(picture: Picture) -> list[bytes]:
+    """Shrunk to fit, each pixel the mean of those it stands for, on a grey ground; RGB rows."""
+    scale = max(picture.width / THUMBNAIL_WIDTH, picture.height / THUMBNAIL_HEIGHT)
+    width, height = int(picture.width / scale), int(picture.height / scale)
+    rows = []
+    for y in range(height):
+        lines = picture.rows[int(y * scale):max(int((y + 1) * scale), int(y * scale) + 1)]
+        row = bytearray()
+        for x in range(width):
+            first, last = int(x * scale), max(int((x + 1) * scale), int(x * scale) + 1)
+            for channel in range(3):
+                values = b"".join(line[first * picture.step + channel:last * picture.step:picture.step] for line in lines)
+                row.append(sum(values) // len(values))
+        rows.append(bytes(row) + b"\xc0" * 3 * (THUMBNAIL_WIDTH - width))
+    return rows + [b"\xc0" * 3 * THUMBNAIL_WIDTH] * (THUMBNAIL_HEIGHT - height)
+
+
+def sheet(pictures: list[Picture]) -> Picture:
+    width = ACROSS * (THUMBNAIL_WIDTH + GAP) + GAP
+    blank = b"\xff" * 3 * width
+    rows = [blank] * GAP
+    for start in range(0, len(pictures), ACROSS):
+        thumbnails = [thumbnail(picture) for picture in pictures[start:start + ACROSS]]
+        for y in range(THUMBNAIL_HEIGHT):
+            line = b"".join(b"\xff" * 3 * GAP + each[y] for each in thumbnails)
+            rows.append(line + blank[len(line):])
+        rows += [blank] * GAP
+    return Picture(width, len(rows), rows, 3)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="recorder.pictures", description="The pictures the shipped recordings show.")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--library", type=Path, help="a folder with another libspice-server.so.1")
+    parser.add_argument("--note", action="store_true", help="put them into the manifest")
+    parser.add_argument("--sheet", type=Path, help="make a contact sheet")
+    chosen = parser.parse_args(arguments)
+    entries = manifest.load()
+    unknown = set(chosen.names) - {entry["name"] for entry in entries}
+    if unknown:
+        parser.error(f"no recording {', '.join(sorted(unknown))}")
+    wrong = False
+    pictures = []
+    with tempfile.TemporaryDirectory(prefix="spice-pictures-") as folder:
+        for entry in entries:
+            if chosen.names and entry["name"] not in chosen.names:
+                continue
+            png = Path(folder) / f"{entry['name']}.png"
+            try:
+                played = shown(entry, manifest.FOLDER, png, chosen.library)
+            except BenchError as error:
+                parser.error(str(error))
+            if chosen.note and played.good:
+                note(entry, played)
+            found = differences(entry, played)
+            wrong |= bool(found)
+            print("\n".join(f"{entry['name']}: {line}" for line in found or ["as the manifest says"]), flush=True)
+            if chosen.sheet and png.exists():
+                pictures.append(read_png(png))
+    if chosen.note:
+        manifest.save(entries)
+    if chosen.sheet:
+        write_png(chosen.sheet, sheet(pictures))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
