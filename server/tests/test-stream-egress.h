@@ -2,7 +2,7 @@
 /* What the tests of the egress share: a scripted kernel, a sender that treats the
  * egress as RedChannelClient does, and a connection over the one for the other.
  *
- * All streams carry the same bytes, see test_byte, so a receiver can verify them
+ * All streams carry the same bytes, see test_bytes, so a receiver can verify them
  * without being told what was sent.
  */
 #ifndef TEST_STREAM_EGRESS_H_
@@ -48,25 +48,46 @@ static inline bool test_set_nonblocking(int fd)
     return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-/* Byte number @position of a stream. */
-static inline uint8_t test_byte(uint64_t position)
+/* The bytes of all streams from @position on, TEST_BYTES_MAX of them. They repeat, after
+ * a prime number of bytes. */
+#define TEST_BYTES_MAX 65536
+static inline const uint8_t *test_bytes(uint64_t position)
 {
-    return (position * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    static const size_t period = 1000003;
+    static uint8_t bytes[period + TEST_BYTES_MAX];
+
+    if (!bytes[1]) {
+        for (size_t i = 0; i < sizeof(bytes); ++i) {
+            bytes[i] = (i % period * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+        }
+    }
+    return bytes + position % period;
 }
 
 static inline void test_fill(uint8_t *data, size_t size, uint64_t position)
 {
-    for (size_t i = 0; i < size; ++i) {
-        data[i] = test_byte(position + i);
+    while (size) {
+        const size_t n = MIN(size, TEST_BYTES_MAX);
+
+        memcpy(data, test_bytes(position), n);
+        data += n;
+        size -= n;
+        position += n;
     }
 }
 
 static inline void test_verify(const uint8_t *data, size_t size, uint64_t position)
 {
-    for (size_t i = 0; i < size; ++i) {
-        if (data[i] != test_byte(position + i)) {
-            g_error("byte %" G_GUINT64_FORMAT " is wrong", position + i);
+    while (size) {
+        const size_t n = MIN(size, TEST_BYTES_MAX);
+
+        if (memcmp(data, test_bytes(position), n) != 0) {
+            g_error("bytes from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " are wrong",
+                    position, position + n);
         }
+        data += n;
+        size -= n;
+        position += n;
     }
 }
 
@@ -96,7 +117,7 @@ static inline size_t test_size(const TestDrain &drain)
 }
 
 /* A socket that takes what its script says, and what it took.
- * One at a time: the last one made. */
+ * One at a time: the last one made, or chosen by use(). */
 class ScriptedKernel
 {
 public:
@@ -114,7 +135,8 @@ public:
         bool more;
     };
 
-    ScriptedKernel() { current() = this; }
+    ScriptedKernel() { use(); }
+    void use() { current() = this; }
 
     /* what comes next; when it is over all is taken */
     std::deque<Stage> stages;
@@ -129,24 +151,25 @@ public:
     bool corked = false;
     /* no byte taken waits for more to follow */
     bool pushed = true;
+    /* calls of which not all was taken */
+    size_t refusals = 0;
+    /* each limit that was set */
+    std::vector<uint32_t> unsent_limits;
 
     static const RedStreamSocket *ops()
     {
-        static const RedStreamSocket table = { send, set_cork, get_link };
+        static const RedStreamSocket table = { send, set_cork, get_link, set_unsent_limit };
 
         return &table;
     }
 
-    size_t count_sends() const
+    size_t count_sends() const { return sends; }
+    size_t count_corks() const { return calls.size() - sends; }
+    void forget_calls()
     {
-        size_t n = 0;
-
-        for (const Call &call : calls) {
-            n += call.what == Call::SEND;
-        }
-        return n;
+        calls.clear();
+        sends = 0;
     }
-    size_t count_corks() const { return calls.size() - count_sends(); }
 
 private:
     static ScriptedKernel *&current()
@@ -178,6 +201,10 @@ private:
             left -= n;
         }
         kernel->calls.push_back(call);
+        ++kernel->sends;
+        if (call.taken == -EAGAIN || (call.taken >= 0 && call.taken < call.offered)) {
+            ++kernel->refusals;
+        }
         if (call.taken < 0) {
             errno = -call.taken;
             return -1;
@@ -190,7 +217,7 @@ private:
     {
         ssize_t taken;
 
-        if (count_sends() >= fail_from) {
+        if (sends >= fail_from) {
             return -fail_error;
         }
         if (stages.empty()) {
@@ -234,6 +261,15 @@ private:
         *out = *kernel->link;
         return true;
     }
+
+    static bool set_unsent_limit(int fd, uint32_t bytes)
+    {
+        current()->unsent_limits.push_back(bytes);
+        return true;
+    }
+
+    /* of calls */
+    size_t sends = 0;
 };
 
 /* Gives messages to an egress as RedChannelClient does, and checks what the egress
@@ -241,7 +277,10 @@ private:
 class TestSender
 {
 public:
-    explicit TestSender(RedStreamEgress *init_egress): egress(init_egress) { }
+    explicit TestSender(RedStreamEgress *init_egress, const ScriptedKernel *init_kernel = nullptr):
+        egress(init_egress), kernel(init_kernel)
+    {
+    }
 
     /* the error that ended the connection */
     int error = 0;
@@ -275,6 +314,7 @@ public:
     /* Returns whether nothing is left in the egress. */
     bool flush()
     {
+        note_refusals();
         const ssize_t n = egress->flush();
 
         if (n < 0) {
@@ -325,6 +365,7 @@ private:
         }
 
         const size_t pending = egress->pending();
+        note_refusals();
         errno = 0;
         const ssize_t n = egress->writev(iovs.data(), iovs.size(), flags);
         const int write_error = errno;
@@ -359,8 +400,13 @@ private:
         g_assert_cmpint(error, !=, EINTR);
     }
 
+    void note_refusals() { refusals = kernel ? kernel->refusals : 0; }
+
     void check() const
     {
+        /* a kernel that refused is not asked again by the same call */
+        g_assert_cmpuint(kernel ? kernel->refusals : 0, <=, refusals + 1);
+
         const RedStreamCounters counters = egress->get_counters();
 
         g_assert_cmpuint(egress->pending(), <=, RED_STREAM_EGRESS_MAX);
@@ -372,6 +418,8 @@ private:
     static const size_t RECORD_EXPANSION = 1024;
 
     RedStreamEgress *const egress;
+    const ScriptedKernel *const kernel;
+    size_t refusals = 0;
     std::deque<TestMessage> messages;
     /* bytes of the first message that were accepted */
     size_t position = 0;
@@ -384,11 +432,13 @@ public:
     TestConnection(const char *mode, int init_version):
         policy(test_policy(mode)), version(init_version)
     {
-        g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), ==, 0);
-        g_assert_true(test_set_nonblocking(sockets[0]));
-        g_assert_true(test_set_nonblocking(sockets[1]));
+        if (version) {
+            g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), ==, 0);
+            g_assert_true(test_set_nonblocking(sockets[0]));
+            g_assert_true(test_set_nonblocking(sockets[1]));
+        }
         egress = new RedStreamEgress(sockets[0], &policy, ScriptedKernel::ops());
-        sender = new TestSender(egress);
+        sender = new TestSender(egress, &kernel);
         if (version) {
             server = test_tls_new(true, version);
             client = test_tls_new(false, version);
@@ -407,8 +457,10 @@ public:
         SSL_free(client);
         delete sender;
         delete egress;
-        close(sockets[0]);
-        close(sockets[1]);
+        if (version) {
+            close(sockets[0]);
+            close(sockets[1]);
+        }
     }
 
     /* As far as a channel finds its stream.
@@ -424,7 +476,7 @@ public:
         }
         receive();
         records.clear();
-        kernel.calls.clear();
+        kernel.forget_calls();
         started = egress->get_counters();
         if (!auto_flush) {
             egress->set_auto_flush(false);
@@ -478,7 +530,8 @@ public:
     ScriptedKernel kernel;
     RedStreamPolicy policy;
     const int version;
-    int sockets[2];
+    /* the server's and the client's, for what the client sends */
+    int sockets[2] = { -1, -1 };
     RedStreamEgress *egress;
     TestSender *sender;
     SSL *server = nullptr;

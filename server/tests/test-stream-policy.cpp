@@ -263,6 +263,25 @@ static void test_record_size_unknown()
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 }
 
+static void test_unsent_limit()
+{
+    /* 20 Mbit/s carries 50 KB in the budget */
+    RedStreamLink link = make_link(70, 40000, 2500000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 50000);
+
+    /* enough to keep a slow line busy, not all of the memory for a fast one */
+    link = make_link(20, 100000, 250000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
+    link = make_link(4000, 200, 1200000000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
+
+    /* not known: as if fast */
+    link = { };
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
+    link = make_link(10, 0, 0);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
+}
+
 /* Cut @messages, which are here at a flush, in records of at most @limit bytes as the
  * egress does, and check the rules. */
 static void check_records(const std::vector<size_t> &messages, size_t limit)
@@ -345,6 +364,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size", test_record_size);
     g_test_add_func("/server/stream/policy/record-size/idle", test_record_size_idle);
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
+    g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/policy/next-record", test_next_record);
 
     return g_test_run();

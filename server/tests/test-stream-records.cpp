@@ -189,6 +189,33 @@ static void test_batch_auto()
     check_sizes(drain_records(&fixed, { { 6, 8000 } }), { 5000, 3006 });
 }
 
+/* What the kernel may hold unsent follows the link too, in flow, when it changes much. */
+static void test_unsent_limit()
+{
+    for (const char *mode : test_modes) {
+        for (int version : test_versions) {
+            RedStreamLink link = { };
+            TestConnection stream(mode, version);
+            const std::vector<uint32_t> &limits = stream.kernel.unsent_limits;
+
+            link.mss = 1448;
+            link.cwnd = 20;
+            link.rtt = 40000;
+            stream.kernel.link = &link;
+            stream.start(false);
+            for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 10000000, 9000000, 250000 }) {
+                link.delivery_rate = rate;
+                drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+                if (stream.policy.flow) {
+                    g_assert_cmpuint(limits.back(), >, red_stream_policy_unsent_limit(&link) / 2);
+                    g_assert_cmpuint(limits.back(), <, red_stream_policy_unsent_limit(&link) * 2);
+                }
+            }
+            g_assert_cmpuint(limits.size(), ==, stream.policy.flow ? 3 : 0);
+        }
+    }
+}
+
 /* System calls: a batch needs one for all small messages of a drain. */
 static void test_calls()
 {
@@ -409,6 +436,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-count", test_batch_count);
     g_test_add_func("/server/stream/records/batch-last-record", test_batch_last_record);
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
+    g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);
     g_test_add_func("/server/stream/records/auto-flush", test_auto_flush);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Test the egress over sockets of the kernel: every byte arrives, none waits for a
+ * timer, and a client that reads as spice-gtk does gets every message at once */
+#include <config.h>
+
+#include "test-stream-sockets.h"
+#include "win-alarm.h"
+
+#include "push-visibility.h"
+
+/* milliseconds; the kernel sends what it was told to hold back after 200 */
+#define AT_ONCE 150
+
+static TestDrain random_drain(GRand *rand, int most, int largest)
+{
+    TestDrain drain;
+
+    for (int n = g_rand_int_range(rand, 1, most + 1); n > 0; --n) {
+        TestMessage message = { 6 };
+
+        for (int k = g_rand_int_range(rand, 0, 4); k > 0; --k) {
+            message.push_back(g_rand_int_range(rand, 0, g_rand_int_range(rand, 0, 10) ? 400 :
+                                                                                        largest));
+        }
+        drain.push_back(message);
+    }
+    return drain;
+}
+
+/* Small buffers, so that the kernel refuses most of the time, and a client that reads
+ * in bits. */
+static void test_exact()
+{
+    GRand *rand = g_rand_new_with_seed(6);
+
+    for (const char *mode : test_modes) {
+        for (int transport = 0; transport < TEST_TRANSPORTS; ++transport) {
+            for (int version : test_versions) {
+                SocketConnection stream(mode, (TestTransport) transport, version, 4096);
+
+                for (int i = 0; i < 15; ++i) {
+                    stream.sender->add(random_drain(rand, 40, i % 5 ? 3000 : 200000));
+                    while (!stream.sender->push()) {
+                        g_assert_cmpint(stream.sender->error, ==, 0);
+                        stream.receive(g_rand_int_range(rand, 1, 30000));
+                    }
+                    g_assert_cmpuint(stream.egress->pending(), ==, 0);
+                }
+                while (stream.received < stream.sender->accepted) {
+                    g_assert_true(test_is_readable(stream.sockets[1], 5000) ||
+                                  SSL_pending(stream.client));
+                    stream.receive();
+                }
+                g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
+            }
+        }
+    }
+    g_rand_free(rand);
+}
+
+static gpointer reader_thread(gpointer data)
+{
+    auto stream = static_cast<SocketConnection *>(data);
+    const uint64_t expected = 5000000;
+
+    while (stream->received < expected) {
+        test_is_readable(stream->sockets[1], 5000);
+        stream->receive();
+    }
+    return nullptr;
+}
+
+/* Both ends at once. */
+static void test_threads()
+{
+    for (const char *mode : { "normal", "cork", "batch" }) {
+        for (int version : test_versions) {
+            SocketConnection stream(mode, TEST_TCP, version, 0);
+            GThread *thread = g_thread_new("reader", reader_thread, &stream);
+
+            while (stream.sender->accepted < 5000000) {
+                const size_t left = 5000000 - stream.sender->accepted;
+
+                stream.sender->add(TestDrain(10, { MIN(left / 10, 20), MIN(left / 10, 4980) }));
+                if (left < 100) {
+                    stream.sender->add({ { left } });
+                }
+                while (!stream.sender->push()) {
+                    struct pollfd pollfd = { stream.sockets[0], POLLOUT, 0 };
+
+                    g_assert_cmpint(stream.sender->error, ==, 0);
+                    poll(&pollfd, 1, 1000);
+                }
+            }
+            g_thread_join(thread);
+            g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
+        }
+    }
+}
+
+/* The last byte of a drain is with the peer before the next drain begins. */
+static void test_no_wait()
+{
+    GRand *rand = g_rand_new_with_seed(7);
+
+    for (const char *mode : test_modes) {
+        for (int version : test_versions) {
+            SocketConnection stream(mode, TEST_TCP, version, 0);
+
+            for (int i = 0; i < 30; ++i) {
+                stream.sender->breaks_promise = i % 5 == 4;
+                stream.sender->add(random_drain(rand, 30, 40000));
+                while (!stream.sender->push()) {
+                    stream.receive();
+                }
+                const gint64 start = g_get_monotonic_time();
+                stream.receive();
+                while (stream.received < stream.sender->accepted) {
+                    g_assert_true(test_is_readable(stream.sockets[1], AT_ONCE));
+                    stream.receive();
+                }
+                g_assert_cmpint(g_get_monotonic_time() - start, <, AT_ONCE * 1000);
+                if (i % 10 == 0) {
+                    g_usleep(2000);
+                }
+            }
+        }
+    }
+    g_rand_free(rand);
+}
+
+/* That it would be seen if something waited. */
+static void test_no_wait_can_fail()
+{
+    for (const char *mode : { "more", "cork", "batch" }) {
+        SocketConnection stream(mode, TEST_TCP, 0, 0);
+        uint8_t data[100];
+        struct iovec iov = { data, sizeof(data) };
+
+        test_fill(data, sizeof(data), 0);
+        g_assert_cmpint(stream.egress->writev(&iov, 1, RED_STREAM_MESSAGE_START | RED_STREAM_MORE),
+                        ==, sizeof(data));
+        g_assert_false(test_is_readable(stream.sockets[1], 50));
+        g_assert_cmpint(stream.egress->flush(), ==, 0);
+        g_assert_true(test_is_readable(stream.sockets[1], 50));
+        stream.receive();
+        g_assert_cmpuint(stream.received, ==, sizeof(data));
+    }
+}
+
+/* Reads as spice_channel_iterate_read of spice-gtk does: waits until the raw socket is
+ * readable, then reads messages, a header and a body, as long as the raw socket is
+ * readable. In the middle of a message it waits for the raw socket too, but only when
+ * the TLS library has nothing. It never asks SSL_pending. */
+class GtkReader
+{
+public:
+    explicit GtkReader(SocketConnection *init_stream): stream(init_stream) { }
+
+    void expect(const TestDrain &drain)
+    {
+        for (const TestMessage &message : drain) {
+            sizes.push_back(test_size(message));
+        }
+    }
+
+    /* Read until it would wait.
+     * Returns whether all messages were read. */
+    bool run(int timeout)
+    {
+        bool wait = position == 0;
+
+        while (!sizes.empty()) {
+            if (wait && !test_is_readable(stream->sockets[1], timeout)) {
+                return false;
+            }
+            wait = !step();
+        }
+        return true;
+    }
+
+private:
+    /* Returns whether to go on without asking the raw socket. */
+    bool step()
+    {
+        uint8_t data[20000];
+        const size_t header = MIN(6, sizes.front());
+        const size_t want = position < header ? header - position : sizes.front() - position;
+        const size_t n = stream->read(data, MIN(sizeof(data), want));
+
+        test_verify(data, n, stream->received);
+        stream->received += n;
+        position += n;
+        if (position == sizes.front()) {
+            sizes.pop_front();
+            position = 0;
+            return false;
+        }
+        return n > 0;
+    }
+
+    SocketConnection *const stream;
+    std::deque<size_t> sizes;
+    /* bytes read of the first message */
+    size_t position = 0;
+};
+
+/* In every mode and with records of every size it gets each drain whole. */
+static void test_gtk_reader()
+{
+    GRand *rand = g_rand_new_with_seed(8);
+
+    for (const char *mode : test_modes) {
+        for (int version : test_versions) {
+            for (int buffer : { 0, 4096 }) {
+                SocketConnection stream(mode, TEST_TCP, version, buffer);
+                GtkReader reader(&stream);
+
+                for (int i = 0; i < 60; ++i) {
+                    const TestDrain drain = random_drain(rand, i % 3 ? 4 : 60, i % 2 ? 2000 : 40000);
+
+                    reader.expect(drain);
+                    stream.sender->breaks_promise = i % 7 == 6;
+                    stream.sender->add(drain);
+                    while (!stream.sender->push()) {
+                        reader.run(0);
+                    }
+                    g_assert_true(reader.run(2000));
+                }
+            }
+        }
+    }
+    g_rand_free(rand);
+}
+
+/* That it starves when two messages end in the last record of a drain, as they would
+ * without red_stream_policy_next_record. */
+static void test_gtk_reader_can_starve()
+{
+    for (int version : { TLS1_2_VERSION, TLS1_3_VERSION }) {
+        SocketConnection stream("batch", TEST_TCP, version, 0);
+        GtkReader reader(&stream);
+        const TestDrain drain = { { 6, 40, 180 }, { 6, 30 } };
+        uint8_t data[262];
+
+        test_fill(data, sizeof(data), 0);
+        reader.expect(drain);
+        g_assert_cmpint(SSL_write(stream.server, data, test_size(drain)), ==, test_size(drain));
+        g_assert_false(reader.run(50));
+        g_assert_cmpuint(stream.received, ==, 226);
+
+        /* the next one brings it on, and is late itself */
+        test_fill(data, sizeof(data), 262);
+        reader.expect({ { 6 } });
+        g_assert_cmpint(SSL_write(stream.server, data, 6), ==, 6);
+        g_assert_true(reader.run(50));
+        g_assert_cmpuint(stream.received, ==, 268);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    alarm(120);
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/server/stream/sockets/exact", test_exact);
+    g_test_add_func("/server/stream/sockets/threads", test_threads);
+    g_test_add_func("/server/stream/sockets/no-wait", test_no_wait);
+    g_test_add_func("/server/stream/sockets/no-wait-can-fail", test_no_wait_can_fail);
+    g_test_add_func("/server/stream/sockets/gtk-reader", test_gtk_reader);
+    g_test_add_func("/server/stream/sockets/gtk-reader-can-starve", test_gtk_reader_can_starve);
+
+    const int ret = g_test_run();
+    test_tls_cleanup();
+    return ret;
+}
