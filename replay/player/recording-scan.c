@@ -224,6 +224,13 @@ uint64_t scan_unsigned_field(RecordingScan *scan, const char *name, uint64_t max
     return value;
 }
 
+static void keep_bytes(GByteArray *keep, const uint8_t *bytes, size_t size)
+{
+    if (keep && keep->len < SCAN_KEEP_MAX) {
+        g_byte_array_append(keep, bytes, MIN(size, SCAN_KEEP_MAX - keep->len));
+    }
+}
+
 static void read_plain(RecordingScan *scan, uint64_t size, GByteArray *keep)
 {
     while (size > 0) {
@@ -234,9 +241,7 @@ static void read_plain(RecordingScan *scan, uint64_t size, GByteArray *keep)
             return;
         }
         n = MIN(size, scan->len - scan->pos);
-        if (keep) {
-            g_byte_array_append(keep, scan->window + scan->pos, n);
-        }
+        keep_bytes(keep, scan->window + scan->pos, n);
         scan->pos += n;
         size -= n;
     }
@@ -256,9 +261,7 @@ static int inflate_window(RecordingScan *scan, z_stream *zlib, uint64_t *packed,
         zlib->next_out = out;
         zlib->avail_out = sizeof(out);
         ret = inflate(zlib, Z_NO_FLUSH);
-        if (keep && zlib->total_out <= limit) {
-            g_byte_array_append(keep, out, sizeof(out) - zlib->avail_out);
-        }
+        keep_bytes(keep, out, sizeof(out) - zlib->avail_out);
     } while (ret == Z_OK && zlib->avail_out == 0 && zlib->total_out <= limit);
     n -= zlib->avail_in;
     scan->pos += n;

@@ -23,6 +23,9 @@ typedef struct RecordingScan RecordingScan;
 /* The largest block of bytes a recording may hold. An 8K picture has 127 MiB. */
 #define SCAN_BLOCK_MAX (512u * 1024 * 1024)
 
+/* What is kept of a block's contents at most. */
+#define SCAN_KEEP_MAX (16u * 1024 * 1024)
+
 /* Does not take the input over. */
 RecordingScan *scan_new(RecordingInput *input);
 void scan_free(RecordingScan *scan);
@@ -54,7 +57,8 @@ uint64_t scan_unsigned_field(RecordingScan *scan, const char *name, uint64_t max
 /*
  * A counted block, "binary PACKED NAME SIZE:bytes" and a newline; packed ones
  * hold zlib data that must give SIZE bytes. The block's size must be within
- * the range. Bytes are appended to keep unless that is NULL.
+ * the range. Bytes are appended to keep, as long as it holds less than
+ * SCAN_KEEP_MAX, unless that is NULL.
  */
 uint64_t scan_block(RecordingScan *scan, const char *name, uint64_t min, uint64_t max,
                     GByteArray *keep);

@@ -7,8 +7,7 @@
 
 #include "recording-image.h"
 
-#define SHAPE_SIZE_MAX (16 * 1024 * 1024)
-#define CLIP_RECTS_MAX (SHAPE_SIZE_MAX / (int) sizeof(QXLRect))
+#define CLIP_RECTS_MAX (SCAN_KEEP_MAX / sizeof(QXLRect))
 
 void recording_clip_rects(Recording *recording)
 {
@@ -57,7 +56,7 @@ void recording_path(Recording *recording)
     size_t at = 0;
 
     g_byte_array_set_size(data, 0);
-    recording_chunks(recording, "path", sizeof(first), SHAPE_SIZE_MAX, data);
+    recording_chunks(recording, "path", sizeof(first), SCAN_KEEP_MAX, data);
     if (scan_failed(scan)) {
         return;
     }
@@ -187,7 +186,7 @@ void recording_string(Recording *recording)
     RecordingScan *scan = recording->scan;
     GByteArray *data = recording->block;
     uint64_t start = scan_offset(scan);
-    uint64_t size = scan_field(scan, "data_size", 0, SHAPE_SIZE_MAX);
+    uint64_t size = scan_field(scan, "data_size", 0, SCAN_KEEP_MAX);
     unsigned int length = scan_field(scan, "length", 1, UINT16_MAX);
     uint32_t flags = scan_field(scan, "flags", 0, UINT16_MAX);
 

@@ -15,6 +15,7 @@
 #include "recording-print.h"
 
 #define NSEC_PER_SEC 1e9
+#define SECONDS_MAX 1e9
 
 enum {
     EXIT_GOOD = 0,
@@ -126,7 +127,7 @@ static bool parse_seconds(const char *text, uint64_t *ns)
         return true;
     }
     seconds = g_ascii_strtod(text, &end);
-    if (end == text || *end || !(seconds >= 0) || seconds > G_MAXINT64 / NSEC_PER_SEC) {
+    if (end == text || *end || !(seconds >= 0) || seconds > SECONDS_MAX) {
         return false;
     }
     *ns = seconds * NSEC_PER_SEC;
