@@ -138,48 +138,65 @@ static bool can_be_drawn(const Recording *recording, uint32_t format)
     }
 }
 
-static void bitmap(Recording *recording, RecordingImage *image, ImageRole role)
+typedef struct Bitmap {
+    uint32_t format, flags, width, height, stride;
+    bool has_palette;
+} Bitmap;
+
+static void check_bitmap(Recording *recording, uint64_t start, const Bitmap *bitmap,
+                         const RecordingImage *image, ImageRole role)
 {
     static const unsigned int bits_per_pixel[] = { 0, 1, 1, 4, 4, 8, 16, 24, 32, 32, 8 };
     RecordingScan *scan = recording->scan;
+    uint64_t size = (uint64_t) bitmap->stride * bitmap->height;
+
+    if (bitmap->width != image->width || bitmap->height != image->height) {
+        scan_fail_at(scan, start, "the bitmap is %ux%u, its descriptor says %ux%u",
+                     bitmap->width, bitmap->height, image->width, image->height);
+    } else if (bitmap->stride < (bitmap->width * bits_per_pixel[bitmap->format] + 7) / 8) {
+        scan_fail_at(scan, start, "a stride of %u is too small for %u pixels", bitmap->stride,
+                     bitmap->width);
+    } else if (size > SCAN_BLOCK_MAX) {
+        scan_fail_at(scan, start, "a bitmap of %" G_GUINT64_FORMAT " bytes is absurd", size);
+    } else if (role != ROLE_MASK && !can_be_drawn(recording, bitmap->format)) {
+        scan_fail_at(scan, start, "no program can draw a bitmap of format %u here",
+                     bitmap->format);
+    } else if (role != ROLE_MASK && format_is_indexed(bitmap->format) && !bitmap->has_palette) {
+        scan_fail_at(scan, start, "the bitmap needs a palette and has none");
+    }
+}
+
+static void bitmap_image(Recording *recording, const RecordingImage *image, ImageRole role)
+{
+    RecordingScan *scan = recording->scan;
     RecordingEvent *event = recording->event;
     uint64_t start = scan_offset(scan);
-    uint32_t format = scan_field(scan, "bitmap.format", SPICE_BITMAP_FMT_1BIT_LE,
-                                 role == ROLE_MASK ? SPICE_BITMAP_FMT_1BIT_BE
-                                                   : SPICE_BITMAP_FMT_8BIT_A);
-    uint32_t flags = scan_field(scan, "bitmap.flags", 0, UINT8_MAX);
-    uint32_t width = scan_field(scan, "bitmap.x", 1, RECORDING_SIDE_MAX);
-    uint32_t height = scan_field(scan, "bitmap.y", 1, RECORDING_SIDE_MAX);
-    uint32_t stride = scan_field(scan, "bitmap.stride", 1, SCAN_BLOCK_MAX);
-    bool has_palette = scan_field(scan, "has_palette", 0, 1);
-    uint64_t size = (uint64_t) stride * height;
+    uint32_t format_max = role == ROLE_MASK ? SPICE_BITMAP_FMT_1BIT_BE : SPICE_BITMAP_FMT_8BIT_A;
+    Bitmap bitmap;
+    uint64_t size;
 
+    bitmap.format = scan_field(scan, "bitmap.format", SPICE_BITMAP_FMT_1BIT_LE, format_max);
+    bitmap.flags = scan_field(scan, "bitmap.flags", 0, UINT8_MAX);
+    bitmap.width = scan_field(scan, "bitmap.x", 1, RECORDING_SIDE_MAX);
+    bitmap.height = scan_field(scan, "bitmap.y", 1, RECORDING_SIDE_MAX);
+    bitmap.stride = scan_field(scan, "bitmap.stride", 1, SCAN_BLOCK_MAX);
+    bitmap.has_palette = scan_field(scan, "has_palette", 0, 1);
     if (scan_failed(scan)) {
         return;
     }
-    if (width != image->width || height != image->height) {
-        scan_fail_at(scan, start, "the bitmap is %ux%u, its descriptor says %ux%u",
-                     width, height, image->width, image->height);
-    } else if (stride < (width * bits_per_pixel[format] + 7) / 8) {
-        scan_fail_at(scan, start, "a stride of %u is too small for %u pixels", stride, width);
-    } else if (size > SCAN_BLOCK_MAX) {
-        scan_fail_at(scan, start, "a bitmap of %" G_GUINT64_FORMAT " bytes is absurd", size);
-    } else if (role != ROLE_MASK && !can_be_drawn(recording, format)) {
-        scan_fail_at(scan, start, "no program can draw a bitmap of format %u here", format);
-    } else if (format_is_indexed(format) && !has_palette && role != ROLE_MASK) {
-        scan_fail_at(scan, start, "the bitmap needs a palette and has none");
+    check_bitmap(recording, start, &bitmap, image, role);
+    if (bitmap.has_palette) {
+        palette(recording, bitmap.format);
     }
-    if (has_palette) {
-        palette(recording, format);
-    }
-    if (flags & QXL_BITMAP_DIRECT) {
+    size = (uint64_t) bitmap.stride * bitmap.height;
+    if (bitmap.flags & QXL_BITMAP_DIRECT) {
         scan_block(scan, "image_data_flat", size, size, NULL);
         event->block_bytes += size;
     } else {
         /* the server's encoders abort over a chunk that is not whole lines */
-        chunks(recording, "bitmap.data", size, size, stride, NULL);
+        chunks(recording, "bitmap.data", size, size, bitmap.stride, NULL);
     }
-    event->bitmap_format[event->images] = format;
+    event->bitmap_format[event->images] = bitmap.format;
 }
 
 static uint32_t little_endian_word(const uint8_t *bytes)
@@ -187,7 +204,7 @@ static uint32_t little_endian_word(const uint8_t *bytes)
     return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint32_t) bytes[3] << 24;
 }
 
-static void quic(Recording *recording, const RecordingImage *image)
+static void quic_image(Recording *recording, const RecordingImage *image)
 {
     RecordingScan *scan = recording->scan;
     GByteArray *data = recording->block;
@@ -273,10 +290,10 @@ static RecordingImage optional_image(Recording *recording, ImageRole role)
     }
     switch (image.type) {
     case SPICE_IMAGE_TYPE_BITMAP:
-        bitmap(recording, &image, role);
+        bitmap_image(recording, &image, role);
         break;
     case SPICE_IMAGE_TYPE_QUIC:
-        quic(recording, &image);
+        quic_image(recording, &image);
         break;
     case SPICE_IMAGE_TYPE_SURFACE:
         surface_image(recording, &image);

@@ -135,7 +135,8 @@ static void write_xz(RecordingOutput *output, const uint8_t *data, size_t size, 
         if (ret != LZMA_OK && ret != LZMA_STREAM_END) {
             fail(output, ret == LZMA_MEM_ERROR ? ENOMEM : EIO);
         }
-    } while (!output->error && ret == LZMA_OK && (action == LZMA_FINISH || output->xz.avail_in > 0));
+    } while (!output->error && ret == LZMA_OK &&
+             (action == LZMA_FINISH || output->xz.avail_in > 0));
 }
 
 static void write_gzip(RecordingOutput *output, const uint8_t *data, size_t size, int flush)
