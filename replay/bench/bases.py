@@ -50,9 +50,6 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
                 upstream.protocol_environment(version, steps))
     upstream.make_tree(version, base.source, patched)
     configure(base.name, base.source, base.build, ["-Dmanual=false", f"-Dtests={str(tests).lower()}"], steps, base.env)
-    steps.run(f"building {base.name}", ["ninja", "-C", base.build], quiet=_built(base), env=base.env)
+    first = not (base.library / paths.LIBRARY_FILE).is_file()
+    steps.run(f"building {base.name}", ["ninja", "-C", base.build], quiet=not first, env=base.env)
     return base
-
-
-def _built(base: Base) -> bool:
-    return (base.library / paths.LIBRARY_FILE).is_file()

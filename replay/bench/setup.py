@@ -31,22 +31,20 @@ def setup(verbose: bool = False) -> SetupResult:
             steps.say(f"overlay link {problem}; put right")
         if upstream.sync_wrap():
             steps.say("spice.wrap did not name the patches of the series; put right")
-        build = build_project(paths.build_dir(), [], steps)
+        _build_project(paths.build_dir(), steps)
         stock = bases.prepare_base(upstream.DEFAULT, steps, patched=False, tests=False,
-                             build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
-        return SetupResult(build, paths.patched_library(), stock.library)
+                                   build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
+        return SetupResult(paths.build_dir(), paths.patched_library(), stock.library)
 
 
-def build_project(build: Path, options: list[str], steps: Steps, targets: list[str] | None = None) -> Path:
+def _build_project(build: Path, steps: Steps) -> None:
     """The whole project, with upstream as a subproject."""
     upstream.fetch(upstream.DEFAULT, steps)
     # meson would make the same tree from spice.wrap, but with fuzz, and would not notice a later change
     upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], patched=True)
     first = not (build / "build.ninja").is_file()
-    bases.configure("the project", paths.ROOT, build, options, steps)
-    steps.run(f"building the patched server and the tools ({build.name})",
-              ["ninja", "-C", build, *(targets or [])], quiet=not first)
-    return build
+    bases.configure("the project", paths.ROOT, build, [], steps)
+    steps.run("building the patched server and the tools", ["ninja", "-C", build], quiet=not first)
 
 
 @contextlib.contextmanager
@@ -71,5 +69,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     began = time.monotonic()
     done = setup(args.verbose)
-    print(f"ready in {time.monotonic() - began:.0f} s: {done.build}")
+    print(f"ready after {time.monotonic() - began:.1f} s: {done.build}")
     return 0

@@ -17,6 +17,7 @@ from bench.errors import BenchError
 _NINJA = re.compile(r"\[(\d+)/(\d+)\]")
 _COMPLAINTS = (re.compile(r"\b(error|ERROR):|^E: |undefined reference"), re.compile(r"(?i)failed|fatal|error"))
 _REPAINT_SECONDS = 0.2
+_LONG = 5.0
 
 
 class StepFailed(BenchError):
@@ -47,7 +48,7 @@ class Steps:
     def run(self, title: str, argv: Sequence[str | Path], *, quiet: bool = False, cwd: Path | None = None,
             env: Mapping[str, str] | None = None) -> list[str]:
         """Returns the last lines the command printed; raises StepFailed, naming the log, when it fails. A quiet step
-        is shown while it runs and leaves no line behind."""
+        is shown while it runs and leaves no line behind unless it took long."""
         began = time.monotonic()
         self._paint(title)
         if not (quiet or self._live):
@@ -63,7 +64,7 @@ class Steps:
                           f"status {status}")
             self._paint("")
             raise StepFailed(f"{title} failed: {reason} (log: {self.log})", tail)
-        if quiet:
+        if quiet and seconds < _LONG:
             self._paint("")
         else:
             self.say(f"{title}: {seconds:.0f} s")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run itself, in a tree of its own, on machines that are not what it wants: dpkg, apt and id are stand-ins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import paths
+
+_TOOLS = ("bash", "sed", "grep", "xargs", "dirname", "mkdir", "env", "echo")
+_APT = """#!/bin/sh
+echo "$@" >> {tree}/apt.calls
+case "$*" in *" install "*) {install} ;; esac
+"""
+
+
+class Machine:
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.bin = tree / "bin"
+        self.bin.mkdir()
+        for tool in _TOOLS:
+            found = shutil.which(tool)
+            assert found
+            (self.bin / tool).symlink_to(found)
+        shutil.copy(paths.ROOT / "run", tree)
+        (tree / "packages.txt").write_text("# a list\none\n\ntwo   # and why\n")
+        bench = tree / "replay" / "bench"
+        bench.mkdir(parents=True)
+        (bench / "__main__.py").write_text("import os, sys; print(sys.argv[1:], os.getcwd())")
+
+    def program(self, name: str, script: str) -> None:
+        (self.bin / name).write_text(script)
+        (self.bin / name).chmod(0o755)
+
+    def debian(self, installed: str, user: int = 0, install: str = "exit 0") -> None:
+        self.program("dpkg-query", "#!/bin/sh\n" + "".join(f"echo installed {name}\n" for name in installed.split())
+                     + "echo not-installed gone\nexit 1\n")
+        self.program("apt-get", _APT.format(tree=self.tree, install=install))
+        self.program("id", f"#!/bin/sh\necho {user}\n")
+
+    def run(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        elsewhere = self.tree / "elsewhere"
+        elsewhere.mkdir(exist_ok=True)
+        return subprocess.run([self.tree / "run", *arguments], cwd=elsewhere, capture_output=True, text=True,
+                              env={"PATH": str(self.bin), **extra}, check=False)
+
+    def apt_calls(self) -> list[str]:
+        calls = self.tree / "apt.calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line a failure is."""
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("run: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_with_everything_installed_apt_is_not_called(machine: Machine) -> None:
+    machine.debian("one two")
+    done = machine.run("compare", "a recording", "--quick")
+    assert done.stdout == f"['compare', 'a recording', '--quick'] {machine.tree}/elsewhere\n"
+    assert (done.returncode, done.stderr, machine.apt_calls()) == (0, "", [])
+
+
+def test_what_is_missing_is_installed_without_recommends(machine: Machine) -> None:
+    machine.debian("one")
+    done = machine.run("setup")
+    assert done.stdout.startswith("['setup']")
+    update, install = machine.apt_calls()
+    assert update.endswith(" update")
+    assert install.endswith(" install --no-install-recommends two")
+
+
+def test_without_root_one_line_says_what_to_install(machine: Machine) -> None:
+    machine.debian("", user=1000)
+    assert complaint(machine.run("setup")).endswith("apt-get install --no-install-recommends one two\n")
+    assert machine.apt_calls() == []
+
+
+def test_off_debian_one_line_lists_what_to_install(machine: Machine) -> None:
+    assert complaint(machine.run("setup")).startswith("run: this is not Debian; install what these packages hold")
+    assert machine.run("setup", RUN_NO_PACKAGES="1").stdout.startswith("['setup']")
+
+
+def test_no_network_is_one_more_line_with_the_reason(machine: Machine) -> None:
+    machine.debian("", install="echo 'E: Unable to fetch some archives'; exit 100")
+    done = machine.run("setup")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1:] == [
+        f"run: the packages could not be installed: E: Unable to fetch some archives (log: {machine.tree}/build/packages.log)"]
+
+
+def test_asking_for_help_installs_nothing(machine: Machine) -> None:
+    machine.debian("")
+    for arguments in ((), ("--help",), ("help",)):
+        assert machine.run(*arguments).returncode == 0
+    assert machine.apt_calls() == []
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+def test_shellcheck_has_nothing_to_say() -> None:
+    done = subprocess.run(["shellcheck", paths.ROOT / "run", paths.ROOT / ".ci/run"], capture_output=True, text=True,
+                          env=os.environ, check=False)
+    assert done.stdout == ""
