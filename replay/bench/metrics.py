@@ -80,7 +80,7 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
            lambda run: run["server"]["tls_records"] if run["transport"] == "tls" else None, 0.02),
     Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
     Metric("cpu", "CPU seconds of the server", cpu, 0.05),
-    Metric("wall", "seconds to play the recording", lambda run: run["wall_seconds"], 0.05),
+    Metric("wall", "seconds until the client has the last picture", lambda run: run["wall_seconds"], 0.05),
     Metric("latency_p50", "latency, median, ms", _latency("p50"), 0.10),
     Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
     Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),

@@ -19,7 +19,7 @@ COLUMNS = """\
 packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
 message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
 client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
-to play the recording. *valid*: runs that count, of all. Medians of the valid runs."""
+until the client has the last picture. *valid*: runs that count, of all. Medians of the valid runs."""
 
 LATENCY_COLUMNS = """\
 *p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,

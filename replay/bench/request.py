@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     parser.set_defaults(library=None)
     what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
     what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
-    what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help")
+    what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_NEWCOMER_REPEATS} when no recording is named)")
@@ -169,11 +169,17 @@ def _pause_at(request: Request, recording: recordings.Recording, link: links.Lin
     return tuple(recording.commands * part // (wanted + 1) for part in range(1, wanted + 1))
 
 
+def _streaming(request: Request, pace: str) -> str | None:
+    """What is taken for video depends on how often a picture changes. As fast as it goes that says nothing of the session and
+    differs from run to run, so there it is off; else it is as the player has it."""
+    return request.streaming or ("off" if pace == "max" else None)
+
+
 def cells(request: Request) -> list[run.RunSpec]:
     """One spec for each thing to measure."""
     found = [run.RunSpec(
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
-        tls_version=request.tls, compression=request.compression, streaming=request.streaming, keep_pcap=request.keep_pcap,
+        tls_version=request.tls, compression=request.compression, streaming=_streaming(request, pace), keep_pcap=request.keep_pcap,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
         pause_at=_pause_at(request, recording, link, pace))
         for recording in request.recordings for link in request.links for pace in request.paces

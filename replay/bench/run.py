@@ -24,6 +24,10 @@ from bench.recordings import Recording
 PLAIN_PORT = 5900
 TLS_PORT = 5901
 TRANSPORTS = ("plain", "tls")
+# How long the client waits, at a marker, for a picture that no longer changes, and with it for what other channels still
+# bring. A video stream ends a second after its last frame, then its area comes once more without loss.
+_SETTLE_MS = 100
+_SETTLE_STREAMS_MS = 1500
 _START_LIMIT = 20.0         # seconds until the player listens
 _PARTING_LIMIT = 30.0       # seconds one end may live on after the other has ended
 
@@ -42,7 +46,7 @@ class RunSpec:
     probe_every: int | None = None      # milliseconds; 0 and None: no probes
     pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
     compression: str | None = None      # None: as the player has it
-    streaming: str | None = None
+    streaming: str | None = "off"
     limit: float = 1800.0               # seconds the whole run may take
     keep_pcap: Path | None = None       # the folder to keep the capture in
 
@@ -50,6 +54,10 @@ class RunSpec:
     def mode_name(self) -> str | None:
         """What the library calls the mode; None for one that knows no modes."""
         return None if self.mode == modes.STOCK else modes.base(self.mode).name
+
+    @property
+    def settle_ms(self) -> int:
+        return _SETTLE_MS if self.streaming == "off" else _SETTLE_STREAMS_MS
 
     @property
     def row(self) -> str:
@@ -86,8 +94,8 @@ def _player_command(spec: RunSpec, where: lab.Lab, keys: certs.Certificates | No
     return [*argv, str(recording)]
 
 
-def _client_command(where: lab.Lab, keys: certs.Certificates | None) -> list[str]:
-    argv = [str(paths.client()), "--host", where.server_address]
+def _client_command(spec: RunSpec, where: lab.Lab, keys: certs.Certificates | None) -> list[str]:
+    argv = [str(paths.client()), "--host", where.server_address, "--settle", str(spec.settle_ms)]
     if keys is None:
         return [*argv, "--port", str(PLAIN_PORT)]
     return [*argv, "--tls-port", str(TLS_PORT), "--ca", str(keys.ca)]
@@ -129,7 +137,7 @@ class _Ends:
             "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env),
             self._mailbox))
         self.client: proc.Process | None = None
-        self._client_argv = (_client_command(where, keys), where.client, env)
+        self._client_argv = (_client_command(spec, where, keys), where.client, env)
 
     def __enter__(self) -> _Ends:
         return self
@@ -191,8 +199,20 @@ def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
+    """From the first command until the client has the last picture, without its waits at pause points."""
+    started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
+    if not isinstance(started, int) or not isinstance(ended, int):
+        return None
+    return round((ended - started) / 1e9 - len(run.pauses) * spec.settle_ms / 1e3, 6)
+
+
 def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
-    return {"user": _seconds(report, "cpu_user"), "system": _seconds(report, "cpu_system")}
+    """What the program used, a player without its own reading of the recording."""
+    def used(kind: str) -> float | None:
+        total, feeder = _seconds(report, f"cpu_{kind}"), _seconds(report, f"cpu_feeder_{kind}")
+        return total if total is None or feeder is None else round(total - feeder, 6)
+    return {"user": used("user"), "system": used("system")}
 
 
 def _counts(direction: pcap.Direction | None) -> dict[str, int | None]:
@@ -224,7 +244,7 @@ def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Pat
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
-        "wall_seconds": _seconds(run.player, "seconds"),
+        "wall_seconds": _wall(spec, run),
         "latency": _latency(spec, run),
         "picture_sha256": client.get("sha256"), "pauses": run.pauses,
         "channel_bytes": client.get("bytes"), "audio": client.get("audio"),

@@ -14,7 +14,7 @@ from bench import capture, pcap
 from bench.lab import LARGEST_FRAME
 
 # What a server may still say between the last byte the client read and the end of the connection: a ping, an ack.
-UNREAD_TAIL = 4 * 1024
+UNREAD_TAIL = 16 * 1024
 # What TLS 1.3 sends, as records like any other, on one connection: a certificate, a finished message, session tickets.
 HANDSHAKE_LIMIT = 8 * 1024
 # The least and the most that a record adds: its header, a nonce or a content type, the tag.
