@@ -84,13 +84,14 @@ static inline bool test_is_readable(int fd, int timeout)
 class SocketConnection
 {
 public:
-    SocketConnection(const char *mode, TestTransport transport, int init_version, int buffer):
+    SocketConnection(const char *mode, TestTransport transport, int init_version, int buffer,
+                     const RedStreamSocket *ops = &red_stream_kernel_socket):
         policy(test_policy(mode)), version(init_version)
     {
         test_make_sockets(transport, buffer, sockets);
         g_assert_true(test_set_nonblocking(sockets[0]));
         g_assert_true(test_set_nonblocking(sockets[1]));
-        egress = new RedStreamEgress(sockets[0], &policy);
+        egress = new RedStreamEgress(sockets[0], &policy, ops);
         sender = new TestSender(egress);
         if (version) {
             bool server_done = false, client_done = false;
@@ -118,9 +119,7 @@ public:
         delete sender;
         delete egress;
         close(sockets[0]);
-        if (sockets[1] != -1) {
-            close(sockets[1]);
-        }
+        close(sockets[1]);
     }
 
     /* The client reads at most @size bytes.

@@ -8,15 +8,15 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-/* A self-signed certificate and its key, made in memory. */
+/* A self-signed certificate and its key, made in memory. Ed25519 because its signatures
+ * are all of one length: handshakes differ in nothing that could be counted. */
 static inline void test_tls_make_certificate(SSL_CTX *ctx)
 {
     EVP_PKEY *key = nullptr;
-    EVP_PKEY_CTX *key_ctx = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nullptr);
+    EVP_PKEY_CTX *key_ctx = EVP_PKEY_CTX_new_id(EVP_PKEY_ED25519, nullptr);
 
     g_assert_nonnull(key_ctx);
     g_assert_cmpint(EVP_PKEY_keygen_init(key_ctx), ==, 1);
-    g_assert_cmpint(EVP_PKEY_CTX_set_ec_paramgen_curve_nid(key_ctx, NID_X9_62_prime256v1), ==, 1);
     g_assert_cmpint(EVP_PKEY_keygen(key_ctx, &key), ==, 1);
     EVP_PKEY_CTX_free(key_ctx);
 
@@ -30,7 +30,7 @@ static inline void test_tls_make_certificate(SSL_CTX *ctx)
                                reinterpret_cast<const unsigned char *>("test"), -1, -1, 0);
     X509_set_issuer_name(cert, name);
     X509_set_pubkey(cert, key);
-    g_assert_cmpint(X509_sign(cert, key, EVP_sha256()), >, 0);
+    g_assert_cmpint(X509_sign(cert, key, nullptr), >, 0);
 
     g_assert_cmpint(SSL_CTX_use_certificate(ctx, cert), ==, 1);
     g_assert_cmpint(SSL_CTX_use_PrivateKey(ctx, key), ==, 1);

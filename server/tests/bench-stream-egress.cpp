@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Measure the egress: a fixed list of messages through it in each mode, over TCP on
+ * loopback to a thread that drains it, plain and over TLS 1.3. A line of JSON each.
+ *
+ * The list is made here, or read from a file with one line a message,
+ *
+ *   MORE LENGTH,LENGTH,...
+ *
+ * MORE is 1 if another message follows at once and 0 at the end of a drain, then the
+ * lengths of its iovecs. bench-mix has such lists, made from a trace (see
+ * red-stream-trace.h) by
+ *
+ *   awk '$3 == "write" && $2 == STREAM { print ($4 ~ /m/) + 0, $5 }'
+ *
+ * With --count-only no socket is in the way. What is done then is the same every time,
+ * so its instructions can be counted (the handshake's are left out):
+ *
+ *   valgrind --tool=callgrind --toggle-collect=bench_send ./bench-stream-egress \
+ *       --count-only --mode batch --transport tls
+ */
+#include <config.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "test-stream-sockets.h"
+
+#include "push-visibility.h"
+
+static const char *const bench_modes[] = {
+    "normal", "gather", "cork", "more", "window", "batch", "flow",
+};
+
+#define IMAGE_SIZE 2000000
+
+/* The list of messages, flat: a big list of small vectors would be what is measured. */
+struct BenchMix {
+    std::vector<struct iovec> iovs;
+    struct Message {
+        size_t first;
+        int count;
+        size_t size;
+        bool more;
+    };
+    std::vector<Message> messages;
+    uint8_t *data;
+    size_t data_size;
+};
+
+static void add_message(BenchMix *mix, const std::vector<size_t> &lengths, bool more)
+{
+    BenchMix::Message message = { mix->iovs.size(), static_cast<int>(lengths.size()), 0, more };
+
+    for (size_t length : lengths) {
+        mix->iovs.push_back({ nullptr, length });
+        message.size += length;
+        mix->data_size = MAX(mix->data_size, length);
+    }
+    mix->messages.push_back(message);
+}
+
+/* All iovecs of one length are at one place, of different lengths at different ones. */
+static void place_data(BenchMix *mix)
+{
+    const size_t spread = 65536;
+
+    mix->data = static_cast<uint8_t *>(g_malloc(mix->data_size + spread));
+    test_fill(mix->data, mix->data_size + spread, 0);
+    for (struct iovec &iov : mix->iovs) {
+        iov.iov_base = mix->data + iov.iov_len * 61 % spread;
+    }
+}
+
+/* Like a text console: 40 000 messages of about 226 bytes in drains of 40, and an image
+ * of 2 MB after each tenth of them. */
+static void make_mix(BenchMix *mix)
+{
+    GRand *rand = g_rand_new_with_seed(9);
+
+    for (int i = 0; i < 40000; ++i) {
+        add_message(mix, { 6, static_cast<size_t>(g_rand_int_range(rand, 20, 61)),
+                           static_cast<size_t>(g_rand_int_range(rand, 90, 271)) }, i % 40 < 39);
+        if (i % 4000 == 3999) {
+            add_message(mix, { 6, 90, IMAGE_SIZE }, false);
+        }
+    }
+    g_rand_free(rand);
+}
+
+static void read_mix(BenchMix *mix, const char *name)
+{
+    char *text;
+
+    if (!g_file_get_contents(name, &text, nullptr, nullptr)) {
+        g_error("can't read %s", name);
+    }
+    char **lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line && **line; ++line) {
+        std::vector<size_t> lengths;
+        char *pos = *line + 1;
+
+        g_assert_true((**line == '0' || **line == '1') && *pos == ' ');
+        do {
+            lengths.push_back(g_ascii_strtoull(pos + 1, &pos, 10));
+        } while (*pos == ',');
+        add_message(mix, lengths, **line == '1');
+    }
+    g_strfreev(lines);
+    g_free(text);
+}
+
+/* once the handshake is over */
+static bool count_only;
+
+static ssize_t bench_sendmsg(int fd, const struct iovec *iov, int iovcnt, bool more)
+{
+    if (!count_only) {
+        return red_stream_kernel_socket.send(fd, iov, iovcnt, more);
+    }
+
+    ssize_t size = 0;
+    for (int i = 0; i < iovcnt; ++i) {
+        size += iov[i].iov_len;
+    }
+    return size;
+}
+
+static bool bench_set_cork(int fd, bool enabled)
+{
+    return count_only || red_stream_kernel_socket.set_cork(fd, enabled);
+}
+
+static bool bench_get_link(int fd, RedStreamLink *link)
+{
+    return !count_only && red_stream_kernel_socket.get_link(fd, link);
+}
+
+static bool bench_set_unsent_limit(int fd, uint32_t bytes)
+{
+    return red_stream_kernel_socket.set_unsent_limit(fd, bytes);
+}
+
+static void wait_writable(int fd)
+{
+    struct pollfd pollfd = { fd, POLLOUT, 0 };
+
+    poll(&pollfd, 1, -1);
+}
+
+/* Callgrind counts what happens in here. */
+extern "C" __attribute__((noinline)) void
+bench_send(RedStreamEgress *egress, int fd, const BenchMix *mix)
+{
+    struct iovec rest[IOV_MAX];
+
+    for (const BenchMix::Message &message : mix->messages) {
+        unsigned flags = RED_STREAM_MESSAGE_START | (message.more ? RED_STREAM_MORE : 0);
+        const struct iovec *iov = &mix->iovs[message.first];
+        int count = message.count;
+        size_t left = message.size;
+
+        while (left) {
+            const ssize_t n = egress->writev(iov, count, flags);
+
+            if (n < 0) {
+                g_assert_cmpint(errno, ==, EAGAIN);
+                wait_writable(fd);
+                continue;
+            }
+            left -= n;
+            if (left) {
+                size_t skip = n;
+
+                flags &= ~RED_STREAM_MESSAGE_START;
+                while (skip >= iov->iov_len) {
+                    skip -= iov->iov_len;
+                    ++iov;
+                    --count;
+                }
+                std::copy(iov, iov + count, rest);
+                iov = rest;
+                rest[0].iov_base = static_cast<uint8_t *>(rest[0].iov_base) + skip;
+                rest[0].iov_len -= skip;
+            }
+        }
+        if (!message.more) {
+            while (egress->flush() > 0) {
+                wait_writable(fd);
+            }
+        }
+    }
+}
+
+/* Throws away all that comes, until the end. */
+static gpointer drain_thread(gpointer data)
+{
+    const int fd = GPOINTER_TO_INT(data);
+    static char dummy[1024 * 1024];
+
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    while (recv(fd, dummy, sizeof(dummy), MSG_TRUNC) > 0) {
+        continue;
+    }
+    return nullptr;
+}
+
+static double get_clock(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mode, bool tls,
+                       bool counts)
+{
+    static const RedStreamSocket ops = {
+        bench_sendmsg, bench_set_cork, bench_get_link, bench_set_unsent_limit,
+    };
+
+    count_only = false;
+    SocketConnection stream(mode, TEST_TCP, tls ? TLS1_3_VERSION : 0, 0, &ops);
+    const RedStreamCounters start = stream.egress->get_counters();
+    GThread *thread = nullptr;
+
+    count_only = counts;
+    if (!counts) {
+        thread = g_thread_new("drain", drain_thread, GINT_TO_POINTER(stream.sockets[1]));
+    }
+
+    const double start_time = get_clock(CLOCK_MONOTONIC);
+    const double start_cpu = get_clock(CLOCK_THREAD_CPUTIME_ID);
+    bench_send(stream.egress, stream.sockets[0], mix);
+    const double cpu = get_clock(CLOCK_THREAD_CPUTIME_ID) - start_cpu;
+    shutdown(stream.sockets[0], SHUT_WR);
+    if (thread) {
+        g_thread_join(thread);
+    }
+    const double seconds = get_clock(CLOCK_MONOTONIC) - start_time;
+
+    const RedStreamCounters end = stream.egress->get_counters();
+    const double messages = end.messages;
+
+    printf("{\"mix\":\"%s\",\"transport\":\"%s\",\"mode\":\"%s\",\"messages\":%.0f,",
+           mix_name, tls ? "tls" : "plain", mode, messages);
+    if (!counts) {
+        printf("\"seconds\":%.4f,\"messages_per_second\":%.0f,\"cpu_ns_per_message\":%.0f,",
+               seconds, messages / seconds, cpu * 1e9 / messages);
+    }
+    printf("\"message_bytes\":%" G_GUINT64_FORMAT ",\"written_bytes\":%" G_GUINT64_FORMAT ","
+           "\"records\":%" G_GUINT64_FORMAT ",\"floor_records\":%" G_GUINT64_FORMAT ","
+           "\"writes\":%" G_GUINT64_FORMAT ",\"writes_per_message\":%.4f,"
+           "\"setsockopts\":%" G_GUINT64_FORMAT ",\"flushes\":%" G_GUINT64_FORMAT ","
+           "\"eagains\":%" G_GUINT64_FORMAT "}\n",
+           end.message_bytes, end.written_bytes - start.written_bytes,
+           end.records, end.floor_records,
+           end.writes - start.writes, (end.writes - start.writes) / messages,
+           end.setsockopts - start.setsockopts, end.flushes, end.eagains - start.eagains);
+    fflush(stdout);
+}
+
+int main(int argc, char *argv[])
+{
+    char *mix_file = nullptr, *only_mode = nullptr, *only_transport = nullptr;
+    gboolean counts = FALSE;
+    const GOptionEntry entries[] = {
+        { "mix", 0, 0, G_OPTION_ARG_FILENAME, &mix_file, "List of messages", "FILE" },
+        { "mode", 0, 0, G_OPTION_ARG_STRING, &only_mode, "As in SPICE_STREAM", "MODE" },
+        { "transport", 0, 0, G_OPTION_ARG_STRING, &only_transport, "plain or tls", "NAME" },
+        { "count-only", 0, 0, G_OPTION_ARG_NONE, &counts, "No socket, no times", nullptr },
+        { nullptr }
+    };
+    GError *error = nullptr;
+    GOptionContext *context = g_option_context_new(nullptr);
+    RedStreamPolicy policy;
+
+    g_option_context_add_main_entries(context, entries, nullptr);
+    if (!g_option_context_parse(context, &argc, &argv, &error)) {
+        fprintf(stderr, "%s\n", error->message);
+        return 1;
+    }
+    g_option_context_free(context);
+    if (only_mode && !red_stream_policy_parse(only_mode, &policy)) {
+        fprintf(stderr, "no such mode: %s\n", only_mode);
+        return 1;
+    }
+
+    BenchMix mix = { };
+    if (mix_file) {
+        read_mix(&mix, mix_file);
+    } else {
+        make_mix(&mix);
+    }
+    place_data(&mix);
+    char *mix_name = mix_file ? g_path_get_basename(mix_file) : g_strdup("made");
+
+    for (bool tls : { false, true }) {
+        if (only_transport && strcmp(only_transport, tls ? "tls" : "plain") != 0) {
+            continue;
+        }
+        if (only_mode) {
+            bench_mode(&mix, mix_name, only_mode, tls, counts);
+            continue;
+        }
+        for (const char *mode : bench_modes) {
+            bench_mode(&mix, mix_name, mode, tls, counts);
+        }
+    }
+
+    g_free(mix_name);
+    g_free(mix.data);
+    g_free(mix_file);
+    g_free(only_mode);
+    g_free(only_transport);
+    test_tls_cleanup();
+    return 0;
+}
