@@ -2,7 +2,8 @@
 """Release tarballs and packages of any suite, from the distribution's mirror through an apt configuration of our own.
 
 The machine's mirror, keys and proxies are used; its sources, lists and caches are not touched: apt is given a private
-directory for each suite. Only a suite is named that the machine itself need not have."""
+directory for each suite. Only a suite is named that the machine itself need not have. Signatures are checked; a mirror
+frozen long ago will do, since an old release is what is wanted."""
 
 from __future__ import annotations
 
@@ -148,6 +149,8 @@ class Mirror:
             (base / folder).mkdir(parents=True, exist_ok=True)
         (base / "sources.list.d" / f"suite{self._source.suffix}").write_text(self._source.render(kind, suite))
         (base / "apt.conf").write_text(_machine_acquire() + f'''
+Acquire::Check-Date "false";
+Acquire::Check-Valid-Until "false";
 Acquire::Languages "none";
 APT::Sandbox::User "root";
 Debug::NoLocking "true";
