@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
 from recorder import qxl
@@ -23,9 +23,10 @@ from recorder.commands import (AlphaBlend, Bitmap, Blackness, Blend, Composite, 
                                Text, Transparent, Whiteness)
 from recorder.stage import Stage
 
-WIDTH, HEIGHT = 800, 320
 CELL_WIDTH, CELL_HEIGHT = 40, 30
-COLUMNS = WIDTH // (CELL_WIDTH + 10)
+GAP = 10
+TOP = 75                     # above it the background alone: there players draw their markers
+COLUMNS = 16
 
 # 16x12 pixels, four quarters of one colour each, compressed by spice-common's own encoder
 QUIC = Quic(16, 12, base64.b64decode(
@@ -344,25 +345,29 @@ def cursors(stage: Stage, dice: random.Random) -> None:
     stage.set_cursor(300, 200, CursorShape(qxl.CursorType.ALPHA, 32, 32, 4, 4, colours[qxl.CursorType.ALPHA], 0x200000000))
 
 
-def cells() -> dict[str, Rect]:
+def cells(names: Sequence[str] | None = None) -> dict[str, Rect]:
     """Where each experiment is."""
-    return {name: Rect.at(5 + at % COLUMNS * (CELL_WIDTH + 10), 75 + at // COLUMNS * (CELL_HEIGHT + 10), CELL_WIDTH, CELL_HEIGHT)
-            for at, name in enumerate(EXPERIMENTS)}
+    return {name: Rect.at(GAP // 2 + at % COLUMNS * (CELL_WIDTH + GAP), TOP + at // COLUMNS * (CELL_HEIGHT + GAP),
+                          CELL_WIDTH, CELL_HEIGHT)
+            for at, name in enumerate(EXPERIMENTS if names is None else names)}
 
 
-def write(out: BinaryIO, seed: int = 1, paint: bool = True) -> Stage:
+def write(out: BinaryIO, seed: int = 1, paint: bool = True, names: Sequence[str] | None = None) -> Stage:
+    """All experiments or those named, on a screen just large enough."""
+    places = cells(names)
+    screen = Rect(0, 0, min(len(places), COLUMNS) * (CELL_WIDTH + GAP), max(cell.bottom for cell in places.values()) + GAP // 2)
     dice = random.Random(seed)
     stage = Stage(out, paint)
-    stage.create_primary(320, 200)
-    stage.draw(Rect(0, 0, 320, 200), Fill(0x555753))
+    stage.create_primary(80, 80)
+    stage.draw(Rect(0, 0, 80, 80), Fill(0x555753))
     stage.writer.message("mode change")
     stage.destroy_primary()
-    stage.create_primary(WIDTH, HEIGHT, asynchronous=True)
-    stage.draw(Rect(0, 0, WIDTH, HEIGHT), Fill(Pattern(bitmap(qxl.BitmapFormat.BIT32, 32, 32, dice))))
+    stage.create_primary(screen.width, screen.height, asynchronous=True)
+    stage.draw(screen, Fill(Pattern(bitmap(qxl.BitmapFormat.BIT32, 32, 32, dice))))
     cursors(stage, dice)
-    for name, cell in cells().items():
+    for name, cell in places.items():
         EXPERIMENTS[name](stage, cell, dice)
         stage.pause(0.01)
-    stage.writer.update(Rect(0, 0, WIDTH, HEIGHT))
+    stage.writer.update(screen)
     stage.writer.wake_up()
     return stage
