@@ -7,10 +7,12 @@
  *   MORE LENGTH,LENGTH,...
  *
  * MORE is 1 if another message follows at once and 0 at the end of a drain, then the
- * lengths of its iovecs. bench-mix has such lists, made from a trace (see
- * red-stream-trace.h) by
+ * lengths of its iovecs. bench-mix has such lists, 8000 messages from the middle of the
+ * display channel of a recording, made from its trace (see red-stream-trace.h) by
  *
  *   awk '$3 == "write" && $2 == STREAM { print ($4 ~ /m/) + 0, $5 }'
+ *
+ * A list is repeated until it gives as many messages as the one made here.
  *
  * With --count-only no socket is in the way. What is done then is the same every time,
  * so its instructions can be counted (the handshake's are left out):
@@ -43,6 +45,7 @@ struct BenchMix {
         bool more;
     };
     std::vector<Message> messages;
+    int repeats;
     uint8_t *data;
     size_t data_size;
 };
@@ -71,20 +74,23 @@ static void place_data(BenchMix *mix)
     }
 }
 
-/* Like a text console: 40 000 messages of about 226 bytes in drains of 40, and an image
- * of 2 MB after each tenth of them. */
+#define MESSAGES 40000
+
+/* Like a text console: messages of about 226 bytes in drains of 40, and an image of 2 MB
+ * after each tenth of them. */
 static void make_mix(BenchMix *mix)
 {
     GRand *rand = g_rand_new_with_seed(9);
 
-    for (int i = 0; i < 40000; ++i) {
+    for (int i = 0; i < MESSAGES; ++i) {
         add_message(mix, { 6, static_cast<size_t>(g_rand_int_range(rand, 20, 61)),
                            static_cast<size_t>(g_rand_int_range(rand, 90, 271)) }, i % 40 < 39);
-        if (i % 4000 == 3999) {
+        if (i % (MESSAGES / 10) == MESSAGES / 10 - 1) {
             add_message(mix, { 6, 90, IMAGE_SIZE }, false);
         }
     }
     g_rand_free(rand);
+    mix->repeats = 1;
 }
 
 static void read_mix(BenchMix *mix, const char *name)
@@ -107,6 +113,8 @@ static void read_mix(BenchMix *mix, const char *name)
     }
     g_strfreev(lines);
     g_free(text);
+    g_assert_false(mix->messages.empty());
+    mix->repeats = (MESSAGES + mix->messages.size() - 1) / mix->messages.size();
 }
 
 /* once the handshake is over */
@@ -147,46 +155,51 @@ static void wait_writable(int fd)
     poll(&pollfd, 1, -1);
 }
 
+/* One message, and a flush if it ends a drain. */
+static void send_message(RedStreamEgress *egress, int fd, const struct iovec *iov,
+                         const BenchMix::Message &message)
+{
+    unsigned flags = RED_STREAM_MESSAGE_START | (message.more ? RED_STREAM_MORE : 0);
+    struct iovec rest[IOV_MAX];
+    size_t left = message.size;
+    int count = message.count;
+
+    while (left) {
+        const ssize_t n = egress->writev(iov, count, flags);
+
+        if (n < 0) {
+            g_assert_cmpint(errno, ==, EAGAIN);
+            wait_writable(fd);
+            continue;
+        }
+        left -= n;
+        if (left) {
+            size_t skip = n;
+
+            flags &= ~RED_STREAM_MESSAGE_START;
+            while (skip >= iov->iov_len) {
+                skip -= iov->iov_len;
+                ++iov;
+                --count;
+            }
+            std::copy(iov, iov + count, rest);
+            iov = rest;
+            rest[0].iov_base = static_cast<uint8_t *>(rest[0].iov_base) + skip;
+            rest[0].iov_len -= skip;
+        }
+    }
+    while (!message.more && egress->flush() > 0) {
+        wait_writable(fd);
+    }
+}
+
 /* Callgrind counts what happens in here. */
 extern "C" __attribute__((noinline)) void
 bench_send(RedStreamEgress *egress, int fd, const BenchMix *mix)
 {
-    struct iovec rest[IOV_MAX];
-
-    for (const BenchMix::Message &message : mix->messages) {
-        unsigned flags = RED_STREAM_MESSAGE_START | (message.more ? RED_STREAM_MORE : 0);
-        const struct iovec *iov = &mix->iovs[message.first];
-        int count = message.count;
-        size_t left = message.size;
-
-        while (left) {
-            const ssize_t n = egress->writev(iov, count, flags);
-
-            if (n < 0) {
-                g_assert_cmpint(errno, ==, EAGAIN);
-                wait_writable(fd);
-                continue;
-            }
-            left -= n;
-            if (left) {
-                size_t skip = n;
-
-                flags &= ~RED_STREAM_MESSAGE_START;
-                while (skip >= iov->iov_len) {
-                    skip -= iov->iov_len;
-                    ++iov;
-                    --count;
-                }
-                std::copy(iov, iov + count, rest);
-                iov = rest;
-                rest[0].iov_base = static_cast<uint8_t *>(rest[0].iov_base) + skip;
-                rest[0].iov_len -= skip;
-            }
-        }
-        if (!message.more) {
-            while (egress->flush() > 0) {
-                wait_writable(fd);
-            }
+    for (int i = 0; i < mix->repeats; ++i) {
+        for (const BenchMix::Message &message : mix->messages) {
+            send_message(egress, fd, &mix->iovs[message.first], message);
         }
     }
 }
