@@ -119,8 +119,9 @@ def resize_blob(base: Base, dice: random.Random) -> bytes:
     where = dice.choice([i for i, part in enumerate(parts) if isinstance(part, Blob)])
     blob = parts[where]
     assert isinstance(blob, Blob)
-    data = blob.data[:dice.randrange(len(blob.data) + 1)] if dice.random() < 0.6 else blob.data + dice.randbytes(dice.randint(1, 99))
-    parts[where] = Blob(blob.name, data)
+    shorter = blob.data[:dice.randrange(len(blob.data) + 1)]
+    longer = blob.data + dice.randbytes(dice.randint(1, 99))
+    parts[where] = Blob(blob.name, dice.choice((shorter, longer)))
     return base.with_event(at, _joined(parts))
 
 
