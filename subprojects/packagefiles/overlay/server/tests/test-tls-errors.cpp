@@ -1,0 +1,1 @@
+../../../../../server/tests/test-tls-errors.cpp
