@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
                      "unless the pace is max); 0 is never")
     how.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
-                     f"(default {_PAUSES} on a lan at pace max, else none)")
+                     f"(default {_PAUSES} at pace max, else none)")
     how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
                      "'linux-*/lan/*/tls/*'")
 
@@ -159,11 +159,11 @@ def rows(request: Request) -> list[tuple[libraries.Library, str]]:
     return found
 
 
-def _pause_at(request: Request, recording: recordings.Recording, link: links.Link, pace: str) -> tuple[int, ...]:
-    """Evenly spread over the recording. A pause waits for the client's picture: elsewhere it would cost round trips."""
+def _pause_at(request: Request, recording: recordings.Recording, pace: str) -> tuple[int, ...]:
+    """Evenly spread over the recording. At another pace a pause would disturb the times of what follows."""
     wanted = request.pauses
     if wanted is None:
-        wanted = _PAUSES if pace == "max" and not link.emulated else 0
+        wanted = _PAUSES if pace == "max" else 0
     if not recording.commands:
         return ()
     return tuple(recording.commands * part // (wanted + 1) for part in range(1, wanted + 1))
@@ -181,7 +181,7 @@ def cells(request: Request) -> list[run.RunSpec]:
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
         tls_version=request.tls, compression=request.compression, streaming=_streaming(request, pace), keep_pcap=request.keep_pcap,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
-        pause_at=_pause_at(request, recording, link, pace))
+        pause_at=_pause_at(request, recording, pace))
         for recording in request.recordings for link in request.links for pace in request.paces
         for transport in request.transports for library, mode in rows(request)]
     if request.only is not None:

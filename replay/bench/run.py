@@ -200,11 +200,12 @@ def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
 
 
 def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
-    """From the first command until the client has the last picture, without its waits at pause points."""
+    """From the first command until the client has the last picture, without what pause points cost: the client's wait and
+    a round trip in which the link is idle."""
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int):
         return None
-    return round((ended - started) / 1e9 - len(run.pauses) * spec.settle_ms / 1e3, 6)
+    return round((ended - started) / 1e9 - len(run.pauses) * (spec.settle_ms / 1e3 + spec.link.delay), 6)
 
 
 def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
