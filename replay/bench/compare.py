@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import environment, matrix, modes, paths, privileges, publish, recordings, request, results, run, setup, validity
+from bench import (environment, matrix, modes, paths, pictures, privileges, publish, recordings, request, results, run,
+                   setup)
 from bench.errors import BenchError
 from bench.progress import Progress, duration
 
@@ -108,7 +109,7 @@ def measure(asked: request.Request, cells: list[run.RunSpec], json_file: str, se
         measured.do_all(progress)
     finally:
         progress.clear()
-    validity.compare_pictures(result["runs"], {one.name: one.picture_sha256 for one in asked.recordings})
+    pictures.compare(result["runs"], {one.name: one.picture_sha256 for one in asked.recordings})
     result["complete"] = True
     results.save(result, json_file)
     return result

@@ -19,7 +19,8 @@ COLUMNS = """\
 packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
 message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
 client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
-until the client has the last picture. *valid*: runs that count, of all. Medians of the valid runs."""
+until the client has the last picture. *valid*: runs that count, of all (*slow*: in how many the server took
+the link for a slow one, from its own measurement at the start, and so sent JPEG). Medians of the valid runs."""
 
 LATENCY_COLUMNS = """\
 *p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
@@ -94,8 +95,13 @@ def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Calla
     return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
 
 
+def _valid(runs: list[Run]) -> str:
+    lossy = sum(bool(run["valid"] and run["lossy"]) for run in runs)
+    return f"{sum(run['valid'] for run in runs)}/{len(runs)}" + (f", {lossy} slow" if lossy else "")
+
+
 def cost_table(group: list[Run]) -> str:
-    return _table(group, _COST, "valid", lambda runs: f"{sum(run['valid'] for run in runs)}/{len(runs)}")
+    return _table(group, _COST, "valid", _valid)
 
 
 def _dropped(runs: list[Run]) -> str:

@@ -247,7 +247,7 @@ def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Pat
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
         "wall_seconds": _wall(spec, run),
         "latency": _latency(spec, run),
-        "picture_sha256": client.get("sha256"), "pauses": run.pauses,
+        "picture_sha256": client.get("sha256"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"), "audio": client.get("audio"),
         "streams": (run.player or {}).get("streams"),
         "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,

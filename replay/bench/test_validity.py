@@ -89,30 +89,3 @@ def test_what_was_sent_again_is_not_payload() -> None:
 
 def test_a_recording_without_a_surface_ends_drained() -> None:
     assert validity.judge(evidence(player__end="drained", client__end="disconnected")) is None
-
-
-def _runs(*pictures: str) -> list[dict[str, Any]]:
-    return [{"recording": "r", "valid": True, "invalid_reason": None, "picture_sha256": shown, "pauses": []}
-            for shown in pictures]
-
-
-def test_pictures_must_equal_the_reference() -> None:
-    runs = _runs("a", "a", "b")
-    validity.compare_pictures(runs, {"r": "b"})
-    assert [run["valid"] for run in runs] == [False, False, True]
-
-
-def test_without_a_reference_the_majority_is_it() -> None:
-    runs = _runs("a", "b", "a")
-    validity.compare_pictures(runs, {"r": None})
-    assert [run["valid"] for run in runs] == [True, False, True]
-    assert "picture" in runs[1]["invalid_reason"]
-
-
-def test_pictures_in_between_must_agree() -> None:
-    runs = _runs("a", "a", "a")
-    for run, shown in zip(runs, ("x", "y", "x"), strict=True):
-        run["pauses"] = [{"command": 10, "sha256": "w"}, {"command": 20, "sha256": shown}]
-    validity.compare_pictures(runs, {"r": "a"})
-    assert [run["invalid_reason"] for run in runs] == [
-        None, "the picture after command 20 is not that of the other runs", None]

@@ -4,8 +4,7 @@ nothing. A run that breaks a rule is kept, with the reason, and enters no table.
 
 from __future__ import annotations
 
-import collections
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,29 +167,3 @@ def judge(run: Evidence) -> str | None:
         if reason:
             return reason
     return None
-
-
-def _expected(shown: Iterable[str | None], known: str | None) -> str | None:
-    return known or collections.Counter(shown).most_common(1)[0][0]
-
-
-def compare_pictures(runs: list[dict[str, Any]], references: Mapping[str, str | None]) -> None:
-    """Makes runs invalid whose pictures are not the recording's: at the end the reference picture where one is known,
-    else, and at pause points, the one most runs of the recording agree on."""
-    for recording in {run["recording"] for run in runs}:
-        valid = [run for run in runs if run["recording"] == recording and run["valid"]]
-        if not valid:
-            continue
-        last = _expected((run["picture_sha256"] for run in valid), references.get(recording))
-        moments = collections.defaultdict(list)
-        for run in valid:
-            for pause in run["pauses"]:
-                moments[pause["command"]].append(pause["sha256"])
-        between = {command: _expected(shown, None) for command, shown in moments.items()}
-        for run in valid:
-            wrong = [pause["command"] for pause in run["pauses"] if pause["sha256"] != between[pause["command"]]]
-            if wrong:
-                run["invalid_reason"] = f"the picture after command {wrong[0]} is not that of the other runs"
-            elif run["picture_sha256"] != last:
-                run["invalid_reason"] = "the final picture is not the reference picture"
-            run["valid"] = run["invalid_reason"] is None
