@@ -313,10 +313,21 @@ ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, unsign
     if (policy->batch) {
         return batch_plain(iov, iovcnt, flags);
     }
-    const ssize_t n = send(iov, std::min(iovcnt, IOV_MAX), flags & RED_STREAM_MORE);
+    ssize_t accepted = 0;
+    while (iovcnt > 0 && !blocked) {
+        const int count = std::min(iovcnt, IOV_MAX);
+        const ssize_t n = send(iov, count, (flags & RED_STREAM_MORE) || count < iovcnt);
+
+        if (n < 0) {
+            return n;
+        }
+        accepted += n;
+        iov += count;
+        iovcnt -= count;
+    }
     /* the caller knows what is left */
     blocked = false;
-    return n;
+    return accepted;
 }
 
 ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, unsigned flags)
