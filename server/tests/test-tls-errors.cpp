@@ -10,9 +10,7 @@
 
 #include <openssl/err.h>
 
-#include "test-channel-client.h"
-#include "test-stream-tls.h"
-#include "win-alarm.h"
+#include "test-channel-tls.h"
 
 #include "push-visibility.h"
 
@@ -59,33 +57,11 @@ SPICE_GNUC_VISIBLE int SSL_get_error(const SSL *ssl, int return_code)
 
 }
 
-struct TlsStream: public TestServer
+struct FailingTlsStream: public TlsStream
 {
-    RedStream *stream;      // null once a channel has it
-    SSL *peer;
-    int peer_socket;
-
-    TlsStream()
+    ~FailingTlsStream()
     {
-        stream = test_stream_new(server, &peer_socket);
-        peer = test_tls_new(false, TLS1_3_VERSION);
-        SSL_set_fd(peer, peer_socket);
-        SSL_set_connect_state(peer);
-        test_tls_step(peer);
-        g_assert_cmpint(red_stream_enable_ssl(stream, test_tls_ctx(true)), ==,
-                        RED_STREAM_SSL_STATUS_WAIT_FOR_READ);
-        g_assert_true(test_tls_step(peer));
-        g_assert_cmpint(red_stream_ssl_accept(stream), ==, RED_STREAM_SSL_STATUS_OK);
-        alarm(10);
-    }
-
-    ~TlsStream()
-    {
-        alarm(0);
         openssl.failing = false;
-        red_stream_free(stream);
-        SSL_free(peer);
-        close(peer_socket);
     }
 
     /* errno of a read, 0 at the end of what the peer sends */
@@ -115,7 +91,7 @@ static void fail(int return_code, int ssl_error, int error_number=0)
 /* Before all of them errno is EAGAIN, as after reading all there was. */
 static void read_errors()
 {
-    TlsStream s;
+    FailingTlsStream s;
 
     fail(-1, SSL_ERROR_WANT_READ);
     g_assert_cmpint(s.read_error(), ==, EAGAIN);
@@ -135,7 +111,7 @@ static void read_errors()
 
 static void fatal_write_error()
 {
-    TlsStream s;
+    FailingTlsStream s;
 
     fail(-1, SSL_ERROR_SSL);
     g_assert_cmpint(s.write_error(), ==, EPIPE);
@@ -143,7 +119,7 @@ static void fatal_write_error()
 
 static void write_returns_0()
 {
-    TlsStream s;
+    FailingTlsStream s;
 
     fail(0, SSL_ERROR_SSL);
     g_assert_cmpint(s.write_error(), ==, EPIPE);
@@ -152,7 +128,7 @@ static void write_returns_0()
 /* The link messages are written like this. */
 static void write_all_ends()
 {
-    TlsStream s;
+    FailingTlsStream s;
 
     fail(-1, SSL_ERROR_SSL);
     errno = EAGAIN;
@@ -162,7 +138,7 @@ static void write_all_ends()
 /* A channel's message is not tried again and again. */
 static void channel_write_returns_0()
 {
-    TlsStream s;
+    FailingTlsStream s;
     auto channel = red::make_shared<TestChannel>(s.server, SPICE_CHANNEL_PORT, 0,
                                                  RedChannel::MigrateAll);
     auto rcc = red::make_shared<TestChannelClient>(channel.get(), s.client, s.stream, &s.caps);
@@ -178,7 +154,7 @@ static void channel_write_returns_0()
 /* Not simulated: a record that is no record. */
 static void damaged_record()
 {
-    TlsStream s;
+    FailingTlsStream s;
     const char no_record[] = "this is not what TLS looks like";
 
     g_assert_cmpint(s.read_error(), ==, EAGAIN);
@@ -190,7 +166,7 @@ static void damaged_record()
 /* Not simulated: what another connection left is taken for this one's. */
 static void error_of_another_connection()
 {
-    TlsStream s;
+    FailingTlsStream s;
 
     ERR_put_error(ERR_LIB_SSL, 0, ERR_R_INTERNAL_ERROR, __FILE__, __LINE__);
     g_assert_cmpint(s.read_error(), ==, EAGAIN);
