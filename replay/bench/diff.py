@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench import metrics, modes, paths, report, request, results, stats, table, versus
+from bench import metrics, paths, report, request, results, stats, table, versus
 from bench.errors import BenchError
 from bench.stats import Verdict
 
@@ -54,11 +54,9 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def _rows(result: dict[str, Any]) -> dict[Key, list[Run]]:
-    found: dict[Key, list[Run]] = {}
-    for run in result["runs"]:
-        key = (run["recording"], run["link"], run["pace"], run["transport"], modes.row(run["library"], run["mode"]))
-        found.setdefault(key, []).append(run)
-    return found
+    return {(*group, cell[0], report.name(cell)): runs
+            for group, group_runs in report.groups(result["runs"]).items()
+            for cell, runs in report.cells(group_runs).items()}
 
 
 def _wanted(text: str) -> list[str]:

@@ -44,8 +44,7 @@ def _known(cells: dict[Cell, list[Run]], transport: str) -> dict[Cell, list[Run]
 
 def _label(cell: Cell) -> str:
     """Short enough for a legend: of a library's directory only its end."""
-    name = modes.row(cell[1], cell[2])
-    return re.sub(r"\((?:.*/)?([^/]+/[^/]+)\)", r"(\1)", name)
+    return re.sub(r"\((?:.*/)?([^/]+/[^/]+)\)", r"(\1)", report.name(cell))
 
 
 def _style(cell: Cell) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from bench import links, metrics, modes, stats, table
 
 Run = dict[str, Any]
-Cell = tuple[str, str, str]     # transport, library, mode
+Cell = tuple[str, str, str, bool]   # transport, library, mode, whether the server took the link for slow
 Group = tuple[str, str, str]    # recording, link, pace
 
 COLUMNS = """\
@@ -19,8 +19,11 @@ COLUMNS = """\
 packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
 message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
 client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
-until the client has the last picture. *valid*: runs that count, of all (*slow*: in how many the server took
-the link for a slow one, from its own measurement at the start, and so sent JPEG). Medians of the valid runs."""
+until the client has the last picture. *valid*: runs that count, of all. Medians of the valid runs.
+Rows called *slow* are runs in which the server took the link for a slow one, from its own measurement when the client
+connected: it then sends photographs as JPEG and lets more messages be under way."""
+
+SLOW = ", slow"
 
 LATENCY_COLUMNS = """\
 *p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
@@ -33,17 +36,25 @@ Change of the median against *{base}* on the same transport, its 95 % interval (
 *unknown* where more runs are needed."""
 
 
-def _rank(cell: Cell) -> tuple[int, int, str, str]:
-    transport, library, mode = cell
-    return (("plain", "tls").index(transport), list(modes.MODES).index(modes.base(mode).name), mode, library)
+def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
+    transport, library, mode, slow = cell
+    return (("plain", "tls").index(transport), list(modes.MODES).index(modes.base(mode).name), mode, library, slow)
 
 
 def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
-    """Runs of one group by row, in the order of the tables."""
+    """Runs of one group by row, in the order of the tables. Runs that do not count, of which nobody knows how the server
+    took the link, stand with those of their mode that do."""
     found: dict[Cell, list[Run]] = collections.defaultdict(list)
-    for run in runs:
-        found[run["transport"], run["library"], run["mode"]].append(run)
+    for run in sorted(runs, key=lambda run: not run["valid"]):
+        cell = (run["transport"], run["library"], run["mode"], bool(run["valid"] and run["lossy"]))
+        other = (*cell[:3], True)
+        found[other if not run["valid"] and cell not in found and other in found else cell].append(run)
     return {cell: found[cell] for cell in sorted(found, key=_rank)}
+
+
+def name(cell: Cell) -> str:
+    """Of a row."""
+    return modes.row(cell[1], cell[2]) + (SLOW if cell[3] else "")
 
 
 def groups(runs: list[Run]) -> dict[Group, list[Run]]:
@@ -65,8 +76,8 @@ def title(group: Group) -> str:
     return f"{recording}{where}" + ("" if pace == "max" else f", pace {pace}")
 
 
-def _median(runs: list[Run], name: str) -> float | None:
-    found = metrics.values(runs, name)
+def _median(runs: list[Run], metric: str) -> float | None:
+    found = metrics.values(runs, metric)
     return statistics.median(found) if found else None
 
 
@@ -89,15 +100,13 @@ _COMPARED: tuple[tuple[str, str], ...] = (
 
 def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
     rows = []
-    for (transport, library, mode), runs in cells(group).items():
-        rows.append([modes.row(library, mode), transport, *(write(_median(runs, name)) for _, name, write in columns),
-                     tail(runs)])
+    for cell, runs in cells(group).items():
+        rows.append([name(cell), cell[0], *(write(_median(runs, metric)) for _, metric, write in columns), tail(runs)])
     return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
 
 
 def _valid(runs: list[Run]) -> str:
-    lossy = sum(bool(run["valid"] and run["lossy"]) for run in runs)
-    return f"{sum(run['valid'] for run in runs)}/{len(runs)}" + (f", {lossy} slow" if lossy else "")
+    return f"{sum(run['valid'] for run in runs)}/{len(runs)}"
 
 
 def cost_table(group: list[Run]) -> str:
@@ -117,11 +126,12 @@ def latency_table(group: list[Run]) -> str:
     return _table(group, _LATENCY, "dropped", _dropped)
 
 
-def baseline(found: Mapping[Cell, list[Run]], transport: str) -> Cell | None:
-    """What rows of a transport are compared with: the unpatched library, else upstream's way in the patched one."""
-    for name in (modes.STOCK, "cork"):
+def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
+    """What a row is compared with: on the same transport and kind of link the unpatched library, else upstream's way in
+    the patched one."""
+    for mode in (modes.STOCK, "cork"):
         for cell, runs in found.items():
-            if cell[0] == transport and cell[2] == name and any(run["valid"] for run in runs):
+            if (cell[0], cell[2], cell[3]) == (of[0], mode, of[3]) and any(run["valid"] for run in runs):
                 return cell
     return None
 
@@ -142,17 +152,16 @@ def _verdict(found: stats.Comparison) -> str:
 def against_table(group: list[Run]) -> str:
     """Every row against the baseline of its transport; empty without one or without enough runs."""
     found = cells(group)
-    bases = {transport: baseline(found, transport) for transport in ("plain", "tls")}
-    columns = [(head, name) for head, name in _COMPARED if metrics.values(group, name)]
+    columns = [(head, metric) for head, metric in _COMPARED if metrics.values(group, metric)]
     rows = []
     for cell, runs in found.items():
-        base = bases[cell[0]]
+        base = baseline(found, cell)
         if base is None or base == cell:
             continue
-        verdicts = [_verdict(stats.compare(metrics.values(found[base], name), metrics.values(runs, name),
-                                           metrics.METRICS[name].noise)) for _, name in columns]
+        verdicts = [_verdict(stats.compare(metrics.values(found[base], metric), metrics.values(runs, metric),
+                                           metrics.METRICS[metric].noise)) for _, metric in columns]
         if any(verdict != table.UNKNOWN for verdict in verdicts):
-            rows.append([modes.row(cell[1], cell[2]), cell[0], *verdicts])
+            rows.append([name(cell), cell[0], *verdicts])
     if not rows:
         return ""
     return table.markdown(("mode", "transport", *(head for head, _ in columns)), rows, left=len(columns) + 2)
@@ -162,12 +171,11 @@ def _outliers(runs: list[Run]) -> str:
     """Which figures hold values far from the rest; they are in the medians like all others."""
     found = []
     for group, group_runs in groups(runs).items():
-        for (transport, library, mode), cell_runs in cells(group_runs).items():
-            for name in ("packets", "overhead", "cpu", "wall", "latency_p95"):
-                number = stats.outliers(metrics.values(cell_runs, name))
+        for cell, cell_runs in cells(group_runs).items():
+            for metric in ("packets", "overhead", "cpu", "wall", "latency_p95"):
+                number = stats.outliers(metrics.values(cell_runs, metric))
                 if number:
-                    found.append([title(group), modes.row(library, mode), transport, metrics.METRICS[name].says,
-                                  str(number)])
+                    found.append([title(group), name(cell), cell[0], metrics.METRICS[metric].says, str(number)])
     if not found:
         return ""
     return "## Values far from the rest\n\nThey are kept: medians and intervals include them.\n\n" + table.markdown(
@@ -209,30 +217,31 @@ def group_section(group: Group, runs: list[Run]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _of(group: list[Run], transport: str, mode: str, name: str) -> float | None:
-    """The median of a row, of the tree's own libraries."""
-    return _median([run for run in group if run["transport"] == transport and run["mode"] == mode
-                    and run["library"] in ("stock", "patched")], name)
+def _of(group: list[Run], mode: str, slow: bool, metric: str) -> float | None:
+    """The median of a row over TLS, of the tree's own libraries."""
+    return _median([run for run in group if run["transport"] == "tls" and run["mode"] == mode and bool(run["lossy"]) == slow
+                    and run["library"] in ("stock", "patched")], metric)
+
+
+_OVERVIEWS = (("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
+              ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
+              ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None))
 
 
 def overview(runs: list[Run]) -> str:
     """One line a recording, link and pace, one column a mode, TLS; empty where there is one table only."""
     found = groups(runs)
-    shown = [name for name in modes.MODES if any(run["mode"] == name for run in runs)]
+    shown = [mode for mode in modes.MODES if any(run["mode"] == mode for run in runs)]
     if len(found) < 2 or len(shown) < 2:
         return ""
     parts = []
-    for head, name, write, pace in (
-            ("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
-            ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
-            ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None)):
+    for head, metric, write, only in _OVERVIEWS:
         rows = []
-        for group, group_runs in found.items():
-            if pace is not None and group[2] != pace:
-                continue
-            values = [_of(group_runs, "tls", mode, name) for mode in shown]
-            if any(value is not None for value in values):
-                rows.append([*group, *map(write, values)])
+        for (recording, link, pace), group_runs in found.items():
+            for slow in (False, True):
+                values = [_of(group_runs, mode, slow, metric) for mode in shown]
+                if only in (None, pace) and any(value is not None for value in values):
+                    rows.append([recording, link + (SLOW if slow else ""), pace, *map(write, values)])
         if rows:
             parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown), rows, left=3))
     return "## Overview\n\n" + "\n\n".join(parts) if parts else ""

@@ -170,8 +170,8 @@ def _pause_at(request: Request, recording: recordings.Recording, pace: str) -> t
 
 
 def _streaming(request: Request, pace: str) -> str | None:
-    """What is taken for video depends on how often a picture changes. As fast as it goes that says nothing of the session and
-    differs from run to run, so there it is off; else it is as the player has it."""
+    """What is taken for video depends on how often a picture changes. As fast as it goes that says nothing of the session
+    and differs from run to run, so there it is off; else it is as the player has it."""
     return request.streaming or ("off" if pace == "max" else None)
 
 
@@ -179,7 +179,8 @@ def cells(request: Request) -> list[run.RunSpec]:
     """One spec for each thing to measure."""
     found = [run.RunSpec(
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
-        tls_version=request.tls, compression=request.compression, streaming=_streaming(request, pace), keep_pcap=request.keep_pcap,
+        tls_version=request.tls, compression=request.compression, streaming=_streaming(request, pace),
+        keep_pcap=request.keep_pcap,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
         pause_at=_pause_at(request, recording, pace))
         for recording in request.recordings for link in request.links for pace in request.paces

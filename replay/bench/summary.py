@@ -9,7 +9,8 @@ from typing import Any
 
 from bench import metrics, report, stats
 
-_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "metric", "median", "low", "high", "runs", "outliers")
+_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "slow", "metric", "median", "low", "high", "runs",
+         "outliers")
 
 
 def text(result: dict[str, Any]) -> str:

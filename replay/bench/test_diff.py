@@ -132,3 +132,15 @@ def test_two_libraries_are_measured(bench: Bench) -> None:
 def test_what_cannot_be_compared_is_2(bench: Bench, names: tuple[str, str], reason: str) -> None:
     done = bench("diff", *names, str(bench.folder / "tiny.rec"))
     assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_slow_links_are_rows_of_their_own() -> None:
+    result = samples.result(["stock", "batch"], repeats=4, links=["20M40ms"])
+    for run in result["runs"]:
+        run["lossy"] = run["repeat"] > 1
+    result["runs"][0].update(valid=False, invalid_reason="bad luck", lossy=None)
+    text = report.cost_table(result["runs"])
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("stock, slow", "plain", "3/4"), ("batch", "plain", "1/1"), ("batch, slow", "plain", "3/3"),
+        ("stock", "tls", "1/1"), ("stock, slow", "tls", "3/3"), ("batch", "tls", "1/1"), ("batch, slow", "tls", "3/3")]
