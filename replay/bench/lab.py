@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench import netns, paths, proc
 from bench.errors import BenchError
@@ -30,9 +32,10 @@ _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-off
 EMULATORS = ("none", "netem", "spice-link")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Lab:
-    """Where the two ends are. Captures are taken on `device` in the server's namespace."""
+    """Where the two ends are. Captures are taken on `device` in the server's namespace. `books` is what spice-link counted,
+    known when the lab is gone."""
     server: Path
     client: Path
     link: Link
@@ -40,6 +43,7 @@ class Lab:
     server_address: str = SERVER_ADDRESS
     client_address: str = CLIENT_ADDRESS
     device: str = _DEVICE
+    books: dict[str, Any] | None = None
 
 
 def offloads_on(features: str) -> list[str]:
@@ -138,7 +142,8 @@ def emulator_command(server: Path, client: Path, link: Link) -> list[str]:
 
 
 @contextlib.contextmanager
-def _emulated(server: Path, client: Path, link: Link) -> Iterator[None]:
+def _emulated(server: Path, client: Path, link: Link) -> Iterator[Lab]:
+    lab = Lab(server, client, link, "spice-link")
     with proc.Process("link", emulator_command(server, client, link)) as emulator:
         said = proc.receive(emulator.mailbox, time.monotonic() + 10)
         if not said or not said[1] or said[1].get("event") != "ready":
@@ -146,7 +151,10 @@ def _emulated(server: Path, client: Path, link: Link) -> Iterator[None]:
             raise BenchError(f"the link does not come up: {emulator.last_complaint() or 'spice-link says nothing'}")
         for where in (server, client):
             disable_offloads(where, _DEVICE)
-        yield
+        yield lab
+        emulator.signal(signal.SIGTERM)
+        said = proc.receive(emulator.mailbox, time.monotonic() + 5)
+        lab.books = said[1] if said else None
 
 
 @contextlib.contextmanager
@@ -157,6 +165,7 @@ def connect(link: Link, emulator: str | None = None) -> Iterator[Lab]:
         emulator = "none" if not link.emulated else "netem" if kernel_has_netem() else "spice-link"
     with contextlib.ExitStack() as stack:
         server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
+        lab = Lab(server, client, link, emulator)
         if emulator == "none":
             _cable(server, client)
         elif emulator == "netem":
@@ -164,5 +173,5 @@ def connect(link: Link, emulator: str | None = None) -> Iterator[Lab]:
             _routed(server, client, middle)
             _netem(middle, link)
         else:
-            stack.enter_context(_emulated(server, client, link))
-        yield Lab(server, client, link, emulator)
+            lab = stack.enter_context(_emulated(server, client, link))
+        yield lab

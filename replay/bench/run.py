@@ -252,6 +252,7 @@ def _record(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Pat
         "streams": (run.player or {}).get("streams"),
         "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
         "timeline": _histogram(wire.server.timeline) if wire else None,
+        "link_books": run.books,
         "pcap": str(kept) if kept else None,
     }
 
@@ -303,6 +304,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
                                     link=wrong)
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)
+    run.books = where.books
     return _record(spec, run, validity.judge(run), _keep(spec, pcap_file))
 
 

@@ -59,6 +59,7 @@ def test_netem_is_as_described() -> None:
 def test_an_emulated_link_is_as_described(name: str) -> None:
     with lab.connect(LINKS[name], "spice-link") as where:
         assert linktest.check(where) is None
+    assert where.books and where.books["a_to_b"]["packets_in"] > 100 and where.books["a_to_b"]["missed"] == 0
 
 
 @needs_emulator

@@ -39,6 +39,7 @@ def test_a_good_run_counts() -> None:
 
 @pytest.mark.parametrize(("changes", "reason"), [
     ({"link": "link lan: no ping comes back"}, "no ping comes back"),
+    ({"books": {"a_to_b": {"missed": 0, "refused": 0}, "b_to_a": {"missed": 2, "refused": 1}}}, "lost 3 packets"),
     ({"timed_out": True}, "took too long"),
     ({"player_status": -11}, "player ended with status -11"),
     ({"player_status": 3, "client_status": 1, "client_complaint": "bad picture"},

@@ -29,6 +29,7 @@ class Evidence:
     commands: int | None                # of the recording, where the manifest knows
     mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
     link: str | None = None             # what is wrong with the link
+    books: dict[str, Any] | None = None     # what the link's emulator counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
     player_status: int | None = None    # None: it had to be killed
@@ -47,6 +48,16 @@ Rule = Callable[[Evidence], "str | None"]
 
 def link_as_described(run: Evidence) -> str | None:
     return run.link
+
+
+def link_kept_its_books(run: Evidence) -> str | None:
+    """The emulator delivered or dropped on purpose every packet the devices had."""
+    for way in ("a_to_b", "b_to_a"):
+        counted = (run.books or {}).get(way, {})
+        lost = counted.get("missed", 0) + counted.get("refused", 0)
+        if lost:
+            return f"the link's emulator lost {lost} packets it should have carried"
+    return None
 
 
 def in_time(run: Evidence) -> str | None:
@@ -156,8 +167,9 @@ def payload_accounted(run: Evidence) -> str | None:
     return None
 
 
-RULES: tuple[Rule, ...] = (link_as_described, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
-                           right_library, right_mode, capture_complete, frames_fit, payload_accounted)
+RULES: tuple[Rule, ...] = (
+    link_as_described, link_kept_its_books, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
+    right_library, right_mode, capture_complete, frames_fit, payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:
