@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,13 +75,13 @@ class Capture:
 
 
 @contextlib.contextmanager
-def capturing(netns: Path, device: str, path: Path) -> Iterator[Capture]:
-    """Captures TCP on a device from when this returns; the file has every packet whole."""
+def capturing(netns: Path, device: str, path: Path, ports: Collection[int]) -> Iterator[Capture]:
+    """Captures TCP to and from the ports on a device from when this returns; the file has every packet whole."""
     argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(_BUFFER_KIB),
             "-s", "0", "-w", str(path)]
     if os.geteuid() == 0:
         argv += ["-Z", "root"]      # or it gives the file to a user who may not write there
-    with proc.Process("tcpdump", [*argv, "tcp"], netns) as process:
+    with proc.Process("tcpdump", [*argv, " or ".join(f"tcp port {port}" for port in ports)], netns) as process:
         if not process.wait_complaint("listening on", time.monotonic() + 10):
             raise BenchError(f"tcpdump cannot capture: {' '.join(process.complaints) or 'it does not start'}")
         yield Capture(process, path)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import (environment, matrix, modes, paths, pictures, privileges, publish, recordings, request, results, run,
-                   setup)
+from bench import (environment, matrix, modes, paths, pictures, privileges, publish, recordings, request, results, setup)
 from bench.errors import BenchError
 from bench.progress import Progress, duration
+from bench.runspec import RunSpec
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def prepare(asked: request.Request) -> request.Request:
     return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
 
 
-def _document(asked: request.Request, cells: Sequence[run.RunSpec], seed: int) -> dict[str, Any]:
+def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
     plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "tls": asked.tls,
             "probe_every": asked.probe_every, "pauses": asked.pauses, "compression": asked.compression,
@@ -80,10 +80,10 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
     return result
 
 
-def measure(asked: request.Request, cells: list[run.RunSpec], json_file: str, seed: int = 1, fresh: bool = False,
+def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1, fresh: bool = False,
             warm: bool = True) -> dict[str, Any]:
     """Does all runs, or those an interrupted comparison in json_file has not done, and writes the file after each."""
-    privileges.acquire(sys.argv[1:])
+    privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
     matrix.remove_stale()
     for recording in asked.recordings:
         recordings.unpacked(recording)
@@ -115,7 +115,7 @@ def measure(asked: request.Request, cells: list[run.RunSpec], json_file: str, se
     return result
 
 
-def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[run.RunSpec]) -> int:
+def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
     """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
     written = publish.write(result, args.output, "compare", args.plots)
     if args.json != results.STDOUT:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import libraries, paths, recordings, run
+from bench import libraries, paths, recordings
+from bench.runspec import RunSpec
 
 FAKES = Path(__file__).parent / "fakes"
 
@@ -43,8 +44,8 @@ def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def spec(fake_tree: Path) -> run.RunSpec:
-    return run.RunSpec(recordings.find(str(fake_tree / "tiny.rec")), libraries.find("patched"), "gather", "plain")
+def spec(fake_tree: Path) -> RunSpec:
+    return RunSpec(recordings.find(str(fake_tree / "tiny.rec")), libraries.find("patched"), "gather", "plain")
 
 
 def _children() -> set[str]:

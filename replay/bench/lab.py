@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
+import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,7 +20,10 @@ from typing import Any
 from bench import netns, paths, proc
 from bench.errors import BenchError
 from bench.links import Link
+from bench.remote import Remote
 
+PLAIN_PORT = 5900
+TLS_PORT = 5901
 MTU = 1500
 LARGEST_FRAME = MTU + 14
 SERVER_ADDRESS = "10.83.0.1"
@@ -43,6 +49,8 @@ class Lab:
     server_address: str = SERVER_ADDRESS
     client_address: str = CLIENT_ADDRESS
     device: str = _DEVICE
+    ports: tuple[int, int] = (PLAIN_PORT, TLS_PORT)
+    remote: Remote | None = None    # the machine the client is on, where it is another one
     books: dict[str, Any] | None = None
 
 
@@ -157,10 +165,39 @@ def _emulated(server: Path, client: Path, link: Link) -> Iterator[Lab]:
         lab.books = said[1] if said else None
 
 
+def _free_port(address: str) -> int:
+    with socket.create_server((address, 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _other_machine(link: Link) -> Iterator[Lab]:
+    """The client on a machine reached by ssh. Its network is the user's: it is looked at, not changed."""
+    with Remote(link.host, paths.client()) as remote:
+        try:
+            route = json.loads(proc.call([proc.require("ip", "iproute2"), "-json", "route", "get", remote.address]))[0]
+            device, address = route["dev"], remote.our_address
+        except (ValueError, LookupError):
+            raise BenchError(f"no way to {remote.address} is known") from None
+        on = offloads_on(proc.call([proc.require("ethtool", "ethtool"), "-k", device]))
+        if on:
+            switches = " ".join(f"{name} off" for name in on)
+            raise BenchError(f"on {device} packets are put together before they can be counted: first run ethtool -K "
+                             f"{device} {switches}")
+        own = Path(f"/proc/{os.getpid()}/ns/net")
+        yield Lab(own, own, link, "none", address, remote.address, device, (_free_port(address), _free_port(address)),
+                  remote)
+
+
 @contextlib.contextmanager
 def connect(link: Link, emulator: str | None = None) -> Iterator[Lab]:
-    """A new lab with the link in it; emulator is one of EMULATORS where it is not to be chosen by what the kernel has."""
+    """A new lab with the link in it; emulator is one of EMULATORS where it is not to be chosen by what the
+    kernel has."""
     proc.require("ip", "iproute2")
+    if link.host:
+        with _other_machine(link) as lab:
+            yield lab
+        return
     if emulator is None:
         emulator = "none" if not link.emulated else "netem" if kernel_has_netem() else "spice-link"
     with contextlib.ExitStack() as stack:

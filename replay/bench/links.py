@@ -18,10 +18,16 @@ class Link:
     jitter: float = 0.0             # seconds, the round trip takes delay - jitter to delay + jitter
     loss: float = 0.0               # part of the packets, each way
     burst: int = 1                  # mean length of a run of lost packets
+    host: str = ""                  # the client is there, reached by ssh; what lies between is what it is
 
     @property
     def emulated(self) -> bool:
         return self.rate is not None or self.delay > 0 or self.loss > 0
+
+    @property
+    def may_be_slow(self) -> bool:
+        """A server may take it for a slow link."""
+        return self.emulated or bool(self.host)
 
     @property
     def queue_bytes(self) -> int:
@@ -30,6 +36,8 @@ class Link:
 
     @property
     def says(self) -> str:
+        if self.host:
+            return "another machine"
         if not self.emulated:
             return "no limit"
         parts = [f"{self.rate / 1e6:g} Mbit/s" if self.rate else "no rate limit", f"{self.delay * 1e3:g} ms round trip"]
@@ -39,6 +47,8 @@ class Link:
             parts.append(f"{self.loss * 100:g} % loss in runs of {self.burst}")
         return ", ".join(parts)
 
+
+HOST = "host:"      # before the name of another machine
 
 LINKS: dict[str, Link] = {link.name: link for link in (
     Link("lan"),
@@ -53,6 +63,8 @@ LINKS: dict[str, Link] = {link.name: link for link in (
 def find(name: str) -> Link:
     if name in LINKS:
         return LINKS[name]
+    if name.startswith(HOST) and len(name) > len(HOST):
+        return Link(name, host=name.removeprefix(HOST))
     written = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG])/(\d+(?:\.\d+)?)ms", name)
     if not written:
         raise BenchError(f"unknown link '{name}': it is one of {', '.join(LINKS)} or written as 20M/40ms", 2)

@@ -17,14 +17,15 @@ from typing import Any
 
 from bench import recordings, run
 from bench.progress import Progress
+from bench.runspec import RunSpec
 
 _PREFIX = "spice-bench-"
 
 
-def order(cells: Sequence[run.RunSpec], repeats: int, seed: int) -> list[run.RunSpec]:
+def order(cells: Sequence[RunSpec], repeats: int, seed: int) -> list[RunSpec]:
     """Every cell once a round, each round in an order of its own: whatever drifts on the machine drifts for all."""
     shuffler = random.Random(seed)
-    planned: list[run.RunSpec] = []
+    planned: list[RunSpec] = []
     for repeat in range(1, repeats + 1):
         this_round = [replace(cell, repeat=repeat) for cell in cells]
         shuffler.shuffle(this_round)
@@ -58,7 +59,7 @@ def scratch() -> Iterator[Path]:
         yield Path(name)
 
 
-def perform(spec: run.RunSpec) -> dict[str, Any]:
+def perform(spec: RunSpec) -> dict[str, Any]:
     """One run in a folder of its own."""
     plain = recordings.unpacked(spec.recording)
     with scratch() as folder:
@@ -79,7 +80,7 @@ _IN_FLIGHT = 40                 # messages before upstream waits for the client'
 _COMMANDS_UNKNOWN = 50_000
 
 
-def expected_seconds(spec: run.RunSpec) -> float:
+def expected_seconds(spec: RunSpec) -> float:
     """How long a run will take, about."""
     commands = spec.recording.commands or _COMMANDS_UNKNOWN
     times = [commands / _COMMANDS_A_SECOND, commands * spec.link.delay / _IN_FLIGHT]
@@ -93,13 +94,13 @@ def key(record: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(record[name] for name in ("recording", "link", "pace", "transport", "library", "mode", "repeat"))
 
 
-def spec_key(spec: run.RunSpec) -> tuple[Any, ...]:
+def spec_key(spec: RunSpec) -> tuple[Any, ...]:
     return (spec.recording.name, spec.link.name, spec.pace, spec.transport, spec.library.name, spec.mode, spec.repeat)
 
 
-def warm_ups(cells: Sequence[run.RunSpec]) -> list[run.RunSpec]:
+def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
     """One run of each recording that is not measured: files come into memory, programs are linked."""
-    shortest: dict[str, run.RunSpec] = {}
+    shortest: dict[str, RunSpec] = {}
     for cell in sorted(cells, key=expected_seconds):
         shortest.setdefault(cell.recording.name, replace(cell, repeat=0))
     return list(shortest.values())
@@ -108,9 +109,9 @@ def warm_ups(cells: Sequence[run.RunSpec]) -> list[run.RunSpec]:
 class Matrix:
     """Does runs one after another and hands each record to `done`."""
 
-    def __init__(self, planned: Sequence[run.RunSpec], records: Sequence[dict[str, Any]],
+    def __init__(self, planned: Sequence[RunSpec], records: Sequence[dict[str, Any]],
                  done: Callable[[dict[str, Any]], None],
-                 one: Callable[[run.RunSpec], dict[str, Any]] = perform) -> None:
+                 one: Callable[[RunSpec], dict[str, Any]] = perform) -> None:
         """records: what an interrupted matrix has already done of the planned."""
         self._done = done
         self._one = one
@@ -131,7 +132,7 @@ class Matrix:
             for spec in again:
                 self._do(spec, 2, progress)
 
-    def _do(self, spec: run.RunSpec, attempt: int, progress: Progress) -> None:
+    def _do(self, spec: RunSpec, attempt: int, progress: Progress) -> None:
         progress.start(str(spec))
         began = time.monotonic()
         record = self._one(spec)

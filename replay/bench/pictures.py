@@ -23,8 +23,8 @@ def _series(run: Run) -> Series:
     return (*((pause["command"], pause["sha256"]) for pause in run["pauses"]), (_END, run["picture_sha256"]))
 
 
-def _emulated(run: Run) -> bool:
-    return links.find(run["link"]).emulated
+def _may_be_slow(run: Run) -> bool:
+    return links.find(run["link"]).may_be_slow
 
 
 def _most_common(runs: Iterable[Run]) -> Series:
@@ -33,7 +33,7 @@ def _most_common(runs: Iterable[Run]) -> Series:
 
 def _without_loss(runs: list[Run], last: str | None) -> Series:
     """What most runs over a lan show; of those that end as the recording does, where that is known."""
-    near = [run for run in runs if not _emulated(run)] or runs
+    near = [run for run in runs if not _may_be_slow(run)] or runs
     good = [run for run in near if last in (None, run["picture_sha256"])]
     return _most_common(good or near)
 
@@ -56,13 +56,13 @@ def _compare(runs: list[Run], last: str | None) -> None:
     for run in runs:
         series = _series(run)
         run["lossy"] = series != expected
-        if run["lossy"] and not (_emulated(run) and len(shown_by[series]) > 1):
+        if run["lossy"] and not (_may_be_slow(run) and len(shown_by[series]) > 1):
             run["valid"] = False
             run["invalid_reason"] = _difference(series, expected)
 
 
 def compare(runs: list[Run], references: Mapping[str, str | None]) -> None:
-    """Makes runs invalid whose pictures are neither the ones without loss nor, over an emulated link, the ones that
+    """Makes runs invalid whose pictures are neither the ones without loss nor, over a link that may be slow, the ones that
     another mode shows, too; says of the others whether they are lossy. references: the final pictures that are known."""
     groups = collections.defaultdict(list)
     for run in runs:

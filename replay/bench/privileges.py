@@ -25,11 +25,14 @@ def inside() -> bool:
     return _INSIDE in os.environ
 
 
-def acquire(arguments: Sequence[str]) -> None:
+def acquire(arguments: Sequence[str], own_network: bool = False) -> None:
     """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a
-    user namespace; where that is not allowed the user is told in one line."""
+    user namespace; where that is not allowed the user is told in one line. own_network: this machine's network is
+    needed, which has no place in a namespace."""
     if os.geteuid() == 0 or inside():
         return
+    if own_network:
+        raise BenchError("capturing on this machine's own network needs root")
     probe = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
     if probe.returncode:
         reason = probe.stderr.strip().split("\n")[-1] or f"status {probe.returncode}"

@@ -9,8 +9,9 @@ import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import certs, libraries, links, modes, recordings, run
+from bench import certs, libraries, links, modes, recordings, runspec
 from bench.errors import BenchError
+from bench.runspec import RunSpec
 
 NEWCOMER = "vga-text-boot"
 _NEWCOMER_REPEATS = 2
@@ -28,6 +29,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
                       "gather:threshold=64")
     what.add_argument("--transport", metavar="LIST", help="plain,tls")
     what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms (default lan)")
+    what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
+                      f"{links.HOST}USER@HOST)")
     what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default), recorded, or a factor; "
                       "any but max measures latency")
     if library:
@@ -56,7 +59,7 @@ class Request:
     modes: list[str]
     modes_named: bool = False
     libraries: list[str] | None = None
-    transports: list[str] = field(default_factory=lambda: list(run.TRANSPORTS))
+    transports: list[str] = field(default_factory=lambda: list(runspec.TRANSPORTS))
     links: list[links.Link] = field(default_factory=lambda: [links.LINKS["lan"]])
     paces: list[str] = field(default_factory=lambda: ["max"])
     repeats: int = 1
@@ -79,8 +82,8 @@ def _listed(text: str, what: str) -> list[str]:
 def _transports(text: str) -> list[str]:
     names = _listed(text, "transport")
     for name in names:
-        if name not in run.TRANSPORTS:
-            raise BenchError(f"unknown transport '{name}': it is one of {', '.join(run.TRANSPORTS)}", 2)
+        if name not in runspec.TRANSPORTS:
+            raise BenchError(f"unknown transport '{name}': it is one of {', '.join(runspec.TRANSPORTS)}", 2)
     return names
 
 
@@ -103,6 +106,8 @@ def _modes(args: argparse.Namespace) -> list[str]:
 
 
 def _links(args: argparse.Namespace) -> list[links.Link]:
+    if args.client_host is not None:
+        return [links.find(links.HOST + args.client_host)]
     names = _listed(args.link, "link") if args.link is not None else list(links.LINKS) if args.all else ["lan"]
     return [links.find(name) for name in names]
 
@@ -133,7 +138,7 @@ def read(args: argparse.Namespace) -> Request:
             libraries.find(name)
     return Request(
         recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
-        transports=_transports(args.transport) if args.transport is not None else list(run.TRANSPORTS),
+        transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max", "recorded"] if args.all else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
         compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None))
@@ -175,9 +180,9 @@ def _streaming(request: Request, pace: str) -> str | None:
     return request.streaming or ("off" if pace == "max" else None)
 
 
-def cells(request: Request) -> list[run.RunSpec]:
+def cells(request: Request) -> list[RunSpec]:
     """One spec for each thing to measure."""
-    found = [run.RunSpec(
+    found = [RunSpec(
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
         tls_version=request.tls, compression=request.compression, streaming=_streaming(request, pace),
         keep_pcap=request.keep_pcap,

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import matrix, request, run
+from bench import matrix, request
 from bench.conftest import Bench
 from bench.errors import BenchError
+from bench.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -73,7 +74,7 @@ def test_bad_input_is_one_line(bench: Bench, arguments: tuple[str, ...], complai
     assert done.stderr.count("\n") == 1 and done.stdout == ""
 
 
-def test_a_missing_tcpdump_is_one_line(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tcpdump_is_one_line(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name == "tcpdump" else which(name, path=path))
     with pytest.raises(BenchError, match="tcpdump is missing: install the package tcpdump"):
@@ -145,7 +146,7 @@ def test_rows_of_an_unpatched_directory(fake_tree: Path) -> None:
         (directory, "stock"), ("patched", "normal"), ("patched", "gather")]
 
 
-def test_every_round_has_every_cell(spec: run.RunSpec) -> None:
+def test_every_round_has_every_cell(spec: RunSpec) -> None:
     cells = [replace(spec, mode=mode) for mode in ("normal", "gather", "cork")]
     planned = matrix.order(cells, 4, seed=7)
     assert planned == matrix.order(cells, 4, seed=7) != matrix.order(cells, 4, seed=8)

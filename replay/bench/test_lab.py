@@ -116,7 +116,7 @@ def test_offloads_are_read() -> None:
 
 def test_everything_sent_is_captured(tmp_path: Path) -> None:
     with lab.connect(LINKS["lan"]) as where, \
-            capture.capturing(where.server, where.device, tmp_path / "x.pcap") as captured:
+            capture.capturing(where.server, where.device, tmp_path / "x.pcap", [5900]) as captured:
         listener = netns.inside(where.server, lambda: socket.create_server((where.server_address, 5900)))
         sender = netns.inside(where.client, socket.socket)
         sender.connect(listener.getsockname())
@@ -145,7 +145,7 @@ def test_closing_statistics(lines: list[str], expected: capture.Statistics) -> N
 
 def test_a_device_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with netns.create() as where, pytest.raises(BenchError, match="tcpdump cannot capture: tcpdump: nothing0: .*"), \
-            capture.capturing(where, "nothing0", tmp_path / "x.pcap"):
+            capture.capturing(where, "nothing0", tmp_path / "x.pcap", [5900]):
         pass
 
 
@@ -154,7 +154,7 @@ _LAB_AND_CAPTURE = """
 import pathlib, tempfile
 from bench import capture, lab, links, linktest
 with tempfile.TemporaryDirectory() as folder, lab.connect(links.LINKS["lan"]) as where:
-    with capture.capturing(where.server, where.device, pathlib.Path(folder, "x.pcap")) as captured:
+    with capture.capturing(where.server, where.device, pathlib.Path(folder, "x.pcap"), [5900]) as captured:
         print(linktest.check(where), captured.stop().error == "")
 """
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bench import links, matrix, progress, run, samples
+from bench import links, matrix, progress, samples
+from bench.runspec import RunSpec
 
 
 class Terminal(io.StringIO):
@@ -18,12 +19,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def record(spec: run.RunSpec, valid: bool) -> dict[str, Any]:
+def record(spec: RunSpec, valid: bool) -> dict[str, Any]:
     made = samples.run(spec.mode, spec.transport, spec.repeat)
     return {**made, "library": spec.library.name, "valid": valid, "invalid_reason": None if valid else "bad luck"}
 
 
-def do(specs: list[run.RunSpec], valid: list[bool], done: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def do(specs: list[RunSpec], valid: list[bool], done: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
     """The records of a matrix whose runs turn out as listed, in the order they are done."""
     records: list[dict[str, Any]] = list(done or [])
     outcomes = iter(valid)
@@ -33,33 +34,33 @@ def do(specs: list[run.RunSpec], valid: list[bool], done: list[dict[str, Any]] |
 
 
 @pytest.fixture
-def specs(spec: run.RunSpec) -> list[run.RunSpec]:
+def specs(spec: RunSpec) -> list[RunSpec]:
     return [replace(spec, mode=mode, repeat=1) for mode in ("normal", "gather", "cork")]
 
 
-def test_a_run_that_does_not_count_is_tried_once_more(specs: list[run.RunSpec]) -> None:
+def test_a_run_that_does_not_count_is_tried_once_more(specs: list[RunSpec]) -> None:
     records = do(specs, [True, False, True, False])
     assert [(one["mode"], one["attempt"], one["valid"]) for one in records] == [
         ("normal", 1, True), ("gather", 1, False), ("cork", 1, True), ("gather", 2, False)]
 
 
-def test_nothing_is_tried_again_when_nothing_counts(specs: list[run.RunSpec]) -> None:
+def test_nothing_is_tried_again_when_nothing_counts(specs: list[RunSpec]) -> None:
     assert len(do(specs, [False] * 3)) == 3
 
 
-def test_going_on_does_only_what_is_left(specs: list[run.RunSpec]) -> None:
+def test_going_on_does_only_what_is_left(specs: list[RunSpec]) -> None:
     done = [{**record(specs[0], True), "attempt": 1}, {**record(specs[1], False), "attempt": 1}]
     records = do(specs, [True, True], done)
     assert [(one["mode"], one["attempt"]) for one in records[2:]] == [("cork", 1), ("gather", 2)]
 
 
-def test_one_warm_up_a_recording_over_the_fastest_link(specs: list[run.RunSpec]) -> None:
+def test_one_warm_up_a_recording_over_the_fastest_link(specs: list[RunSpec]) -> None:
     far = [replace(spec, link=links.LINKS["20M40ms"], repeat=2) for spec in specs]
     warm = matrix.warm_ups([*far, *specs])
     assert [(one.link.name, one.repeat) for one in warm] == [("lan", 0)]
 
 
-def test_expected_lengths_follow_link_and_pace(spec: run.RunSpec) -> None:
+def test_expected_lengths_follow_link_and_pace(spec: RunSpec) -> None:
     played = replace(spec, recording=replace(spec.recording, commands=40_000, seconds=100))
     assert 5 < matrix.expected_seconds(played) < 10
     assert matrix.expected_seconds(replace(played, link=links.LINKS["20M40ms"])) == pytest.approx(44, abs=1)

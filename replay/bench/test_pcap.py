@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import matrix, pcap, run
+from bench import lab, matrix, pcap
 from bench.errors import BenchError
+from bench.runspec import RunSpec
 
 SERVER, CLIENT = 0x0A530001, 0x0A530002
 PORT, OTHER = 5901, 40000
@@ -123,23 +124,23 @@ def test_what_is_no_capture_is_said(file: Path, content: bytes) -> None:
 
 
 def _tshark(path: Path, wanted: str, *fields: str) -> list[str]:
-    argv = ["tshark", "-r", str(path), "-d", f"tcp.port=={run.TLS_PORT},tls", "-Y", wanted, "-T", "fields"]
+    argv = ["tshark", "-r", str(path), "-d", f"tcp.port=={lab.TLS_PORT},tls", "-Y", wanted, "-T", "fields"]
     for name in fields:
         argv += ["-e", name]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 @pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
-def test_tshark_counts_the_same(spec: run.RunSpec, fake_tree: Path) -> None:
+def test_tshark_counts_the_same(spec: RunSpec, fake_tree: Path) -> None:
     kept = matrix.perform(replace(spec, transport="tls", keep_pcap=fake_tree))["pcap"]
-    ours = pcap.analyse(Path(kept), {run.TLS_PORT}, {run.TLS_PORT})
+    ours = pcap.analyse(Path(kept), {lab.TLS_PORT}, {lab.TLS_PORT})
     for direction, wanted in ((ours.server, "tcp.srcport"), (ours.client, "tcp.dstport")):
-        lines = [line.split("\t") for line in _tshark(Path(kept), f"{wanted}=={run.TLS_PORT}", "frame.len", "tcp.len")]
+        lines = [line.split("\t") for line in _tshark(Path(kept), f"{wanted}=={lab.TLS_PORT}", "frame.len", "tcp.len")]
         assert direction.packets == len(lines)
         assert direction.wire_bytes == sum(int(line[0]) for line in lines)
         assert direction.data_packets == sum(line[1] != "0" for line in lines)
         assert direction.tcp_payload_bytes == sum(int(line[1]) for line in lines)
-        kinds = ",".join(_tshark(Path(kept), f"{wanted}=={run.TLS_PORT} && tls.record.opaque_type", "tls.record.opaque_type"))
+        kinds = ",".join(_tshark(Path(kept), f"{wanted}=={lab.TLS_PORT} && tls.record.opaque_type", "tls.record.opaque_type"))
         assert direction.tls_records == kinds.split(",").count("23")
-        again = _tshark(Path(kept), f"{wanted}=={run.TLS_PORT} && tcp.analysis.retransmission", "frame.number")
+        again = _tshark(Path(kept), f"{wanted}=={lab.TLS_PORT} && tcp.analysis.retransmission", "frame.number")
         assert direction.retransmissions == len(again)

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import libraries, links, matrix, paths, proc, recordings, run
+from bench import libraries, links, matrix, paths, proc, recordings, run, runspec
 from bench.errors import BenchError
+from bench.runspec import RunSpec
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,11 +39,11 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tempfile, "tempdir", None)
 
 
-def tiny(library: str, mode: str, transport: str) -> run.RunSpec:
-    return run.RunSpec(recordings.find("tiny"), libraries.find(library), mode, transport)
+def tiny(library: str, mode: str, transport: str) -> RunSpec:
+    return RunSpec(recordings.find("tiny"), libraries.find(library), mode, transport)
 
 
-@pytest.mark.parametrize("transport", run.TRANSPORTS)
+@pytest.mark.parametrize("transport", runspec.TRANSPORTS)
 @pytest.mark.parametrize(("library", "mode"), [("stock", "stock"), ("patched", "normal"), ("patched", "gather"),
                                                ("patched", "cork")])
 def test_every_mode_plays(library: str, mode: str, transport: str) -> None:

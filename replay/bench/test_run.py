@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from bench import matrix, proc, run
+from bench import ends, matrix, proc, run
+from bench.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
-def test_a_good_run(spec: run.RunSpec) -> None:
+def test_a_good_run(spec: RunSpec) -> None:
     record = matrix.perform(spec)
     assert record["valid"], record["invalid_reason"]
     assert record["messages"] == 301
@@ -29,31 +30,31 @@ def test_a_good_run(spec: run.RunSpec) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.3", "1.2"])
-def test_tls_records_are_counted(spec: run.RunSpec, version: str) -> None:
+def test_tls_records_are_counted(spec: RunSpec, version: str) -> None:
     record = matrix.perform(replace(spec, transport="tls", tls_version=version))
     assert record["valid"], record["invalid_reason"]
     # one a message, and in TLS 1.3 a few of the handshake's that look the same
     assert 301 <= record["server"]["tls_records"] <= 301 + (8 if version == "1.3" else 0)
 
 
-def test_an_unpatched_library_counts_no_messages(spec: run.RunSpec) -> None:
+def test_an_unpatched_library_counts_no_messages(spec: RunSpec) -> None:
     assert matrix.perform(replace(spec, mode="stock"))["messages"] is None
 
 
-def test_pictures_at_pause_points(spec: run.RunSpec) -> None:
+def test_pictures_at_pause_points(spec: RunSpec) -> None:
     record = matrix.perform(replace(spec, pause_at=(75, 150)))
     assert record["valid"], record["invalid_reason"]
     assert record["pauses"] == [{"command": 75, "sha256": "cd" * 32}, {"command": 150, "sha256": "cd" * 32}]
 
 
-def test_latency_of_probes(spec: run.RunSpec) -> None:
+def test_latency_of_probes(spec: RunSpec) -> None:
     assert matrix.perform(spec)["latency"] is None
     found = matrix.perform(replace(spec, probe_every=10))["latency"]
     assert (found["sent"], found["received"], found["dropped"]) == (30, 30, 0)
     assert 0 < found["p50"] <= found["p95"] <= found["max"] < 1000
 
 
-def test_a_capture_can_be_kept(spec: run.RunSpec, fake_tree: Path) -> None:
+def test_a_capture_can_be_kept(spec: RunSpec, fake_tree: Path) -> None:
     record = matrix.perform(replace(spec, keep_pcap=fake_tree / "kept"))
     assert Path(record["pcap"]).stat().st_size > 301_000
 
@@ -66,7 +67,7 @@ def test_a_capture_can_be_kept(spec: run.RunSpec, fake_tree: Path) -> None:
     ("PLAYER", "status", "player ended with status 4"),
     ("CLIENT", "bytes", "the client read 602000 bytes, on the wire were 301000"),
 ])
-def test_a_fault_is_named(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch, who: str, fault: str,
+def test_a_fault_is_named(spec: RunSpec, monkeypatch: pytest.MonkeyPatch, who: str, fault: str,
                           reason: str) -> None:
     monkeypatch.setenv(f"FAKE_{who}", fault)
     record = matrix.perform(spec)
@@ -74,15 +75,15 @@ def test_a_fault_is_named(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch, wh
     assert reason in record["invalid_reason"]
 
 
-def test_a_client_that_cannot_connect(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_cannot_connect(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CLIENT", "refuse")
-    monkeypatch.setattr(run, "_PARTING_LIMIT", 0.5)
+    monkeypatch.setattr(ends, "_PARTING_LIMIT", 0.5)
     assert "client ended with status 1: spice-drain: no connection" in matrix.perform(spec)["invalid_reason"]
 
 
-def test_a_client_killed_in_the_middle(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch, fake_tree: Path) -> None:
+def test_a_client_killed_in_the_middle(spec: RunSpec, monkeypatch: pytest.MonkeyPatch, fake_tree: Path) -> None:
     monkeypatch.setenv("FAKE_PLAYER", "slow")
-    monkeypatch.setattr(run, "_PARTING_LIMIT", 3.0)
+    monkeypatch.setattr(ends, "_PARTING_LIMIT", 3.0)
 
     def kill(_player: proc.Process, client: proc.Process) -> None:
         assert proc.receive(client.mailbox, time.monotonic() + 5)
@@ -94,12 +95,12 @@ def test_a_client_killed_in_the_middle(spec: run.RunSpec, monkeypatch: pytest.Mo
     assert "client ended with status -9" in record["invalid_reason"]
 
 
-def test_a_run_that_takes_too_long(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_takes_too_long(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_PLAYER", "slow")
     assert matrix.perform(replace(spec, limit=2.0))["invalid_reason"] == "the run took too long"
 
 
-def test_figures_that_are_not_known_are_null(spec: run.RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_that_are_not_known_are_null(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_PLAYER", "port")
     record: dict[str, Any] = matrix.perform(spec)
     assert record["message_bytes"] is None
