@@ -82,7 +82,8 @@ def test_a_client_killed_in_the_middle(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
 def test_over_a_distance() -> None:
-    record = matrix.perform(replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], probe_every=10))
+    record = matrix.perform(replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], pace="0.2",
+                                    probe_every=10))
     assert record["valid"], record["invalid_reason"]
     assert record["latency"]["p50"] >= 20
 
