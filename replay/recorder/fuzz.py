@@ -54,8 +54,9 @@ class Finding:
 
 
 def bases(seed: int) -> list[Base]:
-    """Small recordings that together hold every command."""
-    names = list(all_commands.EXPERIMENTS)
+    """Small recordings that together hold every command; no compressed images: only a decoder could check those, and the
+    server aborts on damaged ones."""
+    names = [name for name in all_commands.EXPERIMENTS if name != "copy of a compressed image"]
     random.Random(seed).shuffle(names)
     outs = [io.BytesIO() for _ in range(0, len(names), EXPERIMENTS_A_BASE)]
     for at, out in enumerate(outs):
@@ -150,7 +151,8 @@ def try_playing(case: Case) -> str | None:
         fault = fault_of(case, played)
         if fault:
             return fault
-        pictures.add(played.client.get("sha256"))
+        if played.player.get("end") == "marker":     # else the last screen is gone, and how much of it was seen is chance
+            pictures.add(played.client.get("sha256"))
     return "played well twice, and showed two pictures" if len(pictures) > 1 else None
 
 

@@ -77,9 +77,9 @@ def _wait(process: subprocess.Popen[bytes] | None, until: float) -> int | None:
         return None
 
 
-def _listening(process: subprocess.Popen[bytes], socket: Path, until: float) -> bool:
+def _listening(process: subprocess.Popen[bytes], out: IO[bytes], until: float) -> bool:
     while time.monotonic() < until and process.poll() is None:
-        if socket.exists():
+        if any(event.get("event") == "listening" for event in _events(out)):
             return True
         time.sleep(0.01)
     return False
@@ -118,7 +118,7 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
         player = subprocess.Popen([paths.player(), "--unix", socket, *options, recording], stdin=subprocess.PIPE,
                                   stdout=player_out, stderr=player_log, env=environment, preexec_fn=_limits(memory))
         try:
-            if _listening(player, socket, until):
+            if _listening(player, player_out, until):
                 client = subprocess.Popen([paths.client(), "--unix", socket, *client_options],
                                           stdin=subprocess.DEVNULL, stdout=client_out, stderr=client_log,
                                           preexec_fn=_limits(memory))
