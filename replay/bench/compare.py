@@ -80,8 +80,13 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
     return result
 
 
-def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1, fresh: bool = False,
-            warm: bool = True) -> dict[str, Any]:
+def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]:
+    """None where a run of each is enough: nothing is compared to within a few percent then."""
+    return matrix.warm_ups(cells) if asked.repeats > 1 else []
+
+
+def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1,
+            fresh: bool = False) -> dict[str, Any]:
     """Does all runs, or those an interrupted comparison in json_file has not done, and writes the file after each."""
     privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
     matrix.remove_stale()
@@ -98,7 +103,7 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
             results.save(result, json_file)
 
     measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done)
-    warming = matrix.Matrix(matrix.warm_ups(cells) if warm and not result["runs"] else [], [],
+    warming = matrix.Matrix(_warm_ups(asked, cells) if not result["runs"] else [], [],
                             lambda record: result["warm_ups"].append(record))
     to_do = [*warming.left, *measured.left]
     progress = Progress(len(to_do), sum(map(matrix.expected_seconds, to_do)))
@@ -137,8 +142,8 @@ def execute(args: argparse.Namespace) -> int:
         print("\n".join(cell.address for cell in cells))
         return 0
     if args.dry_run:
-        planned = [*([] if args.quick else matrix.warm_ups(cells)), *matrix.order(cells, asked.repeats, args.seed)]
+        planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, args.seed)]
         print(f"{len(cells)} rows, {len(planned)} runs, about {duration(sum(map(matrix.expected_seconds, planned)))}")
         return 0
-    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh, not args.quick)
+    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh)
     return _tell(args, result, cells)

@@ -14,7 +14,7 @@ from bench.errors import BenchError
 from bench.runspec import RunSpec
 
 NEWCOMER = "vga-text-boot"
-_NEWCOMER_REPEATS = 2
+_NEWCOMER_REPEATS = 1
 _REPEATS = 10
 _PROBE_EVERY = 100          # ms, where latency is what a pace is for
 _PAUSES = 3
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_NEWCOMER_REPEATS} when no recording is named)")
-    how.add_argument("--quick", action="store_true", help="one run of each, no warm-up")
+    how.add_argument("--quick", action="store_true", help="one run of each")
     how.add_argument("--seed", type=int, default=1, help="of the order of the runs")
     how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
                      "unless the pace is max); 0 is never")
