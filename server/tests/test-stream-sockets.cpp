@@ -98,6 +98,20 @@ static void test_threads()
     }
 }
 
+/* Read what was sent.
+ * Returns whether it was there before the kernel's timer could have sent it. */
+static bool receive_at_once(SocketConnection *stream)
+{
+    const gint64 start = g_get_monotonic_time();
+
+    stream->receive();
+    while (stream->received < stream->sender->accepted) {
+        g_assert_true(test_is_readable(stream->sockets[1], 5000));
+        stream->receive();
+    }
+    return g_get_monotonic_time() - start < AT_ONCE * 1000;
+}
+
 /* The last byte of a drain is with the peer before the next drain begins. */
 static void test_no_wait()
 {
@@ -106,24 +120,26 @@ static void test_no_wait()
     for (const char *mode : test_modes) {
         for (int version : test_versions) {
             SocketConnection stream(mode, TEST_TCP, version, 0);
+            int late = 0;
 
             for (int i = 0; i < 30; ++i) {
-                stream.sender->breaks_promise = i % 5 == 4;
-                stream.sender->add(random_drain(rand, 30, 40000));
+                /* less than a segment, or an ack would make the kernel send the rest */
+                const bool small = i % 5 == 4;
+
+                stream.sender->breaks_promise = small;
+                stream.sender->add(small ? TestDrain({ { 6, 40, 180 }, { 6, 30 } }) :
+                                           random_drain(rand, 30, 40000));
                 while (!stream.sender->push()) {
                     stream.receive();
                 }
-                const gint64 start = g_get_monotonic_time();
-                stream.receive();
-                while (stream.received < stream.sender->accepted) {
-                    g_assert_true(test_is_readable(stream.sockets[1], AT_ONCE));
-                    stream.receive();
-                }
-                g_assert_cmpint(g_get_monotonic_time() - start, <, AT_ONCE * 1000);
+                late += !receive_at_once(&stream);
                 if (i % 10 == 0) {
                     g_usleep(2000);
                 }
             }
+            /* a busy machine may have stopped this thread; a rule that is broken would
+             * show in six drains at the least */
+            g_assert_cmpint(late, <=, 3);
         }
     }
     g_rand_free(rand);
@@ -134,17 +150,24 @@ static void test_no_wait_can_fail()
 {
     for (const char *mode : { "more", "cork", "batch" }) {
         SocketConnection stream(mode, TEST_TCP, 0, 0);
-        uint8_t data[100];
-        struct iovec iov = { data, sizeof(data) };
+        bool held = false;
 
-        test_fill(data, sizeof(data), 0);
-        g_assert_cmpint(stream.egress->writev(&iov, 1, RED_STREAM_MESSAGE_START | RED_STREAM_MORE),
-                        ==, sizeof(data));
-        g_assert_false(test_is_readable(stream.sockets[1], 50));
-        g_assert_cmpint(stream.egress->flush(), ==, 0);
-        g_assert_true(test_is_readable(stream.sockets[1], 50));
-        stream.receive();
-        g_assert_cmpuint(stream.received, ==, sizeof(data));
+        for (int i = 0; i < 10 && !held; ++i) {
+            uint8_t data[100];
+            struct iovec iov = { data, sizeof(data) };
+
+            test_fill(data, sizeof(data), stream.received);
+            g_assert_cmpint(stream.egress->writev(&iov, 1,
+                                                  RED_STREAM_MESSAGE_START | RED_STREAM_MORE),
+                            ==, sizeof(data));
+            /* on a busy machine this may take long enough for the timer */
+            held = !test_is_readable(stream.sockets[1], 50);
+            g_assert_cmpint(stream.egress->flush(), ==, 0);
+            g_assert_true(test_is_readable(stream.sockets[1], 5000));
+            stream.receive();
+            g_assert_cmpuint(stream.received, ==, (i + 1) * sizeof(data));
+        }
+        g_assert_true(held);
     }
 }
 
@@ -225,7 +248,7 @@ static void test_gtk_reader()
                     while (!stream.sender->push()) {
                         reader.run(0);
                     }
-                    g_assert_true(reader.run(2000));
+                    g_assert_true(reader.run(5000));
                 }
             }
         }
@@ -253,7 +276,7 @@ static void test_gtk_reader_can_starve()
         test_fill(data, sizeof(data), 262);
         reader.expect({ { 6 } });
         g_assert_cmpint(SSL_write(stream.server, data, 6), ==, 6);
-        g_assert_true(reader.run(50));
+        g_assert_true(reader.run(5000));
         g_assert_cmpuint(stream.received, ==, 268);
     }
 }

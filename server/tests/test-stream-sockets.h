@@ -20,8 +20,8 @@ enum TestTransport {
 };
 
 /* A connected pair of blocking sockets, the server's first, with the options that
- * spice-server gives its own. @buffer: bytes of the server's SO_SNDBUF and the client's
- * SO_RCVBUF, 0: the system's. */
+ * spice-server gives its own. @buffer: bytes of the server's SO_SNDBUF, and half of those
+ * of the client's SO_RCVBUF, 0: the system's. */
 static inline void test_make_sockets(TestTransport transport, int buffer, int sockets[2])
 {
     if (transport == TEST_SOCKETPAIR) {
@@ -46,9 +46,18 @@ static inline void test_make_sockets(TestTransport transport, int buffer, int so
         len = sizeof(address);
         g_assert_cmpint(getsockname(listener, &address.any, &len), ==, 0);
         sockets[1] = socket(family, SOCK_STREAM, 0);
+        if (transport == TEST_TCP) {
+            /* segments as of Ethernet: those of the loopback device would be larger than
+             * a small window, and a sender with such a segment waits for a timer */
+            const int segment = 1448;
+
+            setsockopt(sockets[1], IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
+        }
         if (buffer) {
             /* before the window is negotiated */
-            setsockopt(sockets[1], SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+            const int receive_buffer = 2 * buffer;
+
+            setsockopt(sockets[1], SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
         }
         g_assert_cmpint(listen(listener, 1), ==, 0);
         g_assert_cmpint(connect(sockets[1], &address.any, len), ==, 0);
