@@ -16,6 +16,7 @@ from bench.runspec import RunSpec
 NEWCOMER = "vga-text-boot"
 _NEWCOMER_REPEATS = 1
 _REPEATS = 10
+_ALL_REPEATS = 3
 _PROBE_EVERY = 100          # ms, where latency is what a pace is for
 _PAUSES = 3
 
@@ -24,7 +25,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     """library: whether the command line says which libraries play."""
     what = parser.add_argument_group("what is played")
     what.add_argument("recordings", metavar="RECORDING", nargs="*", help="a shipped one's name, or a path")
-    what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport, link, and both paces")
+    what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport and link")
     what.add_argument("--modes", metavar="LIST", help=f"of {','.join(modes.MODES)}; options follow a colon, as in "
                       "gather:threshold=64")
     what.add_argument("--transport", metavar="LIST", help="plain,tls")
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
-                     f"{_NEWCOMER_REPEATS} when no recording is named)")
+                     f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
     how.add_argument("--quick", action="store_true", help="one run of each")
     how.add_argument("--seed", type=int, default=1, help="of the order of the runs")
     how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
@@ -116,7 +117,7 @@ def _repeats(args: argparse.Namespace) -> int:
     if args.quick:
         return 1
     if args.repeat is None:
-        return _REPEATS if args.recordings or args.all else _NEWCOMER_REPEATS
+        return _ALL_REPEATS if args.all else _REPEATS if args.recordings else _NEWCOMER_REPEATS
     return int(args.repeat)
 
 
@@ -139,7 +140,7 @@ def read(args: argparse.Namespace) -> Request:
     return Request(
         recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
         transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
-        links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max", "recorded"] if args.all else ["max"],
+        links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
         compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None))
 
