@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A short run of the stress, of the patched library, and that it sees a server that dies."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import disconnect_stress
+from bench import paths
+from rude_client import Going
+
+RECORDING = paths.RECORDINGS / "linux-desktop.rec.xz"
+
+
+def stress(*arguments: str) -> int:
+    return disconnect_stress.main([str(RECORDING), "--server", str(paths.tool("faults", "lasting-server")), *arguments])
+
+
+@pytest.mark.parametrize("transport", [[], ["--tls"]], ids=["plain", "tls"])
+def test_twenty_clients_go(transport: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert stress("--library", str(paths.patched_library()), "--count", "20", *transport) == 0
+    assert "20 clients of" in capsys.readouterr().out
+
+
+def test_a_server_that_dies_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server = tmp_path / "server"
+    server.write_text("#!/bin/sh\necho listening\nkill -SEGV $$\n")
+    server.chmod(0o755)
+    assert disconnect_stress.main([str(RECORDING), "--server", str(server), "--count", "1"]) == 1
+    assert "1 x status -11" in capsys.readouterr().out
+
+
+def test_a_seed_gives_the_same_plans_of_every_kind() -> None:
+    plans = list(disconnect_stress.plans(random.Random(7), 1000, 6000))
+    assert plans == list(disconnect_stress.plans(random.Random(7), 1000, 6000))
+    assert {plan.going for plan in plans} == set(Going)
+    assert {plan.cache_pixels == 0 for plan in plans} == {False, True}
+    assert {plan.unread > 0 for plan in plans} == {False, True}
+    assert max(plan.messages for plan in plans) > 5000
