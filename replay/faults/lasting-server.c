@@ -80,13 +80,13 @@ static gboolean terminated(gpointer data G_GNUC_UNUSED)
 }
 
 /* Draws until SIGTERM. False when the worker does not let the feeder end. */
-static bool serve(const PlayerOptions *options, SpiceServer *spice, RecordingInput *input)
+static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *display,
+                  RecordingInput *input)
 {
     static const FeederEvents events = { .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
     FeederOptions feeder_options = { .input = input, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };
-    Display *display = display_new(spice);
 
     for (int i = 0; i < MAX_PIECES; i++) {
         pauses[i] = 1 + i * COMMANDS_A_PIECE;
@@ -112,6 +112,7 @@ int main(int argc, char **argv)
     char *error = NULL;
     RecordingInput *input;
     SpiceServer *spice;
+    Display *display;
 
     g_log_writer_default_set_use_stderr(true);
     signal(SIGPIPE, SIG_IGN);
@@ -127,7 +128,12 @@ int main(int argc, char **argv)
         perror(options.file);
         return 1;
     }
-    if (!serve(&options, spice, input)) {
+    display = display_new(spice);
+    if (!display) {
+        fprintf(stderr, "the library takes no display\n");
+        return 1;
+    }
+    if (!serve(&options, spice, display, input)) {
         fprintf(stderr, "the worker is stuck\n");
         return 2;
     }
