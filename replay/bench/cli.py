@@ -22,6 +22,7 @@ _COMMANDS = {
     "test": ("bench.testing", "run every test"),
     "diff": ("bench.diff", "compare two result files"),
     "recording": ("bench.recording", "look into a recording"),
+    "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
 _INTERRUPTED = 130
 

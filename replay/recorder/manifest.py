@@ -26,14 +26,14 @@ KINDS = ("real", "synthetic")
 Entry = dict[str, Any]
 
 
-def load(folder: Path = FOLDER) -> list[Entry]:
-    entries: list[Entry] = json.loads((folder / "manifest.json").read_text())["recordings"]
+def load(folder: Path | None = None) -> list[Entry]:
+    entries: list[Entry] = json.loads(((folder or FOLDER) / "manifest.json").read_text())["recordings"]
     return entries
 
 
-def save(entries: list[Entry], folder: Path = FOLDER) -> None:
+def save(entries: list[Entry], folder: Path | None = None) -> None:
     text = json.dumps({**SCHEMA, "recordings": entries}, indent=2)
-    (folder / "manifest.json").write_text(text + "\n")
+    ((folder or FOLDER) / "manifest.json").write_text(text + "\n")
 
 
 def refreshed(entry: Entry, folder: Path) -> Entry:
@@ -46,8 +46,9 @@ def refreshed(entry: Entry, folder: Path) -> Entry:
     return {**{key: entry[key] for key in WRITTEN}, **facts, **pictures}
 
 
-def put(entry: Entry, folder: Path = FOLDER, picture: str | None = None) -> None:
+def put(entry: Entry, folder: Path | None = None, picture: str | None = None) -> None:
     """Add a recording, or replace the one of that name; with its picture's hash if that is known."""
+    folder = folder or FOLDER
     entries = load(folder)
     known = {old["name"]: at for at, old in enumerate(entries)}
     fresh = refreshed({**(entries[known[entry["name"]]] if entry["name"] in known else {}), **entry}, folder)
@@ -81,8 +82,9 @@ def _differences(entry: Entry, folder: Path, thorough: bool) -> list[str]:
             for key in facts if facts[key] != entry.get(key)]
 
 
-def check(folder: Path = FOLDER, thorough: bool = True) -> list[str]:
+def check(folder: Path | None = None, thorough: bool = True) -> list[str]:
     """What is wrong, a line each. Thorough: unpacks every file and counts."""
+    folder = folder or FOLDER
     try:
         entries = load(folder)
     except (OSError, ValueError, KeyError) as error:

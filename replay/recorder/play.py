@@ -105,7 +105,7 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
     pauses come after so many commands, their pictures go to `pause_png` + number + .png."""
     if pause_at:
         options += ("--pause-at", ",".join(map(str, pause_at)))
-    client_options = (("--png", png) if png else ()) + (("--pause-png", pause_png) if pause_png else ())
+    client_options = (("--png", str(png)) if png else ()) + (("--pause-png", str(pause_png)) if pause_png else ())
     environment = dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)

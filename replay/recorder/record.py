@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run record: makes recordings anew, unattended, or takes in one's own."""
+from __future__ import annotations
+
+import argparse
+import lzma
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bench import paths
+from bench.errors import BenchError
+from bench.steps import Steps
+from recorder import manifest, sessions
+from recorder.describe import describe
+from recorder.guest import Guest, mirror
+from recorder.reader import RecordingError, open_recording
+
+GUEST_SECONDS = 600          # building the guest takes about so long
+SHARE_BOUND = 0.15           # a type's share of all commands may differ so much from the shipped recording's
+COUNT_BOUND = 2.0            # and the number of commands by this factor
+
+ATTACH = """\
+To record a virtual machine of your own, start its QEMU with
+
+    SPICE_WORKER_RECORD_FILENAME=/somewhere/with/room/session.rec
+
+in its environment; it needs a QXL device and SPICE (-device qxl-vga -spice ...). With libvirt, in `virsh edit NAME`:
+
+    <domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
+      ...
+      <qemu:commandline>
+        <qemu:env name='SPICE_WORKER_RECORD_FILENAME' value='/var/lib/libvirt/qemu/session.rec'/>
+      </qemu:commandline>
+
+Recording begins when the machine starts and ends when it is switched off; a minute of desktop work is some 100 MB. To pack it on
+the way, set SPICE_WORKER_RECORD_FILTER='xz -3' too. The file holds what was on the screen: passwords shown, documents read.
+Then
+
+    ./run compare /somewhere/with/room/session.rec
+
+plays it as it is, and
+
+    ./run record --attach /somewhere/with/room/session.rec --name NAME --what TEXT --driver TEXT --licence TEXT
+
+checks it, packs it, and puts it among the shipped recordings with its entry in the manifest."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Makes recordings of a Debian guest anew (as root), or takes in one of your own (--attach)."
+    parser.add_argument("names", nargs="*", metavar="SESSION", help=f"which: {', '.join(sessions.SESSIONS)} (those shipped)")
+    parser.add_argument("--out", type=Path, help="folder for the recordings (.cache/record/out)")
+    parser.add_argument("--ship", action="store_true", help="put them in the place of the shipped ones")
+    parser.add_argument("--rebuild", action="store_true", help="build the guest again though there is one")
+    parser.add_argument("--mirror", metavar="URL", help="for the guest's packages (this machine's own)")
+    parser.add_argument("--processors", type=int, default=1, metavar="N", help="of the guest (1)")
+    parser.add_argument("--attach", nargs="?", const="", metavar="FILE",
+                        help="take this file in; without FILE: say how to make one")
+    for field, says in (("name", "its name"), ("what", "what happens in it"), ("driver", "the guest's display driver"),
+                        ("licence", "of what is shown"), ("upstream", "the spice-server that recorded it")):
+        parser.add_argument(f"--{field}", metavar="TEXT", help=f"with --attach: {says}")
+
+
+def execute(args: argparse.Namespace) -> int:
+    if args.attach == "":
+        print(ATTACH)
+        return 0
+    if args.attach:
+        return attach(args)
+    return make(args)
+
+
+def pack(raw: Path, packed: Path) -> None:
+    part = packed.with_name(packed.name + ".part")
+    with open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
+        while block := source.read(1 << 20):
+            target.write(block)
+    part.rename(packed)
+
+
+def verify(path: Path) -> None:
+    """By the checker the player uses where it is built, by the reader in Python otherwise."""
+    try:
+        tool = paths.recording_tool()
+    except BenchError:
+        try:
+            describe(path)
+        except RecordingError as error:
+            raise BenchError(f"{path}: {error}", 2) from None
+        return
+    done = subprocess.run([tool, "verify", path], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError((done.stderr or done.stdout).strip().splitlines()[-1], 2)
+
+
+def attach(args: argparse.Namespace) -> int:
+    source = Path(args.attach)
+    if not source.is_file():
+        raise BenchError(f"{source}: no such file", 2)
+    lacking = [field for field in ("name", "what", "driver", "licence") if not getattr(args, field)]
+    if lacking:
+        raise BenchError(f"say about the recording: {', '.join('--' + field for field in lacking)}", 2)
+    if "/" in args.name or args.name.startswith("."):
+        raise BenchError(f"'{args.name}' is no name for a recording", 2)
+    if any(entry["name"] == args.name for entry in manifest.load()):
+        raise BenchError(f"there is a recording {args.name} already", 2)
+    verify(source)
+    ship(args.name, source, {"what": args.what, "driver": args.driver, "licence": args.licence,
+                             "upstream": args.upstream or "unknown", "made": "recorded by its contributor"})
+    print(f"{args.name} is now one of the recordings; `python3 -m recorder.pictures {args.name} --note` notes its picture")
+    return 0
+
+
+def ship(name: str, raw: Path, written: dict[str, str]) -> None:
+    file = f"{name}.rec.xz"
+    pack(raw, manifest.FOLDER / file)
+    manifest.put({"name": name, "file": file, "kind": "real", **written})
+
+
+def unlikeness(made: dict[str, Any], shipped: dict[str, Any]) -> list[str]:
+    """Where two recordings of the same session differ by more than chance."""
+    found = []
+    ratio = made["commands"] / shipped["commands"]
+    if not 1 / COUNT_BOUND <= ratio <= COUNT_BOUND:
+        found.append(f"{made['commands']} commands, shipped: {shipped['commands']}")
+    for kind in sorted({*made["types"], *shipped["types"]}):
+        shares = [facts["types"].get(kind, 0) / facts["commands"] for facts in (made, shipped)]
+        if abs(shares[0] - shares[1]) > SHARE_BOUND:
+            found.append(f"{kind} is {shares[0]:.0%} of the commands, shipped: {shares[1]:.0%}")
+    return found
+
+
+def make(args: argparse.Namespace) -> int:
+    shipped = {entry["name"]: entry for entry in manifest.load()}
+    names = args.names or [name for name in sessions.SESSIONS if name in shipped]
+    unknown = [name for name in names if name not in sessions.SESSIONS]
+    if unknown:
+        raise BenchError(f"no session {', '.join(unknown)}: there are {', '.join(sessions.SESSIONS)}", 2)
+    if missing := sessions.missing_programs():
+        raise BenchError(f"missing: apt-get install --no-install-recommends {' '.join(missing)}")
+    folder = paths.cache_dir() / "record"
+    out = args.out or folder / "out"
+    out.mkdir(parents=True, exist_ok=True)
+    steps = Steps(folder / "log")
+    guest = Guest(folder, steps)
+    build = args.rebuild or not guest.built
+    estimate = GUEST_SECONDS * build + sum(2 * sessions.SESSIONS[name].seconds for name in names)
+    slow = sessions.accelerator() == "tcg"
+    steps.say(f"about {estimate * (3 if slow else 1) / 60:.0f} minutes" + (", for there is no KVM here" if slow else ""))
+    if build:
+        guest.build(args.mirror or mirror())
+    differences = 0
+    for number, name in enumerate(names, 1):
+        steps.say(f"[{number}/{len(names)}] {name}: {sessions.SESSIONS[name].what}")
+        differences += make_one(name, guest, out, args, shipped.get(name), steps)
+    return 1 if differences else 0
+
+
+def make_one(name: str, guest: Guest, out: Path, args: argparse.Namespace, shipped: dict[str, Any] | None, steps: Steps) -> int:
+    """Records, finishes, packs and checks one session; returns in how many ways it differs from the shipped one."""
+    raw = out / f"{name}.rec"
+    sessions.record(name, guest, raw, args.processors, steps.say)
+    finished = sessions.finish(name, raw)
+    verify(finished)
+    packed = out / f"{name}.rec.xz"
+    pack(finished, packed)
+    finished.unlink()
+    facts = describe(packed)
+    steps.say(f"{packed}: {facts['commands']} commands, {facts['seconds']:.0f} s, {facts['packed_bytes'] / 1e6:.1f} MB")
+    found = unlikeness(facts, shipped) if shipped else []
+    for line in found:
+        steps.say(f"{name}: {line}")
+    if args.ship and shipped:
+        shutil.copy(packed, manifest.FOLDER / shipped["file"])
+        manifest.put(shipped)
+    return len(found)
