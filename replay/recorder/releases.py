@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plays every shipped recording with every release's library, as it is and patched, and compares the pictures.
+
+  python3 -m recorder.releases [NAME...]        the table, in Markdown; exit status 1 if a picture is another one
+
+Pictures are compared at the end, at the manifest's checkpoint and at three moments in between. Those the manifest does not know
+must be the first library's. The libraries are built first where they are not.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench import bases, environment, paths, upstream
+from bench.errors import BenchError
+from bench.steps import Steps
+from recorder import manifest
+from recorder.pictures import OPTIONS
+from recorder.play import Played, play
+
+PARTS = 4                    # the moments in between are so far apart
+SECONDS = 600
+_END = -1                    # stands for the command after the last one
+_SHOWN = 12                  # digits of a hash in the table
+
+Entry = dict[str, Any]
+Shown = dict[int, str] | str         # command -> picture, or why there are none
+
+
+def _stock(version: str, steps: Steps) -> bases.Base:
+    """0.15.1 lacks a script that its meson.build names for `meson dist`, and without it nothing is configured."""
+    source = paths.cache_dir() / "bases" / f"{version}-stock" / "source"
+    upstream.fetch(version, steps)
+    upstream.make_tree(version, source, patched=False)
+    script = source / "build-aux" / "meson-dist"
+    if not script.exists():
+        script.write_text("#!/bin/sh\n")
+        script.chmod(0o755)
+    return bases.prepare_base(version, steps, patched=False, tests=False)
+
+
+def libraries(steps: Steps) -> dict[str, Path]:
+    """Name -> folder of the library, newest releases last. The patched ones are those that ./run test builds."""
+    found = {}
+    for version in upstream.RELEASES:
+        found[f"{version} stock"] = _stock(version, steps).library
+        found[f"{version} patched"] = bases.prepare_base(version, steps).library
+    return found
+
+
+def moments(entry: Entry) -> tuple[int, ...]:
+    """The commands after which to look, in order."""
+    between = {entry["commands"] * part // PARTS for part in range(1, PARTS)}
+    return tuple(sorted(between | ({entry["checkpoint"]["command"]} if entry.get("checkpoint") else set())))
+
+
+def known(entry: Entry) -> dict[int, str]:
+    """The pictures the manifest has."""
+    pictures = {_END: entry["picture_sha256"]}
+    if entry.get("checkpoint"):
+        pictures[entry["checkpoint"]["command"]] = entry["checkpoint"]["sha256"]
+    return {command: picture for command, picture in pictures.items() if picture}
+
+
+def shown(played: Played, looked: tuple[int, ...]) -> Shown:
+    if not played.good or len(played.pauses) != len(looked):
+        told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]
+        return f"player {played.player_status}, client {played.client_status}: {told[-1]}"
+    return {**dict(zip(looked, played.pauses)), _END: played.client["sha256"]}
+
+
+def rows(entry: Entry, seen: dict[str, Shown]) -> tuple[list[str], int]:
+    """The table's rows for a recording, and how many cells are not as they should be."""
+    first = next((each for each in seen.values() if isinstance(each, dict)), {})
+    reference = {**first, **known(entry)}
+    lines, wrong = [], 0
+    for command in (*moments(entry), _END):
+        cells = []
+        for each in seen.values():
+            picture = each.get(command, "") if isinstance(each, dict) else each
+            equal = picture == reference.get(command)
+            cells.append("equal" if equal else picture[:_SHOWN] if isinstance(each, dict) else picture)
+            wrong += not equal
+        moment = "end" if command == _END else str(command)
+        origin = "manifest" if command in known(entry) else "first library"
+        lines.append(f"| {entry['name']} | {moment} | {reference.get(command, 'none')[:_SHOWN]} | {origin} | {' | '.join(cells)} |")
+    return lines, wrong
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="recorder.releases", description="Every recording with every release's library.")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    chosen = parser.parse_args(arguments)
+    entries = [entry for entry in manifest.load() if not chosen.names or entry["name"] in chosen.names]
+    if unknown := set(chosen.names) - {entry["name"] for entry in entries}:
+        parser.error(f"no recording {', '.join(sorted(unknown))}")
+    steps = Steps(paths.build_dir() / "releases.log")
+    wrong = 0
+    try:
+        built = libraries(steps)
+        state = environment.git_state()
+        print(f"Tree {state['commit'] or 'unknown'}{', changed since' if state['dirty'] else ''}.\n")
+        print(f"| recording | after command | picture | known from | {' | '.join(built)} |\n|{'---|' * (4 + len(built))}")
+        for number, entry in enumerate(entries, 1):
+            seen: dict[str, Shown] = {}
+            for name, library in built.items():
+                steps.say(f"[{number}/{len(entries)}] {entry['name']}, {name}")
+                played = play(manifest.FOLDER / entry["file"], library=library, seconds=SECONDS, options=OPTIONS,
+                              pause_at=moments(entry))
+                loaded = played.player.get("library", "")
+                seen[name] = shown(played, moments(entry))
+                if played.good and Path(loaded).resolve().parent != library.resolve():
+                    seen[name] = f"played with {loaded}"
+            lines, more = rows(entry, seen)
+            print("\n".join(lines), flush=True)
+            wrong += more
+    except BenchError as error:
+        print(f"recorder.releases: {error}", file=sys.stderr)
+        return error.status
+    print(f"\n{len(entries)} recordings x {len(built)} libraries, {wrong} pictures not equal.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
