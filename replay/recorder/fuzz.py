@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Damaged recordings through spice-recording and spice-player: neither may crash, hang, take much memory or lie.
 
-  python3 -m recorder.fuzz --count 10000 --seed 1 [--play 300] [--keep DIR]
+  python3 -m recorder.fuzz --count 10000 --seed 1 --play 10000 [--keep DIR]
 
-Each damaged file is verified. One called good must hold the commands the reader in Python counts. Of the files, --play go to the
-player: one called damaged must be refused at once with offset and reason; one called good must play to the end, twice, without
-and with image compression, and the client must show the same picture both times. What breaks a rule is a finding; it is told,
-and kept in DIR if one is named. Exit status 1 if there are any.
+Each damaged file is verified. One called good must hold the commands the reader in Python counts. The first --play of the files go
+to the player, too: one called damaged must be refused at once with offset and reason; one called good must play to the end, twice,
+without and with image compression, and the client must show the same picture both times. What breaks a rule is a finding; it is
+told, and kept in DIR if one is named. Exit status 1 if there are any.
+
+A bit flipped in a pixel makes another good recording, which only a hash can tell from the first: the table, in Markdown, counts
+how many good ones show another picture than before the damage.
 """
 from __future__ import annotations
 
@@ -19,14 +22,16 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import paths
+from bench import environment, paths
 from bench.errors import BenchError
+from bench.progress import duration
 from recorder import all_commands, torture
 from recorder.mutate import Base, mutate
 from recorder.play import Played, play
@@ -45,6 +50,7 @@ class Case:
     change: str
     path: Path
     good: bool
+    base: int = 0            # which recording was damaged
 
 
 @dataclass(frozen=True)
@@ -95,28 +101,28 @@ def _counted(path: Path) -> int | str:
         return str(error)
 
 
-def damaged(count: int, seed: int, folder: Path, findings: list[Finding]) -> Iterator[Case]:
+def damaged(sound: list[Base], count: int, seed: int, folder: Path, findings: list[Finding]) -> Iterator[Case]:
     """Damages and verifies; cases whose verdict is known and which broke no rule."""
     dice = random.Random(seed)
-    sound = bases(seed)
     for start in range(0, count, BATCH):
-        batch: list[tuple[str, Path]] = []
+        batch: list[tuple[str, Path, int]] = []
         for number in range(start, min(start + BATCH, count)):
-            change, data = mutate(dice.choice(sound), dice)
+            base = dice.randrange(len(sound))
+            change, data = mutate(sound[base], dice)
             path = folder / f"{number}-{change}.rec"
             path.write_bytes(data)
-            batch.append((change, path))
-        verdicts = _verify([path for _, path in batch])
+            batch.append((change, path, base))
+        verdicts = _verify([path for _, path, _ in batch])
         if isinstance(verdicts, str):
             verdicts = []
-            for _, path in batch:
+            for _, path, _ in batch:
                 alone = _verify([path])
                 if isinstance(alone, str):
                     findings.append(Finding(path.name, alone))
                     verdicts.append({})
                 else:
                     verdicts += alone
-        for (change, path), verdict in zip(batch, verdicts):
+        for (change, path, base), verdict in zip(batch, verdicts):
             if not verdict:
                 continue
             if not verdict["valid"] and not _REASON.search(verdict.get("error", "")):
@@ -124,7 +130,7 @@ def damaged(count: int, seed: int, folder: Path, findings: list[Finding]) -> Ite
             elif verdict["valid"] and _counted(path) != verdict["commands"]:
                 findings.append(Finding(path.name, f"called good with {verdict['commands']} commands: {_counted(path)}"))
             else:
-                yield Case(change, path, verdict["valid"])
+                yield Case(change, path, verdict["valid"], base)
 
 
 def fault_of(case: Case, played: Played) -> str | None:
@@ -143,53 +149,94 @@ def fault_of(case: Case, played: Played) -> str | None:
     return None
 
 
-def try_playing(case: Case) -> str | None:
+def try_playing(case: Case) -> tuple[str | None, str | None]:
+    """The rule that was broken, and the picture at the end; none for what was refused, or where no screen is left then."""
     options = [("--compression", kind, "--streaming", "off") for kind in ("off", "auto-glz")]
     pictures = set()
     for each in options if case.good else options[:1]:
         played = play(case.path, seconds=SECONDS_A_PLAY, memory=4 << 30, options=(*each, "--timeout", str(SECONDS_A_PLAY // 2)))
         fault = fault_of(case, played)
         if fault:
-            return fault
+            return fault, None
         if played.player.get("end") == "marker":     # else the last screen is gone, and how much of it was seen is chance
             pictures.add(played.client.get("sha256"))
-    return "played well twice, and showed two pictures" if len(pictures) > 1 else None
+    return "played well twice, and showed two pictures" if len(pictures) > 1 else None, next(iter(pictures), None)
+
+
+class Campaign:
+    """Damages, verifies and plays in a folder of its own, and counts what came of it, by the kind of damage."""
+
+    def __init__(self, folder: Path, seed: int):
+        self.findings: list[Finding] = []
+        self.tally: Counter[tuple[str, str]] = Counter()
+        self._folder = folder
+        self._seed = seed
+        self._sound = bases(seed)
+        self._pictures: dict[int, str | None] = {}
+
+    def _picture(self, base: int) -> str | None:
+        """What the recording shows before it is damaged."""
+        if base not in self._pictures:
+            path = self._folder / f"base-{base}.rec"
+            path.write_bytes(self._sound[base].data)
+            fault, self._pictures[base] = try_playing(Case("none", path, True))
+            if fault:
+                raise BenchError(f"the undamaged recording {base} of seed {self._seed}: {fault}")
+        return self._pictures[base]
+
+    def _count(self, case: Case, plays: bool) -> None:
+        self.tally[case.change, "good" if case.good else "refused"] += 1
+        if plays:
+            self.tally[case.change, "played"] += 1
+            fault, picture = try_playing(case)
+            if fault:
+                self.findings.append(Finding(case.path.name, fault))
+                return
+            self.tally[case.change, "changed"] += picture not in (None, self._picture(case.base))
+        case.path.unlink()
+
+    def run(self, count: int, plays: int) -> None:
+        began = time.monotonic()
+        for number, case in enumerate(damaged(self._sound, count, self._seed, self._folder, self.findings), 1):
+            self._count(case, number <= plays)
+            if number % BATCH == 0:
+                left = (time.monotonic() - began) / number * (count - number)
+                print(f"{number}/{count}, {len(self.findings)} findings, {duration(left)} left", file=sys.stderr, flush=True)
+
+    def table(self) -> list[str]:
+        columns = ("refused", "good", "played", "changed")
+        changes = sorted({change for change, _ in self.tally})
+        lines = ["| damage | refused | good | played | good, and shows another picture than before |", "|---|---|---|---|---|"]
+        for name, members in (*((change, [change]) for change in changes), ("all", changes)):
+            counts = (sum(self.tally[each, column] for each in members) for column in columns)
+            lines.append(f"| {name} | {' | '.join(map(str, counts))} |")
+        return lines
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="recorder.fuzz", description="Damaged recordings through verify and player.")
     parser.add_argument("--count", type=int, default=1000, help="how many recordings to damage")
-    parser.add_argument("--play", type=int, default=0, help="how many of them to play, two of three good ones")
+    parser.add_argument("--play", type=int, default=0, help="how many of them to play")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for what broke a rule")
     chosen = parser.parse_args(arguments)
-    findings: list[Finding] = []
-    tally: Counter[tuple[str, bool]] = Counter()
-    left = {True: chosen.play * 2 // 3, False: chosen.play - chosen.play * 2 // 3}
     with tempfile.TemporaryDirectory(prefix="spice-fuzz-") as name:
         folder = Path(name)
+        campaign = Campaign(folder, chosen.seed)
         try:
-            for case in damaged(chosen.count, chosen.seed, folder, findings):
-                tally[case.change, case.good] += 1
-                if left[case.good]:
-                    left[case.good] -= 1
-                    if fault := try_playing(case):
-                        findings.append(Finding(case.path.name, fault))
-                        continue
-                case.path.unlink()
+            campaign.run(chosen.count, chosen.play)
         except BenchError as error:
             parser.error(str(error))
         if chosen.keep:
             chosen.keep.mkdir(parents=True, exist_ok=True)
-            for finding in findings:
+            for finding in campaign.findings:
                 (chosen.keep / finding.case).write_bytes((folder / finding.case).read_bytes())
-    for change in sorted({change for change, _ in tally}):
-        print(f"{change:16} {tally[change, False]:6} refused {tally[change, True]:6} good")
-    played = chosen.play - sum(left.values())
-    print(f"{sum(tally.values())} verified, {played} played, {len(findings)} findings")
-    for finding in findings:
+    print("\n".join(campaign.table()))
+    print(f"\n{chosen.count} recordings, seed {chosen.seed}, tree {environment.git_state()['commit'] or 'unknown'}: "
+          f"{len(campaign.findings)} findings")
+    for finding in campaign.findings:
         print(f"{finding.case}: {finding.what}")
-    return 1 if findings else 0
+    return 1 if campaign.findings else 0
 
 
 if __name__ == "__main__":
