@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A server with a QXL device and no client, for tests of what a guest or a recording may
+ * give to it. */
+#ifndef TEST_QXL_DEVICE_H_
+#define TEST_QXL_DEVICE_H_
+
+#include <vector>
+
+#include <spice.h>
+
+#include "basic-event-loop.h"
+#include "test-glib-compat.h"
+
+#include "push-visibility.h"
+
+enum { TEST_QXL_WIDTH = 64, TEST_QXL_HEIGHT = 48 };
+
+struct TestDevice
+{
+    SpiceCoreInterface *core = basic_event_loop_init();
+    SpiceServer *server = spice_server_new();
+    QXLInstance qxl = {};
+    /* what the worker has done; look only after run() */
+    std::vector<uint32_t> updates;
+    std::vector<uint64_t> released;
+    /* called in the worker's thread with the id of what is released, may be null */
+    void (*on_release)(uint64_t id) = nullptr;
+
+    TestDevice()
+    {
+        static const QXLInterface interface = make_interface();
+
+        current() = this;
+        g_assert_cmpint(spice_server_init(server, core), ==, 0);
+        qxl.base.sif = &interface.base;
+        g_assert_cmpint(spice_server_add_interface(server, &qxl.base), ==, 0);
+    }
+
+    ~TestDevice()
+    {
+        spice_server_destroy(server);
+        g_async_queue_unref(commands);
+        basic_event_loop_destroy();
+    }
+
+    /* @command stays the caller's and lives until it is released. */
+    void push(uint32_t type, void *command)
+    {
+        auto ext = g_new0(QXLCommandExt, 1);
+
+        ext->cmd.type = type;
+        ext->cmd.data = reinterpret_cast<uintptr_t>(command);
+        g_async_queue_push(commands, ext);
+    }
+
+    /* Returns when the worker has taken all that was pushed. */
+    void run()
+    {
+        QXLRect area = { 0, 0, 1, 1 };
+        QXLRect dirty;
+
+        spice_qxl_update_area(&qxl, 0, &area, &dirty, 1, 0);
+    }
+
+private:
+    GAsyncQueue *const commands = g_async_queue_new_full(g_free);
+    uint32_t pixels[TEST_QXL_WIDTH * TEST_QXL_HEIGHT] = {};
+
+    static TestDevice *&current()
+    {
+        static TestDevice *device;
+        return device;
+    }
+
+    static QXLInterface make_interface()
+    {
+        QXLInterface interface = {};
+
+        interface.base.type = SPICE_INTERFACE_QXL;
+        interface.base.description = "test";
+        interface.base.major_version = SPICE_INTERFACE_QXL_MAJOR;
+        interface.base.minor_version = SPICE_INTERFACE_QXL_MINOR;
+        interface.attached_worker = attached_worker;
+        interface.set_compression_level = [](QXLInstance *, int) {};
+        interface.get_init_info = get_init_info;
+        interface.get_command = get_command;
+        interface.req_cmd_notification = [](QXLInstance *) { return 1; };
+        interface.get_cursor_command = [](QXLInstance *, QXLCommandExt *) { return 0; };
+        interface.req_cursor_notification = [](QXLInstance *) { return 1; };
+        interface.release_resource = release_resource;
+        interface.notify_update = [](QXLInstance *, uint32_t id) {
+            current()->updates.push_back(id);
+        };
+        interface.flush_resources = [](QXLInstance *) { return 0; };
+        return interface;
+    }
+
+    static void get_init_info(QXLInstance *, QXLDevInitInfo *info)
+    {
+        *info = {};
+        info->num_memslots = info->num_memslots_groups = 1;
+        info->memslot_id_bits = info->memslot_gen_bits = 1;
+        info->n_surfaces = 16;
+    }
+
+    static void attached_worker(QXLInstance *qin)
+    {
+        QXLDevMemSlot slot = {};
+        QXLDevSurfaceCreate surface = {};
+
+        slot.virt_end = ~0UL;
+        slot.qxl_ram_size = ~0;
+        spice_qxl_add_memslot(qin, &slot);
+        surface.width = TEST_QXL_WIDTH;
+        surface.height = TEST_QXL_HEIGHT;
+        surface.stride = -TEST_QXL_WIDTH * 4;
+        surface.format = SPICE_SURFACE_FMT_32_xRGB;
+        surface.mem = reinterpret_cast<uintptr_t>(current()->pixels);
+        spice_qxl_create_primary_surface(qin, 0, &surface);
+        spice_server_vm_start(current()->server);
+    }
+
+    static int get_command(QXLInstance *, QXLCommandExt *ext)
+    {
+        gpointer data = g_async_queue_try_pop(current()->commands);
+
+        if (!data) {
+            return 0;
+        }
+        *ext = *static_cast<QXLCommandExt *>(data);
+        g_free(data);
+        return 1;
+    }
+
+    static void release_resource(QXLInstance *, QXLReleaseInfoExt info)
+    {
+        current()->released.push_back(info.info->id);
+        if (current()->on_release) {
+            current()->on_release(info.info->id);
+        }
+    }
+};
+
+#include "pop-visibility.h"
+
+#endif /* TEST_QXL_DEVICE_H_ */
