@@ -31,10 +31,12 @@ struct Feeder {
     bool is_joined;
 
     pthread_mutex_t mutex;
-    pthread_cond_t changed;     /* is_stopping, resumes; on the monotonic clock */
+    pthread_cond_t changed;     /* the next three; on the monotonic clock */
     bool is_stopping;
+    bool end_is_released;
     unsigned int resumes;
     _Atomic Waiting waiting;
+    atomic_bool is_held;
 
     Recording *recording;
     ReplayStream *stream;
@@ -237,6 +239,23 @@ static void feed(Feeder *feeder)
     atomic_store(&feeder->commands, commands + replay_stream_skipped(feeder->stream));
 }
 
+/* Waits for feeder_release_end if asked to. False when told to stop. */
+static bool wait_for_release(Feeder *feeder)
+{
+    bool stopping;
+
+    display_release(feeder->display);
+    atomic_store(&feeder->is_held, feeder->options.hold_end);
+    pthread_mutex_lock(&feeder->mutex);
+    while (feeder->options.hold_end && !feeder->end_is_released && !feeder->is_stopping) {
+        pthread_cond_wait(&feeder->changed, &feeder->mutex);
+    }
+    stopping = feeder->is_stopping;
+    pthread_mutex_unlock(&feeder->mutex);
+    atomic_store(&feeder->is_held, false);
+    return !stopping;
+}
+
 static void conclude(Feeder *feeder)
 {
     FeederResult *result = &feeder->result;
@@ -252,6 +271,8 @@ static void conclude(Feeder *feeder)
         result->status = FEEDER_DAMAGED;
         result->error = "the library's reader gives up on this event";
         result->error_offset = replay_stream_offset(feeder->stream);
+    } else if (!wait_for_release(feeder)) {
+        result->status = FEEDER_STOPPED;
     } else {
         result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
         if (can_mark(feeder)) {
@@ -326,6 +347,19 @@ void feeder_resume(Feeder *feeder)
 {
     pthread_mutex_lock(&feeder->mutex);
     feeder->resumes++;
+    pthread_cond_broadcast(&feeder->changed);
+    pthread_mutex_unlock(&feeder->mutex);
+}
+
+bool feeder_is_held(Feeder *feeder)
+{
+    return atomic_load(&feeder->is_held);
+}
+
+void feeder_release_end(Feeder *feeder)
+{
+    pthread_mutex_lock(&feeder->mutex);
+    feeder->end_is_released = true;
     pthread_cond_broadcast(&feeder->changed);
     pthread_mutex_unlock(&feeder->mutex);
 }

@@ -26,6 +26,7 @@ typedef struct FeederOptions {
     unsigned int probe_ms;      /* 0 for no probes */
     const uint64_t *pauses;     /* command counts, rising */
     unsigned int n_pauses;
+    bool hold_end;              /* the end waits for feeder_release_end */
 } FeederOptions;
 
 typedef enum {
@@ -62,6 +63,12 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
 
 /* Ends a pause. */
 void feeder_resume(Feeder *feeder);
+
+/* All commands are pushed, and the end is held. */
+bool feeder_is_held(Feeder *feeder);
+
+/* Lets it end, now or later. */
+void feeder_release_end(Feeder *feeder);
 
 /* Recorded commands pushed so far. */
 uint64_t feeder_commands(Feeder *feeder);

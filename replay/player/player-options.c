@@ -160,6 +160,9 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         { "probe-every", 0, 0, G_OPTION_ARG_INT, &probe_ms, "draw a probe that often", "MS" },
         { "pause-at", 0, 0, G_OPTION_ARG_STRING, &pauses,
           "after so many commands, wait for \"go\" on standard input", "N[,N...]" },
+        { "channels", 0, 0, G_OPTION_ARG_STRING, &options->channels,
+          "made-up traffic on the other channels: all, or of sound, sound-raw, record, inputs, "
+          "agent[:KIB], port[:MIB]", "LIST" },
         { "timeout", 0, 0, G_OPTION_ARG_INT, &timeout,
           "give up after that long without progress (default 60)", "SECONDS" },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE" },
@@ -210,4 +213,5 @@ void player_options_clear(PlayerOptions *options)
     g_free(options->tls_ca);
     g_free(options->unix_path);
     g_free(options->pauses);
+    g_free(options->channels);
 }

@@ -17,6 +17,7 @@ typedef struct PlayerOptions {
     unsigned int probe_ms;
     uint64_t *pauses;           /* rising, no two alike */
     unsigned int n_pauses;
+    char *channels;             /* as in devices.h, or NULL for the display alone */
     unsigned int timeout;       /* seconds */
 } PlayerOptions;
 

@@ -14,17 +14,17 @@
 
 #include "clock.h"
 #include "core-glib.h"
+#include "devices.h"
 #include "display.h"
 #include "feeder.h"
 #include "player-options.h"
 #include "player-server.h"
+#include "progress.h"
 #include "recording.h"
 #include "recording-timeline.h"
 #include "report.h"
-#include "sockets.h"
 
 #define TICK_MS 100
-#define DRAINED_TICKS 3
 #define PROGRESS_TICKS 5
 #define CURSOR_WAIT_NS NSEC_PER_SEC
 #define STOP_SECONDS 2
@@ -42,6 +42,7 @@ typedef struct Player {
     GMainLoop *loop;
     SpiceServer *server;
     Display *display;
+    Devices *devices;               /* NULL when there are none */
     RecordingInput *input;
     RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
     uint64_t expected_commands;
@@ -58,10 +59,7 @@ typedef struct Player {
     int64_t started_ns, ended_ns;
     struct rusage started_usage, ended_usage;
 
-    uint64_t last_taken;
-    SocketsState last_sockets;
-    int64_t last_progress_ns;
-    unsigned int quiet_ticks;
+    Progress progress;
 
     int status;
     char *error;
@@ -155,10 +153,14 @@ static void start_playing(void)
         .probe_ms = player.options.probe_ms,
         .pauses = player.options.pauses,
         .n_pauses = player.options.n_pauses,
+        .hold_end = player.devices != NULL,
     };
 
     getrusage(RUSAGE_SELF, &player.started_usage);
     player.started_ns = clock_ns();
+    if (player.devices) {
+        devices_start(player.devices);
+    }
     player.feeder = feeder_start(player.display, &options, &events);
     resume();
 }
@@ -231,33 +233,27 @@ static void clear_progress(void)
     }
 }
 
-/* Whether anything moved since the last tick. */
-static bool has_progress(void)
-{
-    uint64_t taken = display_taken(player.display);
-    SocketsState sockets = sockets_state();
-    bool progress = taken != player.last_taken ||
-        sockets.moved != player.last_sockets.moved ||
-        sockets.unsent != player.last_sockets.unsent ||
-        (player.feeder && feeder_is_waiting(player.feeder));
-
-    player.last_taken = taken;
-    player.last_sockets = sockets;
-    return progress;
-}
-
 /* Without a marker, all is sent when nothing is left anywhere and nothing moves. */
 static bool is_drained(void)
 {
     return player.is_fed &&
         feeder_result(player.feeder)->status == FEEDER_FED_WITHOUT_MARKER &&
-        display_is_empty(player.display) && player.last_sockets.unsent == 0 &&
-        player.quiet_ticks >= DRAINED_TICKS;
+        display_is_empty(player.display) &&
+        progress_is_drained(&player.progress, player.devices != NULL);
 }
 
 static void check_stalled(int64_t now)
 {
-    if (now - player.last_progress_ns < player.options.timeout * NSEC_PER_SEC) {
+    if (now - player.progress.last_ns < player.options.timeout * NSEC_PER_SEC) {
+        return;
+    }
+    if (player.feeder && feeder_is_held(player.feeder)) {
+        char *unfinished = devices_unfinished(player.devices);
+
+        finish(EXIT_STALLED, g_strdup_printf(
+            "no progress for %u seconds: the client does not answer on the channels of %s",
+            player.options.timeout, unfinished));
+        g_free(unfinished);
         return;
     }
     finish(EXIT_STALLED, g_strdup_printf(
@@ -267,17 +263,24 @@ static void check_stalled(int64_t now)
             ? "all is played, but the client does not go" : "the client takes nothing"));
 }
 
+/* The end of the display's recording is the end of all: it waits for the devices. */
+static void end_when_devices_are_finished(void)
+{
+    if (player.devices && player.feeder && feeder_is_held(player.feeder) &&
+        devices_are_running(player.devices) && devices_are_finished(player.devices)) {
+        devices_stop(player.devices);
+        feeder_release_end(player.feeder);
+    }
+}
+
 static gboolean tick(gpointer data G_GNUC_UNUSED)
 {
     int64_t now = clock_ns();
 
     start_when_ready(now);
-    if (has_progress()) {
-        player.last_progress_ns = now;
-        player.quiet_ticks = 0;
-    } else {
-        player.quiet_ticks++;
-    }
+    end_when_devices_are_finished();
+    progress_look(&player.progress, player.display, player.devices,
+                  player.feeder && feeder_is_waiting(player.feeder), now);
     if (is_drained()) {
         finish(EXIT_PLAYED, NULL);
     }
@@ -365,6 +368,12 @@ static bool start_server(void)
         player.error = g_strdup("the library takes no display");
         return false;
     }
+    if (player.options.channels) {
+        player.devices = devices_new(player.server, player.options.channels, &player.error);
+        if (!player.devices) {
+            return false;
+        }
+    }
     if (!report_listening()) {
         player.error = g_strdup("cannot write to standard output");
         return false;
@@ -377,7 +386,7 @@ static void run_loop(void)
     GIOChannel *channel = NULL;
 
     player.show_progress = isatty(STDERR_FILENO);
-    player.last_progress_ns = clock_ns();
+    player.progress.last_ns = clock_ns();
     g_timeout_add(TICK_MS, tick, NULL);
     if (player.options.n_pauses) {
         channel = g_io_channel_unix_new(STDIN_FILENO);
@@ -397,6 +406,7 @@ static double seconds_between(struct timeval from, struct timeval to)
 static void conclude(void)
 {
     const FeederResult *fed = feeder_result(player.feeder);
+    char *channels = player.devices ? devices_report(player.devices) : NULL;
     ReportDone done = {
         .expected_commands = player.timeline ? player.expected_commands : fed->commands,
         .fed = fed,
@@ -404,6 +414,7 @@ static void conclude(void)
         .ended_ns = player.ended_ns,
         .cpu_user = seconds_between(player.started_usage.ru_utime, player.ended_usage.ru_utime),
         .cpu_system = seconds_between(player.started_usage.ru_stime, player.ended_usage.ru_stime),
+        .channels = channels,
         .marker = fed->status == FEEDER_FED,
     };
 
@@ -411,6 +422,10 @@ static void conclude(void)
     if (!report_done(&done)) {
         player.status = EXIT_USAGE;
         player.error = g_strdup("cannot write to standard output");
+    }
+    g_free(channels);
+    if (player.devices) {
+        devices_free(player.devices);
     }
     display_free(player.display);
     feeder_free(player.feeder);

@@ -122,6 +122,7 @@ bool report_done(const ReportDone *done)
     printf(",\"probes\":");
     print_probes(fed);
     printf(",\"end\":\"%s\"", done->marker ? "marker" : "drained");
+    printf(",\"channels\":%s", done->channels ? done->channels : "null");
     printf(",\"streams\":");
     print_streams();
     printf("}");

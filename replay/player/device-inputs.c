@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Keyboard and mouse. Scroll Lock is answered with its light at once, as a guest
+ * does: the time until a client sees it is the time of an echo. No tablet: with
+ * one the server sends no cursor moves, and those of the recording are wanted.
+ */
+#include "device.h"
+
+#include <spice/enums.h>
+
+#define SCAN_RELEASE 0x80
+#define SCAN_SCROLL_LOCK 0x46
+
+typedef struct DeviceInputs {
+    Device device;
+    SpiceKbdInstance keyboard;
+    SpiceMouseInstance mouse;
+    uint8_t leds;
+    uint64_t keys;              /* pressed */
+    uint64_t motions;           /* sum of the horizontal ones */
+} DeviceInputs;
+
+static void push_scan(SpiceKbdInstance *keyboard, uint8_t code)
+{
+    DeviceInputs *inputs = SPICE_CONTAINEROF(keyboard, DeviceInputs, keyboard);
+
+    if (code & SCAN_RELEASE) {
+        return;
+    }
+    inputs->keys++;
+    if (code == SCAN_SCROLL_LOCK) {
+        inputs->leds ^= SPICE_KEYBOARD_MODIFIER_FLAGS_SCROLL_LOCK;
+        spice_server_kbd_leds(keyboard, inputs->leds);
+    }
+}
+
+static uint8_t get_leds(SpiceKbdInstance *keyboard)
+{
+    return SPICE_CONTAINEROF(keyboard, DeviceInputs, keyboard)->leds;
+}
+
+static void motion(SpiceMouseInstance *mouse, int dx, int dy G_GNUC_UNUSED, int dz G_GNUC_UNUSED,
+                   uint32_t buttons G_GNUC_UNUSED)
+{
+    SPICE_CONTAINEROF(mouse, DeviceInputs, mouse)->motions += dx;
+}
+
+static void buttons(SpiceMouseInstance *mouse G_GNUC_UNUSED, uint32_t state G_GNUC_UNUSED)
+{
+}
+
+static const SpiceKbdInterface keyboard_interface = {
+    .base = {
+        .type = SPICE_INTERFACE_KEYBOARD,
+        .description = "a keyboard",
+        .major_version = SPICE_INTERFACE_KEYBOARD_MAJOR,
+        .minor_version = SPICE_INTERFACE_KEYBOARD_MINOR,
+    },
+    .push_scan_freg = push_scan,
+    .get_leds = get_leds,
+};
+
+static const SpiceMouseInterface mouse_interface = {
+    .base = {
+        .type = SPICE_INTERFACE_MOUSE,
+        .description = "a mouse",
+        .major_version = SPICE_INTERFACE_MOUSE_MAJOR,
+        .minor_version = SPICE_INTERFACE_MOUSE_MINOR,
+    },
+    .motion = motion,
+    .buttons = buttons,
+};
+
+/* The client begins, and it ends. */
+static void start(Device *device G_GNUC_UNUSED)
+{
+}
+
+static void stop(Device *device G_GNUC_UNUSED)
+{
+}
+
+static bool is_finished(const Device *device)
+{
+    const DeviceInputs *inputs = (const DeviceInputs *) device;
+
+    return inputs->keys > 0 && inputs->motions > 0;
+}
+
+static uint64_t progress(const Device *device)
+{
+    return is_finished(device);
+}
+
+static void report(const Device *device, GString *json)
+{
+    const DeviceInputs *inputs = (const DeviceInputs *) device;
+
+    g_string_append_printf(json, "{\"keys\":%" G_GUINT64_FORMAT ",\"motions\":%" G_GUINT64_FORMAT
+                           "}", inputs->keys, inputs->motions);
+}
+
+static void free_inputs(Device *device)
+{
+    g_free(device);
+}
+
+static const DeviceFuncs funcs = {
+    .start = start,
+    .stop = stop,
+    .is_finished = is_finished,
+    .progress = progress,
+    .report = report,
+    .free = free_inputs,
+};
+
+Device *device_inputs_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+{
+    DeviceInputs *inputs = g_new0(DeviceInputs, 1);
+
+    inputs->device.funcs = &funcs;
+    inputs->keyboard.base.sif = &keyboard_interface.base;
+    inputs->mouse.base.sif = &mouse_interface.base;
+    spice_server_add_interface(server, &inputs->keyboard.base);
+    spice_server_add_interface(server, &inputs->mouse.base);
+    return &inputs->device;
+}

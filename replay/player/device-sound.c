@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A sound card that plays a tone in real time, each packet numbered (sound-number.h). */
+#include "device.h"
+
+#include <math.h>
+
+#include "clock.h"
+#include "sound-number.h"
+
+/* Half a packet of Opus, so that one is never late by more. */
+#define INTERVAL_MS 5
+#define TONE_HZ 1500
+
+/* What is late by more is left out, as a sound card with nothing to play does. */
+#define LATE_MAX_NS (100 * NSEC_PER_MSEC)
+
+typedef struct Stamp {
+    unsigned int number;
+    int64_t time_ns;
+} Stamp;
+
+typedef struct DeviceSound {
+    Device device;
+    SpicePlaybackInstance instance;
+    bool is_raw;
+    uint32_t rate;
+    guint timer;                /* 0 while it is quiet */
+    int64_t due_ns;             /* when the next packet is to be played; 0: at once */
+    uint64_t frames;            /* played: the tone's phase */
+    GArray *stamps;             /* Stamp of each packet handed to the server */
+} DeviceSound;
+
+static const SpicePlaybackInterface interface = {
+    .base = {
+        .type = SPICE_INTERFACE_PLAYBACK,
+        .description = "a tone",
+        .major_version = SPICE_INTERFACE_PLAYBACK_MAJOR,
+        .minor_version = SPICE_INTERFACE_PLAYBACK_MINOR,
+    },
+};
+
+static void fill(DeviceSound *sound, uint32_t *samples, uint32_t count, double amplitude)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        double angle = 2 * G_PI * TONE_HZ * sound->frames++ / sound->rate;
+        uint16_t sample = (int16_t) (amplitude * sin(angle));
+
+        samples[i] = (uint32_t) sample << 16 | sample;
+    }
+}
+
+/* False when the library has no room: no client, or one that is behind. */
+static bool play_packet(DeviceSound *sound, int64_t now)
+{
+    uint32_t *samples;
+    uint32_t count;
+    Stamp stamp = { sound->stamps->len % SOUND_NUMBERS, now };
+
+    spice_server_playback_get_buffer(&sound->instance, &samples, &count);
+    if (!samples) {
+        return false;
+    }
+    fill(sound, samples, count, sound_number_amplitude(stamp.number));
+    spice_server_playback_put_samples(&sound->instance, samples);
+    g_array_append_val(sound->stamps, stamp);
+    sound->due_ns += count * NSEC_PER_SEC / sound->rate;
+    return true;
+}
+
+static gboolean play(gpointer opaque)
+{
+    DeviceSound *sound = opaque;
+    int64_t now = clock_ns();
+
+    if (now - sound->due_ns > LATE_MAX_NS) {
+        sound->due_ns = now;
+    }
+    while (sound->due_ns <= now && play_packet(sound, now)) {
+        /* as many as are due */
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static void start(Device *device)
+{
+    DeviceSound *sound = (DeviceSound *) device;
+
+    spice_server_playback_start(&sound->instance);
+    sound->timer = g_timeout_add(INTERVAL_MS, play, sound);
+}
+
+static void stop(Device *device)
+{
+    DeviceSound *sound = (DeviceSound *) device;
+
+    g_source_remove(sound->timer);
+    sound->timer = 0;
+    spice_server_playback_stop(&sound->instance);
+}
+
+static bool is_finished(const Device *device)
+{
+    return ((const DeviceSound *) device)->stamps->len > 0;
+}
+
+static uint64_t progress(const Device *device)
+{
+    return is_finished(device);
+}
+
+static void report(const Device *device, GString *json)
+{
+    const DeviceSound *sound = (const DeviceSound *) device;
+
+    g_string_append_printf(json, "{\"packets\":%u,\"raw\":%s,\"rate\":%u,\"stamps\":[",
+                           sound->stamps->len, sound->is_raw ? "true" : "false", sound->rate);
+    for (unsigned int i = 0; i < sound->stamps->len; i++) {
+        const Stamp *stamp = &g_array_index(sound->stamps, Stamp, i);
+
+        g_string_append_printf(json, "%s[%u,%" G_GINT64_FORMAT "]", i ? "," : "", stamp->number,
+                               stamp->time_ns);
+    }
+    g_string_append(json, "]}");
+}
+
+static void free_sound(Device *device)
+{
+    DeviceSound *sound = (DeviceSound *) device;
+
+    g_array_unref(sound->stamps);
+    g_free(sound);
+}
+
+static const DeviceFuncs funcs = {
+    .start = start,
+    .stop = stop,
+    .is_finished = is_finished,
+    .progress = progress,
+    .report = report,
+    .free = free_sound,
+};
+
+static Device *sound_new(SpiceServer *server, bool is_raw)
+{
+    DeviceSound *sound = g_new0(DeviceSound, 1);
+
+    sound->device.funcs = &funcs;
+    sound->instance.base.sif = &interface.base;
+    sound->is_raw = is_raw;
+    sound->stamps = g_array_new(false, false, sizeof(Stamp));
+    spice_server_set_playback_compression(server, !is_raw);
+    spice_server_add_interface(server, &sound->instance.base);
+    sound->rate = spice_server_get_best_playback_rate(&sound->instance);
+    spice_server_set_playback_rate(&sound->instance, sound->rate);
+    return &sound->device;
+}
+
+Device *device_sound_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+{
+    return sound_new(server, false);
+}
+
+Device *device_sound_raw_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+{
+    return sound_new(server, true);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef PROGRESS_H_
+#define PROGRESS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "devices.h"
+#include "display.h"
+#include "sockets.h"
+
+/* Whether a play moves on, seen at regular ticks. */
+typedef struct Progress {
+    int64_t last_ns;            /* of the last look that saw something move */
+    unsigned int quiet_ticks;   /* looks since */
+    uint64_t taken, devices;
+    SocketsState sockets;
+} Progress;
+
+/* devices: NULL when there are none. is_waiting: the feeder waits on purpose, which counts. */
+void progress_look(Progress *progress, Display *display, const Devices *devices, bool is_waiting,
+                   int64_t now_ns);
+
+/* Nothing that was sent is on its way, and nothing has moved for a moment. */
+bool progress_is_drained(const Progress *progress, bool has_devices);
+
+#endif /* PROGRESS_H_ */
