@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "channel.h"
 
+#define KEY_INTERVAL_MS 250
+
 static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on_marker,
                   void *opaque)
 {
     SpiceChannel *spice = channel->spice;
 
     switch (channel->type) {
+    case SPICE_CHANNEL_MAIN:
+        channel->clipboard = options->channels ? clipboard_new(spice) : NULL;
+        break;
     case SPICE_CHANNEL_DISPLAY:
         channel->display = display_new(spice, channel->id == 0 ? on_marker : NULL, opaque);
         break;
@@ -14,7 +19,8 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
         channel->cursor = cursor_new(spice, options->cursor);
         break;
     case SPICE_CHANNEL_INPUTS:
-        channel->inputs = inputs_new(spice, options->inputs_ms);
+        channel->inputs = inputs_new(spice, options->inputs_ms,
+                                     options->channels ? KEY_INTERVAL_MS : 0);
         break;
     case SPICE_CHANNEL_PLAYBACK:
         channel->playback = playback_new(spice);
@@ -24,7 +30,7 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
         break;
     case SPICE_CHANNEL_PORT:
     case SPICE_CHANNEL_WEBDAV:
-        channel->port = port_new(spice);
+        channel->port = port_new(spice, options->channels);
         break;
     default:
         break;
@@ -48,6 +54,7 @@ Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerF
 
 void channel_free(Channel *channel)
 {
+    g_clear_pointer(&channel->clipboard, clipboard_free);
     g_clear_pointer(&channel->display, display_free);
     g_clear_pointer(&channel->cursor, cursor_free);
     g_clear_pointer(&channel->inputs, inputs_free);
@@ -71,6 +78,9 @@ int64_t channel_events(const Channel *channel)
 {
     int64_t events = channel->state;
 
+    if (channel->clipboard != NULL) {
+        events += clipboard_bytes(channel->clipboard);
+    }
     if (channel->display != NULL) {
         events += display_events(channel->display);
     }

@@ -7,9 +7,11 @@
 #include <spice-client.h>
 #include <stdint.h>
 
+#include "clipboard.h"
 #include "display.h"
+#include "inputs.h"
 #include "options.h"
-#include "pointer.h"
+#include "cursor.h"
 #include "port.h"
 #include "sound.h"
 
@@ -27,6 +29,7 @@ typedef struct Channel {
     ChannelState state;
 
     /* By type; all NULL for a channel that is only drained. */
+    Clipboard *clipboard;
     Display *display;
     Cursor *cursor;
     Inputs *inputs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pointer.h"
+#include "cursor.h"
 
 #include "clock.h"
 
@@ -13,13 +13,6 @@ struct Cursor {
     SpiceChannel *channel;
     int64_t moves;
     GArray *kept; /* Move, or NULL */
-};
-
-struct Inputs {
-    SpiceChannel *channel;
-    int interval_ms;
-    guint timer; /* source id, 0 before inputs_start() */
-    int64_t motions;
 };
 
 static void on_move(SpiceChannel *channel G_GNUC_UNUSED, gint x, gint y, Cursor *cursor)
@@ -72,43 +65,4 @@ void cursor_report_moves(const Cursor *cursor, Json *json)
         json_close(json, ']');
     }
     json_close(json, ']');
-}
-
-static gboolean send_motion(gpointer opaque)
-{
-    Inputs *inputs = opaque;
-
-    spice_inputs_channel_motion(SPICE_INPUTS_CHANNEL(inputs->channel), 1, 0, 0);
-    inputs->motions++;
-    return G_SOURCE_CONTINUE;
-}
-
-Inputs *inputs_new(SpiceChannel *channel, int interval_ms)
-{
-    Inputs *inputs = g_new0(Inputs, 1);
-
-    inputs->channel = g_object_ref(channel);
-    inputs->interval_ms = interval_ms;
-    return inputs;
-}
-
-void inputs_free(Inputs *inputs)
-{
-    if (inputs->timer != 0) {
-        g_source_remove(inputs->timer);
-    }
-    g_object_unref(inputs->channel);
-    g_free(inputs);
-}
-
-void inputs_start(Inputs *inputs)
-{
-    if (inputs->interval_ms > 0 && inputs->timer == 0) {
-        inputs->timer = g_timeout_add(inputs->interval_ms, send_motion, inputs);
-    }
-}
-
-int64_t inputs_motions(const Inputs *inputs)
-{
-    return inputs->motions;
 }

@@ -6,6 +6,7 @@
 
 #define DEFAULT_HOST "127.0.0.1"
 #define DEFAULT_IDLE_SECONDS 60
+#define CHANNELS_INPUTS_MS 16 /* a mouse of 60 Hz, about */
 
 static bool bad(GError **error, const char *message)
 {
@@ -84,6 +85,9 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "Report every cursor move with its time", NULL },
         { "inputs", 0, 0, G_OPTION_ARG_INT, &options->inputs_ms,
           "Send a mouse motion every MS milliseconds", "MS" },
+        { "channels", 0, 0, G_OPTION_ARG_NONE, &options->channels,
+          "Use the other channels as well: send motions and keys, share the clipboard, "
+          "answer ports", NULL },
         { "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose,
           "Show the client library's own messages", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -105,6 +109,9 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
     }
     if (!check_target(options, error) || !check_values(options, error)) {
         return false;
+    }
+    if (options->channels && options->inputs_ms == 0) {
+        options->inputs_ms = CHANNELS_INPUTS_MS;
     }
     if (options->host == NULL) {
         options->host = g_strdup(DEFAULT_HOST);

@@ -24,6 +24,7 @@ typedef struct Options {
     gboolean no_end;     /* run until disconnected, whatever the markers say */
     gboolean cursor;     /* report every cursor move, not only their number */
     int inputs_ms;       /* send a mouse motion so often; 0: never */
+    gboolean channels;   /* use every channel: mouse, keys, clipboard, ports */
     gboolean verbose;    /* the library's own messages on stderr */
 } Options;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "port.h"
 
+#include <spice/protocol.h>
+
 struct Port {
     SpiceChannel *channel;
     int64_t bytes;
@@ -14,13 +16,23 @@ static void on_data(SpiceChannel *channel G_GNUC_UNUSED, gconstpointer data, gin
     g_checksum_update(port->checksum, data, size);
 }
 
-Port *port_new(SpiceChannel *channel)
+static void on_event(SpiceChannel *channel, gint event, Port *port G_GNUC_UNUSED)
+{
+    if (event == SPICE_PORT_EVENT_CLOSED) {
+        spice_port_channel_event(SPICE_PORT_CHANNEL(channel), SPICE_PORT_EVENT_BREAK);
+    }
+}
+
+Port *port_new(SpiceChannel *channel, bool answers)
 {
     Port *port = g_new0(Port, 1);
 
     port->channel = g_object_ref(channel);
     port->checksum = g_checksum_new(G_CHECKSUM_SHA256);
     g_signal_connect(channel, "port-data", G_CALLBACK(on_data), port);
+    if (answers) {
+        g_signal_connect(channel, "port-event", G_CALLBACK(on_event), port);
+    }
     return port;
 }
 

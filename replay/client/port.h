@@ -5,12 +5,14 @@
 #define DRAIN_PORT_H_
 
 #include <spice-client.h>
+#include <stdbool.h>
 
 #include "json.h"
 
 typedef struct Port Port;
 
-Port *port_new(SpiceChannel *channel);
+/* answers: a server that closes its end of the port, after all data, is sent a break. */
+Port *port_new(SpiceChannel *channel, bool answers);
 void port_free(Port *port);
 int64_t port_bytes(const Port *port);
 

@@ -111,6 +111,12 @@ static void report_pointer(const Session *session, Json *json)
         cursor_report_moves(cursor->cursor, json);
     }
     json_put_int(json, "motions_sent", inputs != NULL ? inputs_motions(inputs->inputs) : 0);
+    json_name(json, "inputs");
+    if (inputs != NULL) {
+        inputs_report(inputs->inputs, json);
+    } else {
+        json_null(json);
+    }
 }
 
 static void report_sound(const Session *session, Json *json)
@@ -127,6 +133,18 @@ static void report_sound(const Session *session, Json *json)
     json_name(json, "record");
     if (record != NULL) {
         record_report(record->record, json);
+    } else {
+        json_null(json);
+    }
+}
+
+static void report_clipboard(const Session *session, Json *json)
+{
+    const Channel *main = session_find(session, SPICE_CHANNEL_MAIN, 0);
+
+    json_name(json, "clipboard");
+    if (main != NULL && main->clipboard != NULL) {
+        clipboard_report(main->clipboard, json);
     } else {
         json_null(json);
     }
@@ -191,6 +209,7 @@ void report_done(const Session *session)
     report_probes(session, json);
     report_pointer(session, json);
     report_sound(session, json);
+    report_clipboard(session, json);
     report_ports(session, json);
     print_event(json);
 }

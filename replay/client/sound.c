@@ -3,11 +3,17 @@
 
 #include <math.h>
 
+#include "../player/sound-number.h"
 #include "clock.h"
 
 #define TONE_HZ 440
 #define TONE_AMPLITUDE 8000
 #define TONE_INTERVAL_MS 10
+
+typedef struct Stamp {
+    int number;
+    int64_t now_ns;
+} Stamp;
 
 struct Playback {
     SpiceChannel *channel;
@@ -16,6 +22,8 @@ struct Playback {
     int64_t bytes;
     int64_t last_ns; /* time of the packet before, 0 if there is none in this playing */
     GArray *gaps_ms; /* double */
+    GArray *stamps;  /* Stamp */
+    int num_channels;
 };
 
 struct Record {
@@ -29,14 +37,24 @@ struct Record {
 };
 
 static void on_playback_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_GNUC_UNUSED,
-                              gint num_channels G_GNUC_UNUSED, gint frequency G_GNUC_UNUSED,
-                              Playback *playback)
+                              gint num_channels, gint frequency G_GNUC_UNUSED, Playback *playback)
 {
     playback->starts++;
+    playback->num_channels = num_channels;
     playback->last_ns = 0;
 }
 
-static void on_playback_data(SpiceChannel *channel G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED,
+static void stamp(Playback *playback, const int16_t *samples, gint size, int64_t now_ns)
+{
+    Stamp stamp = { .now_ns = now_ns };
+
+    if (playback->num_channels == 2) {
+        stamp.number = sound_number_of(samples, size / (2 * sizeof(*samples)));
+        g_array_append_val(playback->stamps, stamp);
+    }
+}
+
+static void on_playback_data(SpiceChannel *channel G_GNUC_UNUSED, gpointer data,
                              gint size, Playback *playback)
 {
     int64_t now_ns = clock_now_ns();
@@ -46,6 +64,7 @@ static void on_playback_data(SpiceChannel *channel G_GNUC_UNUSED, gpointer data 
 
         g_array_append_val(playback->gaps_ms, gap_ms);
     }
+    stamp(playback, data, size, now_ns);
     playback->last_ns = now_ns;
     playback->packets++;
     playback->bytes += size;
@@ -62,6 +81,7 @@ Playback *playback_new(SpiceChannel *channel)
 
     playback->channel = g_object_ref(channel);
     playback->gaps_ms = g_array_new(FALSE, FALSE, sizeof(double));
+    playback->stamps = g_array_new(FALSE, FALSE, sizeof(Stamp));
     g_signal_connect(channel, "playback-start", G_CALLBACK(on_playback_start), playback);
     g_signal_connect(channel, "playback-data", G_CALLBACK(on_playback_data), playback);
     g_signal_connect(channel, "playback-stop", G_CALLBACK(on_playback_stop), playback);
@@ -72,7 +92,8 @@ void playback_free(Playback *playback)
 {
     g_signal_handlers_disconnect_by_data(playback->channel, playback);
     g_object_unref(playback->channel);
-    g_array_free(playback->gaps_ms, TRUE);
+    g_array_unref(playback->gaps_ms);
+    g_array_unref(playback->stamps);
     g_free(playback);
 }
 
@@ -91,6 +112,17 @@ void playback_report(const Playback *playback, Json *json)
     json_open(json, '[');
     for (guint i = 0; i < playback->gaps_ms->len; i++) {
         json_real(json, g_array_index(playback->gaps_ms, double, i));
+    }
+    json_close(json, ']');
+    json_name(json, "stamps");
+    json_open(json, '[');
+    for (guint i = 0; i < playback->stamps->len; i++) {
+        const Stamp *stamp = &g_array_index(playback->stamps, Stamp, i);
+
+        json_open(json, '[');
+        json_int(json, stamp->number);
+        json_int(json, stamp->now_ns);
+        json_close(json, ']');
     }
     json_close(json, ']');
     json_close(json, '}');

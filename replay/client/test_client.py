@@ -361,6 +361,28 @@ def test_inputs(port: str) -> None:
     assert 0 < server.said["motions"] <= done["motions_sent"]
 
 
+def test_channels(port: str) -> None:
+    """A user who does something on every channel. This server has no keyboard and no agent: keys have no echo and the
+    clipboard stays empty, which spice-player's tests have."""
+    with serving("--port", port, "--end-after", "800", "--sound", "50", "--port-bytes", "1000") as server:
+        done = drain("--port", port, "--channels").done
+        server.end()
+    assert done["inputs"]["motions"] == done["motions_sent"] == pytest.approx(800 / 16, rel=0.3)
+    assert 0 < server.said["motions"] <= done["motions_sent"]
+    assert done["inputs"]["keys"] == 1 and done["inputs"]["echoes_ms"] == []
+    assert done["clipboard"] == {"received_bytes": 0, "received_sha256": None, "sent_bytes": 0, "sent_sha256": None}
+    assert len(done["audio"]["stamps"]) == done["audio"]["packets"] == 50
+    assert all(0 <= number < 8 for number, _ in done["audio"]["stamps"])
+
+
+def test_without_channels_nothing_is_done(port: str) -> None:
+    with serving("--port", port, "--end-after", "500") as server:
+        done = drain("--port", port).done
+        server.end()
+    assert done["inputs"] == {"motions": 0, "keys": 0, "echoes_ms": []} and done["clipboard"] is None
+    assert server.said["motions"] == 0
+
+
 # --- ends ---
 
 def test_no_end_runs_on_until_disconnected(port: str) -> None:

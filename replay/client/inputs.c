@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inputs.h"
+
+#include "clock.h"
+
+#define SCAN_SCROLL_LOCK 0x46
+
+struct Inputs {
+    SpiceChannel *channel;
+    int motion_ms;
+    int key_ms;
+    guint motion_timer; /* source ids, 0 before inputs_start() and for never */
+    guint key_timer;
+    int64_t motions;
+    int64_t keys;
+    int64_t pressed_ns;  /* the key whose light is awaited, 0: none */
+    int lights;          /* before it was pressed */
+    GArray *echoes_ms;   /* double */
+};
+
+static gboolean send_motion(gpointer opaque)
+{
+    Inputs *inputs = opaque;
+
+    spice_inputs_channel_motion(SPICE_INPUTS_CHANNEL(inputs->channel), 1, 0, 0);
+    inputs->motions++;
+    return G_SOURCE_CONTINUE;
+}
+
+static int lights_of(SpiceChannel *channel)
+{
+    int lights;
+
+    g_object_get(channel, "key-modifiers", &lights, NULL);
+    return lights & SPICE_INPUTS_SCROLL_LOCK;
+}
+
+static gboolean press_key(gpointer opaque)
+{
+    Inputs *inputs = opaque;
+    SpiceInputsChannel *channel = SPICE_INPUTS_CHANNEL(inputs->channel);
+
+    if (inputs->pressed_ns != 0) {
+        return G_SOURCE_CONTINUE;
+    }
+    inputs->lights = lights_of(inputs->channel);
+    inputs->pressed_ns = clock_now_ns();
+    inputs->keys++;
+    spice_inputs_channel_key_press(channel, SCAN_SCROLL_LOCK);
+    spice_inputs_channel_key_release(channel, SCAN_SCROLL_LOCK);
+    return G_SOURCE_CONTINUE;
+}
+
+/* The server says it again from time to time: only a change is the answer. */
+static void on_lights(SpiceChannel *channel, Inputs *inputs)
+{
+    if (inputs->pressed_ns != 0 && lights_of(channel) != inputs->lights) {
+        double echo_ms = (clock_now_ns() - inputs->pressed_ns) / (double)NS_PER_MS;
+
+        g_array_append_val(inputs->echoes_ms, echo_ms);
+        inputs->pressed_ns = 0;
+    }
+}
+
+Inputs *inputs_new(SpiceChannel *channel, int motion_ms, int key_ms)
+{
+    Inputs *inputs = g_new0(Inputs, 1);
+
+    inputs->channel = g_object_ref(channel);
+    inputs->motion_ms = motion_ms;
+    inputs->key_ms = key_ms;
+    inputs->echoes_ms = g_array_new(FALSE, FALSE, sizeof(double));
+    g_signal_connect(channel, "inputs-modifiers", G_CALLBACK(on_lights), inputs);
+    return inputs;
+}
+
+static void stop_timer(guint *timer)
+{
+    if (*timer != 0) {
+        g_source_remove(*timer);
+        *timer = 0;
+    }
+}
+
+void inputs_free(Inputs *inputs)
+{
+    stop_timer(&inputs->motion_timer);
+    stop_timer(&inputs->key_timer);
+    g_signal_handlers_disconnect_by_data(inputs->channel, inputs);
+    g_object_unref(inputs->channel);
+    g_array_unref(inputs->echoes_ms);
+    g_free(inputs);
+}
+
+static void start_timer(guint *timer, int interval_ms, GSourceFunc func, Inputs *inputs)
+{
+    if (interval_ms > 0 && *timer == 0) {
+        *timer = g_timeout_add(interval_ms, func, inputs);
+    }
+}
+
+void inputs_start(Inputs *inputs)
+{
+    start_timer(&inputs->motion_timer, inputs->motion_ms, send_motion, inputs);
+    start_timer(&inputs->key_timer, inputs->key_ms, press_key, inputs);
+}
+
+int64_t inputs_motions(const Inputs *inputs)
+{
+    return inputs->motions;
+}
+
+void inputs_report(const Inputs *inputs, Json *json)
+{
+    json_open(json, '{');
+    json_put_int(json, "motions", inputs->motions);
+    json_put_int(json, "keys", inputs->keys);
+    json_name(json, "echoes_ms");
+    json_open(json, '[');
+    for (guint i = 0; i < inputs->echoes_ms->len; i++) {
+        json_real(json, g_array_index(inputs->echoes_ms, double, i));
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a user at the client does: moves the mouse, presses Scroll Lock and waits for its light. */
+
+#ifndef DRAIN_INPUTS_H_
+#define DRAIN_INPUTS_H_
+
+#include <spice-client.h>
+#include <stdbool.h>
+
+#include "json.h"
+
+typedef struct Inputs Inputs;
+
+/* Sends a motion of one pixel every motion_ms and presses a key every key_ms (0: never) once
+ * inputs_start() was called. The next key waits for the light of the one before. */
+Inputs *inputs_new(SpiceChannel *channel, int motion_ms, int key_ms);
+void inputs_free(Inputs *inputs);
+void inputs_start(Inputs *inputs);
+int64_t inputs_motions(const Inputs *inputs);
+
+/* An object: motions and keys sent, and echoes_ms, the time from each press to its light. */
+void inputs_report(const Inputs *inputs, Json *json);
+
+#endif /* DRAIN_INPUTS_H_ */

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-player's traffic on the channels beside the display, with a real client at the other end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiny
+from test_player import Play, play_all, plays, write
+
+__all__ = ["plays"]     # a fixture
+
+ALL = {"sound", "record", "inputs", "agent", "port"}
+
+
+def play_channels(plays: list[Play], file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    play = Play(file, "--channels", channels, *arguments)
+    plays.append(play)
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels")
+    return play.finish()
+
+
+def check_sound(player: dict[str, Any], client: dict[str, Any]) -> None:
+    """Nothing is lost on this machine: packet after packet has the number it was sent with."""
+    sent, audio = player["channels"]["sound"], client["audio"]
+    assert audio["starts"] == 1
+    assert sent["packets"] == len(sent["stamps"]) == audio["packets"] == len(audio["stamps"])
+    assert [number for number, _ in audio["stamps"]] == [number for number, _ in sent["stamps"]]
+    assert all(came > went for (_, came), (_, went) in zip(audio["stamps"], sent["stamps"], strict=True))
+    lasted = (sent["stamps"][-1][1] - sent["stamps"][0][1]) / 1e9
+    assert audio["bytes"] / 4 / sent["rate"] == pytest.approx(lasted, abs=0.15)     # real time
+
+
+def check_clipboard(player: dict[str, Any], client: dict[str, Any], size: int) -> None:
+    agent, clipboard = player["channels"]["agent"], client["clipboard"]
+    assert agent["sent_bytes"] == clipboard["received_bytes"] == size
+    assert agent["sent_sha256"] == clipboard["received_sha256"]
+    assert agent["received_bytes"] == clipboard["sent_bytes"] == size
+    assert agent["received_sha256"] == clipboard["sent_sha256"] != clipboard["received_sha256"]
+
+
+def check_port(player: dict[str, Any], client: dict[str, Any], size: int) -> None:
+    sent = player["channels"]["port"]
+    assert sent["bytes"] == size
+    assert client["ports"] == {"port-0": sent}
+
+
+def test_all(plays: list[Play], tmp_path: Path) -> None:
+    player, client = play_channels(plays, write(tmp_path, tiny.small()), "all")
+    channels = player["channels"]
+    assert set(channels) == ALL
+    assert not channels["sound"]["raw"]
+    check_sound(player, client)
+    check_clipboard(player, client, 256 * 1024)
+    check_port(player, client, 4 * 1024 * 1024)
+    assert 0 < channels["record"]["frames"] * 4 <= client["record"]["bytes"]
+    assert channels["record"]["peak"] == pytest.approx(8000, rel=0.1)
+    assert 0 < len(client["inputs"]["echoes_ms"]) <= channels["inputs"]["keys"] <= client["inputs"]["keys"]
+    assert 0 < channels["inputs"]["motions"] <= client["inputs"]["motions"]
+    assert all(0 < echo < 5000 for echo in client["inputs"]["echoes_ms"])
+    assert player["end"] == client["end"] == "marker"
+    assert player["seconds"] >= 1       # time for every channel, however short the recording
+
+
+def test_the_picture_is_the_same(plays: list[Play], tmp_path: Path) -> None:
+    file = write(tmp_path, tiny.small())
+    _, alone = play_all(plays, file)
+    _, beside = play_channels(plays, file, "all")
+    assert alone["sha256"] == beside["sha256"]
+
+
+@pytest.mark.parametrize("channels", ["sound", "sound-raw", "record", "inputs", "agent:1", "port:1", "port:2,agent:3"])
+def test_some(plays: list[Play], tmp_path: Path, channels: str) -> None:
+    player, client = play_channels(plays, write(tmp_path, tiny.small()), channels)
+    names = {name.split(":")[0].removesuffix("-raw") for name in channels.split(",")}
+    assert set(player["channels"]) == names
+    assert (client["audio"] is not None) == ("sound" in names)
+    assert (client["record"] is not None) == ("record" in names)
+    assert bool(client["ports"]) == ("port" in names)
+
+
+def test_raw_sound_is_not_compressed(plays: list[Play], tmp_path: Path) -> None:
+    player, client = play_channels(plays, write(tmp_path, tiny.small()), "sound-raw")
+    assert player["channels"]["sound"]["raw"]
+    check_sound(player, client)
+    assert client["bytes"]["playback-0"] > client["audio"]["bytes"]
+    _, opus = play_channels(plays, write(tmp_path, tiny.small()), "sound")
+    assert 0 < opus["bytes"]["playback-0"] < opus["audio"]["bytes"] / 5
+
+
+def test_sizes(plays: list[Play], tmp_path: Path) -> None:
+    player, client = play_channels(plays, write(tmp_path, tiny.small()), "agent:1000,port:9")
+    check_clipboard(player, client, 1000 * 1024)
+    check_port(player, client, 9 * 1024 * 1024)
+
+
+def test_a_recording_without_a_surface(plays: list[Play], tmp_path: Path) -> None:
+    """It has no end marker: the end is that all is sent, what the channels had to send included."""
+    recording = tiny.small()
+    recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    play = Play(write(tmp_path, recording), "--channels", "port:1")
+    plays.append(play)
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--no-end")
+    player, client = play.finish()
+    assert player["end"] == "drained"
+    assert client["ports"]["port-0"]["sha256"] == player["channels"]["port"]["sha256"]
+
+
+def test_none(plays: list[Play], tmp_path: Path) -> None:
+    player, client = play_all(plays, write(tmp_path, tiny.small()))
+    assert player["channels"] is None
+    assert client["audio"] is None and client["record"] is None and client["ports"] == {} and client["clipboard"] is None
+
+
+def test_a_client_that_does_not_answer(plays: list[Play], tmp_path: Path) -> None:
+    """Sound goes on and on: that is no progress."""
+    play = Play(write(tmp_path, tiny.small()), "--channels", "all", "--timeout", "2")
+    plays.append(play)
+    play.connect()
+    assert play.player.finish() == 4
+    assert play.player.complaints() == [
+        "spice-player: no progress for 2 seconds: the client does not answer on the channels of inputs, agent, port"]
+
+
+def test_a_client_killed_in_the_middle(plays: list[Play], tmp_path: Path) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--channels", "all")
+    plays.append(play)
+    client = play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels")
+    client.wait_for("connected")
+    time.sleep(0.3)
+    client.popen.kill()
+    assert play.player.finish() == 3
+    assert len(play.player.complaints()) == 1 and "before the end" in play.player.complaints()[0]
+
+
+@pytest.mark.parametrize(("channels", "complaint"), [
+    ("", "--channels wants a list"),
+    ("sond", "--channels sond: not one of all, sound, sound-raw, record, inputs, agent, port"),
+    ("sound,all", "--channels all: not one of"),
+    ("sound,sound-raw", "--channels sound-raw: there can be one sound only"),
+    ("port,port:3", "--channels port:3: there can be one port only"),
+    ("port:0", "--channels port:0: the size is a number from 1 to 1024"),
+    ("agent:x", "--channels agent:x: the size is a number from 1 to 1024"),
+    ("record:3", "--channels record:3: there is no size"),
+])
+def test_lists_that_make_no_sense(plays: list[Play], tmp_path: Path, channels: str, complaint: str) -> None:
+    play = Play(write(tmp_path, tiny.small()), "--channels", channels)
+    plays.append(play)
+    assert play.player.finish() == 1
+    assert len(play.player.complaints()) == 1 and complaint in play.player.complaints()[0]
