@@ -203,6 +203,10 @@ class Campaign:
                 left = (time.monotonic() - began) / number * (count - number)
                 print(f"{number}/{count}, {len(self.findings)} findings, {duration(left)} left", file=sys.stderr, flush=True)
 
+    @property
+    def verified(self) -> int:
+        return sum(count for (_, column), count in self.tally.items() if column in ("refused", "good"))
+
     def table(self) -> list[str]:
         columns = ("refused", "good", "played", "changed")
         changes = sorted({change for change, _ in self.tally})
@@ -227,12 +231,14 @@ def main(arguments: list[str] | None = None) -> int:
             campaign.run(chosen.count, chosen.play)
         except BenchError as error:
             parser.error(str(error))
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
         if chosen.keep:
             chosen.keep.mkdir(parents=True, exist_ok=True)
             for finding in campaign.findings:
                 (chosen.keep / finding.case).write_bytes((folder / finding.case).read_bytes())
     print("\n".join(campaign.table()))
-    print(f"\n{chosen.count} recordings, seed {chosen.seed}, tree {environment.git_state()['commit'] or 'unknown'}: "
+    print(f"\n{campaign.verified} recordings, seed {chosen.seed}, tree {environment.git_state()['commit'] or 'unknown'}: "
           f"{len(campaign.findings)} findings")
     for finding in campaign.findings:
         print(f"{finding.case}: {finding.what}")

@@ -6,6 +6,7 @@ mounted meanwhile is mounted in a mount namespace of the one command that needs 
 """
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -31,6 +32,12 @@ def packages() -> list[str]:
     return [line for line in lines if line]
 
 
+def fingerprint() -> str:
+    """Changes whenever what is put into a guest does."""
+    parts = [SUITE.encode(), *(path.read_bytes() for path in (*sorted(FILES.iterdir()), Path(__file__).with_name("documents.py")))]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
 def mirror() -> str:
     """Where this machine gets its Debian packages from."""
     source = debsource.distribution(debsource.machine_sources(), SUITE)
@@ -46,15 +53,17 @@ class Guest:
     def __init__(self, folder: Path, steps: Steps):
         self.root = folder / "root"
         self.image, self.kernel, self.initrd = folder / "guest.img", folder / "vmlinuz", folder / "initrd.img"
+        self._made_from = folder / "guest.made-from"
         self._steps = steps
 
     @property
     def built(self) -> bool:
-        return self.image.exists() and self.kernel.exists() and self.initrd.exists()
+        return self._made_from.exists() and self._made_from.read_text() == fingerprint()
 
     def build(self, from_mirror: str) -> None:
         if os.geteuid() != 0:
             raise BenchError("building the guest needs root (debootstrap)")
+        self._made_from.unlink(missing_ok=True)
         shutil.rmtree(self.root, ignore_errors=True)
         self.root.parent.mkdir(parents=True, exist_ok=True)
         self._steps.run("debootstrap", [*_ALONE, "debootstrap", "--variant=minbase", SUITE, self.root, from_mirror])
@@ -124,3 +133,4 @@ class Guest:
                                                   "-E", "lazy_itable_init=1", "-d", self.root, part, IMAGE_SIZE])
         part.rename(self.image)
         shutil.rmtree(self.root)
+        self._made_from.write_text(fingerprint())

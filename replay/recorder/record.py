@@ -118,17 +118,20 @@ def ship(name: str, raw: Path, written: dict[str, str]) -> None:
     manifest.put({"name": name, "file": file, "kind": "real", **written})
 
 
+def shares(made: dict[str, Any], shipped: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """What part of all commands is of a type, here and in the shipped recording."""
+    return {kind: (made["types"].get(kind, 0) / made["commands"], shipped["types"].get(kind, 0) / shipped["commands"])
+            for kind in sorted({*made["types"], *shipped["types"]})}
+
+
 def unlikeness(made: dict[str, Any], shipped: dict[str, Any]) -> list[str]:
     """Where two recordings of the same session differ by more than chance."""
     found = []
     ratio = made["commands"] / shipped["commands"]
     if not 1 / COUNT_BOUND <= ratio <= COUNT_BOUND:
         found.append(f"{made['commands']} commands, shipped: {shipped['commands']}")
-    for kind in sorted({*made["types"], *shipped["types"]}):
-        shares = [facts["types"].get(kind, 0) / facts["commands"] for facts in (made, shipped)]
-        if abs(shares[0] - shares[1]) > SHARE_BOUND:
-            found.append(f"{kind} is {shares[0]:.0%} of the commands, shipped: {shares[1]:.0%}")
-    return found
+    return found + [f"{kind} is {here:.0%} of the commands, shipped: {there:.0%}"
+                    for kind, (here, there) in shares(made, shipped).items() if abs(here - there) > SHARE_BOUND]
 
 
 def make(args: argparse.Namespace) -> int:
@@ -168,9 +171,13 @@ def make_one(name: str, guest: Guest, out: Path, args: argparse.Namespace, shipp
     finished.unlink()
     facts = describe(packed)
     steps.say(f"{packed}: {facts['commands']} commands, {facts['seconds']:.0f} s, {facts['packed_bytes'] / 1e6:.1f} MB")
-    found = unlikeness(facts, shipped) if shipped else []
-    for line in found:
-        steps.say(f"{name}: {line}")
+    found = []
+    if shipped:
+        parts = ", ".join(f"{kind} {here:.2%} ({there:.2%})" for kind, (here, there) in shares(facts, shipped).items())
+        steps.say(f"{name}: in parentheses those of the shipped one: {facts['commands']} commands ({shipped['commands']}), {parts}")
+        found = unlikeness(facts, shipped)
+        for line in found or ["alike"]:
+            steps.say(f"{name}: {line}")
     if args.ship and shipped:
         shutil.copy(packed, manifest.FOLDER / shipped["file"])
         manifest.put(shipped)

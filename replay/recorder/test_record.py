@@ -112,6 +112,15 @@ def test_each_session_has_its_actions(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "snapshot=on" in " ".join(line) and "record=desktop driver=ums" in line[-1]
 
 
+def test_a_guest_made_from_other_files_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = guest.Guest(tmp_path, Steps(tmp_path / "log"))
+    assert not one.built
+    (tmp_path / "guest.made-from").write_text(guest.fingerprint())
+    assert one.built
+    monkeypatch.setattr(guest, "SUITE", "another")
+    assert not one.built
+
+
 def test_guest_scripts_are_sound() -> None:
     for script in guest.FILES.glob("*.sh"):
         assert subprocess.run(["bash", "-n", script], check=False).returncode == 0

@@ -4,6 +4,16 @@
 # What a person does at the desktop, by xdotool. WINDOW is the window dealt with last.
 WINDOW=
 
+focus() {       # what is typed into a window that has not got the keyboard yet goes to another
+    local i
+    for ((i = 0; i < 20; i++)); do
+        xdotool windowactivate "$WINDOW" 2>/dev/null
+        sleep 0.7
+        [[ $(xdotool getactivewindow 2>/dev/null) == "$WINDOW" ]] && return
+    done
+    log "window $WINDOW has no keyboard"
+}
+
 wait_for() {    # title, a regular expression
     local i
     for ((i = 0; i < 60; i++)); do
@@ -12,8 +22,7 @@ wait_for() {    # title, a regular expression
         sleep 0.5
     done
     log "window $1: ${WINDOW:-none}"
-    xdotool windowactivate "$WINDOW" 2>/dev/null
-    sleep 0.7
+    focus
 }
 
 place() {       # x y width height
@@ -79,8 +88,7 @@ wheel() {       # button times [seconds between]
 
 close_window() { # title
     WINDOW=$(xdotool search --onlyvisible --name "$1" | tail -1)
-    xdotool windowactivate "$WINDOW"
-    sleep 0.4
+    focus
     key alt+F4
     sleep 0.6
 }
