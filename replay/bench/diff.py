@@ -41,6 +41,7 @@ def _facts(result: dict[str, Any]) -> dict[str, Any]:
     environment = result["environment"]
     facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"], "the TLS version": result["plan"]["tls"],
              "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
+             "congestion control": result["plan"].get("congestion"),
              "image compression": result["plan"].get("compression"), "streaming": result["plan"].get("streaming"),
              "the probes": result["plan"].get("probe_every"), "the pauses": result["plan"].get("pauses")}
     facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})

@@ -36,6 +36,7 @@ _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-off
 
 
 EMULATORS = ("none", "netem", "spice-link")
+CONGESTION = "cubic"    # the default of Linux
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Lab:
     client_address: str = CLIENT_ADDRESS
     device: str = _DEVICE
     ports: tuple[int, int] = (PLAIN_PORT, TLS_PORT)
+    congestion: str = ""    # how the server's TCP controls congestion
     remote: Remote | None = None    # the machine the client is on, where it is another one
     books: dict[str, Any] | None = None
 
@@ -82,9 +84,14 @@ def _veth(one: tuple[Path, str], other: tuple[Path, str]) -> None:
         _ip(where, "link", "set", device, "mtu", str(MTU), "up")
 
 
+def _ends(server: Path, client: Path) -> tuple[tuple[Path, str, str], ...]:
+    """Namespace, address, address of the other."""
+    return (server, SERVER_ADDRESS, CLIENT_ADDRESS), (client, CLIENT_ADDRESS, SERVER_ADDRESS)
+
+
 def _address(server: Path, client: Path) -> None:
     """Each end has its address and reaches the other's by its device."""
-    for where, mine, peer in ((server, SERVER_ADDRESS, CLIENT_ADDRESS), (client, CLIENT_ADDRESS, SERVER_ADDRESS)):
+    for where, mine, peer in _ends(server, client):
         _ip(where, "address", "add", f"{mine}/32", "dev", _DEVICE)
         _ip(where, "route", "add", peer, "dev", _DEVICE, "src", mine)
 
@@ -189,13 +196,25 @@ def _other_machine(link: Link) -> Iterator[Lab]:
                   remote)
 
 
+def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
+    """Machines have different defaults, and each fills a link in its own way. By the route, for a namespace's own default
+    can only be what the machine allows everyone."""
+    for where, mine, peer in _ends(server, client):
+        try:
+            _ip(where, "route", "replace", peer, "dev", _DEVICE, "src", mine, "congctl", algorithm)
+        except BenchError:
+            raise BenchError(f"the kernel has no congestion control '{algorithm}': see sysctl "
+                             "net.ipv4.tcp_available_congestion_control, choose with --congestion") from None
+
+
 @contextlib.contextmanager
-def connect(link: Link, emulator: str | None = None) -> Iterator[Lab]:
+def connect(link: Link, emulator: str | None = None, congestion: str = CONGESTION) -> Iterator[Lab]:
     """A new lab with the link in it; emulator is one of EMULATORS where it is not to be chosen by what the
-    kernel has."""
+    kernel has. congestion: the algorithm of both ends' TCP; another machine, and this one with it, keeps its own."""
     proc.require("ip", "iproute2")
     if link.host:
         with _other_machine(link) as lab:
+            lab.congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
             yield lab
         return
     if emulator is None:
@@ -211,4 +230,6 @@ def connect(link: Link, emulator: str | None = None) -> Iterator[Lab]:
             _netem(middle, link)
         else:
             lab = stack.enter_context(_emulated(server, client, link))
+        _control_congestion(server, client, congestion)
+        lab.congestion = congestion
         yield lab

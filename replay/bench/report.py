@@ -202,8 +202,8 @@ def about(result: dict[str, Any]) -> str:
     packages = environment["packages"]
     said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
             f"commit {commit}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
-            f"TLS {result['plan']['tls']}", f"runs of each: {result['plan']['repeats']}, shuffled with seed "
-            f"{result['plan']['seed']}"]
+            f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
+            f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
     return "; ".join(said) + ".  \nCommand: `" + " ".join(result["command"]) + "`"
 
 

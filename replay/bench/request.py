@@ -9,7 +9,7 @@ import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import certs, libraries, links, modes, recordings, runspec
+from bench import certs, lab, libraries, links, modes, recordings, runspec
 from bench.errors import BenchError
 from bench.runspec import RunSpec
 
@@ -41,6 +41,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
     what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
     what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
+    what.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
+                      "(default: %(default)s)")
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
@@ -68,6 +70,7 @@ class Request:
     pauses: int | None = None
     only: str | None = None
     tls: str = "1.3"
+    congestion: str = lab.CONGESTION
     compression: str | None = None
     streaming: str | None = None
     keep_pcap: Path | None = None
@@ -142,6 +145,7 @@ def read(args: argparse.Namespace) -> Request:
         transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
+        congestion=args.congestion,
         compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None))
 
 
@@ -185,7 +189,7 @@ def cells(request: Request) -> list[RunSpec]:
     """One spec for each thing to measure."""
     found = [RunSpec(
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
-        tls_version=request.tls, compression=request.compression, streaming=_streaming(request, pace),
+        tls_version=request.tls, congestion=request.congestion, compression=request.compression, streaming=_streaming(request, pace),
         keep_pcap=request.keep_pcap,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
         pause_at=_pause_at(request, recording, pace))

@@ -39,7 +39,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
     what would spoil every run (a missing program, no privileges) is raised."""
     pcap_file = folder / "server.pcap"
-    with lab.connect(spec.link) as where:
+    with lab.connect(spec.link, congestion=spec.congestion) as where:
         wrong = None if where.remote else linktest.check(where)     # another machine's link is what it is
         if wrong:
             run = validity.Evidence(spec.transport, spec.tls_version, spec.library.file, spec.recording.commands,
@@ -47,6 +47,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)
     run.books = where.books
+    run.congestion = where.congestion
     return record.make(spec, run, validity.judge(run), _keep(spec, pcap_file))
 
 

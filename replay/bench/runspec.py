@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import links, modes
+from bench import lab, links, modes
 from bench.libraries import Library
 from bench.links import Link
 from bench.recordings import Recording
@@ -31,6 +31,7 @@ class RunSpec:
     pace: str = "max"
     probe_every: int | None = None      # milliseconds; 0 and None: no probes
     pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
+    congestion: str = lab.CONGESTION    # the algorithm of TCP
     compression: str | None = None      # None: as the player has it
     streaming: str | None = "off"
     limit: float = 1800.0               # seconds the whole run may take

@@ -48,6 +48,21 @@ def test_a_router_in_the_middle_lets_packets_through() -> None:
         assert linktest.check(lab.Lab(server, client, LINKS["lan"], "netem")) is None
 
 
+@pytest.mark.parametrize("name", [lab.CONGESTION, "reno"])
+def test_both_ends_control_congestion_as_asked(name: str) -> None:
+    with lab.connect(LINKS["lan"], congestion=name) as where, \
+            netns.inside(where.server, lambda: socket.create_server((where.server_address, 0))) as listener, \
+            netns.inside(where.client, lambda: socket.create_connection(listener.getsockname())) as client, \
+            listener.accept()[0] as server:
+        for end in (server, client):
+            assert end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == name.encode()
+
+
+def test_an_unknown_congestion_control() -> None:
+    with pytest.raises(BenchError, match="no congestion control 'psychic'"), lab.connect(LINKS["lan"], congestion="psychic"):
+        pass
+
+
 @pytest.mark.skipif(not lab.kernel_has_netem(), reason="the kernel has no netem")
 def test_netem_is_as_described() -> None:
     with lab.connect(LINKS["20M40ms"], "netem") as where:
@@ -123,7 +138,10 @@ def test_everything_sent_is_captured(tmp_path: Path) -> None:
         for _ in range(500):
             sender.sendall(bytes(50))
         sender.close()
-        listener.accept()[0].close()
+        receiver = listener.accept()[0]
+        while receiver.recv(4096):      # closed with bytes unread it would cut the sender short
+            pass
+        receiver.close()
         listener.close()
         seen = captured.stop()
     found = pcap.analyse(tmp_path / "x.pcap", {5900})

@@ -29,6 +29,7 @@ class Evidence:
     commands: int | None                # of the recording, where the manifest knows
     mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
     link: str | None = None             # what is wrong with the link
+    congestion: str | None = None           # the algorithm of TCP
     books: dict[str, Any] | None = None     # what the link's emulator counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
