@@ -42,6 +42,8 @@ def _facts(result: dict[str, Any]) -> dict[str, Any]:
     facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"], "the TLS version": result["plan"]["tls"],
              "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
              "congestion control": result["plan"].get("congestion"),
+             "the client's speed": result["plan"].get("slow_client", 1.0),
+             "a download beside it": result["plan"].get("beside_download", False),
              "image compression": result["plan"].get("compression"), "streaming": result["plan"].get("streaming"),
              "the probes": result["plan"].get("probe_every"), "the pauses": result["plan"].get("pauses")}
     facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})

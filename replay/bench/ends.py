@@ -44,6 +44,8 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
 def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None) -> list[str]:
     program = where.remote.program if where.remote else str(paths.client())
     argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms)]
+    if spec.slow_client > 1:
+        argv += ["--slow", str(spec.slow_client)]
     if keys is None:
         argv += ["--port", str(where.ports[0])]
     else:

@@ -56,6 +56,10 @@ def _age(name: str) -> Callable[[Run], float | None]:
     return lambda run: ((run["latency"] or {}).get("age") or {}).get(name)
 
 
+def _download(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run.get("download") or {}).get(name)
+
+
 @dataclass(frozen=True)
 class Metric:
     name: str
@@ -85,6 +89,9 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
     Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),
     Metric("latency_max", "latency, longest, ms", _latency("max"), 0.20),
+    Metric("download", "bits a second of the download beside it", _download("bits_a_second"), 0.05),
+    Metric("own_rate", "bits a second of the server beside a download", _download("server_bits_a_second"), 0.05),
+    Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05),
     Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
 )}
 

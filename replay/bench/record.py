@@ -50,6 +50,18 @@ def _messages(player: dict[str, Any] | None) -> int | None:
     return sum(int(stream["messages"]) for stream in streams)
 
 
+def _download(run: validity.Evidence) -> dict[str, float] | None:
+    """Bits a second of the download that shared the link and of this server, while the recording played."""
+    started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
+    if run.download is None or run.wire is None or not isinstance(started, int) or not isinstance(ended, int):
+        return None
+    rate = run.download.rate(started / 1e9, ended / 1e9)
+    if rate is None:
+        return None
+    mine = run.wire.server.tcp_payload_bytes * 8e9 / (ended - started)
+    return {"bits_a_second": round(rate), "server_bits_a_second": round(mine), "share": round(mine / (mine + rate), 4)}
+
+
 def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
     if not spec.probe_every or spec.link.host:
         return None
@@ -73,6 +85,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "streams": (run.player or {}).get("streams"),
         "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
         "timeline": _histogram(wire.server.timeline) if wire else None,
+        "download": _download(run),
         "link_books": run.books,
         "pcap": str(kept) if kept else None,
     }

@@ -93,6 +93,8 @@ _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
     ("age", "age_p95", table.milliseconds))
+_BESIDE: tuple[Column, ...] = (
+    ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits), ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
     ("packets", "packets"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
     ("p95", "latency_p95"), ("age", "age_p95"))
@@ -124,6 +126,13 @@ def latency_table(group: list[Run]) -> str:
     if not any(run["valid"] and run["latency"] for run in group):
         return ""
     return _table(group, _LATENCY, "dropped", _dropped)
+
+
+def beside_table(group: list[Run]) -> str:
+    """Empty where no download shared the link."""
+    if not any(run["valid"] and run.get("download") for run in group):
+        return ""
+    return _table(group, _BESIDE, "valid", _valid)
 
 
 def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
@@ -204,6 +213,10 @@ def about(result: dict[str, Any]) -> str:
             f"commit {commit}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
             f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
             f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
+    if result["plan"].get("slow_client", 1) > 1:
+        said.append(f"the client takes {result['plan']['slow_client']:g} times as long for everything")
+    if result["plan"].get("beside_download"):
+        said.append("a bulk TCP download shares the link")
     return "; ".join(said) + ".  \nCommand: `" + " ".join(result["command"]) + "`"
 
 
@@ -213,7 +226,7 @@ def mode_list(runs: list[Run]) -> str:
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
-    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), against_table(runs)]
+    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), beside_table(runs), against_table(runs)]
     return "\n\n".join(part for part in parts if part)
 
 

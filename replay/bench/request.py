@@ -43,6 +43,9 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
     what.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
                       "(default: %(default)s)")
+    what.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "
+                      "long for everything")
+    what.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
@@ -71,6 +74,8 @@ class Request:
     only: str | None = None
     tls: str = "1.3"
     congestion: str = lab.CONGESTION
+    slow_client: float = 1.0
+    beside_download: bool = False
     compression: str | None = None
     streaming: str | None = None
     keep_pcap: Path | None = None
@@ -137,6 +142,8 @@ def read(args: argparse.Namespace) -> Request:
         value = getattr(args, name)
         if value is not None and value < least:
             raise BenchError(f"--{name.replace('_', '-')} wants a number from {least}", 2)
+    if not 1 <= args.slow_client < 1000:
+        raise BenchError("--slow-client wants a factor from 1", 2)
     for name in args.library or []:
         if name not in (libraries.STOCK, libraries.PATCHED):
             libraries.find(name)
@@ -145,7 +152,7 @@ def read(args: argparse.Namespace) -> Request:
         transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
-        congestion=args.congestion,
+        congestion=args.congestion, slow_client=args.slow_client, beside_download=args.beside_download,
         compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None))
 
 
@@ -189,7 +196,8 @@ def cells(request: Request) -> list[RunSpec]:
     """One spec for each thing to measure."""
     found = [RunSpec(
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
-        tls_version=request.tls, congestion=request.congestion, compression=request.compression, streaming=_streaming(request, pace),
+        tls_version=request.tls, congestion=request.congestion, slow_client=request.slow_client,
+        beside_download=request.beside_download, compression=request.compression, streaming=_streaming(request, pace),
         keep_pcap=request.keep_pcap,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
         pause_at=_pause_at(request, recording, pace))

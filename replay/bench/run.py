@@ -9,17 +9,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from bench import capture, certs, lab, linktest, pcap, record, validity
+from bench import capture, certs, download, lab, linktest, pcap, record, validity
 from bench.ends import Ends, Hook
 from bench.errors import BenchError
 from bench.runspec import RunSpec
+
+
+def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[download.Download | None]:
+    return download.beside(where) if spec.beside_download else contextlib.nullcontext()
 
 
 def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
           started: Hook | None) -> validity.Evidence:
     keys = certs.make(folder, where.server_address, spec.tls_version) if spec.transport == "tls" else None
     with capture.capturing(where.server, where.device, pcap_file, where.ports) as captured:
-        with Ends(spec, where, folder, keys, recording) as ends:
+        with _beside(spec, where) as also, Ends(spec, where, folder, keys, recording) as ends:
             ends.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls_version, library=spec.library.file,
@@ -29,6 +33,7 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 player_complaint=ends.player.last_complaint(),
                 client_complaint=ends.client.last_complaint() if ends.client else "",
                 pauses=ends.pauses, expected_pauses=len(spec.pause_at), timed_out=ends.timed_out)
+            run.download = also
         run.capture = captured.stop()
     with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
         run.wire = pcap.analyse(pcap_file, where.ports, where.ports[1:])

@@ -34,6 +34,8 @@ class RunSpec:
     congestion: str = lab.CONGESTION    # the algorithm of TCP
     compression: str | None = None      # None: as the player has it
     streaming: str | None = "off"
+    slow_client: float = 1.0            # the client takes so many times as long for everything
+    beside_download: bool = False       # a bulk TCP download shares the link
     limit: float = 1800.0               # seconds the whole run may take
     keep_pcap: Path | None = None       # the folder to keep the capture in
 

@@ -16,6 +16,10 @@ def megabytes(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value / 1e6:.2f} MB"
 
 
+def megabits(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value / 1e6:.2f}"
+
+
 def percent(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value * 100:.1f} %"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import capture, pcap
+from bench.download import Download
 from bench.lab import LARGEST_FRAME
 
 # What a server may still say between the last byte the client read and the end of the connection: a ping, an ack.
@@ -30,6 +31,7 @@ class Evidence:
     mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
     link: str | None = None             # what is wrong with the link
     congestion: str | None = None           # the algorithm of TCP
+    download: Download | None = None        # that shared the link
     books: dict[str, Any] | None = None     # what the link's emulator counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
