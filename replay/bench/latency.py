@@ -3,7 +3,8 @@
 reports that very update. Both read CLOCK_MONOTONIC, so the link must be on one machine.
 
 Probes are numbered cyclically. The server may drop a probe that something later covers or that its pipe forgets; it may not
-change their order. So each received number is the next one sent with that number, and those skipped were dropped."""
+change their order. So each received number is the next one sent with that number, and those skipped were dropped. The
+client may report one twice, for it draws that area again when a video plays there: the first time is when it came."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ def match(sent: Sequence[Stamp], received: Sequence[Stamp]) -> list[Probe] | Non
     """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent."""
     probes: list[Probe] = []
     at = 0
+    last: int | None = None
     for number, when in received:
+        if number == last:
+            continue
+        last = number
         while at < len(sent) and sent[at][0] != number:
             probes.append(Probe(sent[at][1], None))
             at += 1

@@ -73,3 +73,10 @@ def test_probes_in_a_queue_are_as_old_as_the_first() -> None:
     probes = [Probe(n * MS, 100 * MS + n * MS) for n in range(50)]
     age = latency.picture_age(probes)
     assert age is not None and age["max"] == pytest.approx(100)
+
+
+def test_a_probe_reported_twice_came_the_first_time() -> None:
+    sent = [(0, 100), (1, 200), (2, 300)]
+    assert latency.match(sent, [(0, 110), (1, 220), (1, 225), (2, 330)]) == \
+        [latency.Probe(100, 110), latency.Probe(200, 220), latency.Probe(300, 330)]
+    assert latency.match(sent, [(1, 220), (0, 225)]) is None
