@@ -17,7 +17,8 @@ from recorder.describe import describe
 from recorder.guest import Guest, mirror
 from recorder.reader import RecordingError, open_recording
 
-GUEST_SECONDS = 600          # building the guest takes about so long
+GUEST_SECONDS = 240          # building the guest takes about so long
+SLOWNESS = 3                 # a session without KVM, of one with
 SHARE_BOUND = 0.15           # a type's share of all commands may differ so much from the shipped recording's
 COUNT_BOUND = 2.0            # and the number of commands by this factor
 
@@ -148,9 +149,9 @@ def make(args: argparse.Namespace) -> int:
     steps = Steps(folder / "log")
     guest = Guest(folder, steps)
     build = args.rebuild or not guest.built
-    estimate = GUEST_SECONDS * build + sum(2 * sessions.SESSIONS[name].seconds for name in names)
     slow = sessions.accelerator() == "tcg"
-    steps.say(f"about {estimate * (3 if slow else 1) / 60:.0f} minutes" + (", for there is no KVM here" if slow else ""))
+    estimate = GUEST_SECONDS * build + sum(2 * sessions.SESSIONS[name].seconds for name in names) * (SLOWNESS if slow else 1)
+    steps.say(f"about {estimate / 60:.0f} minutes" + (", for there is no KVM here" if slow else ""))
     if build:
         guest.build(args.mirror or mirror())
     differences = 0
