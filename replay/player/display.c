@@ -91,8 +91,9 @@ static void release(Display *display, QXLReleaseInfo *info)
     }
     command = (QXLCommandExt *) (uintptr_t) info->id;
     if (command->cmd.type == QXL_CMD_MESSAGE) {
-        /* the library frees the command but forgets its text */
+        /* stock libraries free the command but forget its text */
         g_free(info);
+        command->cmd.data = 0;
     }
     spice_replay_free_cmd(display->replay, command);
 }

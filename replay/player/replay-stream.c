@@ -49,7 +49,8 @@ static bool destroys_surfaces(const RecordingEvent *event)
 /*
  * The library's reader gives each surface a number and takes it back at the
  * surface's destroy command. A message that destroys all surfaces gives none
- * back, and the asynchronous one is passed over: soon no number would be left.
+ * back (in stock libraries), and the asynchronous one is passed over: soon no
+ * number would be left.
  * So such a message is preceded by a destroy command for each.
  */
 static void add_destroy_commands(ReplayStream *stream)
@@ -159,7 +160,7 @@ SpiceReplay *replay_stream_replay(ReplayStream *stream)
 }
 
 /*
- * The library's reader neither ends a message's text with a 0, which its
+ * A stock library's reader neither ends a message's text with a 0, which its
  * worker looks for, nor says whom to release it to.
  */
 static void complete_message(QXLCommandExt *command, uint32_t size)
