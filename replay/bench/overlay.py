@@ -23,9 +23,9 @@ def files(root: Path = paths.ROOT) -> list[Path]:
 
 
 def tests(root: Path = paths.ROOT) -> set[str]:
-    """The names of our own tests: upstream names each after its file."""
+    """The names of our own tests: upstream names each after its file. A fuzzer's replays its corpus."""
     return {file.stem for file in files(root)
-            if file.parts[:2] == ("server", "tests") and file.match("test-*.c*")}
+            if file.parts[:2] == ("server", "tests") and (file.match("test-*.c*") or file.match("fuzz-*.c*"))}
 
 
 def _wanted(root: Path) -> dict[Path, str]:
