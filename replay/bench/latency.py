@@ -14,12 +14,13 @@ from typing import Any
 
 from bench import stats
 
-Stamp = Sequence[int]       # number, time in ns
+Stamp = Sequence[int]       # number, time in ns; of a sent one also when it was due
 
 
 @dataclass(frozen=True)
 class Probe:
     sent: int
+    due: int                # before sent if the server has held the session up
     received: int | None    # None: dropped
 
 
@@ -33,13 +34,13 @@ def match(sent: Sequence[Stamp], received: Sequence[Stamp]) -> list[Probe] | Non
             continue
         last = number
         while at < len(sent) and sent[at][0] != number:
-            probes.append(Probe(sent[at][1], None))
+            probes.append(Probe(*sent[at][1:], None))
             at += 1
         if at == len(sent) or when < sent[at][1]:
             return None
-        probes.append(Probe(sent[at][1], when))
+        probes.append(Probe(*sent[at][1:], when))
         at += 1
-    probes += [Probe(when, None) for _, when in sent[at:]]
+    probes += [Probe(when, due, None) for _, when, due in sent[at:]]
     return probes
 
 
@@ -47,24 +48,25 @@ def _age_segments(probes: Sequence[Probe]) -> list[tuple[float, float]]:
     """Between the first probe and the last that arrived: (age at the start, length) of stretches in which the picture
     grows older; both in ns, age 0 throughout a stretch is written as (-length, length).
 
-    The picture is as old as the oldest probe that has been sent and not been shown; a dropped one counts as shown when a
-    later one is. Nothing outstanding is age 0."""
-    shown: list[tuple[int, int]] = []
+    The picture is as old as the oldest probe that has been due and not been shown; a dropped one counts as shown when a
+    later one is. Nothing outstanding is age 0. A server that takes no more commands makes the guest wait: what it would
+    have drawn by then is as late for the user as what waits in a socket."""
+    shown: list[tuple[int, int]] = []       # due, received
     pending: list[int] = []
     for probe in probes:
-        pending.append(probe.sent)
+        pending.append(probe.due)
         if probe.received is not None:
-            shown += [(sent, probe.received) for sent in pending]
+            shown += [(due, probe.received) for due in pending]
             pending = []
     segments: list[tuple[float, float]] = []
     now = shown[0][0] if shown else 0
-    for sent, arrived in shown:
+    for due, arrived in shown:
         if arrived <= now:
             continue
-        if sent > now:
-            segments.append((now - sent, sent - now))
-            now = sent
-        segments.append((now - sent, arrived - now))
+        if due > now:
+            segments.append((now - due, due - now))
+            now = due
+        segments.append((now - due, arrived - now))
         now = arrived
     return segments
 
@@ -79,7 +81,7 @@ def _share_at_most(segments: Sequence[tuple[float, float]], age: float) -> float
 
 
 def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
-    """Over time, in ms: how old what the user sees is, compared with what the guest has drawn."""
+    """Over time, in ms: how old what the user sees is, compared with what the session had drawn by then."""
     segments = _age_segments(probes)
     total = sum(length for _, length in segments)
     if not total:

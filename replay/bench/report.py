@@ -27,7 +27,8 @@ SLOW = ", slow"
 
 LATENCY_COLUMNS = """\
 *p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
-of probes placed in the stream; the median over the runs of each. *age*: how old the picture is at 95 % of the time.
+of probes placed in the stream; the median over the runs of each. *age*: how old the picture is at 95 % of the time,
+measured from when the session drew it: that a server makes a guest wait is in it.
 *dropped*: probes that the server left out because something newer was on its way."""
 
 AGAINST = """\

@@ -43,6 +43,7 @@ struct Feeder {
 
     int64_t start_ns;
     uint64_t first_timestamp;
+    int64_t due_ns;             /* of the event that was last read; 0 without a pace */
     int64_t next_probe_ns;
     unsigned int next_pause;
     GArray *probes;
@@ -76,10 +77,11 @@ static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
     display_push(feeder->display, &command);
 }
 
-/* The time counts from when the probe was due to be drawn, waiting for room included. */
+/* A probe is due with the event it stands before. */
 static void push_probe(Feeder *feeder, int64_t now)
 {
-    FeederProbe probe = { feeder->probes->len, now };
+    int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
+    FeederProbe probe = { feeder->probes->len, now, due };
 
     g_array_append_val(feeder->probes, probe);
     push_marker(feeder, MARKER_PROBE, probe.number);
@@ -136,7 +138,7 @@ static void wait_for_recorded_time(Feeder *feeder, const RecordingEvent *event)
     if (options->pace == PACE_MAX) {
         return;
     }
-    due = feeder->start_ns + recorded / options->pace;
+    due = feeder->due_ns = feeder->start_ns + recorded / options->pace;
     while ((now = clock_ns()) < due && !is_stopping(feeder)) {
         int64_t until = due;
 

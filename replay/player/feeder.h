@@ -38,7 +38,8 @@ typedef enum {
 
 typedef struct FeederProbe {
     unsigned int number;
-    int64_t time_ns;
+    int64_t time_ns;            /* when it was drawn, waiting for room included */
+    int64_t due_ns;             /* earlier if the server has held the recording up */
 } FeederProbe;
 
 typedef struct FeederResult {

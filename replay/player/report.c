@@ -96,8 +96,8 @@ static void print_probes(const FeederResult *fed)
 {
     printf("[");
     for (unsigned int i = 0; i < fed->n_probes; i++) {
-        printf("%s[%u,%" G_GINT64_FORMAT "]", i ? "," : "", fed->probes[i].number,
-               fed->probes[i].time_ns);
+        printf("%s[%u,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT "]", i ? "," : "",
+               fed->probes[i].number, fed->probes[i].time_ns, fed->probes[i].due_ns);
     }
     printf("]");
 }

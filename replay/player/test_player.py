@@ -247,7 +247,7 @@ def test_probes(plays: list[Play], tmp_path: Path) -> None:
     path = write(tmp_path, recording)
     _, reference = play_all(plays, path)
     player, client = play_all(plays, path, "--pace", "recorded", "--probe-every", "20")
-    sent = {number: at for number, at in player["probes"]}
+    sent = {number: at for number, at, _ in player["probes"]}
     assert 30 <= len(sent) <= 52
     assert sorted(sent) == list(range(len(sent)))
     times = [sent[number] for number in sorted(sent)]

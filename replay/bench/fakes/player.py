@@ -51,7 +51,7 @@ def main():
         if fault == "slow":
             time.sleep(0.1)
         if args.probe_every and number % 10 == 0:
-            probes.append([number // 10, time.monotonic_ns()])
+            probes.append([number // 10, *[time.monotonic_ns()] * 2])
         if number in pauses:
             connection.sendall(b"P" * SIZE)
             say(event="pause", n=pauses.index(number), command=number)
