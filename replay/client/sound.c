@@ -49,7 +49,7 @@ static void stamp(Playback *playback, const int16_t *samples, gint size, int64_t
     Stamp stamp = { .now_ns = now_ns };
 
     if (playback->num_channels == 2) {
-        stamp.number = sound_number_of(samples, size / (2 * sizeof(*samples)));
+        stamp.number = sound_number_read(samples, size / (2 * sizeof(*samples)));
         g_array_append_val(playback->stamps, stamp);
     }
 }

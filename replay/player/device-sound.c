@@ -54,13 +54,19 @@ static bool play_packet(DeviceSound *sound, int64_t now)
 {
     uint32_t *samples;
     uint32_t count;
-    Stamp stamp = { sound->stamps->len % SOUND_NUMBERS, now };
+    Stamp stamp = {
+        .number = sound->stamps->len % (sound->is_raw ? SOUND_NUMBERS : SOUND_LEVELS),
+        .time_ns = now,
+    };
 
     spice_server_playback_get_buffer(&sound->instance, &samples, &count);
     if (!samples) {
         return false;
     }
     fill(sound, samples, count, sound_number_amplitude(stamp.number));
+    if (sound->is_raw) {
+        sound_number_write((int16_t *) samples, count, stamp.number);
+    }
     spice_server_playback_put_samples(&sound->instance, samples);
     g_array_append_val(sound->stamps, stamp);
     sound->due_ns += count * NSEC_PER_SEC / sound->rate;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 #include "pattern.h"
 #include "sound-number.h"
@@ -24,7 +25,7 @@ static void make_tone(void)
 static void test_as_played(void)
 {
     for (unsigned int i = 0; i < PACKETS; i++) {
-        g_assert_cmpuint(sound_number_of(tone + i * FRAMES * 2, FRAMES), ==, i % SOUND_NUMBERS);
+        g_assert_cmpuint(sound_number_read(tone + i * FRAMES * 2, FRAMES), ==, i % SOUND_LEVELS);
     }
 }
 
@@ -39,7 +40,7 @@ static void test_late_and_distorted(void)
         for (unsigned int j = 0; j < FRAMES * 2; j++) {
             packet[j] = late[j] * (i % 2 ? 1.1 : 0.9);
         }
-        g_assert_cmpuint(sound_number_of(packet, FRAMES), ==, i % SOUND_NUMBERS);
+        g_assert_cmpuint(sound_number_read(packet, FRAMES), ==, i % SOUND_LEVELS);
     }
 }
 
@@ -47,8 +48,22 @@ static void test_silence_is_a_number_too(void)
 {
     int16_t packet[FRAMES * 2] = { 0 };
 
-    g_assert_cmpuint(sound_number_of(packet, FRAMES), ==, 0);
-    g_assert_cmpuint(sound_number_of(packet, 0), ==, 0);
+    g_assert_cmpuint(sound_number_read(packet, FRAMES), ==, 0);
+    g_assert_cmpuint(sound_number_read(packet, 0), ==, 0);
+}
+
+static void test_written(void)
+{
+    const unsigned int numbers[] = { 0, 7, 8, 12345, SOUND_NUMBERS - 1 };
+    int16_t packet[FRAMES * 2];
+
+    for (unsigned int i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        memcpy(packet, tone, sizeof(packet));
+        sound_number_write(packet, FRAMES, numbers[i]);
+        g_assert_cmpuint(sound_number_read(packet, FRAMES), ==, numbers[i]);
+        sound_number_write(packet, 1, 3);       /* no room: nothing is written */
+        g_assert_cmpuint(sound_number_read(packet, FRAMES), ==, numbers[i]);
+    }
 }
 
 static void test_pattern_does_not_depend_on_pieces(void)
@@ -73,6 +88,7 @@ int main(int argc, char **argv)
     g_test_add_func("/sound-number/as-played", test_as_played);
     g_test_add_func("/sound-number/late-and-distorted", test_late_and_distorted);
     g_test_add_func("/sound-number/silence", test_silence_is_a_number_too);
+    g_test_add_func("/sound-number/written", test_written);
     g_test_add_func("/pattern/pieces", test_pattern_does_not_depend_on_pieces);
     return g_test_run();
 }
