@@ -116,6 +116,13 @@ void red_stream_trace_flow(int stream, const RedStreamFlow *flow)
     }
 }
 
+void red_stream_trace_wait(int stream)
+{
+    if (red_stream_trace_enabled()) {
+        trace_line(stream, "wait\n");
+    }
+}
+
 static void write_statistics(int type, int id, const char *mode, bool tls,
                              const RedStreamCounters *counters)
 {

@@ -15,6 +15,8 @@
  *                                the client acked: bytes in flight and allowed, the rate
  *                                (bytes/s) and delay (us) of the path, messages an ack,
  *                                phase growing, steady or probing
+ *   T S wait                     messages wait in the channel's pipe until the client acks, in
+ *                                the mode flow; over with the next write
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
@@ -46,6 +48,7 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
 /* Keeps errno, which it reads if @taken is -1. */
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
+void red_stream_trace_wait(int stream);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,

@@ -31,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                      "enough runs for intervals)")
     out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=Path("pcap"),
                      help="keep every capture, in DIR (default: pcap)")
+    out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=Path("trace"),
+                     help="have the patched library write traces, look for stalls in them, and keep them in DIR "
+                     "(default: trace)")
     out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison")
     out.add_argument("--list", action="store_true", help="say what would be measured")
     out.add_argument("--dry-run", action="store_true", help="say how many runs that is and how long it takes, about")

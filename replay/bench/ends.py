@@ -65,8 +65,15 @@ def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
     return env
 
 
-def _player_environment(spec: RunSpec, env: dict[str, str]) -> dict[str, str]:
+def trace_file(folder: Path) -> Path:
+    """What a patched library writes where a trace is wanted."""
+    return folder / "trace"
+
+
+def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dict[str, str]:
     env = {**env, "LD_LIBRARY_PATH": str(spec.library.directory)}
+    if spec.keep_trace is not None:
+        env["SPICE_STREAM_TRACE"] = str(trace_file(folder))
     if spec.mode != modes.STOCK:
         env["SPICE_STREAM"] = modes.stream_value(spec.mode)
     return env
@@ -86,7 +93,7 @@ class Ends:
         self._open = contextlib.ExitStack()
         env = _environment(keys, folder)
         self.player = self._open.enter_context(proc.Process(
-            "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env),
+            "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env, folder),
             self._mailbox))
         self.client: proc.Process | None = None
         self._client_argv = (_client_command(spec, where, keys), where.client, env)

@@ -56,6 +56,10 @@ def _age(name: str) -> Callable[[Run], float | None]:
     return lambda run: ((run["latency"] or {}).get("age") or {}).get(name)
 
 
+def _stalls(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run.get("stalls") or {}).get(name)
+
+
 def _download(name: str) -> Callable[[Run], float | None]:
     return lambda run: (run.get("download") or {}).get(name)
 
@@ -92,6 +96,8 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("download", "bits a second of the download beside it", _download("bits_a_second"), 0.05),
     Metric("own_rate", "bits a second of the server beside a download", _download("server_bits_a_second"), 0.05),
     Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05),
+    Metric("stall_longest", "the longest stall, ms", _stalls("longest"), 0.20),
+    Metric("stalls", "stalls longer than a round trip and 50 ms", _stalls("beyond"), 0.0),
     Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
 )}
 

@@ -71,6 +71,7 @@ class Direction:
     tls_record_bytes: int = 0
     sizes: collections.Counter[int] = field(default_factory=collections.Counter)     # frame length -> packets
     timeline: collections.Counter[int] = field(default_factory=collections.Counter)  # step -> wire bytes
+    departures: list[tuple[float, int]] = field(default_factory=list)   # of packets with data: when, frame length
 
     @property
     def stream_bytes(self) -> int:
@@ -200,6 +201,7 @@ def analyse(path: Path, server_ports: Collection[int], tls_ports: Collection[int
         if stream is None:
             stream = streams[key] = _Stream(sequence, TlsRecords() if tls else None)
         direction.data_packets += 1
+        direction.departures.append((when, length))
         direction.tcp_payload_bytes += size
         again = stream.add(sequence, payload)
         if again:

@@ -86,6 +86,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
         "timeline": _histogram(wire.server.timeline) if wire else None,
         "download": _download(run),
+        "stalls": run.stalls,
         "link_books": run.books,
         "pcap": str(kept) if kept else None,
     }

@@ -23,6 +23,10 @@ until the client has the last picture. *valid*: runs that count, of all. Medians
 Rows called *slow* are runs in which the server took the link for a slow one, from its own measurement when the client
 connected: it then sends photographs as JPEG and lets more messages be under way."""
 
+STALL_COLUMNS = """\
+*longest stall*: how long messages waited in a channel's pipe for the client's ack while the path carried nothing. The ack of
+what it carried last takes a round trip; *too long* counts stalls of more than that and 50 ms."""
+
 SLOW = ", slow"
 
 LATENCY_COLUMNS = """\
@@ -94,6 +98,7 @@ _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
     ("age", "age_p95", table.milliseconds))
+_STALLS: tuple[Column, ...] = (("longest stall, ms", "stall_longest", table.milliseconds), ("too long", "stalls", table.count))
 _BESIDE: tuple[Column, ...] = (
     ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits), ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
@@ -134,6 +139,13 @@ def beside_table(group: list[Run]) -> str:
     if not any(run["valid"] and run.get("download") for run in group):
         return ""
     return _table(group, _BESIDE, "valid", _valid)
+
+
+def stall_table(group: list[Run]) -> str:
+    """Empty where no trace was looked into."""
+    if not any(run["valid"] and run.get("stalls") for run in group):
+        return ""
+    return _table(group, _STALLS, "valid", _valid)
 
 
 def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
@@ -227,7 +239,7 @@ def mode_list(runs: list[Run]) -> str:
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
-    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), beside_table(runs), against_table(runs)]
+    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), beside_table(runs), stall_table(runs), against_table(runs)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -271,6 +283,7 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
     text = "\n\n".join(sections)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
     parts = ["# Comparison", about(result), overview(runs), text, COLUMNS, LATENCY_COLUMNS if "| p50" in text else "",
+             STALL_COLUMNS if "| longest stall" in text else "",
              AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
              mode_list(runs), invalid_runs(runs), _outliers(runs)]
     return "\n\n".join(part for part in parts if part) + "\n"

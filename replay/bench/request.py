@@ -79,6 +79,7 @@ class Request:
     compression: str | None = None
     streaming: str | None = None
     keep_pcap: Path | None = None
+    keep_trace: Path | None = None
 
 
 def _listed(text: str, what: str) -> list[str]:
@@ -153,7 +154,8 @@ def read(args: argparse.Namespace) -> Request:
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
         congestion=args.congestion, slow_client=args.slow_client, beside_download=args.beside_download,
-        compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None))
+        compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None),
+        keep_trace=getattr(args, "keep_trace", None))
 
 
 def rows(request: Request) -> list[tuple[libraries.Library, str]]:
@@ -198,7 +200,7 @@ def cells(request: Request) -> list[RunSpec]:
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
         tls_version=request.tls, congestion=request.congestion, slow_client=request.slow_client,
         beside_download=request.beside_download, compression=request.compression, streaming=_streaming(request, pace),
-        keep_pcap=request.keep_pcap,
+        keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
         pause_at=_pause_at(request, recording, pace))
         for recording in request.recordings for link in request.links for pace in request.paces

@@ -6,10 +6,11 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
-from bench import capture, certs, download, lab, linktest, pcap, record, validity
+from bench import capture, certs, download, lab, ends, linktest, pcap, record, trace, validity
 from bench.ends import Ends, Hook
 from bench.errors import BenchError
 from bench.runspec import RunSpec
@@ -23,16 +24,16 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
           started: Hook | None) -> validity.Evidence:
     keys = certs.make(folder, where.server_address, spec.tls_version) if spec.transport == "tls" else None
     with capture.capturing(where.server, where.device, pcap_file, where.ports) as captured:
-        with _beside(spec, where) as also, Ends(spec, where, folder, keys, recording) as ends:
-            ends.play(started)
+        with _beside(spec, where) as also, Ends(spec, where, folder, keys, recording) as both:
+            both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls_version, library=spec.library.file,
                 commands=spec.recording.commands, mode=spec.mode_name,
-                player_status=ends.status(ends.player), client_status=ends.status(ends.client),
-                player=ends.done.get("player"), client=ends.done.get("client"),
-                player_complaint=ends.player.last_complaint(),
-                client_complaint=ends.client.last_complaint() if ends.client else "",
-                pauses=ends.pauses, expected_pauses=len(spec.pause_at), timed_out=ends.timed_out)
+                player_status=both.status(both.player), client_status=both.status(both.client),
+                player=both.done.get("player"), client=both.done.get("client"),
+                player_complaint=both.player.last_complaint(),
+                client_complaint=both.client.last_complaint() if both.client else "",
+                pauses=both.pauses, expected_pauses=len(spec.pause_at), timed_out=both.timed_out)
             run.download = also
         run.capture = captured.stop()
     with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
@@ -53,15 +54,25 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
             run = _play(spec, where, folder, recording, pcap_file, started)
     run.books = where.books
     run.congestion = where.congestion
-    return record.make(spec, run, validity.judge(run), _keep(spec, pcap_file))
+    _look_for_stalls(spec, run, ends.trace_file(folder))
+    _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")
+    return record.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep_pcap, ".pcap"))
 
 
-def _keep(spec: RunSpec, pcap_file: Path) -> Path | None:
-    if spec.keep_pcap is None or not pcap_file.exists():
+def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
+    """The capture's clock is the wall's, the trace's is not."""
+    if run.wire is None or not file.exists():
+        return
+    behind = time.time() - time.monotonic()
+    run.stalls = trace.stalls(trace.read(file), [(when - behind, size) for when, size in run.wire.server.departures], spec.link)
+
+
+def _keep(spec: RunSpec, file: Path, folder: Path | None, ending: str) -> Path | None:
+    if folder is None or not file.exists():
         return None
-    name = re.sub(r"[^\w.-]+", "_", f"{spec.address}-{spec.repeat}") + ".pcap"
+    name = re.sub(r"[^\w.-]+", "_", f"{spec.address}-{spec.repeat}") + ending
     try:
-        spec.keep_pcap.mkdir(parents=True, exist_ok=True)
-        return Path(shutil.copy(pcap_file, spec.keep_pcap / name))
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(file, folder / name))
     except OSError as error:
-        raise BenchError(f"cannot keep the capture in {spec.keep_pcap}: {error.strerror}") from None
+        raise BenchError(f"cannot keep {file.name} in {folder}: {error.strerror}") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import libraries, links, matrix, paths, proc, recordings, run, runspec
+from bench import libraries, links, matrix, paths, proc, recordings, run, runspec, trace
 from bench.errors import BenchError
 from bench.runspec import RunSpec
 
@@ -51,6 +51,14 @@ def test_every_mode_plays(library: str, mode: str, transport: str) -> None:
     assert record["valid"], record["invalid_reason"]
     assert (record["messages"] is None) == (library == "stock")
     assert record["message_bytes"] > 0 and len(record["pauses"]) == 1
+
+
+def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
+    record = matrix.perform(replace(tiny("patched", "flow", "tls"), keep_trace=tmp_path / "traces"))
+    assert record["valid"] and record["stalls"]["beyond"] == 0 and record["stalls"]["allowed"] == 50.0
+    (kept,) = (tmp_path / "traces").iterdir()
+    assert {"open", "channel", "write", "send", "flow"} <= {line.what for line in trace.read(kept)}
+    assert matrix.perform(tiny("patched", "flow", "tls"))["stalls"] is None
 
 
 def test_pictures_are_the_same_whoever_draws() -> None:

@@ -32,6 +32,7 @@ class Evidence:
     link: str | None = None             # what is wrong with the link
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
+    stalls: dict[str, float] | None = None  # of the trace, where one is written
     books: dict[str, Any] | None = None     # what the link's emulator counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
