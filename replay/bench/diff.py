@@ -45,7 +45,8 @@ def _facts(result: dict[str, Any]) -> dict[str, Any]:
              "the client's speed": result["plan"].get("slow_client", 1.0),
              "a download beside it": result["plan"].get("beside_download", False),
              "image compression": result["plan"].get("compression"), "streaming": result["plan"].get("streaming"),
-             "the probes": result["plan"].get("probe_every"), "the pauses": result["plan"].get("pauses")}
+             "the probes": result["plan"].get("probe_every"), "the pauses": result["plan"].get("pauses"),
+             "the other channels": result["plan"].get("channels")}
     facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})
     return facts
 

@@ -38,6 +38,8 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
         argv += ["--compression", spec.compression]
     if spec.streaming:
         argv += ["--streaming", spec.streaming]
+    if spec.channels:
+        argv += ["--channels", spec.channels]
     return [*argv, str(recording)]
 
 
@@ -46,6 +48,8 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None) -> lis
     argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms)]
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
+    if spec.channels:
+        argv.append("--channels")
     if keys is None:
         argv += ["--port", str(where.ports[0])]
     else:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import recordings, run
+from bench import channels, recordings, run
 from bench.progress import Progress
 from bench.runspec import RunSpec
 
@@ -86,6 +86,8 @@ def expected_seconds(spec: RunSpec) -> float:
     times = [commands / _COMMANDS_A_SECOND, commands * spec.link.delay / _IN_FLIGHT]
     if spec.pace != "max":
         times.append((spec.recording.seconds or 60) / (1 if spec.pace == "recorded" else float(spec.pace)))
+    if spec.channels and spec.link.rate:
+        times.append(channels.transferred_bytes(spec.channels) * 8 / spec.link.rate)
     return _START + max(times)
 
 

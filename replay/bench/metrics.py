@@ -64,6 +64,11 @@ def _download(name: str) -> Callable[[Run], float | None]:
     return lambda run: (run.get("download") or {}).get(name)
 
 
+def _channel(channel: str, name: str) -> Callable[[Run], float | None]:
+    """Of the traffic beside the display; None where there was none."""
+    return lambda run: ((run.get("channels") or {}).get(channel) or {}).get(name)
+
+
 @dataclass(frozen=True)
 class Metric:
     name: str
@@ -98,6 +103,15 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05),
     Metric("stall_longest", "the longest stall, ms", _stalls("longest"), 0.20),
     Metric("stalls", "stalls longer than a round trip and 50 ms", _stalls("beyond"), 0.0),
+    Metric("sound_p50", "lateness of sound, median, ms", _channel("sound", "p50"), 0.10),
+    Metric("sound_p95", "lateness of sound, 95th percentile, ms", _channel("sound", "p95"), 0.10),
+    Metric("sound_p99", "lateness of sound, 99th percentile, ms", _channel("sound", "p99"), 0.10),
+    Metric("sound_max", "lateness of sound, longest, ms", _channel("sound", "max"), 0.20),
+    Metric("sound_gaps", "packets of sound that came too late", _channel("sound", "gaps"), 0.10),
+    Metric("echo_p50", "from a key to its answer, median, ms", _channel("echo", "p50"), 0.10),
+    Metric("echo_p95", "from a key to its answer, 95th percentile, ms", _channel("echo", "p95"), 0.10),
+    Metric("echo_p99", "from a key to its answer, 99th percentile, ms", _channel("echo", "p99"), 0.10),
+    Metric("echo_max", "from a key to its answer, longest, ms", _channel("echo", "max"), 0.20),
     Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
 )}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import latency, pcap, validity
+from bench import channels, latency, pcap, validity
 from bench.runspec import RunSpec
 
 _SIZE_STEP = 50     # bytes of a bar in the histogram of packet sizes
@@ -68,6 +68,12 @@ def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
     return latency.report((run.player or {}).get("probes"), (run.client or {}).get("probes"))
 
 
+def _audio(client: dict[str, Any]) -> dict[str, Any] | None:
+    """Without the packets' stamps: channels.report has what they say."""
+    heard = client.get("audio")
+    return {name: value for name, value in heard.items() if name != "stamps"} if heard else None
+
+
 def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
     client = run.client or {}
     wire = run.wire
@@ -81,7 +87,8 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "wall_seconds": _wall(spec, run),
         "latency": _latency(spec, run),
         "picture_sha256": client.get("sha256"), "pauses": run.pauses, "lossy": None,
-        "channel_bytes": client.get("bytes"), "audio": client.get("audio"),
+        "channel_bytes": client.get("bytes"), "audio": _audio(client),
+        "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),
         "streams": (run.player or {}).get("streams"),
         "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
         "timeline": _histogram(wire.server.timeline) if wire else None,

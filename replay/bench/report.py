@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench import links, metrics, modes, stats, table
+from bench import channeltable, links, metrics, modes, stats, table
 
 Run = dict[str, Any]
 Cell = tuple[str, str, str, bool]   # transport, library, mode, whether the server took the link for slow
@@ -189,6 +189,11 @@ def against_table(group: list[Run]) -> str:
     return table.markdown(("mode", "transport", *(head for head, _ in columns)), rows, left=len(columns) + 2)
 
 
+def channel_tables(group: list[Run]) -> str:
+    """Empty where there was the display's traffic only."""
+    return channeltable.section({(name(cell), cell[0]): runs for cell, runs in cells(group).items()})
+
+
 def _outliers(runs: list[Run]) -> str:
     """Which figures hold values far from the rest; they are in the medians like all others."""
     found = []
@@ -239,7 +244,8 @@ def mode_list(runs: list[Run]) -> str:
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
-    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), beside_table(runs), stall_table(runs), against_table(runs)]
+    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), beside_table(runs), stall_table(runs),
+             against_table(runs), channel_tables(runs)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -284,6 +290,7 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
     parts = ["# Comparison", about(result), overview(runs), text, COLUMNS, LATENCY_COLUMNS if "| p50" in text else "",
              STALL_COLUMNS if "| longest stall" in text else "",
+             channeltable.COLUMNS if "### By channel" in text else "",
              AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
              mode_list(runs), invalid_runs(runs), _outliers(runs)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -9,7 +9,7 @@ import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import certs, lab, libraries, links, modes, recordings, runspec
+from bench import certs, channels, lab, libraries, links, modes, recordings, runspec
 from bench.errors import BenchError
 from bench.runspec import RunSpec
 
@@ -46,6 +46,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "
                       "long for everything")
     what.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
+    what.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on the other channels, too: all "
+                      "(default), or of sound,sound-raw,record,inputs,agent[:KIB],port[:MIB]")
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
@@ -78,6 +80,7 @@ class Request:
     beside_download: bool = False
     compression: str | None = None
     streaming: str | None = None
+    channels: str | None = None
     keep_pcap: Path | None = None
     keep_trace: Path | None = None
 
@@ -138,7 +141,16 @@ def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
     return found
 
 
+def _channels(args: argparse.Namespace) -> str | None:
+    """The option's value may be left out: what is no list of channels is the recording that stands behind it."""
+    if args.channels is None or channels.known(args.channels):
+        return args.channels
+    args.recordings = [args.channels, *args.recordings]
+    return channels.ALL
+
+
 def read(args: argparse.Namespace) -> Request:
+    other_channels = _channels(args)
     for name, least in (("repeat", 1), ("probe_every", 0), ("pauses", 0)):
         value = getattr(args, name)
         if value is not None and value < least:
@@ -154,7 +166,8 @@ def read(args: argparse.Namespace) -> Request:
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
         congestion=args.congestion, slow_client=args.slow_client, beside_download=args.beside_download,
-        compression=args.compression, streaming=args.streaming, keep_pcap=getattr(args, "keep_pcap", None),
+        compression=args.compression, streaming=args.streaming, channels=other_channels,
+        keep_pcap=getattr(args, "keep_pcap", None),
         keep_trace=getattr(args, "keep_trace", None))
 
 
@@ -200,7 +213,7 @@ def cells(request: Request) -> list[RunSpec]:
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
         tls_version=request.tls, congestion=request.congestion, slow_client=request.slow_client,
         beside_download=request.beside_download, compression=request.compression, streaming=_streaming(request, pace),
-        keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
+        channels=request.channels, keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
         probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
         pause_at=_pause_at(request, recording, pace))
         for recording in request.recordings for link in request.links for pace in request.paces

@@ -33,7 +33,8 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 player=both.done.get("player"), client=both.done.get("client"),
                 player_complaint=both.player.last_complaint(),
                 client_complaint=both.client.last_complaint() if both.client else "",
-                pauses=both.pauses, expected_pauses=len(spec.pause_at), timed_out=both.timed_out)
+                pauses=both.pauses, expected_pauses=len(spec.pause_at), channels=spec.channels,
+                timed_out=both.timed_out)
             run.download = also
         run.capture = captured.stop()
     with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured

@@ -36,6 +36,7 @@ class RunSpec:
     streaming: str | None = "off"
     slow_client: float = 1.0            # the client takes so many times as long for everything
     beside_download: bool = False       # a bulk TCP download shares the link
+    channels: str | None = None         # made-up traffic beside the display: see channels.py
     keep_trace: Path | None = None      # the folder to keep the library's trace in
     limit: float = 1800.0               # seconds the whole run may take
     keep_pcap: Path | None = None       # the folder to keep the capture in

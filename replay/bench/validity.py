@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import capture, pcap
+from bench import capture, channels, pcap
 from bench.download import Download
 from bench.lab import LARGEST_FRAME
 
@@ -44,6 +44,7 @@ class Evidence:
     wire: pcap.Summary | None = None
     pauses: list[dict[str, Any]] = field(default_factory=list)      # command and picture of each
     expected_pauses: int = 0
+    channels: str | None = None         # those that were to have traffic of their own
     timed_out: bool = False
 
 
@@ -107,6 +108,13 @@ def all_pauses_shown(run: Evidence) -> str | None:
     if len(run.pauses) != run.expected_pauses:
         return f"the client showed {len(run.pauses)} of {run.expected_pauses} pause points"
     return None
+
+
+def channels_carried_all(run: Evidence) -> str | None:
+    """What the player sent on the other channels is what the client has, and the other way round."""
+    if run.channels is None or run.player is None or run.client is None:
+        return None
+    return channels.wrong(run.channels, run.player, run.client)
 
 
 def right_library(run: Evidence) -> str | None:
@@ -173,7 +181,7 @@ def payload_accounted(run: Evidence) -> str | None:
 
 RULES: tuple[Rule, ...] = (
     link_as_described, link_kept_its_books, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
-    right_library, right_mode, capture_complete, frames_fit, payload_accounted)
+    channels_carried_all, right_library, right_mode, capture_complete, frames_fit, payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:

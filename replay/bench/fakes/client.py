@@ -19,7 +19,20 @@ def options():
         parser.add_argument(name)
     for name in ("--port", "--tls-port"):
         parser.add_argument(name, type=int)
+    parser.add_argument("--channels", action="store_true")
     return parser.parse_args()
+
+
+def other_channels(fault):
+    """What FAKE_PLAYER's other channels send, or nearly."""
+    now = time.monotonic_ns()
+    heard = [] if fault == "sound" else [[0, now], [2, now]]
+    return {"audio": {"packets": len(heard), "gaps_ms": [], "stamps": heard},
+            "inputs": {"motions": 9, "keys": 2, "echoes_ms": [] if fault == "keys" else [1.5]},
+            "clipboard": {"received_bytes": 9, "received_sha256": "00" if fault == "clipboard" else "aa",
+                          "sent_bytes": 9, "sent_sha256": "00" if fault == "paste" else "bb"},
+            "ports": {"port-0": {"name": "x", "bytes": 999 if fault == "short" else 1000,
+                                 "sha256": "00" if fault == "port" else "cc"}}}
 
 
 def main():
@@ -57,7 +70,7 @@ def main():
         "event": "done", "end": "marker", "bytes": {"display-0": total}, "updates": total // SIZE, "width": 640,
         "total_bytes": total * (2 if fault == "bytes" else 1), "height": 480, "sha256": picture, "probes": probes,
         "cpu_user": 0.1, "cpu_system": 0.1, "seconds": (now - began) / 1e9, "first_update_ns": began,
-        "end_ns": now}), flush=True)
+        "end_ns": now, **(other_channels(fault) if args.channels else {})}), flush=True)
     return 0
 
 

@@ -20,13 +20,21 @@ def say(**event):
 def options():
     parser = argparse.ArgumentParser()
     for name in ("--address", "--pace", "--tls-cert", "--tls-key", "--tls-ca", "--compression",
-                 "--streaming"):
+                 "--streaming", "--channels"):
         parser.add_argument(name)
     for name in ("--port", "--tls-port", "--probe-every"):
         parser.add_argument(name, type=int)
     parser.add_argument("--pause-at")
     parser.add_argument("file")
     return parser.parse_args()
+
+
+def other_channels(fault, began):
+    return {"sound": {"packets": 3, "raw": True, "rate": 48000, "stamps": [[number, began] for number in range(3)]},
+            "record": {"frames": 100, "peak": 0 if fault == "microphone" else 8000},
+            "inputs": {"keys": 2, "motions": 0 if fault == "motions" else 9},
+            "agent": {"sent_bytes": 9, "sent_sha256": "aa", "received_bytes": 9, "received_sha256": "bb"},
+            **({} if fault == "no-port" else {"port": {"name": "x", "bytes": 1000, "sha256": "cc"}})}
 
 
 def main():
@@ -72,7 +80,8 @@ def main():
     say(event="done", commands=MESSAGES - (fault == "short"), expected_commands=MESSAGES, seconds=(ended - began) / 1e9,
         cpu_user=0.4, cpu_system=0.07, cpu_feeder_user=0.3, cpu_feeder_system=0.02, max_rss_kib=1,
         library="/elsewhere.so" if fault == "library" else library,
-        started_ns=began, fed_ns=ended, ended_ns=ended, probes=probes, end="marker", streams=streams)
+        started_ns=began, fed_ns=ended, ended_ns=ended, probes=probes, end="marker", streams=streams,
+        channels=other_channels(fault, began) if args.channels else None)
     return 4 if fault == "status" else 0
 
 
