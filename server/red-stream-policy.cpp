@@ -11,7 +11,7 @@
 
 #include "red-stream-policy.h"
 
-#define DEFAULT_MODE RED_STREAM_MODE_BATCH
+#define DEFAULT_MODE RED_STREAM_MODE_FLOW
 
 /* In 2017 the gain of gathering had levelled off at 1 KiB. */
 #define DEFAULT_GATHER_THRESHOLD 1024
