@@ -43,6 +43,12 @@ def over_floor(run: Run) -> float | None:
     return beyond / floor(run["message_bytes"], run["transport"])
 
 
+def packets_over_floor(run: Run) -> float | None:
+    """How many times the fewest packets that could carry the payload."""
+    packets, payload = run["server"]["data_packets"], run["server"]["tcp_payload_bytes"]
+    return packets / math.ceil(payload / _SEGMENT) if packets and payload else None
+
+
 def cpu(run: Run) -> float | None:
     used = run["cpu_seconds"]
     return None if used["user"] is None or used["system"] is None else used["user"] + used["system"]
@@ -84,6 +90,7 @@ def _server(name: str) -> Callable[[Run], float | None]:
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("packets", "packets from the server", _server("packets"), 0.01),
     Metric("data_packets", "packets from the server with data", _server("data_packets"), 0.01),
+    Metric("packets_over_floor", "packets with data as a multiple of the fewest possible", packets_over_floor, 0.01),
     Metric("message_bytes", "bytes of the messages themselves", lambda run: run["message_bytes"], 0.02),
     Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.02),
     Metric("overhead", "wire bytes - message bytes", overhead, 0.02),

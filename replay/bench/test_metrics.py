@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is read off a run, against figures worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench import metrics
+
+
+def run(transport: str = "plain", **changes: Any) -> dict[str, Any]:
+    return {"valid": True, "transport": transport, "message_bytes": 144_800,
+            "server": {"wire_bytes": 160_000, "data_packets": 110, "tcp_payload_bytes": 144_801}, **changes}
+
+
+def test_overhead_and_floor() -> None:
+    assert metrics.overhead(run()) == 15_200
+    assert metrics.floor(144_800, "plain") == 100 * 66
+    # nine records of 22 bytes make one more packet
+    assert metrics.floor(144_800, "tls") == 9 * 22 + 101 * 66
+    assert metrics.over_floor(run()) == pytest.approx(15_200 / 6600)
+    assert metrics.overhead_ratio(run(message_bytes=None)) is None
+
+
+def test_packets_over_floor() -> None:
+    assert metrics.packets_over_floor(run()) == pytest.approx(110 / 101)
+    assert metrics.packets_over_floor(run(server={"data_packets": None, "tcp_payload_bytes": None})) is None
+
+
+def test_only_runs_that_count_have_values() -> None:
+    runs = [run(), run(valid=False), run(server={"data_packets": None, "tcp_payload_bytes": None})]
+    assert metrics.values(runs, "packets_over_floor") == [pytest.approx(110 / 101)]
+
+
+def test_what_only_some_runs_have() -> None:
+    assert metrics.values([run(), run(stalls={"longest": 7.5, "beyond": 0})], "stall_longest") == [7.5]
+    assert metrics.values([run(), run(download={"share": 0.4})], "own_share") == [0.4]
