@@ -367,7 +367,7 @@ def test_channels(port: str) -> None:
     with serving("--port", port, "--end-after", "800", "--sound", "50", "--port-bytes", "1000") as server:
         done = drain("--port", port, "--channels").done
         server.end()
-    assert done["inputs"]["motions"] == done["motions_sent"] == pytest.approx(800 / 16, rel=0.3)
+    assert 10 < done["inputs"]["motions"] == done["motions_sent"] < 80      # one in 16 ms
     assert 0 < server.said["motions"] <= done["motions_sent"]
     assert done["inputs"]["keys"] == 1 and done["inputs"]["echoes_ms"] == []
     assert done["clipboard"] == {"received_bytes": 0, "received_sha256": None, "sent_bytes": 0, "sent_sha256": None}

@@ -32,7 +32,8 @@ def check_sound(player: dict[str, Any], client: dict[str, Any]) -> None:
     assert [number for number, _ in audio["stamps"]] == [number for number, _ in sent["stamps"]]
     assert all(came > went for (_, came), (_, went) in zip(audio["stamps"], sent["stamps"], strict=True))
     lasted = (sent["stamps"][-1][1] - sent["stamps"][0][1]) / 1e9
-    assert audio["bytes"] / 4 / sent["rate"] == pytest.approx(lasted, abs=0.15)     # real time
+    # in real time; a machine too busy to play leaves some out
+    assert lasted / 2 < audio["bytes"] / 4 / sent["rate"] < lasted + 0.15
 
 
 def check_clipboard(player: dict[str, Any], client: dict[str, Any], size: int) -> None:
