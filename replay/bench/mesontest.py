@@ -15,6 +15,8 @@ from pathlib import Path
 from bench.errors import BenchError
 from bench.steps import StepFailed, Steps
 
+PROJECT = "spice-batch"     # the suite of our own programs' tests
+
 _BAD = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +(?:FAIL|TIMEOUT|ERROR)\b")
 _SLOW_MACHINE = "4"
 

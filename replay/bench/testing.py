@@ -11,16 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import bases, mesontest, overlay, paths, setup, upstream
+from bench import bases, mesontest, overlay, paths, sanitized, setup, upstream
 from bench.errors import BenchError
 from bench.progress import duration
 from bench.steps import Steps
-
-_PROJECT = "spice-batch"
-# -O1: the library's sources compile in half the time of -O2, and the tests need no third of the speed
-_SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1"]
-_SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-
 
 VERBATIM = True     # the arguments are pytest's
 
@@ -69,11 +63,11 @@ def _c_tests(steps: Steps) -> str:
 
 
 def _sanitizers(steps: Steps) -> str:
-    build = paths.build_dir() / "sanitize"
-    bases.configure("the sanitized project", paths.ROOT, build, _SANITIZED, steps)
-    own = {name for name, project in mesontest.listed(build).items() if project == _PROJECT or name in overlay.tests()}
+    build = sanitized.configure(steps)
+    own = {name for name, project in mesontest.listed(build).items()
+           if project == mesontest.PROJECT or name in overlay.tests()}
     return str(mesontest.run_suite("our own tests under sanitizers", build, own, steps, rebuild=True,
-                                   env=_SANITIZER_ENV))
+                                   env=sanitized.ENV))
 
 
 def _python_tests() -> str:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plays recordings over TLS with library and player built for ThreadSanitizer: no report in either.
+
+The build is kept in build/threads; by itself this is ./run test replay/faults/test_threads.py"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import bases, certs, paths
+from bench.steps import Steps
+
+_OPTIONS = ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]
+_COMMANDS = 2000
+_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    build = paths.build_dir() / "threads"
+    steps = Steps(tmp_path_factory.mktemp("threads") / "log")
+    bases.configure("the project for ThreadSanitizer", paths.ROOT, build, _OPTIONS, steps)
+    steps.run("building the player for ThreadSanitizer", ["ninja", "-C", build, "replay/player/spice-player"])
+    return build / "replay" / "player" / "spice-player"
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def trimmed(name: str, folder: Path) -> Path:
+    """The first commands of a shipped recording; threads do nothing else in the rest of it."""
+    target = folder / f"{name}.rec"
+    subprocess.run([paths.recording_tool(), "trim", "--commands", f"0:{_COMMANDS}", "-o", target,
+                    paths.RECORDINGS / f"{name}.rec.xz"], check=True, capture_output=True)
+    return target
+
+
+@pytest.mark.parametrize("mode", ["batch", "flow"])
+@pytest.mark.parametrize("recording", ["all-commands", "linux-desktop", "tiny", "vga-text-boot"])
+def test_no_report(recording: str, mode: str, player: Path, port: int, tmp_path: Path) -> None:
+    keys = certs.make(tmp_path, "127.0.0.1")
+    env = {**os.environ, "SPICE_STREAM": mode, "OPENSSL_CONF": str(keys.openssl_conf),
+           "TSAN_OPTIONS": f"log_path={tmp_path}/report exitcode=66 second_deadlock_stack=1"}
+    with open(tmp_path / "player.log", "wb") as log, subprocess.Popen(
+            [player, "--tls-port", str(port), "--tls-cert", keys.certificate, "--tls-key", keys.key, "--tls-ca", keys.ca,
+             trimmed(recording, tmp_path)], env=env, stdout=subprocess.PIPE, stderr=log, text=True) as playing:
+        try:
+            assert playing.stdout and "listening" in playing.stdout.readline(), (tmp_path / "player.log").read_text()
+            client = subprocess.run([paths.client(), "--host", "127.0.0.1", "--tls-port", str(port), "--ca", keys.ca],
+                                    capture_output=True, text=True, timeout=_SECONDS, check=False)
+            status = playing.wait(_SECONDS)
+        finally:
+            playing.kill()
+    assert [report.read_text() for report in tmp_path.glob("report.*")] == []
+    assert (status, client.returncode) == (0, 0), (tmp_path / "player.log").read_text() + client.stderr
