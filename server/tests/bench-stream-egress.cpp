@@ -7,12 +7,14 @@
  *   MORE LENGTH,LENGTH,...
  *
  * MORE is 1 if another message follows at once and 0 at the end of a drain, then the
- * lengths of its iovecs. bench-mix has such lists, 8000 messages from the middle of the
- * display channel of a recording, made from its trace (see red-stream-trace.h) by
+ * lengths of its iovecs. bench-mix has such lists, 8000 messages (of big-images 100) from
+ * the middle of the display channel of a recording, made from its trace (see
+ * red-stream-trace.h) by
  *
- *   awk '$3 == "write" && $2 == STREAM { print ($4 ~ /m/) + 0, $5 }'
+ *   awk '$3 == "write" && $4 ~ /s/ && $2 == STREAM { print ($4 ~ /m/) + 0, $5 }'
  *
- * A list is repeated until it gives as many messages as the one made here.
+ * A list is repeated until it gives as many messages as the one made here, or half a
+ * gigabyte. "./run egress" runs all of this.
  *
  * With --count-only no socket is in the way. What is done then is the same every time,
  * so its instructions can be counted (the handshake's are left out):
@@ -75,6 +77,7 @@ static void place_data(BenchMix *mix)
 }
 
 #define MESSAGES 40000
+#define BYTES_MAX 500000000
 
 /* Like a text console: messages of about 226 bytes in drains of 40, and an image of 2 MB
  * after each tenth of them. */
@@ -114,7 +117,12 @@ static void read_mix(BenchMix *mix, const char *name)
     g_strfreev(lines);
     g_free(text);
     g_assert_false(mix->messages.empty());
-    mix->repeats = (MESSAGES + mix->messages.size() - 1) / mix->messages.size();
+    size_t bytes = 0;
+    for (const BenchMix::Message &message : mix->messages) {
+        bytes += message.size;
+    }
+    mix->repeats = MIN((MESSAGES + mix->messages.size() - 1) / mix->messages.size(),
+                       BYTES_MAX / bytes + 1);
 }
 
 /* once the handshake is over */
