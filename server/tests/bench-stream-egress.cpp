@@ -16,8 +16,8 @@
  * A list is repeated until it gives as many messages as the one made here, or half a
  * gigabyte. "./run egress" runs all of this.
  *
- * With --count-only no socket is in the way. What is done then is the same every time,
- * so its instructions can be counted (the handshake's are left out):
+ * With --count-only the list goes once, and no socket is in the way. What is done then is
+ * the same every time, so its instructions can be counted (the handshake's are left out):
  *
  *   valgrind --tool=callgrind --toggle-collect=bench_send ./bench-stream-egress \
  *       --count-only --mode batch --transport tls
@@ -314,6 +314,9 @@ int main(int argc, char *argv[])
         make_mix(&mix);
     }
     place_data(&mix);
+    if (counts) {
+        mix.repeats = 1;
+    }
     char *mix_name = mix_file ? g_path_get_basename(mix_file) : g_strdup("made");
 
     for (bool tls : { false, true }) {
