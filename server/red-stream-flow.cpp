@@ -42,9 +42,9 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
     Group *group = &groups[group_end % RED_STREAM_FLOW_GROUPS];
 
     if (acked_time == 0 || in_flight() == 0) {
-        /* the path was idle */
-        acked_time = now;
-        acked_sent_time = now;
+        /* The path was idle. Of a group that took long to fill most has arrived by now. */
+        acked_time = group_begin_time;
+        acked_sent_time = group_begin_time;
     }
     group->bytes = sent_bytes - group_begin_bytes;
     group_begin_bytes = sent_bytes;
@@ -60,6 +60,9 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
+    if (group_messages == 0) {
+        group_begin_time = now;
+    }
     sent_bytes += bytes;
     /* A large message is one step between acks, whatever the interval, so how large does
      * not matter for it. */
@@ -78,6 +81,7 @@ void RedStreamFlow::set_ack_sent(uint64_t now, uint32_t new_interval, uint32_t b
     /* the sync tells of all that was sent */
     group_end = group_begin;
     group_messages = 0;
+    group_begin_time = now;
     interval = new_interval;
     set_ack_time = now;
     syncing = true;

@@ -122,8 +122,9 @@ private:
     uint32_t group_end = 0;
     /* messages of the group that is being filled */
     uint32_t group_messages = 0;
-    /* bytes sent before it */
+    /* bytes sent before it, and when its first message was */
     uint64_t group_begin_bytes = 0;
+    uint64_t group_begin_time = 0;
     uint32_t interval = 0;
     bool syncing = false;
     /* when a SET_ACK was last sent or wanted */

@@ -317,6 +317,24 @@ static void test_idle()
 }
 
 /* The path becomes slower and longer, and fast again. */
+/* A desktop between two bursts: a few small messages now and then, an image among them.
+ * A group takes seconds to fill, and most of it has arrived long before its ack. */
+static void test_trickle()
+{
+    for (const Path &path : paths) {
+        Simulation simulation(path);
+
+        for (int i = 0; i < 1000; ++i) {
+            simulation.send({ 40, i % 29 == 0 ? 50000u : 60u }, UINT64_MAX);
+            simulation.idle(80000);
+            if (simulation.flow.get_rate() > path.rate + path.rate / 10) {
+                g_error("%" G_GUINT64_FORMAT " bytes/s are taken for %" G_GUINT64_FORMAT,
+                        path.rate, simulation.flow.get_rate());
+            }
+        }
+    }
+}
+
 static void test_path_changes()
 {
     Simulation simulation(paths[3]);
@@ -394,6 +412,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
     g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
     g_test_add_func("/server/stream-flow/idle", test_idle);
+    g_test_add_func("/server/stream-flow/trickle", test_trickle);
     g_test_add_func("/server/stream-flow/path-changes", test_path_changes);
     g_test_add_func("/server/stream-flow/unexpected-acks", test_unexpected_acks);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
