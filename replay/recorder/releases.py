@@ -29,9 +29,13 @@ Entry = dict[str, Any]
 Shown = dict[int, str] | str         # command -> picture, or why there are none
 
 
+def _home(version: str, kind: str) -> Path:
+    return paths.cache_dir() / "bases" / f"{version}-{kind}"
+
+
 def _stock(version: str, steps: Steps) -> bases.Base:
     """0.15.1 lacks a script that its meson.build names for `meson dist`, and without it nothing is configured."""
-    source = paths.cache_dir() / "bases" / f"{version}-stock" / "source"
+    source = _home(version, "stock") / "source"
     upstream.fetch(version, steps)
     upstream.make_tree(version, source, patched=False)
     script = source / "build-aux" / "meson-dist"
@@ -41,12 +45,17 @@ def _stock(version: str, steps: Steps) -> bases.Base:
     return bases.prepare_base(version, steps, patched=False, tests=False)
 
 
+def _patched(version: str, steps: Steps) -> bases.Base:
+    """Beside the build of ./run test, which has the tests, too."""
+    return bases.prepare_base(version, steps, tests=False, build=_home(version, "patched") / "library")
+
+
 def libraries(steps: Steps) -> dict[str, Path]:
-    """Name -> folder of the library, newest releases last. The patched ones are those that ./run test builds."""
+    """Name -> folder of the library, newest releases last."""
     found = {}
     for version in upstream.RELEASES:
         found[f"{version} stock"] = _stock(version, steps).library
-        found[f"{version} patched"] = bases.prepare_base(version, steps).library
+        found[f"{version} patched"] = _patched(version, steps).library
     return found
 
 

@@ -46,8 +46,9 @@ def test_what_did_not_play_is_told() -> None:
 
 
 def test_every_release_is_meant_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def prepare(version: str, steps: Steps, patched: bool = True, tests: bool = True) -> bases.Base:
-        return bases.Base(version, patched, tmp_path, tmp_path / version)
+    def prepare(version: str, steps: Steps, patched: bool = True, build: Path | None = None, tests: bool = True) -> bases.Base:
+        assert not tests
+        return bases.Base(version, patched, tmp_path, build or tmp_path / version)
 
     monkeypatch.setattr(bases, "prepare_base", prepare)
     monkeypatch.setattr(upstream, "fetch", lambda version, steps: None)
