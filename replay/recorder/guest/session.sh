@@ -28,6 +28,12 @@ settings() {
 <property name="placement_ratio" type="int" value="100"/><property name="box_move" type="bool" value="false"/>
 </property></channel>
 X
+    cat >"$folder/ristretto.xml" <<'X'
+<?xml version="1.0" encoding="UTF-8"?>
+<channel name="ristretto" version="1.0"><property name="errors" type="empty">
+<property name="missing-thumbnailer" type="bool" value="false"/>
+</property></channel>
+X
     cp /etc/xdg/xfce4/panel/default.xml "$folder/xfce4-panel.xml"
 }
 
