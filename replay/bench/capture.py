@@ -19,6 +19,9 @@ from bench import proc
 from bench.errors import BenchError
 
 _BUFFER_KIB = 65536
+# Of a packet; a longer one spoils the run anyway. In immediate mode every packet takes a slot of this size: with tcpdump's own
+# 256 KiB the buffer holds 256 packets of a device that is not Ethernet, and a burst overruns it.
+_SNAPLEN = 2048
 _QUIET = 0.3        # the file has stopped growing when it has not grown for so long
 _DRAIN_LIMIT = 20.0
 
@@ -76,9 +79,10 @@ class Capture:
 
 @contextlib.contextmanager
 def capturing(netns: Path, device: str, path: Path, ports: Collection[int]) -> Iterator[Capture]:
-    """Captures TCP to and from the ports on a device from when this returns; the file has every packet whole."""
+    """Captures TCP to and from the ports on a device from when this returns; the file has every packet of an MTU
+    of 1500 whole."""
     argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(_BUFFER_KIB),
-            "-s", "0", "-w", str(path)]
+            "-s", str(_SNAPLEN), "-w", str(path)]
     if os.geteuid() == 0:
         argv += ["-Z", "root"]      # or it gives the file to a user who may not write there
     with proc.Process("tcpdump", [*argv, " or ".join(f"tcp port {port}" for port in ports)], netns) as process:
