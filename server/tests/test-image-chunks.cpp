@@ -22,6 +22,20 @@ static QXLPHYSICAL to_physical(const void *ptr)
     return reinterpret_cast<uintptr_t>(ptr);
 }
 
+/* One slot that is the whole address space. Up to 0.15 there is one parameter more. */
+static inline void init_slots(void (*init)(RedMemSlotInfo *, uint32_t, uint32_t, uint8_t, uint8_t),
+                              RedMemSlotInfo *slots)
+{
+    init(slots, 1, 1, 1, 1);
+}
+
+static inline void init_slots(void (*init)(RedMemSlotInfo *, uint32_t, uint32_t, uint8_t, uint8_t,
+                                           uint8_t),
+                              RedMemSlotInfo *slots)
+{
+    init(slots, 1, 1, 1, 1, 0);
+}
+
 /* The picture, cut into chunks of these sizes. */
 struct Picture
 {
@@ -61,7 +75,7 @@ struct Picture
         drawable.u.copy.src_area.right = WIDTH;
         drawable.u.copy.src_area.bottom = HEIGHT;
 
-        memslot_info_init(&slots, 1, 1, 1, 1, 0);
+        init_slots(memslot_info_init, &slots);
         memslot_info_add_slot(&slots, 0, 0, 0, 0, UINTPTR_MAX, 0);
         red_drawable = red_drawable_new(nullptr, &slots, 0, to_physical(&drawable), 0);
         g_assert_true(red_drawable);
