@@ -167,6 +167,17 @@ static bool needs_worker(Feeder *feeder, const RecordingEvent *event)
         recording_surfaces(feeder->recording)->live + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
 }
 
+/*
+ * Until the worker has taken every command. Those between two primary surfaces
+ * draw on none: they must not be left over for the new one.
+ */
+static void wait_for_worker(Feeder *feeder)
+{
+    while (!display_is_empty(feeder->display) && !is_stopping(feeder)) {
+        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC);
+    }
+}
+
 /* It is the event's turn: wait for its time, and for the worker if need be. */
 static void begin_event(void *opaque, const RecordingEvent *event)
 {
@@ -175,6 +186,9 @@ static void begin_event(void *opaque, const RecordingEvent *event)
     wait_for_recorded_time(feeder, event);
     if (needs_worker(feeder, event)) {
         display_release(feeder->display);
+    }
+    if (recording_event_creates_primary(event)) {
+        wait_for_worker(feeder);
     }
 }
 

@@ -237,6 +237,25 @@ def test_events_moved_forward_do_not_hold_up_the_rest(plays: list[Play], tmp_pat
     assert player["seconds"] < 5
 
 
+def test_what_is_drawn_between_two_primaries_is_on_neither(plays: list[Play], tmp_path: Path) -> None:
+    """Left over for the second, it was there or not from one time to the next."""
+    recording = tiny.small()
+    recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    for _ in range(40):
+        recording.fill((0, 0, 50, 50), 0xff0000)
+    recording.primary(100, 80)
+    recording.fill((60, 60, 70, 70), 0x00ff00)
+    file = write(tmp_path, recording)
+    plain = tiny.small()
+    plain.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    plain.primary(100, 80)
+    plain.fill((60, 60, 70, 70), 0x00ff00)
+    _, expected = play_all(plays, write(tmp_path, plain, "plain.rec"))
+    for _ in range(10):
+        _, client = play_all(plays, file)
+        assert client["sha256"] == expected["sha256"]
+
+
 def test_probes(plays: list[Play], tmp_path: Path) -> None:
     """They also come while nothing is drawn, and change no pixel."""
     recording = Tiny()
