@@ -49,6 +49,7 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
     group->bytes = sent_bytes - group_begin_bytes;
     group_begin_bytes = sent_bytes;
     group->sent_bytes = sent_bytes;
+    group->counted_bytes = counted_bytes;
     group->sent_time = now;
     group->acked_bytes = acked_bytes;
     group->acked_time = acked_time;
@@ -64,6 +65,7 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
         group_begin_time = now;
     }
     sent_bytes += bytes;
+    counted_bytes += bytes > flight() ? flight() / 2 : bytes;
     /* A large message is one step between acks, whatever the interval, so how large does
      * not matter for it. */
     message_size -= message_size / RED_STREAM_FLOW_AVERAGE;
@@ -78,6 +80,7 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 void RedStreamFlow::set_ack_sent(uint64_t now, uint32_t new_interval, uint32_t bytes)
 {
     sent_bytes += bytes;
+    counted_bytes += bytes;
     /* the sync tells of all that was sent */
     group_end = group_begin;
     group_messages = 0;
@@ -110,6 +113,7 @@ void RedStreamFlow::group_done(uint64_t now)
     const Group *group = &groups[group_begin++ % RED_STREAM_FLOW_GROUPS];
 
     acked_bytes = group->sent_bytes;
+    counted_acked = group->counted_bytes;
     acked_time = now;
     acked_sent_time = group->sent_time;
     update_delay(now, group);
@@ -220,7 +224,7 @@ uint64_t RedStreamFlow::limit() const
         return full;
     }
     /* of the group that is being received no byte is acked before the last */
-    const uint64_t group = groups[group_begin % RED_STREAM_FLOW_GROUPS].sent_bytes - acked_bytes;
+    const uint64_t group = groups[group_begin % RED_STREAM_FLOW_GROUPS].counted_bytes - counted_acked;
     return full + std::min(group, full);
 }
 

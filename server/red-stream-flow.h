@@ -23,6 +23,10 @@
  * a path that has become faster. The client is part of the path: one that decodes slowly
  * shows a low rate, and gets a short queue.
  *
+ * A message longer than a flight has mostly left the socket when the socket has taken its
+ * end, though the client acks it as a whole; so no more than half a flight of it counts,
+ * lest the path be idle for a round trip after each.
+ *
  * An ack must be on its way whenever sending stops. Messages are counted in groups of
  * which the last makes the client ack; sending never stops while no complete group is in
  * flight. So any limit is safe, also below the interval of acks. Large messages on a
@@ -45,7 +49,7 @@
 #define RED_STREAM_FLOW_AVERAGE 64
 #define RED_STREAM_FLOW_MESSAGE_SIZE 1000
 /* microseconds */
-#define RED_STREAM_FLOW_DELAY_AGE (10 * 1000 * 1000)
+#define RED_STREAM_FLOW_DELAY_AGE (30 * 1000 * 1000)
 
 class RedStreamFlow
 {
@@ -81,7 +85,7 @@ public:
     bool wants_set_ack(uint64_t now, uint32_t base);
 
     /* For traces and tests. */
-    uint64_t bytes_in_flight() const { return sent_bytes - acked_bytes; }
+    uint64_t bytes_in_flight() const { return counted_bytes - counted_acked; }
     uint64_t limit() const;
     uint64_t get_rate() const { return rate; }
     uint32_t get_delay() const { return delay; }
@@ -94,8 +98,10 @@ public:
 private:
     struct Group {
         uint64_t bytes;
-        /* all bytes sent up to the end of the group, and when that was */
+        /* all bytes sent up to the end of the group, as sent and as counted, and when that
+         * was */
         uint64_t sent_bytes;
+        uint64_t counted_bytes;
         uint64_t sent_time;
         /* what had been acked then, when, and when the last of that was sent */
         uint64_t acked_bytes;
@@ -132,6 +138,9 @@ private:
 
     uint64_t sent_bytes = 0;
     uint64_t acked_bytes = 0;
+    /* the same with large messages counted as far as they fill the path */
+    uint64_t counted_bytes = 0;
+    uint64_t counted_acked = 0;
     uint64_t acked_time = 0;
     uint64_t acked_sent_time = 0;
     /* bytes sent when there was nothing more to send; acks up to here say little */
