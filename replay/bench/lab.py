@@ -193,7 +193,7 @@ def _other_machine(link: Link) -> Iterator[Lab]:
                              f"{device} {switches}")
         own = Path(f"/proc/{os.getpid()}/ns/net")
         yield Lab(own, own, link, "none", address, remote.address, device, (_free_port(address), _free_port(address)),
-                  remote)
+                  remote=remote)
 
 
 def _control_congestion(server: Path, client: Path, algorithm: str) -> None:

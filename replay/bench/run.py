@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import capture, certs, download, lab, ends, linktest, pcap, record, trace, validity
+from bench import capture, certs, download, ends, lab, linktest, pcap, record, trace, validity
 from bench.ends import Ends, Hook
 from bench.errors import BenchError
 from bench.runspec import RunSpec
