@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The README shows the table of results/compare.md as it is, and names only what there is."""
+"""The README shows tables of results/ as they are, and names only what there is."""
 
 from __future__ import annotations
 
 import re
 
-from bench import modes, paths
+import pytest
 
-_BEGIN, _END = "<!-- compare: the table of results/compare.md -->\n", "<!-- end -->"
+from bench import modes, paths, recordings
+
+_COMPARE, _MODES = "<!-- compare: the table of results/compare.md -->\n", "<!-- modes: the first table of results/modes -->\n"
+_END = "<!-- end -->"
 
 
 def _tables(text: str) -> list[str]:
     return re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
 
 
-def test_readme_shows_the_measured_table() -> None:
+@pytest.mark.parametrize(("mark", "page"), [(_COMPARE, "compare.md"), (_MODES, "modes/compare.md")])
+def test_readme_shows_the_measured_table(mark: str, page: str) -> None:
     readme = (paths.ROOT / "README.md").read_text()
-    shown = readme.split(_BEGIN)[1].split(_END)[0]
-    assert _tables(shown) == _tables((paths.ROOT / "results/compare.md").read_text())[:1]
+    shown = readme.split(mark)[1].split(_END)[0]
+    assert _tables(shown) == _tables((paths.ROOT / "results" / page).read_text())[:1]
+
+
+def test_every_shipped_recording_is_in_the_table_of_modes() -> None:
+    table = _tables((paths.ROOT / "results/modes/compare.md").read_text())[0]
+    assert [name for name in recordings.manifest() if name != "tiny" and f"| {name} " not in table] == []
+    assert re.findall(r"\w+", table.splitlines()[0])[3:] == list(modes.MODES)
 
 
 def test_readme_names_every_mode() -> None:
