@@ -9,7 +9,7 @@ log() {
 }
 
 settings() {
-    local folder=/root/.config/xfce4/xfconf/xfce-perchannel-xml monitor
+    local folder=~/.config/xfce4/xfconf/xfce-perchannel-xml monitor
     mkdir -p "$folder"
     {
         echo '<?xml version="1.0" encoding="UTF-8"?>'
