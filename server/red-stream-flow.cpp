@@ -61,15 +61,17 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
+    const uint64_t full = flight();
+
     if (group_messages == 0) {
         group_begin_time = now;
     }
     sent_bytes += bytes;
-    counted_bytes += bytes > flight() ? flight() / 2 : bytes;
+    counted_bytes += bytes > full ? full / 2 : bytes;
     /* A large message is one step between acks, whatever the interval, so how large does
      * not matter for it. */
     message_size -= message_size / RED_STREAM_FLOW_AVERAGE;
-    message_size += std::min<uint64_t>(bytes, flight() / ACKS_PER_FLIGHT);
+    message_size += std::min<uint64_t>(bytes, full / ACKS_PER_FLIGHT);
     ++group_messages;
     if (interval && group_messages >= interval && in_flight() < RED_STREAM_FLOW_GROUPS) {
         close_group(now, in_flight() == 0);
