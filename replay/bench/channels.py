@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench import latency, stats
+from bench import latency
 
 ALL = "all"
 # as spice-player names them, and what its report calls each
@@ -87,11 +87,6 @@ def wrong(asked: str, player: Report, client: Report) -> str | None:
     return None
 
 
-def _quantiles(values: Sequence[float]) -> dict[str, float | None]:
-    parts = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
-    return {name: round(stats.quantile(values, part), 3) if values else None for name, part in parts}
-
-
 def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], counted_to_eight: bool,
               one_clock: bool) -> Report:
     """From the moment a packet of sound is played at the server until it can be heard. Compressed packets are counted to
@@ -100,13 +95,13 @@ def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], 
     stamps = received if one_clock else [(number, when + _ANOTHER_CLOCK) for number, when in received]
     packets = latency.match([(number, when, when) for number, when in sent], stamps) if sent else None
     if packets is None or (counted_to_eight and len(packets) - len(received) > LEFT_OUT_MAX * len(packets)):
-        return {"dropped": None, "gaps": None, **_quantiles([])}
+        return {"dropped": None, "gaps": None, **latency.quantiles([])}
     late = [(packet.received - packet.sent) / 1e6 for packet in packets if packet.received is not None]
     fastest = min(late, default=0.0)
     gaps = sum(value - fastest > BUFFER_MS for value in late)
     if not one_clock:
         late = [value - fastest for value in late]
-    return {"dropped": len(packets) - len(late), "gaps": gaps, **_quantiles(late)}
+    return {"dropped": len(packets) - len(late), "gaps": gaps, **latency.quantiles(late)}
 
 
 def report(asked: str | None, player: Report | None, client: Report | None, one_clock: bool) -> Report | None:
@@ -121,7 +116,7 @@ def report(asked: str | None, player: Report | None, client: Report | None, one_
                           **_lateness(did["sound"]["stamps"], audio.get("stamps") or [], not did["sound"]["raw"], one_clock)}
     if "inputs" in did:
         echoes = (client.get("inputs") or {}).get("echoes_ms") or []
-        found["echo"] = {"count": len(echoes), **_quantiles(echoes)}
+        found["echo"] = {"count": len(echoes), **latency.quantiles(echoes)}
         found["inputs"] = did["inputs"]
     found.update({name: did[name] for name in ("record", "agent", "port") if name in did})
     return found

@@ -172,7 +172,7 @@ def _emulated(server: Path, client: Path, link: Link) -> Iterator[Lab]:
         lab.books = said[1] if said else None
 
 
-def _free_port(address: str) -> int:
+def free_port(address: str = "127.0.0.1") -> int:
     with socket.create_server((address, 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -192,7 +192,7 @@ def _other_machine(link: Link) -> Iterator[Lab]:
             raise BenchError(f"on {device} packets are put together before they can be counted: first run ethtool -K "
                              f"{device} {switches}")
         own = Path(f"/proc/{os.getpid()}/ns/net")
-        yield Lab(own, own, link, "none", address, remote.address, device, (_free_port(address), _free_port(address)),
+        yield Lab(own, own, link, "none", address, remote.address, device, (free_port(address), free_port(address)),
                   remote=remote)
 
 

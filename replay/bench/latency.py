@@ -3,11 +3,11 @@
 reports that very update. Both read CLOCK_MONOTONIC, so the link must be on one machine.
 
 Probes are numbered cyclically. The server may drop a probe that something later covers or that its pipe forgets; it may not
-change their order. So each received number is the next one sent with that number, and those skipped were dropped. The
-client may report one twice, for it draws that area again when a video plays there: the first time is when it came."""
+change their order. So each received number is the next one sent with that number, and those skipped were dropped."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,15 +24,16 @@ class Probe:
     received: int | None    # None: dropped
 
 
+def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
+    """The client may report a probe twice, for it draws that area again when a video plays there: it came the first time."""
+    return [stamp for before, stamp in itertools.pairwise([(None,), *received]) if stamp[0] != before[0]]
+
+
 def match(sent: Sequence[Stamp], received: Sequence[Stamp]) -> list[Probe] | None:
     """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent."""
     probes: list[Probe] = []
     at = 0
-    last: int | None = None
     for number, when in received:
-        if number == last:
-            continue
-        last = number
         while at < len(sent) and sent[at][0] != number:
             probes.append(Probe(*sent[at][1:], None))
             at += 1
@@ -98,17 +99,21 @@ def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
     return {name: round(value / 1e6, 3) for name, value in ages.items()}
 
 
+def quantiles(values: Sequence[float]) -> dict[str, float | None]:
+    parts = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
+    return {name: round(stats.quantile(values, part), 3) if values else None for name, part in parts}
+
+
 def report(sent: Sequence[Stamp] | None, received: Sequence[Stamp] | None) -> dict[str, Any] | None:
     """For a run's record; None without probes or when they do not fit together. All times in ms."""
     if not sent or received is None:
         return None
-    probes = match(sent, received)
+    probes = match(sent, first_reports(received))
     if probes is None:
         return None
     values = [(probe.received - probe.sent) / 1e6 for probe in probes if probe.received is not None]
     found: dict[str, Any] = {"sent": len(probes), "received": len(values), "dropped": len(probes) - len(values)}
-    for name, part in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)):
-        found[name] = round(stats.quantile(values, part), 3) if values else None
+    found |= quantiles(values)
     found["age"] = picture_age(probes)
     found["values"] = [round(value, 3) for value in values]
     return found

@@ -79,7 +79,8 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
     wire = run.wire
     return {
         "recording": spec.recording.name, "library": spec.library.name, "mode": spec.mode,
-        "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "congestion": run.congestion, "repeat": spec.repeat,
+        "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "repeat": spec.repeat,
+        "congestion": run.congestion,
         "valid": reason is None, "invalid_reason": reason,
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),

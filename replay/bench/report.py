@@ -100,7 +100,8 @@ _LATENCY: tuple[Column, ...] = (
     ("age", "age_p95", table.milliseconds))
 _STALLS: tuple[Column, ...] = (("longest stall, ms", "stall_longest", table.milliseconds), ("too long", "stalls", table.count))
 _BESIDE: tuple[Column, ...] = (
-    ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits), ("share", "own_share", table.percent))
+    ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
+    ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
     ("packets", "packets"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
     ("p95", "latency_p95"), ("age", "age_p95"))
@@ -134,18 +135,10 @@ def latency_table(group: list[Run]) -> str:
     return _table(group, _LATENCY, "dropped", _dropped)
 
 
-def beside_table(group: list[Run]) -> str:
-    """Empty where no download shared the link."""
-    if not any(run["valid"] and run.get("download") for run in group):
-        return ""
-    return _table(group, _BESIDE, "valid", _valid)
-
-
-def stall_table(group: list[Run]) -> str:
-    """Empty where no trace was looked into."""
-    if not any(run["valid"] and run.get("stalls") for run in group):
-        return ""
-    return _table(group, _STALLS, "valid", _valid)
+def tables_where_asked(group: list[Run]) -> list[str]:
+    """What only some comparisons have: a download that shared the link, traces that were looked into."""
+    return [_table(group, columns, "valid", _valid) for columns in (_BESIDE, _STALLS)
+            if any(metrics.values(group, metric) for _, metric, _ in columns)]
 
 
 def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
@@ -244,7 +237,7 @@ def mode_list(runs: list[Run]) -> str:
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
-    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), beside_table(runs), stall_table(runs),
+    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), *tables_where_asked(runs),
              against_table(runs), channel_tables(runs)]
     return "\n\n".join(part for part in parts if part)
 

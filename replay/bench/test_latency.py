@@ -88,6 +88,6 @@ def test_a_server_that_holds_the_session_up_ages_the_picture() -> None:
 
 def test_a_probe_reported_twice_came_the_first_time() -> None:
     sent = [(0, 100, 100), (1, 200, 200), (2, 300, 300)]
-    assert latency.match(sent, [(0, 110), (1, 220), (1, 225), (2, 330)]) == \
+    assert latency.match(sent, latency.first_reports([(0, 110), (1, 220), (1, 225), (2, 330)])) == \
         [on_time(100, 110), on_time(200, 220), on_time(300, 330)]
     assert latency.match(sent, [(1, 220), (0, 225)]) is None

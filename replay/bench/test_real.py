@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,6 +61,20 @@ def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
     (kept,) = (tmp_path / "traces").iterdir()
     assert {"open", "channel", "write", "send", "flow"} <= {line.what for line in trace.read(kept)}
     assert matrix.perform(tiny("patched", "flow", "tls"))["stalls"] is None
+
+
+def test_a_client_that_stops_is_a_stall(tmp_path: Path) -> None:
+    """On a real trace and capture: what waits for the client is found, and is gone when it goes on."""
+    def stop_for_a_while(_player: proc.Process, client: proc.Process) -> None:
+        for delay, number in ((2.5, signal.SIGSTOP), (3.0, signal.SIGCONT)):
+            threading.Timer(delay, client.signal, (number,)).start()
+
+    spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"), pace="1.5",
+                   keep_trace=tmp_path / "traces")
+    with matrix.scratch() as folder:
+        record = run.perform(spec, folder, recordings.unpacked(spec.recording), stop_for_a_while)
+    assert record["valid"], record["invalid_reason"]
+    assert record["stalls"]["beyond"] > 0
 
 
 def test_pictures_are_the_same_whoever_draws() -> None:

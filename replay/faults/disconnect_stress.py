@@ -15,7 +15,6 @@ import argparse
 import os
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]
 
-from bench import certs                                                     # noqa: E402
+from bench import certs, lab                                                # noqa: E402
 from rude_client import Going, Gone, Plan, RudeClient                       # noqa: E402
 
 _PATIENCE = 60
@@ -68,17 +67,11 @@ def plans(chance: random.Random, count: int, messages: int) -> Iterator[Plan]:
                    cache_pixels=chance.choice(_CACHES) if chance.random() > _WITHOUT_GREETING else 0)
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 class Server:
     """One life of the server."""
 
     def __init__(self, setting: Setting, log: Path) -> None:
-        port = free_port()
+        port = lab.free_port()
         certificates = setting.certificates
         where = ["--port", str(port)]
         if certificates:

@@ -6,13 +6,12 @@ The build is kept in build/threads; by itself this is ./run test replay/faults/t
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from bench import bases, certs, paths
+from bench import bases, certs, lab, paths
 from bench.steps import Steps
 
 _OPTIONS = ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]
@@ -29,13 +28,6 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build / "replay" / "player" / "spice-player"
 
 
-@pytest.fixture
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def trimmed(name: str, folder: Path) -> Path:
     """The first commands of a shipped recording; threads do nothing else in the rest of it."""
     target = folder / f"{name}.rec"
@@ -46,7 +38,8 @@ def trimmed(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("mode", ["batch", "flow"])
 @pytest.mark.parametrize("recording", ["all-commands", "linux-desktop", "tiny", "vga-text-boot"])
-def test_no_report(recording: str, mode: str, player: Path, port: int, tmp_path: Path) -> None:
+def test_no_report(recording: str, mode: str, player: Path, tmp_path: Path) -> None:
+    port = lab.free_port()
     keys = certs.make(tmp_path, "127.0.0.1")
     env = {**os.environ, "SPICE_STREAM": mode, "OPENSSL_CONF": str(keys.openssl_conf),
            "TSAN_OPTIONS": f"log_path={tmp_path}/report exitcode=66 second_deadlock_stack=1"}
