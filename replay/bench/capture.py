@@ -19,11 +19,22 @@ from bench import proc
 from bench.errors import BenchError
 
 _BUFFER_KIB = 65536
+_BUFFER_LEAST_KIB = 4096
+_SLOT_KIB = 4               # of a packet in it
 # Of a packet; a longer one spoils the run anyway. In immediate mode every packet takes a slot of this size: with tcpdump's own
 # 256 KiB the buffer holds 256 packets of a device that is not Ethernet, and a burst overruns it.
 _SNAPLEN = 2048
 _QUIET = 0.3        # the file has stopped growing when it has not grown for so long
 _DRAIN_LIMIT = 20.0
+
+
+def buffer_kib(rate: int | None) -> int:
+    """As much as a link brings in a second, which tcpdump need not be fast for. The kernel clears all of it at once, and where
+    it cannot be preempted no other program has that processor meanwhile: 64 MiB of memory that a virtual machine has not used
+    before took 0.4 s, in which other runs' links stood still."""
+    if rate is None:
+        return _BUFFER_KIB
+    return min(max(rate // 8 // 1500 * _SLOT_KIB, _BUFFER_LEAST_KIB), _BUFFER_KIB)
 
 
 @dataclass
@@ -78,10 +89,10 @@ class Capture:
 
 
 @contextlib.contextmanager
-def capturing(netns: Path, device: str, path: Path, ports: Collection[int]) -> Iterator[Capture]:
+def capturing(netns: Path, device: str, path: Path, ports: Collection[int], rate: int | None = None) -> Iterator[Capture]:
     """Captures TCP to and from the ports on a device from when this returns; the file has every packet of an MTU
-    of 1500 whole."""
-    argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(_BUFFER_KIB),
+    of 1500 whole. rate: what the link carries, in bits a second."""
+    argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(buffer_kib(rate)),
             "-s", str(_SNAPLEN), "-w", str(path)]
     if os.geteuid() == 0:
         argv += ["-Z", "root"]      # or it gives the file to a user who may not write there

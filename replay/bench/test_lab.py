@@ -195,3 +195,8 @@ def test_without_root_and_user_namespaces_one_line_says_so(monkeypatch: pytest.M
     monkeypatch.setattr(privileges, "unshare", lambda: ["sh", "-c", "echo unshare: not here >&2; exit 1", "--"])
     with pytest.raises(BenchError, match=r"measuring needs root or .* \(unshare: not here\)"):
         privileges.acquire([])
+
+
+def test_a_slow_link_needs_no_large_buffer() -> None:
+    assert [capture.buffer_kib(rate) for rate in (None, 2_000_000, 20_000_000, 100_000_000, 10**9)] == [
+        65536, 4096, 6664, 33332, 65536]
