@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import (environment, matrix, modes, paths, pictures, privileges, publish, recordings, request, results, setup)
+from bench import (atonce, environment, matrix, modes, paths, pictures, privileges, publish, recordings, request, results, setup)
 from bench.errors import BenchError
 from bench.progress import Progress, duration
 from bench.runspec import RunSpec
@@ -51,16 +51,18 @@ def prepare(asked: request.Request) -> request.Request:
 
 def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
-    plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "tls": asked.tls,
-            "congestion": asked.congestion, "slow_client": asked.slow_client,
+    plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "jobs": asked.jobs,
+            "tls": asked.tls, "congestion": asked.congestion, "slow_client": asked.slow_client,
             "beside_download": asked.beside_download, "probe_every": asked.probe_every, "pauses": asked.pauses, "compression": asked.compression,
             "streaming": asked.streaming, "channels": asked.channels}
     return results.document(described, ["./run", *sys.argv[1:]], plan)
 
 
 def _fingerprint(result: dict[str, Any]) -> str:
-    """Two comparisons with the same are one: the same plan with the same recordings and libraries."""
-    what = [result["plan"], result["environment"]["recordings"], result["environment"]["libraries"]]
+    """Two comparisons with the same are one: the same plan with the same recordings and libraries. How many runs were under
+    way at once each run says itself."""
+    plan = {name: value for name, value in result["plan"].items() if name != "jobs"}
+    what = [plan, result["environment"]["recordings"], result["environment"]["libraries"]]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
@@ -77,6 +79,7 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
         return result
     if _fingerprint(found) == _fingerprint(result):
         progress_note.append(f"going on with {file}: {len(found['runs'])} runs are done")
+        found["plan"]["jobs"] = max(found["plan"].get("jobs", 1), result["plan"]["jobs"])
         return found
     aside = file.with_suffix(".interrupted.json")
     file.rename(aside)
@@ -106,16 +109,19 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
         if json_file != results.STDOUT:
             results.save(result, json_file)
 
-    measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done)
+    measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done, jobs=asked.jobs)
     warming = matrix.Matrix(_warm_ups(asked, cells) if not result["runs"] else [], [],
-                            lambda record: result["warm_ups"].append(record))
-    to_do = [*warming.left, *measured.left]
-    progress = Progress(len(to_do), sum(map(matrix.expected_seconds, to_do)))
+                            lambda record: result["warm_ups"].append(record), jobs=asked.jobs)
+    progress = Progress(len(warming.left) + len(measured.left), warming.expected_seconds + measured.expected_seconds)
     for note in notes:
         progress.note(note)
     try:
         warming.do_all(progress)
         measured.do_all(progress)
+    except KeyboardInterrupt:
+        if result["runs"] and json_file != results.STDOUT:      # it may have come before the last was written
+            results.save(result, json_file)
+        raise
     finally:
         progress.clear()
     pictures.compare(result["runs"], {one.name: one.picture_sha256 for one in asked.recordings})
@@ -147,7 +153,8 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     if args.dry_run:
         planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, args.seed)]
-        print(f"{len(cells)} rows, {len(planned)} runs, about {duration(sum(map(matrix.expected_seconds, planned)))}")
+        print(f"{len(cells)} rows, {len(planned)} runs, about "
+              f"{duration(atonce.seconds(atonce.batches(planned, asked.jobs), asked.jobs))}")
         return 0
     result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh)
     return _tell(args, result, cells)

@@ -17,6 +17,8 @@ from bench.stats import Verdict
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99")
 
+_TIMES = ("cpu", "wall", "latency", "age", "stall", "sound", "echo", "own", "download")    # how a figure of time begins
+
 Run = dict[str, Any]
 Key = tuple[str, ...]
 
@@ -89,6 +91,14 @@ def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) ->
     return lines
 
 
+def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -> str | None:
+    """What to bear in mind of figures that are comparable all the same."""
+    jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
+    if jobs[0] == jobs[1] or not any(line[1].startswith(_TIMES) for line in lines):
+        return None
+    return f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that."
+
+
 def _number(value: float | None) -> str:
     return table.UNKNOWN if value is None else table.count(value) if abs(value) >= 1000 else f"{value:.3g}"
 
@@ -122,6 +132,8 @@ def execute(args: argparse.Namespace) -> int:
     if not lines:
         raise BenchError("not comparable: no row is in both", NOT_COMPARABLE)
     print(_page(lines, args.show_all))
+    if caution := _caution(before, after, lines):
+        print(f"\n{caution}")
     verdicts = {line[2].verdict for line in lines}
     if Verdict.WORSE in verdicts:
         return WORSE

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""All runs of a comparison: which there are, in which order, done one after another."""
+"""All runs of a comparison: which there are, in which order, done one after another or, where they wait, at once."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 import random
 import re
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import channels, recordings, run
+from bench import atonce, expected, recordings, run
+from bench.crew import Crew, timed
 from bench.progress import Progress
 from bench.runspec import RunSpec
 
@@ -73,24 +74,6 @@ def outcome(record: dict[str, Any]) -> str:
     return f"{server['data_packets']} packets with data, {server['tcp_payload_bytes'] / 1e6:.2f} MB"
 
 
-# Roughly, on 2 cores; only what is left is told from it.
-_START = 4.0                    # seconds: lab, certificates, capture, counting
-_COMMANDS_A_SECOND = 15_000
-_IN_FLIGHT = 40                 # messages before upstream waits for the client's answer
-_COMMANDS_UNKNOWN = 50_000
-
-
-def expected_seconds(spec: RunSpec) -> float:
-    """How long a run will take, about."""
-    commands = spec.recording.commands or _COMMANDS_UNKNOWN
-    times = [commands / _COMMANDS_A_SECOND, commands * spec.link.delay / _IN_FLIGHT]
-    if spec.pace != "max":
-        times.append((spec.recording.seconds or 60) / (1 if spec.pace == "recorded" else float(spec.pace)))
-    if spec.channels and spec.link.rate:
-        times.append(channels.transferred_bytes(spec.channels) * 8 / spec.link.rate)
-    return _START + max(times)
-
-
 def key(record: dict[str, Any]) -> tuple[Any, ...]:
     """What makes two runs the same cell and repeat."""
     return tuple(record[name] for name in ("recording", "link", "pace", "transport", "library", "mode", "repeat"))
@@ -103,45 +86,76 @@ def spec_key(spec: RunSpec) -> tuple[Any, ...]:
 def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
     """One run of each recording that is not measured: files come into memory, programs are linked."""
     shortest: dict[str, RunSpec] = {}
-    for cell in sorted(cells, key=expected_seconds):
+    for cell in sorted(cells, key=expected.seconds):
         shortest.setdefault(cell.recording.name, replace(cell, repeat=0))
     return list(shortest.values())
 
 
 class Matrix:
-    """Does runs one after another and hands each record to `done`."""
+    """Does all runs, as many of those that wait at once as there are jobs, and hands each record to `done`."""
 
     def __init__(self, planned: Sequence[RunSpec], records: Sequence[dict[str, Any]],
                  done: Callable[[dict[str, Any]], None],
-                 one: Callable[[RunSpec], dict[str, Any]] = perform) -> None:
+                 one: Callable[[RunSpec], dict[str, Any]] = perform, jobs: int = 1) -> None:
         """records: what an interrupted matrix has already done of the planned."""
         self._done = done
         self._one = one
+        self._jobs = jobs
         self._attempts = {key(record): record["attempt"] for record in records}
         self._valid = {key(record) for record in records if record["valid"]}
         self._planned = planned
         self.left = [spec for spec in planned if spec_key(spec) not in self._attempts]
 
+    @property
+    def expected_seconds(self) -> float:
+        return atonce.seconds(atonce.batches(self.left, self._jobs), self._jobs)
+
     def do_all(self, progress: Progress) -> None:
         """A run that does not count is tried once more at the end, unless nothing has counted at all: then trying again
         would only take twice as long to say so."""
-        for spec in self.left:
-            self._do(spec, 1, progress)
+        self._do_batches(atonce.batches(self.left, self._jobs), 1, progress)
         again = [spec for spec in self._planned if self._attempts[spec_key(spec)] == 1
                  and spec_key(spec) not in self._valid]
         if self._valid and again:
-            progress.more(len(again), sum(map(expected_seconds, again)))
-            for spec in again:
-                self._do(spec, 2, progress)
+            batches = atonce.batches(again, self._jobs)
+            progress.more(len(again), atonce.seconds(batches, self._jobs))
+            self._do_batches(batches, 2, progress)
 
-    def _do(self, spec: RunSpec, attempt: int, progress: Progress) -> None:
+    def _do_batches(self, batches: Iterable[atonce.Batch], attempt: int, progress: Progress) -> None:
+        for batch in batches:
+            if len(batch) == 1:
+                self._alone(batch[0], attempt, progress)
+            else:
+                self._together(batch, attempt, progress)
+
+    def _alone(self, spec: RunSpec, attempt: int, progress: Progress) -> None:
         progress.start(str(spec))
-        began = time.monotonic()
-        record = self._one(spec)
+        record = timed(self._one, spec)
+        record["beside_runs"] = 0
+        self._take(spec, record, attempt, expected.seconds(spec), progress)
+
+    def _together(self, batch: atonce.Batch, attempt: int, progress: Progress) -> None:
+        left = atonce.seconds([batch], self._jobs)
+        to_come = collections.deque(batch)
+        with Crew(self._one) as crew:
+            try:
+                while to_come or crew.under_way:
+                    while to_come and atonce.has_room(crew.under_way, to_come[0], self._jobs):
+                        crew.start(to_come.popleft())
+                    progress.under_way(len(crew.under_way))
+                    spec, record = crew.next()
+                    before, left = left, atonce.seconds([list(to_come)], self._jobs, crew.since())
+                    self._take(spec, record, attempt, before - left, progress)
+            except BaseException:
+                for spec, record in crew.arrived():
+                    self._take(spec, record, attempt, 0, progress)
+                raise
+
+    def _take(self, spec: RunSpec, record: dict[str, Any], attempt: int, seconds: float, progress: Progress) -> None:
+        """seconds: how much less is left to do, as expected."""
         record["attempt"] = attempt
-        record["took_seconds"] = round(time.monotonic() - began, 3)
         self._attempts[spec_key(spec)] = attempt
         if record["valid"]:
             self._valid.add(spec_key(spec))
-        progress.end(str(spec), outcome(record), expected_seconds(spec))
         self._done(record)
+        progress.end(str(spec), outcome(record), seconds)

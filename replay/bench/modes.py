@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from bench.errors import BenchError
 
 STOCK = "stock"
+_UPSTREAM_IN_FLIGHT, _WINDOW_IN_FLIGHT = 40, 400     # messages
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,14 @@ def base(name: str) -> Mode:
 def stream_value(name: str) -> str:
     """The value of SPICE_STREAM for a mode as it is written on the command line: gather:threshold=64 -> gather,threshold=64."""
     return name.replace(":", ",")
+
+
+def in_flight(name: str) -> int | None:
+    """How many messages may be under way before the client's answer; None: as many as the path carries."""
+    if base(name).name == "flow":
+        return None
+    asked = re.search(r"[:,]window=(\d+)", name)
+    return int(asked[1]) if asked else _WINDOW_IN_FLIGHT if base(name).name == "window" else _UPSTREAM_IN_FLIGHT
 
 
 def row(library: str, mode: str) -> str:

@@ -41,6 +41,9 @@ class Progress:
     def start(self, what: str) -> None:
         self._show(f"[{self._done + 1}/{self._total}] {what}, {self._left()}", stays=False)
 
+    def under_way(self, count: int) -> None:
+        self._show(f"[{self._done}/{self._total}] {count} under way, {self._left()}", stays=False)
+
     def end(self, what: str, outcome: str, expected: float) -> None:
         self._done += 1
         self._expected_done += expected

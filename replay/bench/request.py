@@ -9,7 +9,7 @@ import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import certs, channels, lab, libraries, links, modes, recordings, runspec
+from bench import atonce, certs, channels, lab, libraries, links, modes, recordings, runspec
 from bench.errors import BenchError
 from bench.runspec import RunSpec
 
@@ -51,6 +51,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
+    how.add_argument("--jobs", metavar="N", type=int, default=1, help="so many runs at once where they mostly wait for an "
+                     "emulated link (default %(default)s)")
     how.add_argument("--quick", action="store_true", help="one run of each")
     how.add_argument("--seed", type=int, default=1, help="of the order of the runs")
     how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
@@ -71,6 +73,7 @@ class Request:
     links: list[links.Link] = field(default_factory=lambda: [links.LINKS["lan"]])
     paces: list[str] = field(default_factory=lambda: ["max"])
     repeats: int = 1
+    jobs: int = 1
     probe_every: int | None = None
     pauses: int | None = None
     only: str | None = None
@@ -155,6 +158,8 @@ def read(args: argparse.Namespace) -> Request:
         value = getattr(args, name)
         if value is not None and value < least:
             raise BenchError(f"--{name.replace('_', '-')} wants a number from {least}", 2)
+    if not 1 <= args.jobs <= atonce.MOST:
+        raise BenchError(f"--jobs wants a number from 1 to {atonce.MOST}", 2)
     if not 1 <= args.slow_client < 1000:
         raise BenchError("--slow-client wants a factor from 1", 2)
     for name in args.library or []:
@@ -164,7 +169,7 @@ def read(args: argparse.Namespace) -> Request:
         recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
         transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
-        repeats=_repeats(args), probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
+        repeats=_repeats(args), jobs=args.jobs, probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
         congestion=args.congestion, slow_client=args.slow_client, beside_download=args.beside_download,
         compression=args.compression, streaming=args.streaming, channels=other_channels,
         keep_pcap=getattr(args, "keep_pcap", None),

@@ -36,7 +36,7 @@ def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: s
         "streams": None, "channels": None,
         "packet_sizes": [[50, 100], [1000, 300], [1500, packets]],
         "timeline": [[step, payload // 20] for step in range(20)],
-        "link_books": None, "pcap": None, "attempt": 1, "took_seconds": 3.0,
+        "link_books": None, "pcap": None, "attempt": 1, "took_seconds": 3.0, "beside_runs": 0,
     }
 
 

@@ -59,6 +59,8 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
     (("--library", "patched", "--modes", "stock"), "no mode left"),
     (("--repeat", "0"), "--repeat wants a number from 1"),
     (("--repeat", "many"), "invalid int value: 'many'"),
+    (("--jobs", "0"), "--jobs wants a number from 1 to 32"),
+    (("--jobs", "33"), "--jobs wants a number from 1 to 32"),
     (("--pauses", "-1"), "--pauses wants a number from 0"),
     (("--link", "moon"), "unknown link 'moon'"),
     (("--pace", "fast"), "unknown pace 'fast'"),

@@ -68,6 +68,21 @@ def test_another_environment_is_2_unless_forced(tmp_path: Path, before: dict[str
     assert run_diff(tmp_path, before, other, "--force") == 0
 
 
+def test_other_jobs_are_said_where_times_are_compared(tmp_path: Path, before: dict[str, Any],
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    other = {**before, "plan": {**before["plan"], "jobs": 8}}
+    assert run_diff(tmp_path, before, other, "--metrics", "packets,cpu") == 0
+    assert "Before, 1 at a time of the runs that wait, after, 8" in capsys.readouterr().out
+    assert run_diff(tmp_path, before, other, "--metrics", "packets") == 0
+    assert "at a time" not in capsys.readouterr().out
+
+
+def test_the_page_says_how_many_were_under_way(before: dict[str, Any]) -> None:
+    assert "at a time" not in report.markdown(before)
+    before["plan"]["jobs"] = 8
+    assert "8 runs at a time where they wait" in report.markdown(before)
+
+
 def test_nothing_in_common_or_too_few_runs_is_2(tmp_path: Path, before: dict[str, Any]) -> None:
     assert run_diff(tmp_path, before, samples.result(["gather"], repeats=5)) == 2
     few = samples.result(["stock"], repeats=1)

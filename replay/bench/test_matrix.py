@@ -60,13 +60,6 @@ def test_one_warm_up_a_recording_over_the_fastest_link(specs: list[RunSpec]) -> 
     assert [(one.link.name, one.repeat) for one in warm] == [("lan", 0)]
 
 
-def test_expected_lengths_follow_link_and_pace(spec: RunSpec) -> None:
-    played = replace(spec, recording=replace(spec.recording, commands=40_000, seconds=100))
-    assert 5 < matrix.expected_seconds(played) < 10
-    assert matrix.expected_seconds(replace(played, link=links.LINKS["20M40ms"])) == pytest.approx(44, abs=1)
-    assert matrix.expected_seconds(replace(played, pace="2")) == pytest.approx(54, abs=1)
-
-
 def test_temporary_folders_of_the_dead_are_removed(tmp_path: Path) -> None:
     for name in ("spice-bench-1-alive", "spice-bench-4194303-dead", "something-else"):
         (tmp_path / name).mkdir()
@@ -96,6 +89,12 @@ def test_elsewhere_there_is_one_line_a_run() -> None:
     shown.end("first", "good", 10)
     shown.clear()
     assert out.getvalue() == "[1/1] first: good, 0:00 left\n"
+
+
+def test_a_terminal_sees_how_many_are_under_way() -> None:
+    out = Terminal()
+    progress.Progress(388, 5025, out).under_way(5)
+    assert out.getvalue() == "\r\033[K[0/388] 5 under way, 1:23:45 left"
 
 
 def test_durations() -> None:

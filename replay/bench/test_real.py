@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import lzma
 import os
@@ -11,13 +12,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import libraries, links, matrix, paths, proc, recordings, run, runspec, trace
 from bench.errors import BenchError
+from bench.progress import Progress
 from bench.runspec import RunSpec
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +114,22 @@ def test_over_a_distance() -> None:
                                     probe_every=10))
     assert record["valid"], record["invalid_reason"]
     assert record["latency"]["p50"] >= 20
+
+
+@pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
+def test_two_at_once_over_a_distance(tmp_path: Path) -> None:
+    planned = [replace(tiny(library, mode, "tls"), link=links.LINKS["20M40ms"], pace="0.01")
+               for library, mode in (("stock", "stock"), ("patched", "flow"))]
+    records: list[dict[str, Any]] = []
+    began = time.monotonic()
+    matrix.Matrix(planned, [], records.append, jobs=2).do_all(Progress(2, 1, io.StringIO()))
+    took = time.monotonic() - began
+    assert [record["invalid_reason"] for record in records] == [None, None]
+    assert [record["beside_runs"] for record in records] == [1, 1]
+    assert took < 0.7 * sum(record["took_seconds"] for record in records)
+    children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=True)
+    assert "bench" not in children.stdout and "cat" not in children.stdout      # cat holds a namespace
+    assert not list(tmp_path.glob("spice-bench-*"))
 
 
 @pytest.mark.parametrize(("content", "reason"), [
