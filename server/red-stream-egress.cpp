@@ -564,8 +564,12 @@ void RedStreamEgress::update_link()
     if (!(wants_record_size || policy->flow) || !ops->get_link(socket, &link)) {
         return;
     }
+    slow_start_window = link.slow_start ? static_cast<uint64_t>(link.cwnd) * link.mss : 0;
     if (wants_record_size) {
         record_size = red_stream_policy_record_size(&link);
+    }
+    if (policy->flow) {
+        update_pacing(&link);
     }
     if (policy->flow && ops->set_unsent_limit) {
         const uint32_t limit = red_stream_policy_unsent_limit(&link);
@@ -574,5 +578,19 @@ void RedStreamEgress::update_link()
             ops->set_unsent_limit(socket, limit);
             unsent_limit = limit;
         }
+    }
+}
+
+void RedStreamEgress::update_pacing(const RedStreamLink *link)
+{
+    pacing.update(g_get_monotonic_time(), link);
+    const uint64_t rate = pacing.get_rate();
+
+    /* an eighth more or less is not worth the call */
+    if (rate > pacing_rate + pacing_rate / 8 || rate < pacing_rate - pacing_rate / 8) {
+        if (ops->set_pacing) {
+            ops->set_pacing(socket, rate);
+        }
+        pacing_rate = rate;
     }
 }

@@ -125,6 +125,10 @@ public:
      * finished records count with the overhead of the record. */
     size_t pending() const;
 
+    /* TCP's congestion window, bytes, as of the first write of the latest drain; 0 if TCP
+     * is not in slow start, or in a mode that does not ask for it. */
+    uint64_t get_slow_start_window() const { return slow_start_window; }
+
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
@@ -150,6 +154,7 @@ private:
     void note_flush();
     void note_buffered();
     void update_link();
+    void update_pacing(const RedStreamLink *link);
 
     const int socket;
     const RedStreamPolicy *const policy;
@@ -166,6 +171,11 @@ private:
     size_t record_size = RED_STREAM_RECORD_MAX;
     /* what the kernel was told to hold unsent, bytes, 0: all that it takes */
     uint32_t unsent_limit = 0;
+    RedStreamPacing pacing;
+    /* bytes a second as the kernel was told, 0: nothing */
+    uint64_t pacing_rate = 0;
+    /* TCP's congestion window, bytes, if it is in slow start, else 0 */
+    uint64_t slow_start_window = 0;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 

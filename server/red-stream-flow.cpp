@@ -12,6 +12,10 @@
 #define INITIAL_LIMIT (32 * 1024)
 #define MIN_LIMIT 4096
 
+/* Congestion windows that may be in flight in TCP's slow start: what is on its way, and
+ * what goes out as that is acked. */
+#define WINDOWS 2
+
 /* 2 / ln 2, the smallest gain that doubles the rate every round trip */
 #define GROWING_GAIN_PERCENT 289
 #define STEADY_GAIN_PERCENT 125
@@ -83,28 +87,36 @@ void RedStreamFlow::set_ack_sent(uint64_t now, uint32_t new_interval, uint32_t b
 {
     sent_bytes += bytes;
     counted_bytes += bytes;
-    /* the sync tells of all that was sent */
-    group_end = group_begin;
+    if (group_messages == 0) {
+        group_begin_time = now;
+    }
+    if (in_flight() >= RED_STREAM_FLOW_GROUPS) {
+        /* the sync tells of the newest group, too */
+        --group_end;
+        group_begin_bytes -= groups[group_end % RED_STREAM_FLOW_GROUPS].bytes;
+    }
     group_messages = 0;
-    group_begin_time = now;
     interval = new_interval;
     set_ack_time = now;
     syncing = true;
-    close_group(now, false);
+    sync_group = group_end;
+    close_group(now, in_flight() == 0);
 }
 
 void RedStreamFlow::synced(uint64_t now)
 {
     if (syncing) {
         syncing = false;
+        /* acks of earlier groups have come, unless the client counts in another way */
+        group_begin = sync_group;
         group_done(now);
     }
 }
 
 void RedStreamFlow::acked(uint64_t now)
 {
-    /* an ack before the sync is one of the time before SET_ACK */
-    if (in_flight() && !syncing) {
+    /* until the sync comes acks are of groups before it */
+    if (in_flight() && !(syncing && group_begin == sync_group)) {
         group_done(now);
     }
 }
@@ -143,7 +155,10 @@ void RedStreamFlow::update_delay(uint64_t now, const Group *group)
     } else if (now - delay_time > RED_STREAM_FLOW_DELAY_AGE) {
         probing = true;
     }
-    if (sample > 2 * (delay + own) + QUEUE_DELAY) {
+    /* what waits for TCP's window to grow is not in the line yet */
+    const uint64_t local = growing && slow_start_window ? WINDOWS * delay : 0;
+
+    if (sample > 2 * (delay + own) + local + QUEUE_DELAY) {
         growing = false;
     } else {
         round_queued = false;
@@ -214,8 +229,10 @@ uint64_t RedStreamFlow::flight() const
 {
     const uint64_t gain = growing ? GROWING_GAIN_PERCENT : STEADY_GAIN_PERCENT;
     const uint64_t time = delay * gain / 100 + SLACK;
+    const uint64_t least = growing ? INITIAL_LIMIT : MIN_LIMIT;
+    const uint64_t tcp = growing ? WINDOWS * slow_start_window : 0;
 
-    return std::max<uint64_t>(rate * time / SECOND, growing ? INITIAL_LIMIT : MIN_LIMIT);
+    return std::max({ rate * time / SECOND, least, tcp });
 }
 
 uint64_t RedStreamFlow::limit() const

@@ -19,9 +19,12 @@
  *              through a round trip, one with next to nothing in flight measures it anew
  *
  * At most rate * delay * gain bytes may be in flight, with a gain of nearly 3 until the
- * rate stops growing or the delay shows a queue, and a little above 1 from then on, which lets the estimate follow
- * a path that has become faster. The client is part of the path: one that decodes slowly
- * shows a low rate, and gets a short queue.
+ * rate stops growing or the delay shows a queue, and a little above 1 from then on, which
+ * lets the estimate follow a path that has become faster. The client is part of the path:
+ * one that decodes slowly shows a low rate, and gets a short queue.
+ *
+ * In its slow start TCP learns as well, and it learns only from what it is given: twice
+ * its congestion window is allowed then, so that it is not slowed down from here.
  *
  * A message longer than a flight has mostly left the socket when the socket has taken its
  * end, though the client acks it as a whole; so no more than half a flight of it counts,
@@ -60,8 +63,8 @@ public:
     void sent(uint64_t now, uint32_t bytes);
 
     /* SET_ACK with @interval, a message of @bytes, was given to the stream (do not call
-     * sent for it: the client counts from the next message on). Acks of groups before it
-     * no longer come. */
+     * sent for it: the client counts from the next message on). Of a group that was not
+     * complete no ack comes. */
     void set_ack_sent(uint64_t now, uint32_t interval, uint32_t bytes);
 
     /* The client has received the latest SET_ACK (SPICE_MSGC_ACK_SYNC of its
@@ -73,6 +76,10 @@ public:
 
     /* There was nothing more to send though there could have been. */
     void starved();
+
+    /* TCP is in slow start with a congestion window of @bytes; 0: it is not, or that is not
+     * known. */
+    void set_slow_start_window(uint64_t bytes) { slow_start_window = bytes; }
 
     /* Whether a further message may be sent now. If not, an ack or a sync will come. */
     bool may_send() const;
@@ -132,7 +139,9 @@ private:
     uint64_t group_begin_bytes = 0;
     uint64_t group_begin_time = 0;
     uint32_t interval = 0;
+    /* a SET_ACK is on its way, and its group is this one */
     bool syncing = false;
+    uint32_t sync_group = 0;
     /* when a SET_ACK was last sent or wanted */
     uint64_t set_ack_time = 0;
 
@@ -161,6 +170,8 @@ private:
     uint64_t rates[RED_STREAM_FLOW_ROUNDS] = { };
     uint64_t round = 0;
     uint64_t round_end = 0;
+
+    uint64_t slow_start_window = 0;
 
     /* growing until the rate does not grow for some rounds or the delay does */
     bool growing = true;

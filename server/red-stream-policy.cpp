@@ -185,3 +185,23 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
     return std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_UNSENT_MIN),
                               RED_STREAM_UNSENT_MAX);
 }
+
+void RedStreamPacing::update(uint64_t now, const RedStreamLink *link)
+{
+    if (!link->delivery_rate || link->app_limited || link->slow_start ||
+        link->rtt < RED_STREAM_PACING_MIN_RTT) {
+        return;
+    }
+    /* Periods in which nothing was learnt do not count: a desktop is idle most of the time. */
+    if (now >= period_end) {
+        best_before = best;
+        best = 0;
+        period_end = now + RED_STREAM_PACING_PERIOD;
+    }
+    best = std::max(best, link->delivery_rate);
+}
+
+uint64_t RedStreamPacing::get_rate() const
+{
+    return std::max(best, best_before) * RED_STREAM_PACING_GAIN_PERCENT / 100;
+}

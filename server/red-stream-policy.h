@@ -78,6 +78,8 @@ struct RedStreamLink {
     uint32_t mss;
     /* segments */
     uint32_t cwnd;
+    /* the window grows with every ack until something is lost or late */
+    bool slow_start;
     /* microseconds, 0 if not known */
     uint32_t rtt;
     /* bytes a second, 0 if not known */
@@ -111,6 +113,36 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 #define RED_STREAM_UNSENT_BUDGET 20000
 #define RED_STREAM_UNSENT_MIN (16 * 1024)
 #define RED_STREAM_UNSENT_MAX (1024 * 1024)
+
+/* How fast TCP may send, so that a large picture on a slow line does not overflow the queue
+ * before it: TCP without pacing sends what its window allows at once, and what is lost of
+ * that is sent again, up to a third of all packets. The rate is what the path was seen to
+ * deliver, and a little more, so that it can be seen to deliver more.
+ *
+ * Only what TCP measured with enough to send counts (struct tcp_info says so), and not in
+ * slow start: a rate learnt from a trickle would hold up the next picture. Not on a short
+ * path, where a burst is over before it matters.
+ */
+class RedStreamPacing
+{
+public:
+    /* Take what TCP says of the link at @now (microseconds of a monotonic clock). */
+    void update(uint64_t now, const RedStreamLink *link);
+
+    /* Bytes a second, 0: as fast as TCP likes. */
+    uint64_t get_rate() const;
+
+private:
+    /* bytes a second, the highest ones of this period and of the one before */
+    uint64_t best = 0;
+    uint64_t best_before = 0;
+    uint64_t period_end = 0;
+};
+
+/* microseconds: of a round trip, and of what a path delivered once */
+#define RED_STREAM_PACING_MIN_RTT 10000
+#define RED_STREAM_PACING_PERIOD (5 * 1000 * 1000)
+#define RED_STREAM_PACING_GAIN_PERCENT 125
 
 /* How many bytes to put in the next record when @pending are to be sent of which
  * the last message is the part from @last_message on, in records of at most

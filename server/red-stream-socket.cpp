@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <config.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -52,6 +53,7 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     }
     link->mss = info.tcpi_snd_mss;
     link->cwnd = info.tcpi_snd_cwnd;
+    link->slow_start = info.tcpi_snd_cwnd < info.tcpi_snd_ssthresh;
     link->rtt = info.tcpi_rtt;
     /* both 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
@@ -73,9 +75,22 @@ static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
 #endif
 }
 
+static bool kernel_set_pacing(int fd, uint64_t rate)
+{
+#ifdef SO_MAX_PACING_RATE
+    /* 32 bits do everywhere; all set is no limit */
+    const uint32_t value = std::min<uint64_t>(rate, UINT32_MAX);
+
+    return setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) == 0;
+#else
+    return false;
+#endif
+}
+
 const RedStreamSocket red_stream_kernel_socket = {
     kernel_send,
     red_socket_set_cork,
     kernel_get_link,
     kernel_set_unsent_limit,
+    kernel_set_pacing,
 };

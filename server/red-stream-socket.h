@@ -27,6 +27,9 @@ struct RedStreamSocket {
     /* Have the socket count as writable only while less than @bytes of what it took are
      * not sent. May be null. Returns false where there is no such thing. */
     bool (*set_unsent_limit)(int fd, uint32_t bytes);
+    /* Have TCP send no faster than @rate bytes a second. May be null. Returns false where
+     * there is no such thing. */
+    bool (*set_pacing)(int fd, uint64_t rate);
 };
 
 extern const RedStreamSocket red_stream_kernel_socket;

@@ -238,6 +238,7 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
 {
     static const RedStreamSocket ops = {
         bench_sendmsg, bench_set_cork, bench_get_link, bench_set_unsent_limit,
+        red_stream_kernel_socket.set_pacing,
     };
 
     count_only = false;

@@ -5,97 +5,10 @@
  */
 #include <config.h>
 
-#include <string>
-#include <vector>
-
-#include <glib/gstdio.h>
-#include <spice/protocol.h>
-
-#include "red-stream-policy.h"
-#include "test-channel-client.h"
+#define TEST_PATH "/server/channel-batch/"
+#include "test-channel-batch.h"
 
 #include "push-visibility.h"
-
-/* a message of three iovecs, as most are */
-#define PART_SIZE 30
-#define MESSAGE_SIZE (sizeof(SpiceMiniDataHeader) + 2 * PART_SIZE)
-
-static std::string stats_file;
-
-struct ThreePartClient final: public TestChannelClient
-{
-    using TestChannelClient::TestChannelClient;
-
-    void send_item(RedPipeItem *item) override
-    {
-        static uint8_t data[2][PART_SIZE];
-
-        init_send_data(SPICE_MSG_MIGRATE_DATA);
-        spice_marshaller_add_by_ref(get_marshaller(), data[0], PART_SIZE);
-        spice_marshaller_add_by_ref(get_marshaller(), data[1], PART_SIZE);
-        begin_send_message();
-    }
-};
-
-struct Fixture: public TestServer
-{
-    red::shared_ptr<TestChannel> channel;
-    red::shared_ptr<ThreePartClient> rcc;
-    int peer;
-
-    explicit Fixture(RedChannel::CreationFlags flags=RedChannel::MigrateAll)
-    {
-        channel = red::make_shared<TestChannel>(server, SPICE_CHANNEL_PORT, 0, flags);
-        RedStream *stream = test_stream_new(server, &peer);
-        red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 0);
-        rcc = red::make_shared<ThreePartClient>(channel.get(), client, stream, &caps);
-        g_assert_true(rcc->init());
-    }
-
-    ~Fixture()
-    {
-        rcc->disconnect();
-        rcc.reset();
-        channel.reset();
-        close(peer);
-    }
-
-    void add_items(int count)
-    {
-        for (int i = 0; i < count; ++i) {
-            rcc->pipe_add_type(RED_PIPE_ITEM_TYPE_CHANNEL_BASE);
-        }
-    }
-
-    /* Bytes that have arrived and were not read yet. */
-    size_t receive()
-    {
-        static uint8_t buffer[1024 * 1024];
-        size_t size = 0;
-        ssize_t n;
-
-        while ((n = read(peer, buffer, sizeof(buffer))) > 0) {
-            size += n;
-        }
-        return size;
-    }
-};
-
-/* The value of a counter in the statistics of the test's channel, written when its stream
- * is freed. */
-static int counter(const char *name)
-{
-    char *text;
-    const std::string channel = "{\"type\":" + std::to_string(SPICE_CHANNEL_PORT) + ",";
-    const std::string key = std::string("\"") + name + "\":";
-
-    g_assert_true(g_file_get_contents(stats_file.c_str(), &text, nullptr, nullptr));
-    const std::string all = text;
-    g_free(text);
-    const size_t line = all.rfind(channel);
-    g_assert_true(line != std::string::npos);
-    return atoi(all.c_str() + all.find(key, line) + key.size());
-}
 
 /* The messages of a drain are one write. */
 static void drain_is_one_write()
@@ -171,20 +84,6 @@ static void normal_is_a_write_each()
     g_assert_cmpint(counter("writes"), ==, 10);
 }
 
-/* The policy is read once a process. */
-static void run_with(const char *policy, const char *test)
-{
-    g_setenv("SPICE_STREAM", policy, TRUE);
-    g_test_trap_subprocess(test, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-    g_test_trap_assert_passed();
-}
-
-#define SUBPROCESS(name, policy, function)                                             \
-    static void in_ ## name()                                                          \
-    {                                                                                  \
-        run_with(policy, "/server/channel-batch/" #name "/subprocess");                \
-    }
-
 SUBPROCESS(batch, "batch", drain_is_one_write)
 SUBPROCESS(blocked, "batch", blocked_while_bytes_wait)
 SUBPROCESS(acks, "batch", ack_missing)
@@ -194,13 +93,7 @@ SUBPROCESS(normal, "normal", normal_is_a_write_each)
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
-
-    stats_file = std::string(g_get_tmp_dir()) + "/test-channel-batch-" + std::to_string(getpid());
-    g_setenv("SPICE_STREAM_STATS", stats_file.c_str(), TRUE);
-
-#define ADD(name, function)                                                            \
-    g_test_add_func("/server/channel-batch/" #name, in_ ## name);                      \
-    g_test_add_func("/server/channel-batch/" #name "/subprocess", function)
+    batch_test_begin("test-channel-batch");
 
     ADD(batch, drain_is_one_write);
     ADD(blocked, blocked_while_bytes_wait);
@@ -209,6 +102,6 @@ int main(int argc, char *argv[])
     ADD(normal, normal_is_a_write_each);
 
     const int result = g_test_run();
-    g_unlink(stats_file.c_str());
+    batch_test_end();
     return result;
 }

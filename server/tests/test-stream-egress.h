@@ -156,10 +156,12 @@ public:
     size_t refusals = 0;
     /* each limit that was set */
     std::vector<uint32_t> unsent_limits;
+    std::vector<uint64_t> pacing_rates;
 
     static const RedStreamSocket *ops()
     {
-        static const RedStreamSocket table = { send, set_cork, get_link, set_unsent_limit };
+        static const RedStreamSocket table = { send, set_cork, get_link, set_unsent_limit,
+                                               set_pacing };
 
         return &table;
     }
@@ -266,6 +268,12 @@ private:
     static bool set_unsent_limit(int fd, uint32_t bytes)
     {
         current()->unsent_limits.push_back(bytes);
+        return true;
+    }
+
+    static bool set_pacing(int fd, uint64_t rate)
+    {
+        current()->pacing_rates.push_back(rate);
         return true;
     }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* RedStreamFlow against a simulated path and client: a line with a rate, a delay and an
- * endless queue, a client that decodes one message after the other and acks as it was
- * told. No socket and no clock, so every figure below is the same on every machine. */
+/* RedStreamFlow against a simulated path and client: TCP in slow start, a line with a
+ * rate, a delay and an endless queue, a client that decodes one message after the other
+ * and acks as it was told. No socket and no clock, so every figure below is the same on
+ * every machine. */
 #include <config.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 #define BASE_INTERVAL 20
 #define MESSAGE_HEADER 6
+#define SEGMENT 1448
+/* segments, RFC 6928 */
+#define FIRST_WINDOW 10
 #define SECOND UINT64_C(1000000)
 
 typedef std::vector<uint32_t> Sizes;
@@ -38,6 +42,7 @@ class Simulation
 public:
     explicit Simulation(const Path &init_path): path(init_path)
     {
+        flow.set_slow_start_window(window);
         set_ack();
     }
 
@@ -83,7 +88,6 @@ private:
     struct Ack {
         uint64_t time;
         bool sync;
-        uint32_t generation;
     };
 
     void set_ack()
@@ -91,24 +95,64 @@ private:
         const uint32_t interval = flow.wanted_interval(BASE_INTERVAL);
 
         ++set_acks;
-        ++generation;
         flow.set_ack_sent(now, interval, MESSAGE_HEADER + 8);
         transmit(MESSAGE_HEADER + 8, true);
         client_interval = client_count = interval;
-        acks_coming.push_back({ client_free + path.delay / 2, true, generation });
+        acks_coming.push_back({ client_free + path.delay / 2, true });
     }
 
     /* The line and then the client take the message when they are done with the one
      * before. */
     void transmit(uint32_t size, bool is_set_ack)
     {
-        line_free = std::max(line_free, now * 1000) + size * SECOND * 1000 / path.rate;
+        for (uint32_t left = size; left; ) {
+            const uint32_t segment = std::min<uint32_t>(left, SEGMENT);
+
+            wait_for_window(segment);
+            line_free += segment * SECOND * 1000 / path.rate;
+            unacked.push_back({ line_free + path.delay * 1000, segment });
+            unacked_bytes += segment;
+            left -= segment;
+        }
         client_free = std::max(client_free, line_free / 1000 + path.delay / 2) + path.decode;
         undecoded.push_back({ client_free, size });
         undecoded_bytes += size;
         if (!is_set_ack && --client_count == 0) {
             client_count = client_interval;
-            acks_coming.push_back({ client_free + path.delay / 2, false, generation });
+            acks_coming.push_back({ client_free + path.delay / 2, false });
+        }
+    }
+
+    /* TCP holds a segment back until its congestion window has room. The window grows by
+     * what is acked as long as it is used, up to two flights: more would be lost. From
+     * then on it is what the path needs, whatever becomes of it. */
+    void wait_for_window(uint32_t segment)
+    {
+        const uint64_t enough = 2 * path.rate * path.delay / SECOND;
+
+        if (!slow_start) {
+            window = std::max(window, enough);
+        }
+        line_free = std::max(line_free, now * 1000);
+        while (!unacked.empty() &&
+               (unacked.front().first <= line_free || unacked_bytes + segment > window)) {
+            line_free = std::max(line_free, unacked.front().first);
+            if (slow_start && unacked_bytes * 2 > window) {
+                window += unacked.front().second;
+                slow_start = window < enough;
+                windows.push_back({ unacked.front().first / 1000, slow_start ? window : 0 });
+            }
+            unacked_bytes -= unacked.front().second;
+            unacked.pop_front();
+        }
+    }
+
+    /* What TCP knew by now of what wait_for_window reckoned ahead. */
+    void look_at_window()
+    {
+        while (!windows.empty() && windows.front().first <= now) {
+            flow.set_slow_start_window(windows.front().second);
+            windows.pop_front();
         }
     }
 
@@ -120,9 +164,7 @@ private:
 
         acks_coming.pop_front();
         now = std::max(now, ack.time);
-        if (ack.generation != generation) {
-            return;
-        }
+        look_at_window();
         if (ack.sync) {
             flow.synced(now);
             return;
@@ -183,10 +225,16 @@ private:
     uint64_t client_free = 0;
     uint32_t client_interval = 0;
     uint32_t client_count = 0;
-    uint32_t generation = 0;
     uint64_t acks = 0;
     uint64_t set_acks = 0;
     std::deque<Ack> acks_coming;
+    /* TCP: its congestion window, segments on their way and back with the time at which
+     * each is acked in nanoseconds, and the windows to come with their times */
+    uint64_t window = FIRST_WINDOW * SEGMENT;
+    bool slow_start = true;
+    uint64_t unacked_bytes = 0;
+    std::deque<std::pair<uint64_t, uint32_t>> unacked;
+    std::deque<std::pair<uint64_t, uint64_t>> windows;
     /* when each message is decoded, and its bytes */
     std::deque<std::pair<uint64_t, uint32_t>> undecoded;
     uint64_t undecoded_bytes = 0;
@@ -347,7 +395,6 @@ static void test_idle()
     }
 }
 
-/* The path becomes slower and longer, and fast again. */
 /* A desktop between two bursts: a few small messages now and then, an image among them.
  * A group takes seconds to fill, and most of it has arrived long before its ack. */
 static void test_trickle()
@@ -366,6 +413,7 @@ static void test_trickle()
     }
 }
 
+/* The path becomes slower and longer, and fast again. */
 static void test_path_changes()
 {
     Simulation simulation(paths[3]);
@@ -411,6 +459,60 @@ static void test_unexpected_acks()
     g_assert_true(flow.may_send());
 }
 
+/* What was sent before a SET_ACK is acked as it arrives, not a round trip later. */
+static void test_acks_before_the_sync()
+{
+    RedStreamFlow flow;
+    uint64_t now = 1;
+
+    flow.set_ack_sent(now, 2, 14);
+    flow.synced(++now);
+    for (int i = 0; i < 5; ++i) {
+        flow.sent(++now, 100);
+    }
+    flow.set_ack_sent(++now, 4, 14);
+    flow.sent(++now, 100);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 614);
+    flow.acked(++now);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 414);
+    flow.acked(++now);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 214);
+    /* a client that counts SET_ACK, too */
+    flow.acked(++now);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 214);
+    flow.synced(++now);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, 100);
+}
+
+/* TCP's slow start is not slowed down: what it could send is there, and no queue of the
+ * path is seen in what only waits for the window. */
+static void test_slow_start()
+{
+    RedStreamFlow flow;
+
+    flow.set_ack_sent(1, 20, 14);
+    g_assert_cmpuint(flow.limit(), <, 100000);
+    flow.set_slow_start_window(100000);
+    g_assert_cmpuint(flow.limit(), >=, 200000);
+    flow.synced(100000);
+    for (int i = 0; i < 2; ++i) {
+        for (int n = 0; n < 20; ++n) {
+            flow.sent(100000, 5000);
+        }
+    }
+    flow.acked(200000);
+    flow.acked(300000);
+    g_assert_cmpstr(flow.get_phase(), ==, "growing");
+    g_assert_cmpuint(flow.limit(), >=, 200000);
+    /* it has ended */
+    flow.set_slow_start_window(0);
+    for (int n = 0; n < 20; ++n) {
+        flow.sent(300000, 5000);
+    }
+    flow.acked(900000);
+    g_assert_cmpstr(flow.get_phase(), !=, "growing");
+}
+
 /* Sending stops only when a complete group is in flight, whatever the sizes, the times
  * and the intervals: the simulation asserts that an ack is on its way. */
 static void test_never_stuck()
@@ -447,6 +549,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/trickle", test_trickle);
     g_test_add_func("/server/stream-flow/path-changes", test_path_changes);
     g_test_add_func("/server/stream-flow/unexpected-acks", test_unexpected_acks);
+    g_test_add_func("/server/stream-flow/acks-before-the-sync", test_acks_before_the_sync);
+    g_test_add_func("/server/stream-flow/slow-start", test_slow_start);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
 
     return g_test_run();

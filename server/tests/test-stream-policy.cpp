@@ -282,6 +282,52 @@ static void test_unsent_limit()
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
 }
 
+/* The rate follows what TCP measured with enough to send, and forgets what was long ago. */
+static void test_pacing()
+{
+    const uint64_t period = RED_STREAM_PACING_PERIOD;
+    RedStreamLink link = make_link(20, 100000, 250000);
+    RedStreamPacing pacing;
+
+    g_assert_cmpuint(pacing.get_rate(), ==, 0);
+    pacing.update(1, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 312500);
+    link.delivery_rate = 200000;
+    pacing.update(2, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 312500);
+    link.delivery_rate = 400000;
+    pacing.update(3, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 500000);
+
+    /* the path has become slower, which two periods with enough to send show */
+    link.delivery_rate = 100000;
+    pacing.update(3 + period, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 500000);
+    pacing.update(3 + 2 * period, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 125000);
+    /* however long nothing was sent */
+    pacing.update(3 + 100 * period, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 125000);
+}
+
+/* What says nothing about the path changes nothing. */
+static void test_not_paced()
+{
+    RedStreamPacing pacing;
+    RedStreamLink link = make_link(20, 100000, 250000);
+
+    link.app_limited = true;
+    pacing.update(1, &link);
+    link = make_link(20, 100000, 250000);
+    link.slow_start = true;
+    pacing.update(1, &link);
+    link = make_link(20, 1000, 250000);
+    pacing.update(1, &link);
+    link = make_link(20, 100000, 0);
+    pacing.update(1, &link);
+    g_assert_cmpuint(pacing.get_rate(), ==, 0);
+}
+
 /* Cut @messages, which are here at a flush, in records of at most @limit bytes as the
  * egress does, and check the rules. */
 static void check_records(const std::vector<size_t> &messages, size_t limit)
@@ -365,6 +411,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size/idle", test_record_size_idle);
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
     g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/policy/pacing", test_pacing);
+    g_test_add_func("/server/stream/policy/not-paced", test_not_paced);
     g_test_add_func("/server/stream/policy/next-record", test_next_record);
 
     return g_test_run();

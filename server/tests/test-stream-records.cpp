@@ -216,6 +216,32 @@ static void test_unsent_limit()
     }
 }
 
+/* So does the rate at which TCP may send. */
+static void test_pacing()
+{
+    for (const char *mode : test_modes) {
+        RedStreamLink link = { };
+        TestConnection stream(mode, TLS1_3_VERSION);
+
+        link.mss = 1448;
+        link.cwnd = 20;
+        link.rtt = 40000;
+        stream.kernel.link = &link;
+        stream.start(false);
+        for (uint64_t rate : { 2500000, 2500000, 2600000, 4000000 }) {
+            link.delivery_rate = rate;
+            drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+        }
+        if (stream.policy.flow) {
+            g_assert_cmpuint(stream.kernel.pacing_rates.size(), ==, 2);
+            g_assert_cmpuint(stream.kernel.pacing_rates[0], ==, 3125000);
+            g_assert_cmpuint(stream.kernel.pacing_rates[1], ==, 5000000);
+        } else {
+            g_assert_true(stream.kernel.pacing_rates.empty());
+        }
+    }
+}
+
 /* System calls: a batch needs one for all small messages of a drain. */
 static void test_calls()
 {
@@ -437,6 +463,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-last-record", test_batch_last_record);
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
     g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/records/pacing", test_pacing);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);
     g_test_add_func("/server/stream/records/auto-flush", test_auto_flush);
