@@ -588,8 +588,8 @@ void RedStreamEgress::update_pacing(const RedStreamLink *link)
 
     /* an eighth more or less is not worth the call */
     if (rate > pacing_rate + pacing_rate / 8 || rate < pacing_rate - pacing_rate / 8) {
-        if (ops->set_pacing) {
-            ops->set_pacing(socket, rate);
+        if (ops->set_pacing && ops->set_pacing(socket, rate)) {
+            red_stream_trace_pace(trace_id, rate);
         }
         pacing_rate = rate;
     }

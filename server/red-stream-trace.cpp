@@ -123,6 +123,13 @@ void red_stream_trace_wait(int stream)
     }
 }
 
+void red_stream_trace_pace(int stream, uint64_t rate)
+{
+    if (red_stream_trace_enabled()) {
+        trace_line(stream, "pace %" PRIu64 "\n", rate);
+    }
+}
+
 static void write_statistics(int type, int id, const char *mode, bool tls,
                              const RedStreamCounters *counters)
 {

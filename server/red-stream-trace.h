@@ -17,6 +17,7 @@
  *                                phase growing, steady or probing
  *   T S wait                     messages wait in the channel's pipe until the client acks, in
  *                                the mode flow; over with the next write
+ *   T S pace RATE                TCP may send RATE bytes a second from now on
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
@@ -49,6 +50,7 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
+void red_stream_trace_pace(int stream, uint64_t rate);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
