@@ -188,8 +188,11 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
 
 void RedStreamPacing::update(uint64_t now, const RedStreamLink *link)
 {
-    if (!link->delivery_rate || link->app_limited || link->slow_start ||
-        link->rtt < RED_STREAM_PACING_MIN_RTT) {
+    if (link->retransmits >= RED_STREAM_PACING_RETRANSMITS &&
+        link->retransmits >= link->segments / RED_STREAM_PACING_ONE_OF) {
+        lossy = true;
+    }
+    if (!link->delivery_rate || link->app_limited || link->slow_start) {
         return;
     }
     /* Periods in which nothing was learnt do not count: a desktop is idle most of the time. */
@@ -203,5 +206,5 @@ void RedStreamPacing::update(uint64_t now, const RedStreamLink *link)
 
 uint64_t RedStreamPacing::get_rate() const
 {
-    return std::max(best, best_before) * RED_STREAM_PACING_GAIN_PERCENT / 100;
+    return lossy ? std::max(best, best_before) * RED_STREAM_PACING_GAIN_PERCENT / 100 : 0;
 }

@@ -89,6 +89,10 @@ struct RedStreamLink {
     /* microseconds since the last data was sent, and the retransmission timeout */
     uint32_t idle;
     uint32_t rto;
+    /* segments with data since the connection was made, and how many of them were sent
+     * again, 0 if not known */
+    uint64_t segments;
+    uint64_t retransmits;
 };
 
 /* How many bytes to put in a TLS record on this link.
@@ -116,12 +120,12 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 
 /* How fast TCP may send, so that a large picture on a slow line does not overflow the queue
  * before it: TCP without pacing sends what its window allows at once, and what is lost of
- * that is sent again, up to a third of all packets. The rate is what the path was seen to
+ * that is sent again, up to a sixth of all bytes. The rate is what the path was seen to
  * deliver, and a little more, so that it can be seen to deliver more.
  *
  * Only what TCP measured with enough to send counts (struct tcp_info says so), and not in
- * slow start: a rate learnt from a trickle would hold up the next picture. Not on a short
- * path, where a burst is over before it matters.
+ * slow start: a rate learnt from a trickle would hold up the next picture. Pacing costs
+ * timers, so it begins where much is lost, and stays.
  */
 class RedStreamPacing
 {
@@ -137,11 +141,15 @@ private:
     uint64_t best = 0;
     uint64_t best_before = 0;
     uint64_t period_end = 0;
+    /* much was lost */
+    bool lossy = false;
 };
 
-/* microseconds: of a round trip, and of what a path delivered once */
-#define RED_STREAM_PACING_MIN_RTT 10000
+/* microseconds */
 #define RED_STREAM_PACING_PERIOD (5 * 1000 * 1000)
+/* Segments: so many were sent again, and one of so many. */
+#define RED_STREAM_PACING_RETRANSMITS 16
+#define RED_STREAM_PACING_ONE_OF 32
 #define RED_STREAM_PACING_GAIN_PERCENT 125
 
 /* How many bytes to put in the next record when @pending are to be sent of which

@@ -55,11 +55,13 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     link->cwnd = info.tcpi_snd_cwnd;
     link->slow_start = info.tcpi_snd_cwnd < info.tcpi_snd_ssthresh;
     link->rtt = info.tcpi_rtt;
-    /* both 0 before Linux 4.9, which is what "not known" is */
+    /* these, and data_segs_out, are 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;
     link->idle = info.tcpi_last_data_sent * 1000;
     link->rto = info.tcpi_rto;
+    link->segments = info.tcpi_data_segs_out;
+    link->retransmits = info.tcpi_total_retrans;
     return true;
 #else
     return false;

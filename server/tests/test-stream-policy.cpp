@@ -289,9 +289,15 @@ static void test_pacing()
     RedStreamLink link = make_link(20, 100000, 250000);
     RedStreamPacing pacing;
 
+    /* not as long as hardly anything is lost */
+    link.segments = 1000;
+    link.retransmits = 20;
+    pacing.update(1, &link);
     g_assert_cmpuint(pacing.get_rate(), ==, 0);
+    link.retransmits = 40;
     pacing.update(1, &link);
     g_assert_cmpuint(pacing.get_rate(), ==, 312500);
+    link.segments = 1000000;
     link.delivery_rate = 200000;
     pacing.update(2, &link);
     g_assert_cmpuint(pacing.get_rate(), ==, 312500);
@@ -314,16 +320,18 @@ static void test_pacing()
 static void test_not_paced()
 {
     RedStreamPacing pacing;
-    RedStreamLink link = make_link(20, 100000, 250000);
+    RedStreamLink lossy = make_link(20, 100000, 250000);
 
+    lossy.segments = 1000;
+    lossy.retransmits = 100;
+    RedStreamLink link = lossy;
     link.app_limited = true;
     pacing.update(1, &link);
-    link = make_link(20, 100000, 250000);
+    link = lossy;
     link.slow_start = true;
     pacing.update(1, &link);
-    link = make_link(20, 1000, 250000);
-    pacing.update(1, &link);
-    link = make_link(20, 100000, 0);
+    link = lossy;
+    link.delivery_rate = 0;
     pacing.update(1, &link);
     g_assert_cmpuint(pacing.get_rate(), ==, 0);
 }

@@ -226,6 +226,8 @@ static void test_pacing()
         link.mss = 1448;
         link.cwnd = 20;
         link.rtt = 40000;
+        link.segments = 1000;
+        link.retransmits = 100;
         stream.kernel.link = &link;
         stream.start(false);
         for (uint64_t rate : { 2500000, 2500000, 2600000, 4000000 }) {
