@@ -5,7 +5,6 @@
  */
 #include <config.h>
 
-#define TEST_PATH "/server/channel-batch/"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
@@ -84,24 +83,15 @@ static void normal_is_a_write_each()
     g_assert_cmpint(counter("writes"), ==, 10);
 }
 
-SUBPROCESS(batch, "batch", drain_is_one_write)
-SUBPROCESS(blocked, "batch", blocked_while_bytes_wait)
-SUBPROCESS(acks, "batch", ack_missing)
-SUBPROCESS(window, "batch,window=400", ack_missing)
-SUBPROCESS(normal, "normal", normal_is_a_write_each)
+static const BatchTest tests[] = {
+    { "batch", "batch", drain_is_one_write },
+    { "blocked", "batch", blocked_while_bytes_wait },
+    { "acks", "batch", ack_missing },
+    { "window", "batch,window=400", ack_missing },
+    { "normal", "normal", normal_is_a_write_each },
+};
 
 int main(int argc, char *argv[])
 {
-    g_test_init(&argc, &argv, nullptr);
-    batch_test_begin("test-channel-batch");
-
-    ADD(batch, drain_is_one_write);
-    ADD(blocked, blocked_while_bytes_wait);
-    ADD(acks, ack_missing);
-    ADD(window, ack_missing);
-    ADD(normal, normal_is_a_write_each);
-
-    const int result = g_test_run();
-    batch_test_end();
-    return result;
+    return batch_test_main(argc, argv, "channel-batch", tests);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A channel whose messages are three iovecs each, its peer, and what its stream counted,
- * for tests of what becomes of a pipe. Who includes this defines TEST_PATH. */
+ * for tests of what becomes of a pipe. */
 #ifndef TEST_CHANNEL_BATCH_H_
 #define TEST_CHANNEL_BATCH_H_
 
 #include <string>
-#include <vector>
-
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -82,6 +80,19 @@ struct Fixture: public TestServer
     }
 };
 
+/* A channel that waits for acks, after its first SET_ACK. */
+struct AckFixture: public Fixture
+{
+    AckFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
+    {
+        rcc->push_set_ack();
+        rcc->ack_zero_messages_window();
+        rcc->push();
+        run_events();
+        receive();
+    }
+};
+
 /* The value of a counter in the statistics of the test's channel, written when its stream
  * is freed. */
 static inline int counter(const char *name)
@@ -98,35 +109,42 @@ static inline int counter(const char *name)
     return atoi(all.c_str() + all.find(key, line) + key.size());
 }
 
-/* The policy is read once a process. */
-static inline void run_with(const char *policy, const char *test)
+/* @function is run in a process of its own, as the policy is read once a process. */
+struct BatchTest
 {
-    g_setenv("SPICE_STREAM", policy, TRUE);
-    g_test_trap_subprocess(test, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    const char *name;
+    const char *policy;
+    void (*function)();
+};
+
+static inline void batch_test_run(gconstpointer data)
+{
+    const BatchTest *test = static_cast<const BatchTest *>(data);
+
+    if (g_test_subprocess()) {
+        test->function();
+        return;
+    }
+    g_setenv("SPICE_STREAM", test->policy, TRUE);
+    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
     g_test_trap_assert_passed();
 }
 
-/* A test that is @function in a process with the policy. */
-#define SUBPROCESS(name, policy, function)                                             \
-    static void in_ ## name()                                                          \
-    {                                                                                  \
-        run_with(policy, TEST_PATH #name "/subprocess");                               \
-    }
-
-#define ADD(name, function)                                                            \
-    g_test_add_func(TEST_PATH #name, in_ ## name);                                     \
-    g_test_add_func(TEST_PATH #name "/subprocess", function)
-
-/* Before and after all tests. @name: of the test. */
-static inline void batch_test_begin(const char *name)
+/* All of a main function. @name: of the file of tests. */
+template <size_t COUNT>
+static inline int batch_test_main(int argc, char *argv[], const char *name,
+                                  const BatchTest (&tests)[COUNT])
 {
-    stats_file = std::string(g_get_tmp_dir()) + "/" + name + "-" + std::to_string(getpid());
+    g_test_init(&argc, &argv, nullptr);
+    stats_file = std::string(g_get_tmp_dir()) + "/test-" + name + "-" + std::to_string(getpid());
     g_setenv("SPICE_STREAM_STATS", stats_file.c_str(), TRUE);
-}
-
-static inline void batch_test_end()
-{
+    for (const BatchTest &test : tests) {
+        const std::string path = std::string("/server/") + name + "/" + test.name;
+        g_test_add_data_func(path.c_str(), &test, batch_test_run);
+    }
+    const int result = g_test_run();
     g_unlink(stats_file.c_str());
+    return result;
 }
 
 #include "pop-visibility.h"

@@ -4,7 +4,6 @@
  */
 #include <config.h>
 
-#define TEST_PATH "/server/channel-flow/"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
@@ -12,17 +11,8 @@
 /* more than may be in flight as long as nothing is known of the path */
 #define MANY 1200
 
-struct FlowFixture: public Fixture
+struct FlowFixture: public AckFixture
 {
-    FlowFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
-    {
-        rcc->push_set_ack();
-        rcc->ack_zero_messages_window();
-        rcc->push();
-        run_events();
-        receive();
-    }
-
     bool all_sent()
     {
         return rcc->pipe_is_empty() && rcc->no_item_being_sent();
@@ -58,18 +48,12 @@ static void hurries_when_waited_for()
     g_assert_false(f.all_sent());
 }
 
-SUBPROCESS(stops, "flow", stops_without_acks)
-SUBPROCESS(hurry, "flow", hurries_when_waited_for)
+static const BatchTest tests[] = {
+    { "stops", "flow", stops_without_acks },
+    { "hurry", "flow", hurries_when_waited_for },
+};
 
 int main(int argc, char *argv[])
 {
-    g_test_init(&argc, &argv, nullptr);
-    batch_test_begin("test-channel-flow");
-
-    ADD(stops, stops_without_acks);
-    ADD(hurry, hurries_when_waited_for);
-
-    const int result = g_test_run();
-    batch_test_end();
-    return result;
+    return batch_test_main(argc, argv, "channel-flow", tests);
 }

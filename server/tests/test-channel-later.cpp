@@ -5,22 +5,12 @@
  */
 #include <config.h>
 
-#define TEST_PATH "/server/channel-later/"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
 
-struct LaterFixture: public Fixture
+struct LaterFixture: public AckFixture
 {
-    LaterFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
-    {
-        rcc->push_set_ack();
-        rcc->ack_zero_messages_window();
-        rcc->push();
-        run_events();
-        receive();
-    }
-
     void drain(int count)
     {
         add_items(count);
@@ -97,26 +87,16 @@ static void not_in_normal()
     g_assert_cmpuint(f.receive(), ==, 2 * MESSAGE_SIZE);
 }
 
-SUBPROCESS(batch, "batch,window=100000", drains_share_a_write)
-SUBPROCESS(flow, "flow", drains_share_a_write)
-SUBPROCESS(latest, "batch", not_for_long)
-SUBPROCESS(disconnect, "batch", leaves_with_the_channel)
-SUBPROCESS(blocked, "batch,window=100000", blocked_afterwards)
-SUBPROCESS(normal, "normal", not_in_normal)
+static const BatchTest tests[] = {
+    { "batch", "batch,window=100000", drains_share_a_write },
+    { "flow", "flow", drains_share_a_write },
+    { "latest", "batch", not_for_long },
+    { "disconnect", "batch", leaves_with_the_channel },
+    { "blocked", "batch,window=100000", blocked_afterwards },
+    { "normal", "normal", not_in_normal },
+};
 
 int main(int argc, char *argv[])
 {
-    g_test_init(&argc, &argv, nullptr);
-    batch_test_begin("test-channel-later");
-
-    ADD(batch, drains_share_a_write);
-    ADD(flow, drains_share_a_write);
-    ADD(latest, not_for_long);
-    ADD(disconnect, leaves_with_the_channel);
-    ADD(blocked, blocked_afterwards);
-    ADD(normal, not_in_normal);
-
-    const int result = g_test_run();
-    batch_test_end();
-    return result;
+    return batch_test_main(argc, argv, "channel-later", tests);
 }
