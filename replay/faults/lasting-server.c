@@ -85,7 +85,8 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
 {
     static const FeederEvents events = { .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
-    FeederOptions feeder_options = { .input = input, .pace = options->pace, .pauses = pauses,
+    EventReader *reader = event_reader_new(input);
+    FeederOptions feeder_options = { .reader = reader, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };
 
     for (int i = 0; i < MAX_PIECES; i++) {
@@ -103,6 +104,7 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
     spice_server_destroy(spice);
     display_free(display);
     feeder_free(server.feeder);
+    event_reader_free(reader);
     return true;
 }
 

@@ -38,7 +38,6 @@ struct Feeder {
     _Atomic Waiting waiting;
     atomic_bool is_held;
 
-    Recording *recording;
     ReplayStream *stream;
 
     int64_t start_ns;
@@ -159,12 +158,14 @@ static void wait_for_recorded_time(Feeder *feeder, const RecordingEvent *event)
  * others), and for a new surface the reader may wait until the worker has
  * destroyed another.
  */
-static bool needs_worker(Feeder *feeder, const RecordingEvent *event)
+static bool needs_worker(const ReadyEvent *ready)
 {
+    const RecordingEvent *event = &ready->event;
+
     return recording_event_creates_primary(event) ||
         (!event->is_command && (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
                                 event->type == RECORDING_MESSAGE_DESTROY_SURFACES)) ||
-        recording_surfaces(feeder->recording)->live + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
+        ready->live_surfaces + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
 }
 
 /*
@@ -179,15 +180,15 @@ static void wait_for_worker(Feeder *feeder)
 }
 
 /* It is the event's turn: wait for its time, and for the worker if need be. */
-static void begin_event(void *opaque, const RecordingEvent *event)
+static void begin_event(void *opaque, const ReadyEvent *ready)
 {
     Feeder *feeder = opaque;
 
-    wait_for_recorded_time(feeder, event);
-    if (needs_worker(feeder, event)) {
+    wait_for_recorded_time(feeder, &ready->event);
+    if (needs_worker(ready)) {
         display_release(feeder->display);
     }
-    if (recording_event_creates_primary(event)) {
+    if (recording_event_creates_primary(&ready->event)) {
         wait_for_worker(feeder);
     }
 }
@@ -278,7 +279,7 @@ static void conclude(Feeder *feeder)
     struct rusage usage;
 
     result->commands = atomic_load(&feeder->commands);
-    result->error = recording_error(feeder->recording, &result->error_offset);
+    result->error = event_reader_error(feeder->options.reader, &result->error_offset);
     if (result->error) {
         result->status = FEEDER_DAMAGED;
     } else if (is_stopping(feeder)) {
@@ -348,8 +349,7 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     feeder->events = *events;
     init_locks(feeder);
     feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
-    feeder->recording = recording_new(options->input);
-    feeder->stream = replay_stream_new(feeder->recording, &funcs);
+    feeder->stream = replay_stream_new(options->reader, &funcs);
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -429,7 +429,6 @@ const FeederResult *feeder_result(Feeder *feeder)
 void feeder_free(Feeder *feeder)
 {
     replay_stream_free(feeder->stream);
-    recording_free(feeder->recording);
     g_array_unref(feeder->probes);
     pthread_mutex_destroy(&feeder->mutex);
     pthread_cond_destroy(&feeder->changed);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "display.h"
-#include "recording.h"
+#include "event-reader.h"
 #include "recording-timeline.h"
 
 /*
@@ -20,7 +20,7 @@ typedef struct Feeder Feeder;
 #define PACE_MAX 0.0
 
 typedef struct FeederOptions {
-    RecordingInput *input;      /* stays the caller's */
+    EventReader *reader;        /* the caller's, who leaves it alone until joining */
     const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
     double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
     unsigned int probe_ms;      /* 0 for no probes */

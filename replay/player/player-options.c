@@ -10,6 +10,8 @@
 #include "feeder.h"
 
 #define TIMEOUT_DEFAULT 60
+#define READ_AHEAD_DEFAULT 512
+#define READ_AHEAD_MAX 65536
 #define PORT_MAX 65535
 
 typedef struct NamedValue {
@@ -139,7 +141,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
 {
     char *compression = NULL, *streaming = NULL, *pace = NULL, *pauses = NULL;
     char **files = NULL;
-    int probe_ms = 0, timeout = TIMEOUT_DEFAULT;
+    int probe_ms = 0, timeout = TIMEOUT_DEFAULT, read_ahead = READ_AHEAD_DEFAULT;
     const GOptionEntry entries[] = {
         { "address", 0, 0, G_OPTION_ARG_STRING, &options->address,
           "listen there (default 127.0.0.1)", "A" },
@@ -165,6 +167,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
           "agent[:KIB], port[:MIB]", "LIST" },
         { "timeout", 0, 0, G_OPTION_ARG_INT, &timeout,
           "give up after that long without progress (default 60)", "SECONDS" },
+        { "read-ahead", 0, 0, G_OPTION_ARG_INT, &read_ahead,
+          "read so much of FILE before playing (default 512)", "MIB" },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE" },
         { NULL, 0, 0, 0, NULL, NULL, NULL }
     };
@@ -181,6 +185,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         *error = g_strdup("give one recording, or - for standard input");
     } else if (probe_ms < 0 || timeout <= 0) {
         *error = g_strdup("--probe-every and --timeout are positive numbers");
+    } else if (read_ahead < 0 || read_ahead > READ_AHEAD_MAX) {
+        *error = g_strdup_printf("--read-ahead is 0 to %d", READ_AHEAD_MAX);
     }
     g_option_context_free(context);
     if (!options->address) {
@@ -188,6 +194,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
     }
     options->probe_ms = probe_ms;
     options->timeout = timeout;
+    options->read_ahead = (size_t) read_ahead * 1024 * 1024;
     if (!*error) {
         options->file = g_intern_string(files[0]);
     }

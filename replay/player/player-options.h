@@ -3,6 +3,7 @@
 #define PLAYER_OPTIONS_H_
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct PlayerOptions {
@@ -19,6 +20,7 @@ typedef struct PlayerOptions {
     unsigned int n_pauses;
     char *channels;             /* as in devices.h, or NULL for the display alone */
     unsigned int timeout;       /* seconds */
+    size_t read_ahead;          /* bytes */
 } PlayerOptions;
 
 /* False with *error set, one line. Prints the help and exits when asked to. */

@@ -16,11 +16,11 @@
 #include "core-glib.h"
 #include "devices.h"
 #include "display.h"
+#include "event-reader.h"
 #include "feeder.h"
 #include "player-options.h"
 #include "player-server.h"
 #include "progress.h"
-#include "recording.h"
 #include "recording-timeline.h"
 #include "report.h"
 
@@ -44,6 +44,7 @@ typedef struct Player {
     Display *display;
     Devices *devices;               /* NULL when there are none */
     RecordingInput *input;
+    EventReader *reader;
     RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
     uint64_t expected_commands;
 
@@ -147,7 +148,7 @@ static void start_playing(void)
         .finished = feeder_finished,
     };
     const FeederOptions options = {
-        .input = player.input,
+        .reader = player.reader,
         .timeline = player.timeline,
         .pace = player.options.pace,
         .probe_ms = player.options.probe_ms,
@@ -317,39 +318,64 @@ static gboolean interrupted(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-/* Reads all of the file once, so that a damaged one is refused before anything is played. */
-static bool check_file(const char *file)
+static bool open_file(const char *file)
 {
-    Recording *recording;
-    RecordingEvent event;
-    const char *reason;
-    uint64_t offset;
-
+    event_reader_free(player.reader);
+    recording_input_free(player.input);
+    player.reader = NULL;
     player.input = recording_input_open(file);
     if (!player.input) {
         player.status = EXIT_USAGE;
         player.error = g_strdup_printf("%s: %s", file, g_strerror(errno));
         return false;
     }
+    player.reader = event_reader_new(player.input);
+    return true;
+}
+
+static void count_event(void *opaque G_GNUC_UNUSED, const RecordingEvent *event)
+{
+    player.expected_commands += event->is_command;
+    recording_timeline_add(player.timeline, event);
+}
+
+/*
+ * Reads all of the file once, so that a damaged one is refused before anything
+ * is played. What fits into memory stays there, the rest is read again.
+ */
+static bool check_file(const char *file)
+{
+    const size_t limit = player.options.read_ahead;
+    const char *reason;
+    uint64_t offset;
+    ReadyEvent dropped;
+    bool all;
+
+    if (!open_file(file)) {
+        return false;
+    }
     if (!recording_input_is_regular(player.input)) {
         return true;
     }
-    recording = recording_new(player.input);
     player.timeline = recording_timeline_new();
-    while (recording_next(recording, &event)) {
-        player.expected_commands += event.is_command;
-        recording_timeline_add(player.timeline, &event);
+    all = event_reader_read_ahead(player.reader, limit, count_event, NULL);
+    while (!event_reader_read_ahead(player.reader, MAX(limit, 1), count_event, NULL)) {
+        event_reader_next(player.reader, &dropped);
     }
     recording_timeline_finish(player.timeline);
-    reason = recording_error(recording, &offset);
+    reason = event_reader_error(player.reader, &offset);
     if (reason) {
         player.status = EXIT_DAMAGED;
         player.error = damage_line(file, offset, reason);
+        return false;
     }
-    recording_free(recording);
-    recording_input_free(player.input);
-    player.input = recording_input_open(file);
-    return !reason && player.input;
+    if (!all) {
+        if (!open_file(file)) {
+            return false;
+        }
+        event_reader_read_ahead(player.reader, limit, NULL, NULL);
+    }
+    return true;
 }
 
 static bool start_server(void)
@@ -429,6 +455,7 @@ static void conclude(void)
     }
     display_free(player.display);
     feeder_free(player.feeder);
+    event_reader_free(player.reader);
     recording_input_free(player.input);
     recording_timeline_free(player.timeline);
     g_main_loop_unref(player.loop);

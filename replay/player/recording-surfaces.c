@@ -91,6 +91,7 @@ static void condemn(RecordingSurfaces *surfaces, uint32_t id)
         return;
     }
     surfaces->surface[id].state = SURFACE_DYING;
+    surfaces->some_dying = true;
     if (id != 0) {
         surfaces->live--;
     }
@@ -110,6 +111,10 @@ void surfaces_condemn_all(RecordingSurfaces *surfaces)
 
 void surfaces_bury(RecordingSurfaces *surfaces)
 {
+    if (!surfaces->some_dying) {
+        return;
+    }
+    surfaces->some_dying = false;
     for (uint32_t id = 0; id < RECORDING_SURFACES_MAX; id++) {
         if (surfaces->surface[id].state == SURFACE_DYING) {
             surfaces->surface[id].state = SURFACE_NONE;

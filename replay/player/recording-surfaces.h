@@ -38,6 +38,7 @@ typedef struct RecordingSurface {
 typedef struct RecordingSurfaces {
     RecordingSurface surface[RECORDING_SURFACES_MAX];
     unsigned int live;          /* without the primary */
+    bool some_dying;
     unsigned int live_max;
 } RecordingSurfaces;
 

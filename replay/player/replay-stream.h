@@ -6,26 +6,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recording.h"
+#include "event-reader.h"
 
 /*
- * A recording as the library's reader is given it: event by event, each
- * checked before its first byte is handed out, and mended where the reader
- * would lose count of surfaces or leave a message half made.
+ * A recording as the library's reader is given it: event by event, and mended
+ * where it would leave a message half made.
  */
 typedef struct ReplayStream ReplayStream;
 
 /* Called in the thread that asks the library for commands, during that. */
 typedef struct ReplayStreamFuncs {
     /* The library has done all before this event and is about to read it. May wait. */
-    void (*begin)(void *opaque, const RecordingEvent *event);
+    void (*begin)(void *opaque, const ReadyEvent *ready);
     /* The stream is to end here. */
     bool (*is_stopping)(void *opaque);
     void *opaque;
 } ReplayStreamFuncs;
 
 /* Takes nothing over. */
-ReplayStream *replay_stream_new(Recording *recording, const ReplayStreamFuncs *funcs);
+ReplayStream *replay_stream_new(EventReader *reader, const ReplayStreamFuncs *funcs);
 
 /* Frees the library's reader too. */
 void replay_stream_free(ReplayStream *stream);

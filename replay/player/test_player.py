@@ -349,10 +349,12 @@ def test_more_surfaces_than_numbers(plays: list[Play], tmp_path: Path) -> None:
     assert player["commands"] == recording.commands
 
 
+# MiB before playing: nothing, some of it, all
+@pytest.mark.parametrize("read_ahead", ["0", "1", "512"])
 @pytest.mark.parametrize("message", [tiny.MESSAGE_DESTROY_SURFACES,
                                      tiny.MESSAGE_DESTROY_SURFACES_ASYNC])
 def test_destroying_all_surfaces_gives_their_numbers_back(plays: list[Play], tmp_path: Path,
-                                                          message: int) -> None:
+                                                          message: int, read_ahead: str) -> None:
     recording = Tiny()
     for _ in range(12):
         recording.primary()
@@ -363,7 +365,7 @@ def test_destroying_all_surfaces_gives_their_numbers_back(plays: list[Play], tmp
         recording.message(tiny.MESSAGE_WAKEUP)
     recording.primary()
     recording.fill((0, 0, 50, 50))
-    play = Play(write(tmp_path, recording), "--pause-at", "200,1000")
+    play = Play(write(tmp_path, recording), "--pause-at", "200,1000", "--read-ahead", read_ahead)
     plays.append(play)
     play.connect()
     play.player.say("go\ngo\n")
@@ -425,6 +427,7 @@ def ends(play: Play, status: int, reason: str) -> None:
     (("--port", "5900", "--pause-at", "1,x", "a"), "--pause-at 1,x"),
     (("--port", "5900", "--pause-at", "1", "-"), "standard input"),
     (("--port", "5900", "--timeout", "0", "a"), "positive"),
+    (("--port", "5900", "--read-ahead", "-1", "a"), "--read-ahead is 0 to"),
     (("--tls-port", "5900", "a"), "--tls-cert"),
     (("--port", "5900", "/nonexistent/a.rec"), "No such file"),
 ])
@@ -483,10 +486,11 @@ def test_a_damaged_file_is_refused_before_anything_is_played(plays: list[Play], 
                                                              data: bytes) -> None:
     path = tmp_path / "bad.rec"
     path.write_bytes(data)
-    play = Play(path)
-    plays.append(play)
-    ends(play, 2, rf"{re.escape(str(path))}: byte \d+: ")
-    assert play.player.lines == []
+    for read_ahead in "0", "512":
+        play = Play(path, "--read-ahead", read_ahead)
+        plays.append(play)
+        ends(play, 2, rf"{re.escape(str(path))}: byte \d+: ")
+        assert play.player.lines == []
 
 
 def test_a_damaged_stream_is_played_up_to_the_damage(plays: list[Play]) -> None:

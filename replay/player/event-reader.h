@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef EVENT_READER_H_
+#define EVENT_READER_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recording.h"
+
+/*
+ * A recording's events as the library's reader is to be given them: checked, and
+ * mended where it would lose count of surfaces. They can be read ahead into
+ * memory: checking takes as long as the library's own reading, and time that
+ * goes into the player is no time of the server that is measured.
+ *
+ * Used by one thread at a time.
+ */
+typedef struct EventReader EventReader;
+
+typedef struct ReadyEvent {
+    RecordingEvent event;
+    const uint8_t *bytes;       /* for the library; good until the next event_reader_next */
+    size_t size;
+    unsigned int added;         /* commands in the bytes that are not in the recording */
+    unsigned int skipped;       /* commands before it that are not worth giving to the library */
+    unsigned int live_surfaces; /* after it, without the primary */
+} ReadyEvent;
+
+typedef void (*EventReaderFunc)(void *opaque, const RecordingEvent *event);
+
+/* Does not take the input over. */
+EventReader *event_reader_new(RecordingInput *input);
+void event_reader_free(EventReader *reader);
+
+/*
+ * Reads until there are so many bytes in memory, or to the end: true then, faults
+ * included. Calls each, unless it is NULL, with every event, skipped ones too.
+ */
+bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc each, void *opaque);
+
+/* False at the end and at a fault; then only ready->skipped is set. */
+bool event_reader_next(EventReader *reader, ReadyEvent *ready);
+
+/* What recording_error says of all that was read, ahead or not. */
+const char *event_reader_error(const EventReader *reader, uint64_t *offset);
+
+#endif /* EVENT_READER_H_ */
