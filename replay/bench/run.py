@@ -22,7 +22,7 @@ def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[
 
 def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
           started: Hook | None) -> validity.Evidence:
-    keys = certs.make(folder, where.server_address, spec.tls_version) if spec.transport == "tls" else None
+    keys = certs.kept(where.server_address, spec.tls_version) if spec.transport == "tls" else None
     with capture.capturing(where.server, where.device, pcap_file, where.ports, where.link.rate) as captured:
         with _beside(spec, where) as also, Ends(spec, where, folder, keys, recording) as both:
             both.play(started)
