@@ -11,7 +11,10 @@ from bench import expected
 from bench.runspec import RunSpec
 
 MOST = 32
-_TOGETHER = 0.8     # of one processor: the shares of all that are under way. A second one is left to what comes in bursts
+
+# Processors: the shares of all that are under way. What is left of two is for what comes in bursts.
+_TOGETHER = 1.4
+_TOGETHER_TIMED = 0.8
 
 Batch = list[RunSpec]
 
@@ -35,7 +38,9 @@ def has_room(under_way: Sequence[RunSpec], spec: RunSpec, jobs: int) -> bool:
     """Whether one more run of a batch may begin."""
     if not under_way:
         return True
-    return len(under_way) < jobs and sum(map(expected.share, [*under_way, spec])) <= _TOGETHER
+    together = [*under_way, spec]
+    most = _TOGETHER_TIMED if any(map(expected.is_timed, together)) else _TOGETHER
+    return len(under_way) < jobs and sum(map(expected.share, together)) <= most
 
 
 def seconds(plan: Iterable[Batch], jobs: int, under_way: Iterable[tuple[RunSpec, float]] = ()) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bench.errors import BenchError
 
 STOCK = "stock"
-_UPSTREAM_IN_FLIGHT, _WINDOW_IN_FLIGHT = 40, 400     # messages
+UPSTREAM_IN_FLIGHT, _WINDOW_IN_FLIGHT = 40, 400     # messages
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def in_flight(name: str) -> int | None:
     if base(name).name == "flow":
         return None
     asked = re.search(r"[:,]window=(\d+)", name)
-    return int(asked[1]) if asked else _WINDOW_IN_FLIGHT if base(name).name == "window" else _UPSTREAM_IN_FLIGHT
+    return int(asked[1]) if asked else _WINDOW_IN_FLIGHT if base(name).name == "window" else UPSTREAM_IN_FLIGHT
 
 
 def row(library: str, mode: str) -> str:
