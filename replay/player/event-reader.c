@@ -65,6 +65,25 @@ static unsigned int destroy_commands(const EventReader *reader, const RecordingE
     return commands;
 }
 
+/* The library's reader passes over them, one by one: in a desktop session two events of three. */
+static bool changes_nothing(const RecordingEvent *event)
+{
+    if (event->is_command) {
+        return false;
+    }
+    switch (event->type) {
+    case RECORDING_MESSAGE_DESTROY_SURFACES:
+    case RECORDING_MESSAGE_CREATE_PRIMARY:
+    case RECORDING_MESSAGE_DESTROY_PRIMARY:
+    case RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC:
+    case RECORDING_MESSAGE_CREATE_PRIMARY_ASYNC:
+    case RECORDING_MESSAGE_DESTROY_PRIMARY_ASYNC:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static void add_to_queue(EventReader *reader, const RecordingEvent *event)
 {
     GString *before = g_string_new(NULL);
@@ -105,7 +124,7 @@ bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc 
         if (event.is_moot) {
             /* destroys a surface that is gone by a command of ours */
             reader->skipped++;
-        } else {
+        } else if (!changes_nothing(&event)) {
             add_to_queue(reader, &event);
         }
     }
