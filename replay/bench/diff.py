@@ -33,6 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         "(default %(default)s)")
     parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
     parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
+    parser.add_argument("--agreement", action="store_true", help="say how far the rows of two measurements of one thing lie "
+                        "apart; single runs of many rows are enough for it")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where diff.json goes, the runs "
                         "of two libraries")
     request.configure(parser, library=False)
@@ -113,6 +115,20 @@ def _page(lines: list[Line], everything: bool) -> str:
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
 
 
+def _agreement(lines: list[Line]) -> str:
+    """For each figure, how many rows lie within its noise, and how far apart they are."""
+    rows = []
+    for name in dict.fromkeys(line[1] for line in lines):
+        apart = [abs(line[2].change) for line in lines if line[1] == name and line[2].change is not None]
+        if apart:
+            noise = metrics.METRICS[name].noise
+            within = sum(change <= noise for change in apart)
+            rows.append([name, str(len(apart)), f"{noise * 100:g} %", f"{within / len(apart) * 100:.0f} %",
+                         *(f"{stats.quantile(apart, part) * 100:.1f} %" for part in (0.5, 0.9, 1))])
+    head = ("figure", "rows", "noise", "rows within it", "half of them within", "90 % within", "all within")
+    return table.markdown(head, rows)
+
+
 def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     files = [Path(name).is_file() or name.endswith(".json") for name in (args.before, args.after)]
     if all(files):
@@ -135,8 +151,10 @@ def execute(args: argparse.Namespace) -> int:
     if caution := _caution(before, after, lines):
         print(f"\n{caution}")
     verdicts = {line[2].verdict for line in lines}
+    if args.agreement:
+        print(f"\n{_agreement(lines)}")
     if Verdict.WORSE in verdicts:
         return WORSE
-    if verdicts == {Verdict.UNKNOWN}:
+    if verdicts == {Verdict.UNKNOWN} and not args.agreement:
         raise BenchError("nothing can be told from so few runs", NOT_COMPARABLE)
     return SAME_OR_BETTER

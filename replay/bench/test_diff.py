@@ -96,6 +96,16 @@ def test_what_is_no_result_file_is_2(tmp_path: Path, content: str) -> None:
     assert cli.main(["diff", str(tmp_path / "none.json"), str(tmp_path / "x.json")]) == 2
 
 
+def test_agreement_needs_no_repeats(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    single = {**before, "runs": [run for run in before["runs"] if run["repeat"] == 1]}
+    assert run_diff(tmp_path, single, changed(single, 1.5), "--agreement", "--metrics", "packets,cpu") == 0
+    packets, cpu = ([cell.strip() for cell in line.split("|")[1:-1]]
+                    for line in capsys.readouterr().out.splitlines()[-2:])
+    rows = str(len(single["runs"]))
+    assert packets == ["packets", rows, "1 %", "100 %", "0.0 %", "0.0 %", "0.0 %"]
+    assert cpu[:4] == ["cpu", rows, "5 %", "0 %"] and float(cpu[6].split()[0]) > 20
+
+
 def test_runs_that_do_not_count_are_left_out(tmp_path: Path, before: dict[str, Any]) -> None:
     other = changed(before, 1.5)
     for run in other["runs"]:
