@@ -139,6 +139,52 @@ static void png_row(const Picture *picture, const PixelFormat *format, int y, ui
     }
 }
 
+/* Adds the rows from y on that one row of blocks has; then its means. */
+static void block_row(const Picture *picture, const PixelFormat *format, int y, uint8_t *row,
+                      GByteArray *means)
+{
+    int rows = MIN(PICTURE_BLOCK, picture->height - y);
+    int channels = format->png_bytes;
+    int blocks = (picture->width + PICTURE_BLOCK - 1) / PICTURE_BLOCK;
+    uint32_t *sums = g_new0(uint32_t, (size_t)blocks * channels);
+
+    for (int i = 0; i < rows; i++) {
+        png_row(picture, format, y + i, row);
+        for (int x = 0; x < picture->width * channels; x++) {
+            sums[x / (PICTURE_BLOCK * channels) * channels + x % channels] += row[x];
+        }
+    }
+    for (int i = 0; i < blocks * channels; i++) {
+        int columns = MIN(PICTURE_BLOCK, picture->width - i / channels * PICTURE_BLOCK);
+        uint8_t mean = sums[i] / (uint32_t)(rows * columns);
+
+        g_byte_array_append(means, &mean, 1);
+    }
+    g_free(sums);
+}
+
+char *picture_blocks(const Picture *picture)
+{
+    const PixelFormat *format = find_format(picture);
+
+    if (format == NULL) {
+        return NULL;
+    }
+
+    GByteArray *means = g_byte_array_new();
+    uint8_t *row = g_malloc((size_t)picture->width * format->png_bytes);
+
+    for (int y = 0; y < picture->height; y += PICTURE_BLOCK) {
+        block_row(picture, format, y, row, means);
+    }
+
+    char *text = g_base64_encode(means->data, means->len);
+
+    g_free(row);
+    g_byte_array_unref(means);
+    return text;
+}
+
 /* libpng reports an error by a jump back here: nothing set after setjmp may be read then. */
 static bool write_png(const Picture *picture, const PixelFormat *format, FILE *file, uint8_t *row)
 {

@@ -31,6 +31,13 @@ const char *picture_format_name(const Picture *picture);
 /* In hexadecimal, to be freed; NULL for a format without a name. */
 char *picture_sha256(const Picture *picture);
 
+#define PICTURE_BLOCK 32 /* pixels */
+
+/* The mean of each channel, as in a PNG, in each square of PICTURE_BLOCK pixels, smaller at the
+ * right and at the bottom; row by row, in base64, to be freed. Tells a picture that lost a little
+ * to JPEG from a wrong one. NULL for a format without a name. */
+char *picture_blocks(const Picture *picture);
+
 /* 8 bits a channel: RGB, RGBA for ARGB32, grey for A8. */
 bool picture_save_png(const Picture *picture, const char *path, GError **error);
 

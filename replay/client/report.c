@@ -190,11 +190,14 @@ void report_pause(const Session *session, int number)
 {
     const Picture *picture = session_picture(session);
     char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
+    char *blocks = picture != NULL ? picture_blocks(picture) : NULL;
     Json *json = open_event("pause");
 
     json_put_int(json, "n", number);
     json_put_string(json, "sha256", sha256);
+    json_put_string(json, "blocks", blocks);
     print_event(json);
+    g_free(blocks);
     g_free(sha256);
 }
 

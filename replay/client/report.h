@@ -9,7 +9,7 @@
 /* {"event":"connected"} */
 void report_connected(void);
 
-/* {"event":"pause","n":number,"sha256":...}: display 0 as it is. */
+/* {"event":"pause","n":number,"sha256":...,"blocks":...}: display 0 as it is, see picture.h. */
 void report_pause(const Session *session, int number);
 
 /* {"event":"done",...}: everything that was seen. Fields that depend on a channel the server did not

@@ -57,10 +57,25 @@ static void marker_shown(void *opaque)
     }
 }
 
+/* At a pause the player waits for the picture. At the end all that was sent is to be read: how
+ * much came must be how much was on the wire. */
+static int64_t marker_activity(void *opaque)
+{
+    const Session *session = opaque;
+    int64_t activity = display_events(session_find(session, SPICE_CHANNEL_DISPLAY, 0)->display);
+
+    for (guint i = 0; session->marker.kind == MARKER_END && i < session->channels->len; i++) {
+        const Channel *channel = session->channels->pdata[i];
+
+        if (channel->type == SPICE_CHANNEL_CURSOR) {
+            activity += channel_bytes(channel);
+        }
+    }
+    return activity;
+}
+
 static void wait_for_picture(Session *session, Marker marker)
 {
-    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
-
     /* The player waits at a marker, so that there is one at a time. Another server may not. */
     marker_shown(session);
     session->marker = marker;
@@ -69,7 +84,7 @@ static void wait_for_picture(Session *session, Marker marker)
         return;
     }
     settle_free(session->settle);
-    session->settle = settle_new(channel->display, session->options->settle_ms, marker_shown,
+    session->settle = settle_new(session->options->settle_ms, marker_activity, marker_shown,
                                  session);
 }
 

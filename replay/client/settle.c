@@ -2,20 +2,20 @@
 #include "settle.h"
 
 struct Settle {
-    const Display *display;
+    SettleActivityFunc activity;
     SettleFunc on_settled;
     void *opaque;
-    int64_t seen_events; /* of the display when the time was started anew */
+    int64_t seen; /* the activity when the time was started anew */
     guint timer;
 };
 
 static gboolean on_quiet(gpointer opaque)
 {
     Settle *settle = opaque;
-    int64_t events = display_events(settle->display);
+    int64_t now = settle->activity(settle->opaque);
 
-    if (events != settle->seen_events) {
-        settle->seen_events = events;
+    if (now != settle->seen) {
+        settle->seen = now;
         return G_SOURCE_CONTINUE;
     }
     settle->timer = 0;
@@ -23,14 +23,14 @@ static gboolean on_quiet(gpointer opaque)
     return G_SOURCE_REMOVE;
 }
 
-Settle *settle_new(const Display *display, int quiet_ms, SettleFunc on_settled, void *opaque)
+Settle *settle_new(int quiet_ms, SettleActivityFunc activity, SettleFunc on_settled, void *opaque)
 {
     Settle *settle = g_new0(Settle, 1);
 
-    settle->display = display;
+    settle->activity = activity;
     settle->on_settled = on_settled;
     settle->opaque = opaque;
-    settle->seen_events = display_events(display);
+    settle->seen = activity(opaque);
     settle->timer = g_timeout_add(quiet_ms, on_quiet, settle);
     return settle;
 }

@@ -102,6 +102,31 @@ static void test_png(gconstpointer opaque)
     g_free(path);
 }
 
+/* 40 by 33 pixels in four blocks: red rises from left to right, the last row is white. */
+static void test_blocks(void)
+{
+    enum { WIDTH = 40, HEIGHT = 33 };
+    static const uint8_t expected[] = { 15, 0, 7, 35, 0, 7, 255, 255, 255, 255, 255, 255 };
+    uint8_t pixels[HEIGHT][WIDTH][4] = { 0 };
+    Picture picture = { SPICE_SURFACE_FMT_32_xRGB, WIDTH, HEIGHT, sizeof(pixels[0]), pixels[0][0] };
+
+    for (int y = 0; y < HEIGHT; y++) {
+        for (int x = 0; x < WIDTH; x++) {
+            pixels[y][x][0] = 7;
+            pixels[y][x][2] = x;
+        }
+    }
+    memset(pixels[HEIGHT - 1], 0xff, sizeof(pixels[0]));
+
+    char *text = picture_blocks(&picture);
+    gsize size;
+    guchar *means = g_base64_decode(text, &size);
+
+    g_assert_cmpmem(means, size, expected, sizeof(expected));
+    g_free(means);
+    g_free(text);
+}
+
 static void test_unknown_format(void)
 {
     Picture picture = make_picture(&cases[0]);
@@ -110,6 +135,7 @@ static void test_unknown_format(void)
     picture.format = SPICE_SURFACE_FMT_1_A;
     g_assert_null(picture_format_name(&picture));
     g_assert_null(picture_sha256(&picture));
+    g_assert_null(picture_blocks(&picture));
     g_assert_false(picture_save_png(&picture, "/dev/null", &error));
     g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL);
     g_error_free(error);
@@ -127,6 +153,7 @@ int main(int argc, char **argv)
         g_free(hash_path);
         g_free(png_path);
     }
+    g_test_add_func("/picture/blocks", test_blocks);
     g_test_add_func("/picture/unknown-format", test_unknown_format);
     return g_test_run();
 }

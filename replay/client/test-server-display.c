@@ -18,6 +18,7 @@ typedef struct TestDisplay {
     int num_drawables;
     gint released;   /* so many of them may be taken (atomic) */
     int taken;       /* worker thread only */
+    int moves_released;
     gint moves_left; /* cursor moves (atomic) */
     bool cursor_set; /* worker thread only, as x */
     int x;
@@ -234,12 +235,30 @@ static gboolean release_end(gpointer opaque)
     return G_SOURCE_REMOVE;
 }
 
+static gboolean release_move(gpointer opaque)
+{
+    TestDisplay *display = opaque;
+
+    g_atomic_int_inc(&display->moves_left);
+    spice_qxl_wakeup(&display->qxl);
+    return ++display->moves_released < options->moves;
+}
+
+static void release_moves(TestDisplay *display)
+{
+    if (options->moves_every_ms == 0) {
+        g_atomic_int_set(&display->moves_left, options->moves);
+    } else {
+        g_timeout_add(options->moves_every_ms, release_move, display);
+    }
+}
+
 void test_display_start(int id)
 {
     TestDisplay *display = &displays[id];
 
     g_atomic_int_set(&display->released, display->num_drawables - 1);
-    g_atomic_int_set(&display->moves_left, options->moves);
+    release_moves(display);
     spice_qxl_wakeup(&display->qxl);
     if (id == 0 && !options->no_end) {
         g_timeout_add(options->end_after_ms, release_end, display);

@@ -34,6 +34,7 @@ static const GOptionEntry entries[] = {
     { "record", 0, 0, G_OPTION_ARG_NONE, &options.record, "Record", NULL },
     { "port-bytes", 0, 0, G_OPTION_ARG_INT, &options.port_bytes, "Write to a port", "N" },
     { "moves", 0, 0, G_OPTION_ARG_INT, &options.moves, "Cursor moves", "N" },
+    { "moves-every", 0, 0, G_OPTION_ARG_INT, &options.moves_every_ms, "One at a time", "MS" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
 };
 

@@ -25,6 +25,7 @@ typedef struct TestOptions {
     gboolean no_end;
     int end_after_ms;
     int moves; /* of the cursor, on each display */
+    int moves_every_ms; /* 0: all at once */
 
     int sound_packets;
     gboolean record;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import socket
@@ -50,6 +51,14 @@ def assert_refused(outcome: Outcome, *words: str) -> None:
     assert outcome.complaint.count("\n") == 1 and outcome.complaint.endswith("\n")
     for word in words:
         assert word in outcome.complaint
+
+
+def means(pixels: bytes) -> bytes:
+    """Of red, green and blue in each square of 32 pixels, a picture of xRGB given."""
+    return b"".join(bytes(sum(block) // len(block) for block in (
+        [pixels[(y * WIDTH + x) * PIXEL_BYTES["xrgb"] + channel] for y in range(top, min(top + 32, HEIGHT))
+         for x in range(left, min(left + 32, WIDTH))] for channel in (2, 1, 0)))
+        for top in range(0, HEIGHT, 32) for left in range(0, WIDTH, 32))
 
 
 # --- connecting ---
@@ -277,8 +286,9 @@ def test_pause(port: str, tmp_path: Path) -> None:
     assert read_png(tmp_path / "at-6.png").pixels == b"".join(png_pixel("xrgb", half[i:i + 4])
                                                               for i in range(0, len(half), 4))
     assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
-    assert [event for event in outcome.events if event["event"] == "pause"] == [
-        {"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
+    pauses = [event for event in outcome.events if event["event"] == "pause"]
+    assert [base64.b64decode(event.pop("blocks")) for event in pauses] == [means(half)]
+    assert pauses == [{"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
     assert outcome.done["sha256"] == sha256(picture(20))
 
 
@@ -292,6 +302,13 @@ def test_settle(port: str) -> None:
     assert outcome.events[1]["sha256"] == outcome.done["sha256"] == sha256(picture())
     assert outcome.status == 0 and outcome.done["end"] == "marker"
     assert ended - outcome.done["end_ns"] > 0.8e9
+
+
+def test_settle_waits_for_the_pointer_at_the_end(port: str) -> None:
+    """Over a slow link what the other channel carries comes after the end of the display."""
+    with serving("--port", port, "--moves", "15", "--moves-every", "100"):
+        done = drain("--port", port, "--settle", "400").done
+    assert done["end"] == "marker" and done["cursor_moves"] == 15
 
 
 def test_times_are_the_machines_monotonic_clock(port: str) -> None:
