@@ -143,7 +143,7 @@ class Ends:
             self.done[sender.name] = event
         elif event.get("event") == "pause" and sender is self.client:
             self.pauses.append({"command": self._pause_at[len(self.pauses)] if len(self.pauses) < len(self._pause_at)
-                                else None, "sha256": event.get("sha256")})
+                                else None, "sha256": event.get("sha256"), "blocks": event.get("blocks")})
             self.player.say("go")       # the client has its picture of this moment
 
     def status(self, process: proc.Process | None) -> int | None:

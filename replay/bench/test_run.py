@@ -44,7 +44,7 @@ def test_an_unpatched_library_counts_no_messages(spec: RunSpec) -> None:
 def test_pictures_at_pause_points(spec: RunSpec) -> None:
     record = matrix.perform(replace(spec, pause_at=(75, 150)))
     assert record["valid"], record["invalid_reason"]
-    assert record["pauses"] == [{"command": 75, "sha256": "cd" * 32}, {"command": 150, "sha256": "cd" * 32}]
+    assert record["pauses"] == [{"command": command, "sha256": "cd" * 32, "blocks": "AAAA"} for command in (75, 150)]
 
 
 def test_latency_of_probes(spec: RunSpec) -> None:
