@@ -11,8 +11,9 @@ from bench import pictures
 
 def run(mode: str, last: str, *between: str, link: str = "lan", colours: tuple[int, ...] = (10, 20, 30)) -> dict[str, Any]:
     """colours: the means of the blocks of every picture in between."""
+    blocks = base64.b64encode(bytes(colours)).decode()
     return {"recording": "r", "library": "patched", "mode": mode, "link": link, "valid": True, "invalid_reason": None,
-            "picture_sha256": last, "pauses": [{"command": 10 * number, "sha256": shown, "blocks": base64.b64encode(bytes(colours)).decode()}
+            "picture_sha256": last, "pauses": [{"command": 10 * number, "sha256": shown, "blocks": blocks}
                                                for number, shown in enumerate(between, 1)]}
 
 

@@ -10,9 +10,11 @@
 
 /*
  * A recording's events as the library's reader is to be given them: checked,
- * mended where it would lose count of surfaces, without those it passes over. They can be read ahead into
- * memory: checking takes as long as the library's own reading, and time that
- * goes into the player is no time of the server that is measured.
+ * mended where it would lose count of surfaces, without those it passes over.
+ *
+ * They can be read ahead into memory: checking takes as long as the library's own
+ * reading, and time that goes into the player is no time of the server that is
+ * measured.
  *
  * Used by one thread at a time.
  */

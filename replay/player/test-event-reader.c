@@ -108,7 +108,8 @@ static void test_same_whatever_is_read_ahead(void)
     g_string_free(all, true);
 }
 
-/* The message that destroys all surfaces comes with their destroy commands, and those in flight are skipped. */
+/* The message that destroys all surfaces comes with their destroy commands; those in flight are
+ * skipped. */
 static void test_mends_what_destroys_all_surfaces(void)
 {
     Text text = { rounds_of_surfaces(), 0 };
@@ -152,7 +153,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/event-reader/same-whatever-is-read-ahead", test_same_whatever_is_read_ahead);
-    g_test_add_func("/event-reader/mends-what-destroys-all-surfaces", test_mends_what_destroys_all_surfaces);
+    g_test_add_func("/event-reader/mends-what-destroys-all-surfaces",
+                    test_mends_what_destroys_all_surfaces);
     g_test_add_func("/event-reader/fault-is-the-end", test_fault_is_the_end);
     return g_test_run();
 }
