@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,9 @@ from bench import libraries, paths, recordings
 from bench.runspec import RunSpec
 
 FAKES = Path(__file__).parent / "fakes"
+
+# A shell has what it starts in the background ignore ^C, and so would everything that is interrupted here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _program(path: Path, script: str) -> None:

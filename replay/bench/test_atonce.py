@@ -236,7 +236,7 @@ def test_a_whole_comparison_at_once(distant: Bench) -> None:
     assert "3 runs at a time where they wait" in done.stdout
     assert [line.split(" ")[0] for line in done.stderr.splitlines()[:3]] == ["[1/3]", "[2/3]", "[3/3]"]
     alone, together = (distant.compare(*_AT_ONCE[:-1], jobs, "--dry-run").stdout for jobs in "13")
-    assert (alone, together) == ("3 rows, 3 runs, about 0:42\n", "3 rows, 3 runs, about 0:14\n")
+    assert (alone, together) == ("3 rows, 3 runs, about 0:39\n", "3 rows, 3 runs, about 0:13\n")
 
 
 def test_it_goes_on_with_other_jobs(distant: Bench) -> None:
