@@ -65,40 +65,24 @@ static unsigned int destroy_commands(const EventReader *reader, const RecordingE
     return commands;
 }
 
-/* The library's reader passes over them, one by one: in a desktop session two events of three. */
-static bool changes_nothing(const RecordingEvent *event)
-{
-    if (event->is_command) {
-        return false;
-    }
-    switch (event->type) {
-    case RECORDING_MESSAGE_DESTROY_SURFACES:
-    case RECORDING_MESSAGE_CREATE_PRIMARY:
-    case RECORDING_MESSAGE_DESTROY_PRIMARY:
-    case RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC:
-    case RECORDING_MESSAGE_CREATE_PRIMARY_ASYNC:
-    case RECORDING_MESSAGE_DESTROY_PRIMARY_ASYNC:
-        return false;
-    default:
-        return true;
-    }
-}
-
 static void add_to_queue(EventReader *reader, const RecordingEvent *event)
 {
-    GString *before = g_string_new(NULL);
-    unsigned int added = destroys_surfaces(event) ? destroy_commands(reader, event, before) : 0;
-    size_t size;
+    GString *before = destroys_surfaces(event) ? g_string_new(NULL) : NULL;
+    unsigned int added = before ? destroy_commands(reader, event, before) : 0;
+    size_t size, before_size = before ? before->len : 0;
     const uint8_t *bytes = recording_bytes(reader->recording, &size);
-    ReadyEvent *ready = g_malloc(sizeof(*ready) + before->len + size);
+    ReadyEvent *ready = g_malloc(sizeof(*ready) + before_size + size);
     uint8_t *copy = (uint8_t *) (ready + 1);
 
-    memcpy(copy, before->str, before->len);
-    memcpy(copy + before->len, bytes, size);
+    if (before) {
+        memcpy(copy, before->str, before_size);
+        g_string_free(before, true);
+    }
+    memcpy(copy + before_size, bytes, size);
     *ready = (ReadyEvent) {
         .event = *event,
         .bytes = copy,
-        .size = before->len + size,
+        .size = before_size + size,
         .added = added,
         .skipped = reader->skipped,
         .live_surfaces = recording_surfaces(reader->recording)->live,
@@ -106,7 +90,6 @@ static void add_to_queue(EventReader *reader, const RecordingEvent *event)
     reader->skipped = 0;
     reader->ahead_size += sizeof(*ready) + ready->size;
     g_queue_push_tail(&reader->ahead, ready);
-    g_string_free(before, true);
 }
 
 bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc each, void *opaque)
@@ -124,7 +107,8 @@ bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc 
         if (event.is_moot) {
             /* destroys a surface that is gone by a command of ours */
             reader->skipped++;
-        } else if (!changes_nothing(&event)) {
+        } else if (recording_event_leaves_something(&event)) {
+            /* the library's reader passes over the rest, in a desktop session two events of three */
             add_to_queue(reader, &event);
         }
     }

@@ -115,24 +115,6 @@ static void copy_event(Edit *edit, const RecordingEvent *event, uint64_t timesta
     edit->counter++;
 }
 
-static bool leaves_something(const RecordingEvent *event)
-{
-    if (event->is_command) {
-        return true;
-    }
-    switch (event->type) {
-    case RECORDING_MESSAGE_DESTROY_SURFACES:
-    case RECORDING_MESSAGE_CREATE_PRIMARY:
-    case RECORDING_MESSAGE_DESTROY_PRIMARY:
-    case RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC:
-    case RECORDING_MESSAGE_CREATE_PRIMARY_ASYNC:
-    case RECORDING_MESSAGE_DESTROY_PRIMARY_ASYNC:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /*
  * The message that ends what commands in flight may still name a destroyed
  * surface has to stay, whatever it is.
@@ -142,7 +124,7 @@ static bool ends_flight(const RecordingEvent *event, bool *in_flight)
     bool ends = *in_flight && !event->is_command;
 
     if (!event->is_command) {
-        *in_flight = leaves_something(event) && !recording_event_creates_primary(event);
+        *in_flight = recording_event_leaves_something(event) && !recording_event_creates_primary(event);
     }
     return ends;
 }
@@ -188,7 +170,7 @@ static void trim_events(Edit *edit, const TrimRange *range, const RecordingTimel
             has_begun = true;
             begin = range->by_command ? due : range->from;
         }
-        if (has_begun || ends || leaves_something(&event)) {
+        if (has_begun || ends || recording_event_leaves_something(&event)) {
             copy_event(edit, &event, first + (has_begun ? due - begin : 0));
         }
         commands += event.is_command;

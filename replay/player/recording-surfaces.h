@@ -38,8 +38,8 @@ typedef struct RecordingSurface {
 typedef struct RecordingSurfaces {
     RecordingSurface surface[RECORDING_SURFACES_MAX];
     unsigned int live;          /* without the primary */
-    bool some_dying;
     unsigned int live_max;
+    bool some_dying;            /* there is something for surfaces_bury */
 } RecordingSurfaces;
 
 /* Bits a pixel, 0 if there is no such format. */

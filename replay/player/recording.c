@@ -63,6 +63,24 @@ bool recording_event_creates_primary(const RecordingEvent *event)
                                   event->type == RECORDING_MESSAGE_CREATE_PRIMARY_ASYNC);
 }
 
+bool recording_event_leaves_something(const RecordingEvent *event)
+{
+    if (event->is_command) {
+        return true;
+    }
+    switch (event->type) {
+    case RECORDING_MESSAGE_DESTROY_SURFACES:
+    case RECORDING_MESSAGE_CREATE_PRIMARY:
+    case RECORDING_MESSAGE_DESTROY_PRIMARY:
+    case RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC:
+    case RECORDING_MESSAGE_CREATE_PRIMARY_ASYNC:
+    case RECORDING_MESSAGE_DESTROY_PRIMARY_ASYNC:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void recording_note_field(Recording *recording, RecordingFieldKind kind, uint64_t offset,
                           uint64_t value)
 {

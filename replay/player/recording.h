@@ -98,4 +98,7 @@ const RecordingSurfaces *recording_surfaces(const Recording *recording);
 /* Whether the event makes a primary surface. */
 bool recording_event_creates_primary(const RecordingEvent *event);
 
+/* False of a message that changes nothing a player has to know. */
+bool recording_event_leaves_something(const RecordingEvent *event);
+
 #endif /* RECORDING_H_ */
