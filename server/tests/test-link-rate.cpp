@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the main channel makes of the time that its test of the link takes, by which the other
+ * channels choose how to compress.
+ */
+#include <config.h>
+
+#include "main-channel-client.h"
+#include "test-channel-client.h"
+#include "test-stream-sockets.h"
+
+#include "push-visibility.h"
+
+/* microseconds: a round trip, and one in which 250 KB went at 5 Mbit/s */
+#define SHORT 100000
+#define LONG 500000
+
+struct LinkRateFixture: public TestServer
+{
+    red::shared_ptr<MainChannel> channel;
+    RedClient *far;
+    MainChannelClient *mcc;
+    int sockets[2];
+
+    explicit LinkRateFixture(TestTransport transport)
+    {
+        test_make_sockets(transport, 0, sockets);
+        red_socket_set_non_blocking(sockets[0], true);
+        channel = main_channel_new(server);
+        far = red_client_new(server, FALSE);
+        mcc = main_channel_link(channel.get(), far, red_stream_new(server, sockets[0]), 0, FALSE,
+                                &caps);
+        g_assert_nonnull(mcc);
+        /* which has to come first */
+        mcc->push_init(1, SPICE_MOUSE_MODE_SERVER, FALSE, 0, 0);
+        mcc->start_net_test(TRUE);
+    }
+
+    ~LinkRateFixture()
+    {
+        far->destroy();
+        channel.reset();
+        close(sockets[1]);
+    }
+
+    /* The client answers the ping with this number so many microseconds after it was sent. */
+    void pong(uint32_t id, uint64_t roundtrip)
+    {
+        SpiceMsgPing ping = { };
+
+        ping.id = id;
+        ping.timestamp = spice_get_monotonic_time_ns() / NSEC_PER_MICROSEC - roundtrip;
+        mcc->handle_pong(&ping, sizeof(ping));
+    }
+
+    void measure()
+    {
+        pong(1, SHORT);
+        pong(2, SHORT);
+        pong(3, LONG);
+        g_assert_true(mcc->is_network_info_initialized());
+    }
+};
+
+/* TCP has not found an end to what the path carries: it is not the path that was slow. */
+static void slow_start()
+{
+    LinkRateFixture f(TEST_TCP);
+
+    f.measure();
+    g_assert_false(f.mcc->is_low_bandwidth());
+}
+
+/* Where nothing else is known, the time counts. */
+static void unknown()
+{
+    LinkRateFixture f(TEST_UNIX);
+
+    f.measure();
+    g_assert_true(f.mcc->is_low_bandwidth());
+    g_assert_cmpuint(f.mcc->get_bitrate_per_sec(), <, 6 * 1000 * 1000);
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+    g_test_add_func("/server/link-rate/slow-start", slow_start);
+    g_test_add_func("/server/link-rate/unknown", unknown);
+    return g_test_run();
+}
