@@ -31,6 +31,10 @@
 /* Acks that a full flight should give. */
 #define ACKS_PER_FLIGHT 8
 
+/* What was sent last may wait for this part of the delay if so many groups are before it. */
+#define HOLD_DELAY_PART 8
+#define HOLD_GROUPS 4
+
 /* A queue has built up: a group took twice as long as on an empty line, and so many
  * microseconds more. */
 #define QUEUE_DELAY 25000
@@ -256,6 +260,11 @@ bool RedStreamFlow::may_send() const
         return false;
     }
     return bytes_in_flight() < limit();
+}
+
+uint64_t RedStreamFlow::hold_time() const
+{
+    return growing || probing || in_flight() < HOLD_GROUPS ? 0 : delay / HOLD_DELAY_PART;
 }
 
 uint32_t RedStreamFlow::wanted_interval(uint32_t base) const

@@ -84,6 +84,11 @@ public:
     /* Whether a further message may be sent now. If not, an ack or a sync will come. */
     bool may_send() const;
 
+    /* Microseconds that what was given to the stream may wait for more when sending has
+     * stopped: a small part of the time for which the path has enough to carry. 0 while it
+     * may be idle. */
+    uint64_t hold_time() const;
+
     /* The interval of acks that suits what is sent and the path: a limit is at least some
      * groups, so that acks come often enough. From 1 to @base. */
     uint32_t wanted_interval(uint32_t base) const;

@@ -513,6 +513,27 @@ static void test_slow_start()
     g_assert_cmpstr(flow.get_phase(), !=, "growing");
 }
 
+/* The end of a drain may wait for the next only while the path has enough to carry. */
+static void test_hold()
+{
+    Path path;
+    path.rate = 2500000;
+    path.delay = 40000;
+    Simulation simulation(path);
+    RedStreamFlow &flow = simulation.flow;
+
+    g_assert_cmpuint(flow.hold_time(), ==, 0);
+    simulation.send(Sizes(20000, 300), 0);
+    simulation.idle(SECOND);
+    g_assert_cmpuint(flow.hold_time(), ==, 0);
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    while (flow.may_send()) {
+        flow.sent(simulation.now, 300);
+    }
+    g_assert_cmpuint(flow.hold_time(), >, 0);
+    g_assert_cmpuint(flow.hold_time(), <=, path.delay / 4);
+}
+
 /* Sending stops only when a complete group is in flight, whatever the sizes, the times
  * and the intervals: the simulation asserts that an ack is on its way. */
 static void test_never_stuck()
@@ -551,6 +572,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/unexpected-acks", test_unexpected_acks);
     g_test_add_func("/server/stream-flow/acks-before-the-sync", test_acks_before_the_sync);
     g_test_add_func("/server/stream-flow/slow-start", test_slow_start);
+    g_test_add_func("/server/stream-flow/hold", test_hold);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
 
     return g_test_run();
