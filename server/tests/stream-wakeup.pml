@@ -15,6 +15,7 @@
  *   -DNO_WATCH   the WRITE watch is dropped though the egress holds bytes
  *   -DNO_GROUP   sending may stop without a complete group in flight
  *   -DNO_BLOCKED the worker does not look at the pipe again after it was full
+ *   -DNO_TIMER   the end of a drain waits for the next, and nothing ends that
  *
  * The numbers are small on purpose: MAX_PIPE is MAX_PIPE_SIZE, INTERVAL the ack interval,
  * here also larger than the pipe, which the assertion in red-worker.cpp rules out.
@@ -38,6 +39,8 @@ bool told;              /* and was */
 byte pipe;              /* items */
 bool item;              /* an item was refused in the middle and is repeated */
 byte buffer;            /* messages in the egress */
+bool held;              /* the end of a drain waits for the next, or for a timer */
+bool sent;              /* push() took something from the pipe */
 bool refused;           /* the kernel took less than it was given */
 byte line;              /* messages in the socket */
 byte since;             /* messages sent since the last complete group */
@@ -95,37 +98,48 @@ inline may_stop() {
     fi
 }
 
+/* What ends RedChannelClient::push if nothing is to be held. */
+inline finish() {
+    held = false;
+#ifdef NO_FLUSH
+    if
+    :: !stopped -> flush(); watch_write = (buffer > 0)
+    :: else -> watch_write = false
+    fi
+#else
+    flush();
+#ifdef NO_WATCH
+    watch_write = false
+#else
+    watch_write = (buffer > 0)
+#endif
+#endif
+}
+
 /* RedChannelClient::push */
 inline push() {
     if
     :: item -> write_message()
-    :: else -> flush()
+    :: !item && !held -> flush()
+    :: else
     fi;
     stopped = false;
+    sent = false;
     do
     :: item || pipe == 0 -> break
     :: else ->
         may_stop();
         if
         :: stopped -> break
-        :: else -> pipe--; write_message()
+        :: else -> pipe--; sent = true; write_message()
         fi
     od;
     if
     :: !item && (pipe == 0 || stopped) ->
-#ifdef NO_FLUSH
         if
-        :: !stopped -> flush(); watch_write = (buffer > 0)
-        :: else -> watch_write = false
+        :: sent -> held = true; watch_write = false     /* flush_later() */
+        :: finish()
         fi
-#else
-        flush();
-#ifdef NO_WATCH
-        watch_write = false
-#else
-        watch_write = (buffer > 0)
-#endif
-#endif
     :: else
     fi
 }
@@ -163,6 +177,9 @@ end:
         watch_write = true;
         push()
     }
+#ifndef NO_TIMER
+    :: atomic { held -> process(); push() }
+#endif
 #ifndef NO_BLOCKED
     :: atomic { was_blocked && pipe <= MAX_PIPE -> process() }
 #endif
