@@ -17,7 +17,8 @@ from bench.stats import Verdict
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99")
 
-_TIMES = ("cpu", "wall", "latency", "age", "stall", "sound", "echo", "own", "download")    # how a figure of time begins
+# how a figure of time begins
+_TIMES = ("cpu", "wall", "over_path", "latency", "age", "stall", "sound", "echo", "own", "download")
 
 Run = dict[str, Any]
 Key = tuple[str, ...]

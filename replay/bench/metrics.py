@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bench import links
+
 Run = dict[str, Any]
 
 _SEGMENT = 1448             # payload of a full packet with TCP timestamps at MTU 1500
 _PACKET_HEADERS = 66        # Ethernet, IP and TCP with timestamps
 _RECORD = 16384
 _RECORD_OVERHEAD = 22       # TLS 1.3
+# What a path may take for its bytes: a little more than its rate gives, and round trips to find that out.
+_PATH_RATE_PART, _PATH_ROUND_TRIPS = 1.3, 4
 
 
 def overhead(run: Run) -> int | None:
@@ -47,6 +51,17 @@ def packets_over_floor(run: Run) -> float | None:
     """How many times the fewest packets that could carry the payload."""
     packets, payload = run["server"]["data_packets"], run["server"]["tcp_payload_bytes"]
     return packets / math.ceil(payload / _SEGMENT) if packets and payload else None
+
+
+def over_path(run: Run) -> float | None:
+    """How many times what the path may take for the bytes the run took; of runs that nothing else held up."""
+    if run["pace"] != "max" or run.get("download") or run["wall_seconds"] is None or run["server"]["wire_bytes"] is None:
+        return None
+    link = links.find(run["link"])
+    if not link.rate:
+        return None
+    path = _PATH_RATE_PART * run["server"]["wire_bytes"] * 8 / link.rate + _PATH_ROUND_TRIPS * link.delay
+    return float(run["wall_seconds"] / path)
 
 
 def cpu(run: Run) -> float | None:
@@ -101,6 +116,7 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
     Metric("cpu", "CPU seconds of the server", cpu, 0.05),
     Metric("wall", "seconds until the client has the last picture", lambda run: run["wall_seconds"], 0.05),
+    Metric("over_path", "seconds as a multiple of what the path may take for the bytes", over_path, 0.05),
     Metric("latency_p50", "latency, median, ms", _latency("p50"), 0.10),
     Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
     Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),

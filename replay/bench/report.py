@@ -27,6 +27,9 @@ STALL_COLUMNS = """\
 *longest stall*: how long messages waited in a channel's pipe for the client's ack while the path carried nothing. The ack of
 what it carried last takes a round trip; *too long* counts stalls of more than that and 50 ms."""
 
+PATH_COLUMNS = """\
+*x path*: the seconds as a multiple of 1.3 times what the link's rate needs for the bytes on the wire, and four round trips."""
+
 SLOW = ", slow"
 
 LATENCY_COLUMNS = """\
@@ -94,6 +97,7 @@ _COST: tuple[Column, ...] = (
     ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
     ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
+_PATH: tuple[Column, ...] = (("x path", "over_path", table.factor),)
 _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
@@ -119,7 +123,7 @@ def _valid(runs: list[Run]) -> str:
 
 
 def cost_table(group: list[Run]) -> str:
-    return _table(group, _COST, "valid", _valid)
+    return _table(group, _COST + (_PATH if metrics.values(group, "over_path") else ()), "valid", _valid)
 
 
 def _dropped(runs: list[Run]) -> str:
@@ -283,7 +287,8 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
         sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
     text = "\n\n".join(sections)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
-    parts = ["# Comparison", about(result), overview(runs), text, COLUMNS, LATENCY_COLUMNS if "| p50" in text else "",
+    parts = ["# Comparison", about(result), overview(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
+             LATENCY_COLUMNS if "| p50" in text else "",
              STALL_COLUMNS if "| longest stall" in text else "",
              channeltable.COLUMNS if "### By channel" in text else "",
              AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",

@@ -29,6 +29,15 @@ def test_packets_over_floor() -> None:
     assert metrics.packets_over_floor(run(server={"data_packets": None, "tcp_payload_bytes": None})) is None
 
 
+def test_over_path() -> None:
+    # 20 Mbit/s carry 160 000 bytes in 64 ms; 1.3 times that and 160 ms
+    on_link = {"pace": "max", "link": "20M40ms", "wall_seconds": 0.4864}
+    assert metrics.over_path(run(**on_link)) == pytest.approx(2)
+    assert metrics.over_path(run(**on_link, download={"share": 0.4})) is None
+    for name, value in (("pace", "recorded"), ("link", "lan"), ("wall_seconds", None)):
+        assert metrics.over_path(run(**{**on_link, name: value})) is None
+
+
 def test_only_runs_that_count_have_values() -> None:
     runs = [run(), run(valid=False), run(server={"data_packets": None, "tcp_payload_bytes": None})]
     assert metrics.values(runs, "packets_over_floor") == [pytest.approx(110 / 101)]
