@@ -516,9 +516,7 @@ static void test_slow_start()
 /* The end of a drain may wait for the next only while the path has enough to carry. */
 static void test_hold()
 {
-    Path path;
-    path.rate = 2500000;
-    path.delay = 40000;
+    const Path path = { 2500000, 40000, 0 };
     Simulation simulation(path);
     RedStreamFlow &flow = simulation.flow;
 
