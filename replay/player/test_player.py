@@ -543,6 +543,7 @@ def test_a_client_that_goes_in_the_middle(plays: list[Play], tmp_path: Path,
     client = play.connect()
     client.wait_for("pause")
     client.popen.send_signal(how)
+    play.player.popen.wait(timeout=20)      # its standard input stays open: the end of that would end the pause, too
     ends(play, 3, "gone after 4 commands")
 
 
