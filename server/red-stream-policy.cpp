@@ -175,6 +175,16 @@ size_t red_stream_policy_record_size(const RedStreamLink *link)
     return std::min<uint64_t>(std::max(size, segment), RED_STREAM_RECORD_MAX);
 }
 
+uint64_t red_stream_policy_seen_rate(const RedStreamLink *link)
+{
+    uint64_t rate = link->delivery_rate;
+
+    if (link->slow_start && link->rtt) {
+        rate = std::max(rate, uint64_t{link->cwnd} * link->mss * 1000000 / link->rtt);
+    }
+    return rate;
+}
+
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
 {
     const uint64_t size = link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;

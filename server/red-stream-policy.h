@@ -107,6 +107,11 @@ size_t red_stream_policy_record_size(const RedStreamLink *link);
 /* microseconds */
 #define RED_STREAM_RECORD_BUDGET 10000
 
+/* Bytes a second that this link was seen to take: what TCP saw delivered and, while it is in
+ * slow start and has found no end to what the path carries, its window in a round trip. The
+ * link may be faster, hardly slower. 0 if TCP does not say. */
+uint64_t red_stream_policy_seen_rate(const RedStreamLink *link);
+
 /* How many bytes that are not sent the kernel should hold for this link: enough to keep
  * it busy until the channel's thread comes back, no more, as what is there can't be
  * dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, from

@@ -263,6 +263,32 @@ static void test_record_size_unknown()
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 }
 
+static void test_seen_rate()
+{
+    /* 20 Mbit/s: TCP has left slow start, the delivery is what is known */
+    RedStreamLink link = make_link(70, 40000, 2400000);
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 2400000);
+    /* a lower bound of the link, whoever set it */
+    link.app_limited = true;
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 2400000);
+
+    /* 250 KB sent, 177 segments in the window: nothing says that the path carries no more */
+    link = make_link(177, 100000, 1250000);
+    link.slow_start = true;
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 177 * 1448 * 10);
+    /* the round trips are those of a queue that grows, which both know */
+    link = make_link(177, 1000000, 250000);
+    link.slow_start = true;
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 177 * 1448);
+    link.delivery_rate = 260000;
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 260000);
+
+    link = { };
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 0);
+    link.slow_start = true;
+    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 0);
+}
+
 static void test_unsent_limit()
 {
     /* 20 Mbit/s carries 50 KB in the budget */
@@ -418,6 +444,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size", test_record_size);
     g_test_add_func("/server/stream/policy/record-size/idle", test_record_size_idle);
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
+    g_test_add_func("/server/stream/policy/seen-rate", test_seen_rate);
     g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/policy/pacing", test_pacing);
     g_test_add_func("/server/stream/policy/not-paced", test_not_paced);
