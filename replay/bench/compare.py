@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=Path("trace"),
                      help="have the patched library write traces, look for stalls in them, and keep them in DIR "
                      "(default: trace)")
-    out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison")
+    out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs of each")
     out.add_argument("--list", action="store_true", help="say what would be measured")
     out.add_argument("--dry-run", action="store_true", help="say how many runs that is and how long it takes, about")
 
@@ -59,15 +59,24 @@ def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> di
 
 
 def _fingerprint(result: dict[str, Any]) -> str:
-    """Two comparisons with the same are one: the same plan with the same recordings and libraries. How many runs were under
-    way at once each run says itself."""
-    plan = {name: value for name, value in result["plan"].items() if name != "jobs"}
-    what = [plan, result["environment"]["recordings"], result["environment"]["libraries"]]
+    """Two comparisons with the same are one: the same plan with the same recordings and libraries on the same machine. How many
+    runs of each are wanted may change, and how many were under way at once each run says itself."""
+    plan = {name: value for name, value in result["plan"].items() if name not in ("jobs", "repeats")}
+    about = result["environment"]
+    what = [plan, *(about[name] for name in ("recordings", "libraries", "kernel", "cpu"))]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
+def _goes_on(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether what was found is a part of what is wanted: interrupted, or complete with fewer runs of each. The first runs of
+    one that had no need to warm up are not like those that follow."""
+    before, now = found["plan"]["repeats"], wanted["plan"]["repeats"]
+    return _fingerprint(found) == _fingerprint(wanted) and (
+        before == now and not found["complete"] or before < now and bool(found["warm_ups"]))
+
+
 def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dict[str, Any]:
-    """The interrupted comparison in the file if it is this one; else the new one, with an interrupted other one moved
+    """The comparison in the file if the new one goes on with it; else the new one, with an interrupted other one moved
     aside."""
     if not file.is_file():
         return result
@@ -75,21 +84,23 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
         found = results.load(file)
     except BenchError:
         return result
-    if found["complete"]:
-        return result
-    if _fingerprint(found) == _fingerprint(result):
+    if _goes_on(found, result):
         progress_note.append(f"going on with {file}: {len(found['runs'])} runs are done")
         found["plan"]["jobs"] = max(found["plan"].get("jobs", 1), result["plan"]["jobs"])
+        found["plan"]["repeats"] = result["plan"]["repeats"]
+        found["command"] = result["command"]
+        found["complete"] = False
         return found
-    aside = file.with_suffix(".interrupted.json")
-    file.rename(aside)
-    progress_note.append(f"another, interrupted comparison is now in {aside}")
+    if not found["complete"]:
+        aside = file.with_suffix(".interrupted.json")
+        file.rename(aside)
+        progress_note.append(f"another, interrupted comparison is now in {aside}")
     return result
 
 
 def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]:
-    """None where a run of each is enough: nothing is compared to within a few percent then."""
-    return matrix.warm_ups(cells) if asked.repeats > 1 else []
+    """None for a first look, one run of each mode: nothing is compared to within a few percent then."""
+    return matrix.warm_ups(cells) if asked.repeats > 1 or len(asked.recordings) > 1 else []
 
 
 def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1,

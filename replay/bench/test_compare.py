@@ -179,6 +179,36 @@ def test_an_interrupted_comparison_goes_on(bench: Bench) -> None:
     assert result["complete"] and len(result["runs"]) == 4 and result["runs"][:3] == kept
 
 
+def test_more_runs_of_each_are_added(bench: Bench) -> None:
+    arguments = ("--modes", "stock,gather", "--transport", "plain", "--repeat")
+    assert bench.compare(*arguments, "2").returncode == 0
+    file = bench.output / "compare.json"
+    before = json.loads(file.read_text())
+    more = bench.compare(*arguments, "3")
+    assert more.returncode == 0 and "4 runs are done" in more.stderr and "[2/2]" in more.stderr
+    after = json.loads(file.read_text())
+    assert after["complete"] and after["plan"]["repeats"] == 3 and after["command"][-1] == "3"
+    assert after["runs"][:4] == before["runs"] and [run["repeat"] for run in after["runs"][4:]] == [3, 3]
+    again = bench.compare(*arguments, "3", "--dry-run")
+    assert again.stdout.startswith("2 rows, 7 runs")     # a complete one is done anew
+    assert "[2/2]" in bench.compare(*arguments, "1").stderr
+
+
+@pytest.mark.parametrize("changed", ["kernel", "cpu", "libraries", "recordings", "warm_ups"])
+def test_what_was_measured_elsewhere_is_not_added_to(bench: Bench, changed: str) -> None:
+    arguments = ("--modes", "gather", "--transport", "plain", "--repeat")
+    assert bench.compare(*arguments, "2").returncode == 0
+    file = bench.output / "compare.json"
+    other = json.loads(file.read_text())
+    if changed == "warm_ups":
+        other["warm_ups"] = []
+    else:
+        other["environment"][changed] = {}
+    file.write_text(json.dumps(other))
+    assert "[4/4]" in bench.compare(*arguments, "3").stderr
+    assert len(json.loads(file.read_text())["runs"]) == 3
+
+
 def test_another_interrupted_comparison_is_kept_aside(bench: Bench) -> None:
     assert bench.compare("--modes", "gather", "--quick", "--transport", "plain").returncode == 0
     file = bench.output / "compare.json"

@@ -61,6 +61,15 @@ def test_what_is_more_than_a_little(wrong: dict[str, Any]) -> None:
     assert judged([*good, wrong, {**wrong, "mode": "cork"}], "a") == [GOOD] * 2 + [BAD] * 2
 
 
+def test_runs_are_added_to_those_that_were_compared() -> None:
+    """Of which only the verdicts are left."""
+    first = [run("stock", "a", "x"), run("flow", "a", "jpeg", link="2M100ms", colours=(10, 22, 27))]
+    assert judged(first, "a") == [GOOD, LOSSY]
+    more = [run("stock", "a", "x"), run("flow", "a", "another jpeg", link="2M100ms", colours=(10, 21, 30)),
+            run("flow", "a", "wrong", link="2M100ms", colours=(10, 20, 36))]
+    assert judged([*first, *more], "a") == [GOOD, LOSSY, GOOD, LOSSY, BAD]
+
+
 def test_a_client_that_says_less_is_not_believed() -> None:
     far = run("flow", "a", "jpeg", link="2M100ms")
     del far["pauses"][0]["blocks"]
