@@ -52,9 +52,7 @@ def prepare(asked: request.Request) -> request.Request:
 def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
     plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "jobs": asked.jobs,
-            "tls": asked.tls, "congestion": asked.congestion, "slow_client": asked.slow_client,
-            "beside_download": asked.beside_download, "probe_every": asked.probe_every, "pauses": asked.pauses, "compression": asked.compression,
-            "streaming": asked.streaming, "channels": asked.channels}
+            "pauses": asked.pauses, **asked.conditions.kept()}
     return results.document(described, ["./run", *sys.argv[1:]], plan)
 
 

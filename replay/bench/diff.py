@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench import metrics, paths, report, request, results, stats, table, versus
+from bench import conditions, metrics, paths, report, request, results, stats, table, versus
 from bench.errors import BenchError
 from bench.stats import Verdict
 
@@ -44,14 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _facts(result: dict[str, Any]) -> dict[str, Any]:
     """What must be alike for two results to be comparable, by the name a person knows it by."""
     environment = result["environment"]
-    facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"], "the TLS version": result["plan"]["tls"],
+    facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
              "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
-             "congestion control": result["plan"].get("congestion"),
-             "the client's speed": result["plan"].get("slow_client", 1.0),
-             "a download beside it": result["plan"].get("beside_download", False),
-             "image compression": result["plan"].get("compression"), "streaming": result["plan"].get("streaming"),
-             "the probes": result["plan"].get("probe_every"), "the pauses": result["plan"].get("pauses"),
-             "the other channels": result["plan"].get("channels")}
+             "the pauses": result["plan"].get("pauses"), **conditions.facts(result["plan"])}
     facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})
     return facts
 

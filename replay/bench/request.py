@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from bench import atonce, certs, channels, lab, libraries, links, modes, recordings, runspec
+from bench.conditions import Conditions
 from bench.errors import BenchError
 from bench.runspec import RunSpec
 
@@ -74,16 +76,9 @@ class Request:
     paces: list[str] = field(default_factory=lambda: ["max"])
     repeats: int = 1
     jobs: int = 1
-    probe_every: int | None = None
     pauses: int | None = None
     only: str | None = None
-    tls: str = "1.3"
-    congestion: str = lab.CONGESTION
-    slow_client: float = 1.0
-    beside_download: bool = False
-    compression: str | None = None
-    streaming: str | None = None
-    channels: str | None = None
+    conditions: Conditions = field(default_factory=Conditions)
     keep_pcap: Path | None = None
     keep_trace: Path | None = None
 
@@ -169,11 +164,9 @@ def read(args: argparse.Namespace) -> Request:
         recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
         transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
-        repeats=_repeats(args), jobs=args.jobs, probe_every=args.probe_every, pauses=args.pauses, only=args.only, tls=args.tls,
-        congestion=args.congestion, slow_client=args.slow_client, beside_download=args.beside_download,
-        compression=args.compression, streaming=args.streaming, channels=other_channels,
-        keep_pcap=getattr(args, "keep_pcap", None),
-        keep_trace=getattr(args, "keep_trace", None))
+        repeats=_repeats(args), jobs=args.jobs, pauses=args.pauses, only=args.only,
+        conditions=replace(Conditions.asked(args), channels=other_channels),
+        keep_pcap=getattr(args, "keep_pcap", None), keep_trace=getattr(args, "keep_trace", None))
 
 
 def rows(request: Request) -> list[tuple[libraries.Library, str]]:
@@ -206,21 +199,21 @@ def _pause_at(request: Request, recording: recordings.Recording, pace: str) -> t
     return tuple(recording.commands * part // (wanted + 1) for part in range(1, wanted + 1))
 
 
-def _streaming(request: Request, pace: str) -> str | None:
-    """What is taken for video depends on how often a picture changes. As fast as it goes that says nothing of the session
-    and differs from run to run, so there it is off; else it is as the player has it."""
-    return request.streaming or ("off" if pace == "max" else None)
+def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
+    """With what is good for the pace where nothing was asked for. What is taken for video depends on how often a picture changes.
+    As fast as it goes that says nothing of the session and differs from run to run, so there it is off; else it is as the
+    player has it. Latency says nothing there, either."""
+    streaming, probe_every = ("off", None) if pace == "max" else (None, _PROBE_EVERY)
+    return {**asked.kept(), "streaming": asked.streaming or streaming,
+            "probe_every": probe_every if asked.probe_every is None else asked.probe_every}
 
 
 def cells(request: Request) -> list[RunSpec]:
     """One spec for each thing to measure."""
     found = [RunSpec(
         recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
-        tls_version=request.tls, congestion=request.congestion, slow_client=request.slow_client,
-        beside_download=request.beside_download, compression=request.compression, streaming=_streaming(request, pace),
-        channels=request.channels, keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
-        probe_every=request.probe_every if request.probe_every is not None else None if pace == "max" else _PROBE_EVERY,
-        pause_at=_pause_at(request, recording, pace))
+        pause_at=_pause_at(request, recording, pace), keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
+        **_conditions(request.conditions, pace))
         for recording in request.recordings for link in request.links for pace in request.paces
         for transport in request.transports for library, mode in rows(request)]
     if request.only is not None:

@@ -22,12 +22,12 @@ def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[
 
 def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
           started: Hook | None) -> validity.Evidence:
-    keys = certs.kept(where.server_address, spec.tls_version) if spec.transport == "tls" else None
+    keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with capture.capturing(where.server, where.device, pcap_file, where.ports, where.link.rate) as captured:
         with _beside(spec, where) as also, Ends(spec, where, folder, keys, recording) as both:
             both.play(started)
             run = validity.Evidence(
-                transport=spec.transport, tls_version=spec.tls_version, library=spec.library.file,
+                transport=spec.transport, tls_version=spec.tls, library=spec.library.file,
                 commands=spec.recording.commands, mode=spec.mode_name,
                 player_status=both.status(both.player), client_status=both.status(both.client),
                 player=both.done.get("player"), client=both.done.get("client"),
@@ -49,7 +49,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     with lab.connect(spec.link, congestion=spec.congestion) as where:
         wrong = None if where.remote else linktest.check(where)     # another machine's link is what it is
         if wrong:
-            run = validity.Evidence(spec.transport, spec.tls_version, spec.library.file, spec.recording.commands,
+            run = validity.Evidence(spec.transport, spec.tls, spec.library.file, spec.recording.commands,
                                     link=wrong)
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)

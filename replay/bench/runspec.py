@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import lab, links, modes
+from bench import links, modes
+from bench.conditions import Conditions
 from bench.libraries import Library
 from bench.links import Link
 from bench.recordings import Recording
@@ -19,24 +20,18 @@ _SETTLE_STREAMS_MS = 1500
 
 
 @dataclass(frozen=True)
-class RunSpec:
-    """What makes two runs the same measurement, and which repeat of it this is."""
+class RunSpec(Conditions):
+    """What makes two runs the same measurement, and which repeat of it this is. Of the conditions, streaming and probes are what
+    the pace makes of them; None leaves them to the player."""
     recording: Recording
     library: Library
     mode: str
     transport: str
     repeat: int = 1
-    tls_version: str = "1.3"
     link: Link = links.LINKS["lan"]
     pace: str = "max"
-    probe_every: int | None = None      # milliseconds; 0 and None: no probes
+    streaming: str | None = field(default="off", kw_only=True)
     pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
-    congestion: str = lab.CONGESTION    # the algorithm of TCP
-    compression: str | None = None      # None: as the player has it
-    streaming: str | None = "off"
-    slow_client: float = 1.0            # the client takes so many times as long for everything
-    beside_download: bool = False       # a bulk TCP download shares the link
-    channels: str | None = None         # made-up traffic beside the display: see channels.py
     keep_trace: Path | None = None      # the folder to keep the library's trace in
     limit: float = 1800.0               # seconds the whole run may take
     keep_pcap: Path | None = None       # the folder to keep the capture in

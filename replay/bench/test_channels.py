@@ -116,7 +116,7 @@ def test_the_command_line(line: list[str], wanted: str | None, recordings: list[
     parser = argparse.ArgumentParser()
     request.configure(parser)
     asked = request.read(parser.parse_intermixed_args(line))
-    assert asked.channels == wanted
+    assert asked.conditions.channels == wanted
     assert [one.name for one in asked.recordings] == (recordings or [request.NEWCOMER])
 
 

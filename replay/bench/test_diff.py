@@ -4,12 +4,14 @@ from __future__ import annotations
 import copy
 import json
 import random
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench import cli, libraries, report, samples, versus
+from bench.conditions import Conditions
 from bench.conftest import Bench
 
 
@@ -66,6 +68,14 @@ def test_another_environment_is_2_unless_forced(tmp_path: Path, before: dict[str
     assert run_diff(tmp_path, before, other) == 2
     assert f"not comparable: {what} differ" in capsys.readouterr().err
     assert run_diff(tmp_path, before, other, "--force") == 0
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Conditions)])
+def test_other_conditions_are_2(tmp_path: Path, before: dict[str, Any], name: str) -> None:
+    assert run_diff(tmp_path, before, {**before, "plan": {**before["plan"], name: "another"}}) == 2
+    older = {key: value for key, value in before["plan"].items() if key != name}
+    usual = {**older, name: getattr(Conditions(), name)}
+    assert run_diff(tmp_path, {**before, "plan": older}, {**before, "plan": usual}) == 0
 
 
 def test_other_jobs_are_said_where_times_are_compared(tmp_path: Path, before: dict[str, Any],

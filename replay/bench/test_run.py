@@ -31,7 +31,7 @@ def test_a_good_run(spec: RunSpec) -> None:
 
 @pytest.mark.parametrize("version", ["1.3", "1.2"])
 def test_tls_records_are_counted(spec: RunSpec, version: str) -> None:
-    record = matrix.perform(replace(spec, transport="tls", tls_version=version))
+    record = matrix.perform(replace(spec, transport="tls", tls=version))
     assert record["valid"], record["invalid_reason"]
     # one a message, and in TLS 1.3 a few of the handshake's that look the same
     assert 301 <= record["server"]["tls_records"] <= 301 + (8 if version == "1.3" else 0)
