@@ -29,10 +29,10 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
     Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", (4, 2), True),
     Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2), True),
     Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", (1, 1.5), True),
-    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "..", (2, 1), False),
+    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "||", (2, 1), False),
     Mode("window", "cork, and more messages in flight before an answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1), False),
     Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5), True),
-    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "oo", (7, 1.5, 2, 1.5), True),
+    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "--", (7, 1.5, 2, 1.5), True),
 )}
 
 

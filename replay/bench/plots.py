@@ -8,6 +8,7 @@ import importlib.util
 import math
 import re
 import statistics
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from bench.report import Cell, Group, Run
 
 FOLDER = "plots"
 _POINTS = 300       # of a curve; more cannot be seen
+_TITLE_SIZE = 11
+_LETTERS_AN_INCH = 11       # of that size, at the least
 _TRANSPORTS = (("plain", "plain TCP"), ("tls", "TLS"))
 
 
@@ -83,6 +86,12 @@ def _bars(axes: Any, cells: dict[Cell, list[Run]], metric: str, scale: float, un
     axes.set_title(f"{metrics.METRICS[metric].says}{unit}", fontsize=10)
 
 
+def _entitle(figure: Any, group: Group, what: str) -> None:
+    """In as many lines as it takes: a picture of one transport is narrow."""
+    lines = textwrap.wrap(report.title(group), int(figure.get_figwidth() * _LETTERS_AN_INCH))
+    figure.suptitle("\n".join([*lines, what]), fontsize=_TITLE_SIZE)
+
+
 def _legend(figure: Any, axes: Any) -> None:
     """Below everything: no curve is hidden by it."""
     handles, labels = axes.get_legend_handles_labels()
@@ -97,7 +106,7 @@ def cost(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
     _bars(axes[0], cells, "packets", 1000, ", thousands")
     _bars(axes[1], cells, "overhead", 1e6, ", MB")
     _bars(axes[2], cells, "cpu", 1, "")
-    figure.suptitle(f"{report.title(group)}: what each mode costs", fontsize=11)
+    _entitle(figure, group, "what each mode costs")
     _legend(figure, axes[0])
     return figure
 
@@ -105,7 +114,7 @@ def cost(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
 Draw = Callable[[Any, Cell, list[Run]], bool]
 
 
-def _curves(pyplot: Any, cells: dict[Cell, list[Run]], title: str, x: str, y: str, draw: Draw) -> Any:
+def _curves(pyplot: Any, group: Group, cells: dict[Cell, list[Run]], what: str, x: str, y: str, draw: Draw) -> Any:
     """A picture a transport side by side, a curve a row; None where there is nothing to draw."""
     shown = [(transport, name) for transport, name in _TRANSPORTS if _known(cells, transport)]
     figure, axes = pyplot.subplots(1, len(shown), figsize=(5.5 * len(shown), 4.4), sharey=True, squeeze=False)
@@ -122,7 +131,7 @@ def _curves(pyplot: Any, cells: dict[Cell, list[Run]], title: str, x: str, y: st
         pyplot.close(figure)
         return None
     axes[0][0].set_ylabel(y)
-    figure.suptitle(title, fontsize=11)
+    _entitle(figure, group, what)
     _legend(figure, fullest)
     return figure
 
@@ -138,8 +147,8 @@ def latency(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.axhline(95, color="#999999", linewidth=0.6)
         return True
-    return _curves(pyplot, cells, f"{report.title(group)}: latency, all runs together", "ms from command to client",
-                   "% of the probes within", draw)
+    return _curves(pyplot, group, cells, "latency, all runs together", "ms from command to client", "% of the probes within",
+                   draw)
 
 
 def _typical(runs: list[Run]) -> Run:
@@ -162,7 +171,7 @@ def over_time(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
                 totals.append(total / 1e6)
         axes.plot(times, totals, **_style(cell))
         return True
-    return _curves(pyplot, cells, f"{report.title(group)}: bytes over time, a typical run", "seconds", "MB on the wire", draw)
+    return _curves(pyplot, group, cells, "bytes over time, a typical run", "seconds", "MB on the wire", draw)
 
 
 _CLASSES = ((0, "up to 100"), (100, "to 250"), (250, "to 500"), (500, "to 1000"), (1000, "to 1450"), (1450, "full"))
@@ -194,8 +203,7 @@ def sizes(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
         axes.set_xticks(range(len(_CLASSES)), [name for _, name in _CLASSES])
         axes.grid(axis="x", visible=False)
         return True
-    return _curves(pyplot, cells, f"{report.title(group)}: sizes of the server's packets, a typical run", "bytes of the frame",
-                   "packets", draw)
+    return _curves(pyplot, group, cells, "sizes of the server's packets, a typical run", "bytes of the frame", "packets", draw)
 
 
 _KINDS = {"cost": cost, "latency": latency, "time": over_time, "sizes": sizes}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import htmlpage, mail2017, modes, plots, publish, samples
+from bench import htmlpage, mail2017, modes, plots, publish, report, samples
 
 _VOID = {"meta", "br", "link", "img", "use", "path", "rect", "stop"}
 
@@ -68,6 +68,24 @@ def test_everything_is_written_and_refers_only_to_what_is_there(tmp_path: Path) 
     assert not re.search(r'(?:href|src)="(?!#)', page)
     for mode in modes.MODES.values():
         assert mode.colour in page
+
+
+@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+@pytest.mark.parametrize("transports", [("tls",), ("plain", "tls")])
+def test_no_text_is_cut_off(transports: tuple[str, ...]) -> None:
+    result = samples.result(list(modes.MODES), repeats=3, links=["wifi-lossy"], paces=["recorded"], recordings=["vga-text-boot"])
+    runs = [run for run in result["runs"] if run["transport"] in transports]
+    for group, of_group in report.groups(runs).items():
+        for make in plots._KINDS.values():
+            figure = make(plots._pyplot(), group, report.cells(of_group))
+            figure.canvas.draw()
+            texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts()),
+                     *(text for axes in figure.axes for text in (axes.title, axes.xaxis.label, axes.yaxis.label))]
+            for text in texts:
+                part = text.get_window_extent()
+                assert figure.bbox.x0 <= part.x0 and part.x1 <= figure.bbox.x1, text
+                assert figure.bbox.y0 <= part.y0 and part.y1 <= figure.bbox.y1, text
+            plots._pyplot().close(figure)
 
 
 @pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
