@@ -21,6 +21,7 @@ _COMMANDS = {
     "compare": ("bench.compare", "play recordings in every mode and print what each cost"),
     "test": ("bench.testing", "run every test"),
     "diff": ("bench.diff", "compare two result files"),
+    "page": ("bench.page", "write the page of a result file anew"),
     "egress": ("bench.egress", "measure the stream layer alone"),
     "recording": ("bench.recording", "look into a recording"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import htmlpage, mail2017, modes, plots, publish, report, samples
+from bench import cli, htmlpage, mail2017, modes, plots, publish, report, results, samples
 
 _VOID = {"meta", "br", "link", "img", "use", "path", "rect", "stop"}
 
@@ -93,6 +93,19 @@ def test_the_same_result_gives_the_same_files(tmp_path: Path) -> None:
     result = samples.result(["stock", "batch"], repeats=3)
     pages = [publish.write(result, tmp_path / name, "compare")[1].read_bytes() for name in ("a", "b")]
     assert pages[0] == pages[1]
+
+
+def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = samples.result(["stock", "batch"], repeats=1)
+    file = tmp_path / "compare.json"
+    results.save(result, str(file))
+    assert cli.main(["page", str(file)]) == 0
+    assert (tmp_path / "compare.md").read_text() == publish.page(result)
+    assert (tmp_path / "compare.html").is_file() and (tmp_path / "compare.csv").is_file()
+    results.save({**result, "complete": False}, str(file))
+    assert cli.main(["page", str(file)]) == 1
+    assert "was interrupted: first go on with it, by ./run compare" in capsys.readouterr().err
+    assert cli.main(["page", str(tmp_path / "none.json")]) == 2
 
 
 def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run page FILE: tables and pictures of what was measured before."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench import publish, results
+from bench.errors import BenchError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Writes the page of a result of ./run compare anew, beside its file: as Markdown, HTML and CSV."
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a compare.json")
+    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: where there are enough "
+                        "runs for intervals)")
+
+
+def execute(args: argparse.Namespace) -> int:
+    for file in args.files:
+        result = results.load(file)
+        if not result["complete"]:
+            raise BenchError(f"{file} was interrupted: first go on with it, by {' '.join(result['command'])}")
+        written = publish.write(result, file.parent, file.stem, args.plots)
+        print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
+    return 0
