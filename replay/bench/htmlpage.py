@@ -19,8 +19,9 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left; }
 th { background: var(--soft); } .number { text-align: right; }
-figure { margin: 1rem 0; padding: .5rem; background: #fff; border: 1px solid var(--line); border-radius: 4px; }
-figure svg { width: 100%; height: auto; }
+figure { display: inline-block; vertical-align: top; margin: .5rem .5rem .5rem 0; padding: .5rem; background: #fff;
+  border: 1px solid var(--line); border-radius: 4px; max-width: 100%; box-sizing: border-box; }
+figure svg { display: block; max-width: 100%; height: auto; }
 code { background: var(--soft); padding: 0 .2rem; overflow-wrap: anywhere; }
 h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
 """
