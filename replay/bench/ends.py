@@ -45,7 +45,8 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
 
 def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None) -> list[str]:
     program = where.remote.program if where.remote else str(paths.client())
-    argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms)]
+    argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms),
+            "--settle-end", str(spec.settle_end_ms)]
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:

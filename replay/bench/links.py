@@ -35,6 +35,11 @@ class Link:
         return max(64 * 1024, int((self.rate or 0) / 8 * self.delay))
 
     @property
+    def full_round_trip(self) -> float:
+        """Seconds, with what may wait before the slow part one way."""
+        return self.delay + (self.queue_bytes * 8 / self.rate if self.rate else 0)
+
+    @property
     def says(self) -> str:
         if self.host:
             return "another machine"

@@ -17,6 +17,7 @@ TRANSPORTS = ("plain", "tls")
 # bring. A video stream ends a second after its last frame, then its area comes once more without loss.
 _SETTLE_MS = 100
 _SETTLE_STREAMS_MS = 1500
+_TCP_WAITS = 0.2        # seconds, besides a round trip, at the least
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class RunSpec(Conditions):
     @property
     def settle_ms(self) -> int:
         return _SETTLE_MS if self.streaming == "off" else _SETTLE_STREAMS_MS
+
+    @property
+    def settle_end_ms(self) -> int:
+        """The last shape of the pointer may come on a connection of its own that lost a packet, twice: TCP sends it again after
+        200 ms and a round trip, then after twice that."""
+        return self.settle_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.may_be_slow else 0)
 
     @property
     def row(self) -> str:

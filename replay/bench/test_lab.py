@@ -116,6 +116,8 @@ def test_netem_is_told_the_whole_link() -> None:
 
 def test_links_by_name_and_as_written() -> None:
     assert links.find("20M40ms").queue_bytes == 100_000
+    assert links.find("20M40ms").full_round_trip == pytest.approx(0.08)
+    assert links.find("lan").full_round_trip == 0
     written = links.find("2.5M/15ms")
     assert (written.rate, written.delay) == (2_500_000, 0.015)
     for wrong in ("moon", "20M", "0M/5ms", "20M/40"):

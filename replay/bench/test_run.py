@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench import ends, matrix, proc, run
+from bench import ends, links, matrix, proc, run
 from bench.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -45,6 +45,12 @@ def test_pictures_at_pause_points(spec: RunSpec) -> None:
     record = matrix.perform(replace(spec, pause_at=(75, 150)))
     assert record["valid"], record["invalid_reason"]
     assert record["pauses"] == [{"command": command, "sha256": "cd" * 32, "blocks": "AAAA"} for command in (75, 150)]
+
+
+def test_the_end_waits_for_what_is_sent_again(spec: RunSpec) -> None:
+    assert spec.settle_end_ms == spec.settle_ms
+    far = replace(spec, link=links.find("2M100ms"))
+    assert far.settle_end_ms == spec.settle_ms + 3 * (200 + 100 + 262)
 
 
 def test_latency_of_probes(spec: RunSpec) -> None:

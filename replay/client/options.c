@@ -6,6 +6,7 @@
 
 #define DEFAULT_HOST "127.0.0.1"
 #define DEFAULT_IDLE_SECONDS 60
+#define NOT_GIVEN G_MININT
 #define CHANNELS_INPUTS_MS 16 /* a mouse of 60 Hz, about */
 
 static bool bad(GError **error, const char *message)
@@ -49,6 +50,9 @@ static bool check_values(const Options *options, GError **error)
     if (options->settle_ms < 0 || options->settle_ms >= options->idle_seconds * 1000) {
         return bad(error, "--settle is a number of milliseconds, less than --idle");
     }
+    if (options->settle_end_ms < 0 || options->settle_end_ms >= options->idle_seconds * 1000) {
+        return bad(error, "--settle-end is a number of milliseconds, less than --idle");
+    }
     if (options->inputs_ms < 0) {
         return bad(error, "--inputs is a number of milliseconds");
     }
@@ -57,6 +61,7 @@ static bool check_values(const Options *options, GError **error)
 
 bool options_parse(Options *options, int *argc, char ***argv, GError **error)
 {
+    int settle_end_ms = NOT_GIVEN;
     const GOptionEntry entries[] = {
         { "uri", 0, 0, G_OPTION_ARG_STRING, &options->uri,
           "Server, as spice://HOST:PORT, spice+tls://HOST:PORT or spice+unix://PATH", "URI" },
@@ -79,6 +84,9 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "(" G_STRINGIFY(DEFAULT_IDLE_SECONDS) ")", "SECONDS" },
         { "settle", 0, 0, G_OPTION_ARG_INT, &options->settle_ms,
           "At a pause or the end, wait until the display has been quiet for so long", "MS" },
+        { "settle-end", 0, 0, G_OPTION_ARG_INT, &settle_end_ms,
+          "At the end, wait until display and pointer have been quiet for so long (as --settle)",
+          "MS" },
         { "no-end", 0, 0, G_OPTION_ARG_NONE, &options->no_end,
           "Run until disconnected, not until the END marker", NULL },
         { "cursor", 0, 0, G_OPTION_ARG_NONE, &options->cursor,
@@ -102,6 +110,7 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
     if (!parsed) {
         return false;
     }
+    options->settle_end_ms = settle_end_ms == NOT_GIVEN ? options->settle_ms : settle_end_ms;
     if (*argc > 1) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION,
                     "unexpected argument %s", (*argv)[1]);

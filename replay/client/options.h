@@ -21,6 +21,7 @@ typedef struct Options {
     double slow;         /* decode at 1/slow of this machine's speed; 1: full speed */
     double idle_seconds; /* give up after so long without anything from the server */
     int settle_ms;       /* pictures at markers wait until nothing changes for so long */
+    int settle_end_ms;   /* the same at the last one */
     gboolean no_end;     /* run until disconnected, whatever the markers say */
     gboolean cursor;     /* report every cursor move, not only their number */
     int inputs_ms;       /* send a mouse motion so often; 0: never */

@@ -76,16 +76,18 @@ static int64_t marker_activity(void *opaque)
 
 static void wait_for_picture(Session *session, Marker marker)
 {
+    const int quiet_ms = marker.kind == MARKER_END ? session->options->settle_end_ms
+                                                   : session->options->settle_ms;
+
     /* The player waits at a marker, so that there is one at a time. Another server may not. */
     marker_shown(session);
     session->marker = marker;
-    if (session->options->settle_ms == 0) {
+    if (quiet_ms == 0) {
         marker_shown(session);
         return;
     }
     settle_free(session->settle);
-    session->settle = settle_new(session->options->settle_ms, marker_activity, marker_shown,
-                                 session);
+    session->settle = settle_new(quiet_ms, marker_activity, marker_shown, session);
 }
 
 static void on_marker(Marker marker, int64_t now_ns, void *opaque)

@@ -200,6 +200,8 @@ def test_no_spice_server() -> None:
     (["--port", "1", "--inputs", "-1"], "--inputs"),
     (["--port", "1", "--settle", "-1"], "--settle"),
     (["--port", "1", "--settle", "1000", "--idle", "1"], "--settle"),
+    (["--port", "1", "--settle-end", "-1"], "--settle-end"),
+    (["--port", "1", "--settle-end", "1000", "--idle", "1"], "--settle-end"),
     (["--port", "1", "extra"], "extra"),
     (["--port", "1", "--no-such-option"], "no-such-option"),
     (["--tls-port", "1", "--ca", "/no/such/file"], "/no/such/file"),
@@ -304,10 +306,11 @@ def test_settle(port: str) -> None:
     assert ended - outcome.done["end_ns"] > 0.8e9
 
 
-def test_settle_waits_for_the_pointer_at_the_end(port: str) -> None:
+@pytest.mark.parametrize("quiet", [("--settle", "400"), ("--settle", "10", "--settle-end", "400"), ("--settle-end", "400")])
+def test_settle_waits_for_the_pointer_at_the_end(port: str, quiet: tuple[str, ...]) -> None:
     """Over a slow link what the other channel carries comes after the end of the display."""
     with serving("--port", port, "--moves", "15", "--moves-every", "100"):
-        done = drain("--port", port, "--settle", "400").done
+        done = drain("--port", port, *quiet).done
     assert done["end"] == "marker" and done["cursor_moves"] == 15
 
 
