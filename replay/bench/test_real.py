@@ -88,7 +88,7 @@ def test_pictures_are_the_same_whoever_draws() -> None:
 
 
 def test_tls_1_2() -> None:
-    record = matrix.perform(replace(tiny("patched", "gather", "tls"), tls_version="1.2"))
+    record = matrix.perform(replace(tiny("patched", "gather", "tls"), tls="1.2"))
     assert record["valid"], record["invalid_reason"]
 
 
