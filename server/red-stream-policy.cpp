@@ -135,6 +135,12 @@ const RedStreamPolicy *red_stream_policy_get()
     return &policy;
 }
 
+/* Bytes a second that a window of @cwnd segments lets go, 0 if not known. */
+static uint64_t window_rate(const RedStreamLink *link, uint64_t cwnd)
+{
+    return link->rtt ? cwnd * link->mss * 1000000 / link->rtt : 0;
+}
+
 /* Bytes a second that the link carries, 0 if not known. */
 static uint64_t link_rate(const RedStreamLink *link)
 {
@@ -150,12 +156,8 @@ static uint64_t link_rate(const RedStreamLink *link)
     /* a flight leaves at once and takes a round trip to be paid back; the rate seen
      * when the sender had nothing more to send is only a lower bound */
     uint64_t rate = link->delivery_rate;
-    if ((!rate || link->app_limited) && link->rtt) {
-        const uint64_t window_rate = cwnd * link->mss * 1000000 / link->rtt;
-
-        if (window_rate > rate) {
-            rate = window_rate;
-        }
+    if (!rate || link->app_limited) {
+        rate = std::max(rate, window_rate(link, cwnd));
     }
     return rate;
 }
@@ -177,12 +179,7 @@ size_t red_stream_policy_record_size(const RedStreamLink *link)
 
 uint64_t red_stream_policy_seen_rate(const RedStreamLink *link)
 {
-    uint64_t rate = link->delivery_rate;
-
-    if (link->slow_start && link->rtt) {
-        rate = std::max(rate, uint64_t{link->cwnd} * link->mss * 1000000 / link->rtt);
-    }
-    return rate;
+    return std::max(link->delivery_rate, link->slow_start ? window_rate(link, link->cwnd) : 0);
 }
 
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)

@@ -26,15 +26,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("what comes out")
     out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "
                      "the table)")
-    out.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where the table goes")
-    out.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: where there are "
-                     "enough runs for intervals)")
+    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where the table goes "
+                     "(default: results/own)")
+    publish.add_option(out)
     out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=Path("pcap"),
                      help="keep every capture, in DIR (default: pcap)")
     out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=Path("trace"),
                      help="have the patched library write traces, look for stalls in them, and keep them in DIR "
                      "(default: trace)")
-    out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs of each")
+    out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs "
+                     "of each")
     out.add_argument("--list", action="store_true", help="say what would be measured")
     out.add_argument("--dry-run", action="store_true", help="say how many runs that is and how long it takes, about")
 

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
     parser.add_argument("--agreement", action="store_true", help="say how far the rows of two measurements of one thing lie "
                         "apart; single runs of many rows are enough, and status 0 if nothing else can be told from them")
-    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where diff.json goes, the runs "
+    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
                         "of two libraries")
     request.configure(parser, library=False)
 

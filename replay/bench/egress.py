@@ -32,8 +32,8 @@ _HEAD = ("mode", "messages/s", "of normal", "CPU ns/message", "instructions/mess
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("mixes", nargs="*", metavar="MIX", help="a recording, or 'made' (default: all)")
-    parser.add_argument("-o", "--out", type=Path, default=paths.RESULTS / "egress", metavar="DIR",
-                        help="where egress.md and egress.json go (default: results/egress)")
+    parser.add_argument("-o", "--out", type=Path, default=paths.OWN_RESULTS / "egress", metavar="DIR",
+                        help="where egress.md and egress.json go (default: results/own/egress)")
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="runs whose speeds a median is of (default: 5)")
 
 

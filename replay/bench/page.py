@@ -14,8 +14,7 @@ from bench.errors import BenchError
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes the page of a result of ./run compare anew, beside its file: as Markdown, HTML and CSV."
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a compare.json")
-    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: where there are enough "
-                        "runs for intervals)")
+    publish.add_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from bench.errors import BenchError
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "replay" / "recordings"
 RESULTS = ROOT / "results"
+OWN_RESULTS = RESULTS / "own"      # of whoever measures: the others are the tree's
 LIBRARY_FILE = "libspice-server.so.1"
 
 

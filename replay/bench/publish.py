@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import Any
 
 from bench import htmlpage, mail2017, plots, report, results, stats, summary
+
+
+def add_option(parser: Any) -> None:
+    """To a parser or a group of one."""
+    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: where there are enough "
+                        "runs for intervals)")
 
 
 def _worth_plotting(result: dict[str, Any]) -> bool:
