@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 struct ReplayStream {
@@ -102,6 +103,8 @@ SpiceReplay *replay_stream_replay(ReplayStream *stream)
     static const cookie_io_functions_t functions = { .read = stream_read };
     FILE *file = fopencookie(stream, "r", functions);
 
+    /* One thread reads it. The library reads field by field, and a lock for each shows. */
+    __fsetlocking(file, FSETLOCKING_BYCALLER);
     stream->replay = spice_replay_new(file, RECORDING_SURFACES_MAX);
     if (!stream->replay) {
         fclose(file);
