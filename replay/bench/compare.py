@@ -7,6 +7,7 @@ import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -114,10 +115,17 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
     if json_file != results.STDOUT and not fresh:
         result = resumed(result, Path(json_file), notes)
 
+    begun, before = time.monotonic(), result.get("seconds")
+
+    def save() -> None:
+        if before is not None:      # it is of no comparison that a file without has begun
+            result["seconds"] = round(before + time.monotonic() - begun, 1)
+        results.save(result, json_file)
+
     def done(record: dict[str, Any]) -> None:
         result["runs"].append(record)
         if json_file != results.STDOUT:
-            results.save(result, json_file)
+            save()
 
     measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done, jobs=asked.jobs)
     warming = matrix.Matrix(_warm_ups(asked, cells) if not result["runs"] else [], [],
@@ -130,13 +138,13 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
         measured.do_all(progress)
     except KeyboardInterrupt:
         if result["runs"] and json_file != results.STDOUT:      # it may have come before the last was written
-            results.save(result, json_file)
+            save()
         raise
     finally:
         progress.clear()
     pictures.compare(result["runs"], {one.name: one.picture_sha256 for one in asked.recordings})
     result["complete"] = True
-    results.save(result, json_file)
+    save()
     return result
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench import channeltable, links, metrics, modes, stats, table
+from bench.progress import duration
 
 Run = dict[str, Any]
 Cell = tuple[str, str, str, bool]   # transport, library, mode, whether the server took the link for slow
@@ -230,6 +231,8 @@ def about(result: dict[str, Any]) -> str:
             f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
     if result["plan"].get("jobs", 1) > 1:
         said.append(f"{result['plan']['jobs']} runs at a time where they wait")
+    if result.get("seconds"):
+        said.append(f"taken in {duration(result['seconds'])}")
     if result["plan"].get("slow_client", 1) > 1:
         said.append(f"the client takes {result['plan']['slow_client']:g} times as long for everything")
     if result["plan"].get("beside_download"):

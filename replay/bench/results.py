@@ -18,7 +18,7 @@ STDOUT = "-"
 
 def document(environment: dict[str, Any], command: list[str], plan: dict[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA, "version": VERSION, "command": command, "environment": environment, "plan": plan,
-            "complete": False, "warm_ups": [], "runs": []}
+            "complete": False, "seconds": 0.0, "warm_ups": [], "runs": []}
 
 
 def write_text(path: Path, text: str) -> None:

@@ -189,8 +189,21 @@ def test_more_runs_of_each_are_added(bench: Bench) -> None:
     after = json.loads(file.read_text())
     assert after["complete"] and after["plan"]["repeats"] == 3 and after["command"][-1] == "3"
     assert after["runs"][:4] == before["runs"] and [run["repeat"] for run in after["runs"][4:]] == [3, 3]
+    assert after["seconds"] > before["seconds"] > 0 and "taken in 0:" in more.stdout
     assert "[7/7]" in bench.compare(*arguments, "3").stderr     # a complete one is done anew
     assert "[2/2]" in bench.compare(*arguments, "1").stderr
+
+
+def test_how_long_it_took_is_not_known_of_a_part(bench: Bench) -> None:
+    arguments = ("--modes", "gather", "--transport", "plain", "--repeat")
+    assert bench.compare(*arguments, "2").returncode == 0
+    file = bench.output / "compare.json"
+    before = json.loads(file.read_text())
+    del before["seconds"]
+    file.write_text(json.dumps(before))
+    more = bench.compare(*arguments, "3")
+    assert "2 runs are done" in more.stderr and "taken in" not in more.stdout
+    assert "seconds" not in json.loads(file.read_text())
 
 
 @pytest.mark.parametrize("changed", ["kernel", "cpu", "libraries", "recordings", "warm_ups"])
