@@ -64,9 +64,22 @@ def over_path(run: Run) -> float | None:
     return float(run["wall_seconds"] / path)
 
 
+def _both(used: dict[str, float | None] | None) -> float | None:
+    if used is None or used["user"] is None or used["system"] is None:
+        return None
+    return used["user"] + used["system"]
+
+
 def cpu(run: Run) -> float | None:
-    used = run["cpu_seconds"]
-    return None if used["user"] is None or used["system"] is None else used["user"] + used["system"]
+    return _both(run["cpu_seconds"])
+
+
+def cpu_around(run: Run) -> float | None:
+    """Of what reads the recording, carries the packets and receives them, where all of that is on this machine."""
+    books = run.get("link_books")     # null on links without an emulator
+    parts = (_both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds")),
+             books["cpu_user"] + books["cpu_system"] if books else None)
+    return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def _latency(name: str) -> Callable[[Run], float | None]:
@@ -115,6 +128,7 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
            lambda run: run["server"]["tls_records"] if run["transport"] == "tls" else None, 0.02),
     Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
     Metric("cpu", "CPU seconds of the server", cpu, 0.05),
+    Metric("cpu_around", "CPU seconds of what reads, carries and receives", cpu_around, 0.05),
     Metric("wall", "seconds until the client has the last picture", lambda run: run["wall_seconds"], 0.05),
     Metric("over_path", "seconds as a multiple of what the path may take for the bytes", over_path, 0.05),
     Metric("latency_p50", "latency, median, ms", _latency("p50"), 0.10),

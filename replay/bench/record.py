@@ -37,6 +37,11 @@ def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
     return {"user": used("user"), "system": used("system")}
 
 
+def _reading(report: dict[str, Any] | None) -> dict[str, float | None]:
+    """What a player used for its own reading of the recording."""
+    return {kind: _seconds(report, f"cpu_feeder_{kind}") for kind in ("user", "system")}
+
+
 def _counts(direction: pcap.Direction | None) -> dict[str, int | None]:
     names = ("packets", "data_packets", "tcp_payload_bytes", "wire_bytes", "retransmissions", "tls_records")
     return {name: getattr(direction, name) if direction else None for name in names}
@@ -85,6 +90,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
+        "reader_cpu_seconds": _reading(run.player),
         "wall_seconds": _wall(spec, run),
         "latency": _latency(spec, run),
         "picture_sha256": client.get("sha256"), "pauses": run.pauses, "lossy": None,

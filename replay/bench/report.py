@@ -29,7 +29,9 @@ STALL_COLUMNS = """\
 what it carried last takes a round trip; *too long* counts stalls of more than that and 50 ms."""
 
 PATH_COLUMNS = """\
-*x path*: the seconds as a multiple of 1.3 times what the link's rate needs for the bytes on the wire, and four round trips."""
+*x path*: the seconds as a multiple of 1.3 times what the link's rate needs for the bytes on the wire, and four round trips.
+*CPU around*: CPU seconds of what reads the recording, carries the packets and receives them: where they and *CPU* come near to
+the seconds times the processors, a run says more of this machine than of the mode."""
 
 SLOW = ", slow"
 
@@ -98,7 +100,7 @@ _COST: tuple[Column, ...] = (
     ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
     ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
-_PATH: tuple[Column, ...] = (("x path", "over_path", table.factor),)
+_PATH: tuple[Column, ...] = (("x path", "over_path", table.factor), ("CPU around", "cpu_around", table.seconds))
 _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
@@ -124,7 +126,8 @@ def _valid(runs: list[Run]) -> str:
 
 
 def cost_table(group: list[Run]) -> str:
-    return _table(group, _COST + (_PATH if metrics.values(group, "over_path") else ()), "valid", _valid)
+    path = tuple(column for column in _PATH if metrics.values(group, "over_path") and metrics.values(group, column[1]))
+    return _table(group, _COST + path, "valid", _valid)
 
 
 def _dropped(runs: list[Run]) -> str:

@@ -27,6 +27,7 @@ def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: s
         "client": {"packets": 400, "data_packets": 50, "tcp_payload_bytes": 3000, "wire_bytes": 30000,
                    "retransmissions": 0, "tls_records": 50 if records else 0},
         "cpu_seconds": {"user": 1.0, "system": 0.5}, "client_cpu_seconds": {"user": 1.0, "system": 0.5},
+        "reader_cpu_seconds": {"user": 0.5, "system": 0.25},
         "wall_seconds": 2.0 + source.random() / 100,
         "latency": None if pace == "max" else {
             "sent": 100, "received": 100, "dropped": 0, "p50": sorted(latencies)[50], "p95": sorted(latencies)[95],

@@ -38,6 +38,14 @@ def test_over_path() -> None:
         assert metrics.over_path(run(**{**on_link, name: value})) is None
 
 
+def test_what_works_around_the_server() -> None:
+    used = {"reader_cpu_seconds": {"user": 0.5, "system": 0.1}, "client_cpu_seconds": {"user": 0.3, "system": 0.05},
+            "link_books": {"cpu_user": 0.02, "cpu_system": 0.03}}
+    assert metrics.cpu_around(run(**used)) == pytest.approx(1.0)
+    for name in used:       # a link without books, a client elsewhere, a result file without the reader
+        assert metrics.cpu_around(run(**{**used, name: None})) is None
+
+
 def test_only_runs_that_count_have_values() -> None:
     runs = [run(), run(valid=False), run(server={"data_packets": None, "tcp_payload_bytes": None})]
     assert metrics.values(runs, "packets_over_floor") == [pytest.approx(110 / 101)]

@@ -26,6 +26,7 @@ def test_a_good_run(spec: RunSpec) -> None:
     assert record["server"]["tls_records"] == 0
     assert record["client"]["packets"] > 0
     assert record["cpu_seconds"] == {"user": 0.1, "system": 0.05}
+    assert record["reader_cpu_seconds"] == {"user": 0.3, "system": 0.02}
     assert record["pcap"] is None
 
 
