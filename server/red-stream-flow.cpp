@@ -122,7 +122,21 @@ void RedStreamFlow::acked(uint64_t now)
     /* until the sync comes acks are of groups before it */
     if (in_flight() && !(syncing && group_begin == sync_group)) {
         group_done(now);
+    } else if (!syncing && group_messages) {
+        begin_group_anew();
     }
+}
+
+/* The client has completed a group that is not complete here: it counts more, as spice-html5
+ * does, which counts SET_ACK itself. Begin the next group where the client does; the other
+ * way round sending might stop for an ack that has already come. When that message was sent
+ * is not known, so the ack says nothing of the path. */
+void RedStreamFlow::begin_group_anew()
+{
+    group_messages = 0;
+    group_begin_bytes = sent_bytes;
+    acked_bytes = sent_bytes;
+    counted_acked = counted_bytes;
 }
 
 /* The oldest group has reached the client. */

@@ -71,7 +71,8 @@ public:
      * generation). */
     void synced(uint64_t now);
 
-    /* The client has received a group (SPICE_MSGC_ACK). */
+    /* The client has received a group (SPICE_MSGC_ACK), or one of its own if it counts more
+     * than it is told to: that must not end later than the one here. */
     void acked(uint64_t now);
 
     /* There was nothing more to send though there could have been. */
@@ -127,6 +128,7 @@ private:
 
     void close_group(uint64_t now, bool alone);
     void group_done(uint64_t now);
+    void begin_group_anew();
     void update_delay(uint64_t now, const Group *group);
     void update_rate(uint64_t now, const Group *group);
     void next_round();

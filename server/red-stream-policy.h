@@ -60,7 +60,7 @@ struct RedStreamPolicy {
  *   <mode>          a name of the table above
  *   threshold=N     gather_threshold
  *   record=auto|N   record_size, 512 to RED_STREAM_RECORD_MAX
- *   window=N        window, 40 to 100000
+ *   window=N        window, 80 to 100000
  *
  * Returns false, leaving @policy as it was, if the text is not of this form.
  */

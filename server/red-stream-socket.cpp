@@ -58,7 +58,8 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     /* these, and data_segs_out, are 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;
-    link->idle = info.tcpi_last_data_sent * 1000;
+    /* milliseconds; an hour is as good as more */
+    link->idle = MIN(info.tcpi_last_data_sent, 3600 * 1000u) * 1000;
     link->rto = info.tcpi_rto;
     link->segments = info.tcpi_data_segs_out;
     link->retransmits = info.tcpi_total_retrans;

@@ -52,6 +52,41 @@ static void blocked_while_bytes_wait()
     g_assert_true(f.rcc->wait_outgoing_item(-1));
 }
 
+#define CONNECTIVITY_TIMEOUT 300 /* milliseconds */
+
+static void let_time_pass(Fixture *f)
+{
+    const gint64 end = g_get_monotonic_time() + CONNECTIVITY_TIMEOUT * 3 / 2 * 1000;
+
+    while (g_get_monotonic_time() < end) {
+        f->run_events();
+        g_usleep(1000);
+    }
+}
+
+/* A client that has not read for some time does so at last, and what the stream has held
+ * leaves: the connection was not idle. */
+static void passing_on_is_no_idleness()
+{
+    Fixture f;
+
+    test_stream_shrink(f.rcc->get_stream());
+    do {
+        f.add_items(1);
+        f.rcc->push();
+    } while (!f.rcc->is_blocked());
+    g_assert_true(f.rcc->pipe_is_empty() && f.rcc->no_item_being_sent());
+
+    f.rcc->start_connectivity_monitoring(CONNECTIVITY_TIMEOUT);
+    let_time_pass(&f);
+    while (f.rcc->is_blocked()) {
+        f.receive();
+        f.run_events();
+    }
+    let_time_pass(&f);
+    g_assert_true(f.rcc->is_connected());
+}
+
 /* Everything that may be sent has been when sending stops for an ack. */
 static void ack_missing()
 {
@@ -86,6 +121,7 @@ static void normal_is_a_write_each()
 static const BatchTest tests[] = {
     { "batch", "batch", drain_is_one_write },
     { "blocked", "batch", blocked_while_bytes_wait },
+    { "idleness", "batch", passing_on_is_no_idleness },
     { "acks", "batch", ack_missing },
     { "window", "batch,window=400", ack_missing },
     { "normal", "normal", normal_is_a_write_each },

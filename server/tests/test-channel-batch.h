@@ -24,6 +24,7 @@ static std::string stats_file;
 struct ThreePartClient final: public TestChannelClient
 {
     using TestChannelClient::TestChannelClient;
+    using RedChannelClient::start_connectivity_monitoring;
 
     void send_item(RedPipeItem *item) override
     {
