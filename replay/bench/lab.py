@@ -35,7 +35,8 @@ _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-off
              "gro": "generic-receive-offload", "lro": "large-receive-offload"}
 
 
-EMULATORS = ("none", "netem", "spice-link")
+SPICE_LINK = "spice-link"
+EMULATORS = ("none", "netem", SPICE_LINK)
 CONGESTION = "cubic"    # the default of Linux
 
 
@@ -158,7 +159,7 @@ def emulator_command(server: Path, client: Path, link: Link) -> list[str]:
 
 @contextlib.contextmanager
 def _emulated(server: Path, client: Path, link: Link) -> Iterator[Lab]:
-    lab = Lab(server, client, link, "spice-link")
+    lab = Lab(server, client, link, SPICE_LINK)
     with proc.Process("link", emulator_command(server, client, link)) as emulator:
         said = proc.receive(emulator.mailbox, time.monotonic() + 10)
         if not said or not said[1] or said[1].get("event") != "ready":
@@ -218,7 +219,7 @@ def connect(link: Link, emulator: str | None = None, congestion: str = CONGESTIO
             yield lab
         return
     if emulator is None:
-        emulator = "none" if not link.emulated else "netem" if kernel_has_netem() else "spice-link"
+        emulator = "none" if not link.emulated else "netem" if kernel_has_netem() else SPICE_LINK
     with contextlib.ExitStack() as stack:
         server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
         lab = Lab(server, client, link, emulator)

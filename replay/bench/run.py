@@ -54,6 +54,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)
     run.books = where.books
+    run.emulated = where.emulator == lab.SPICE_LINK
     run.congestion = where.congestion
     _look_for_stalls(spec, run, ends.trace_file(folder))
     _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")

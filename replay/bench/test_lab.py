@@ -182,8 +182,8 @@ with tempfile.TemporaryDirectory() as folder, lab.connect(links.LINKS["lan"]) as
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root to become nobody")
 def test_without_root_a_user_namespace_does() -> None:
     tree = str(Path(__file__).parents[1])
-    if subprocess.run([*_AS_NOBODY, "test", "-r", tree], check=False).returncode:
-        pytest.skip("nobody may not read this tree")
+    if subprocess.run([*_AS_NOBODY, "test", "-r", tree, "-a", "-x", sys.executable], check=False).returncode:
+        pytest.skip("nobody may not read this tree, or run this Python")
     if subprocess.run([*_AS_NOBODY, *privileges.unshare(), "true"], capture_output=True, check=False).returncode:
         pytest.skip("no unprivileged user namespaces here")
     done = subprocess.run([*_AS_NOBODY, *privileges.unshare(), sys.executable, "-c", _LAB_AND_CAPTURE],

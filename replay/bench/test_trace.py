@@ -23,6 +23,8 @@ def test_reading(tmp_path: Path) -> None:
     lines = list(trace.read(file))
     assert lines[1] == Line(1.6, 1, "write", ["sm", "6,20"])
     assert [one.what for one in lines] == ["open", "write", "wait"]
+    file.write_text("1500000 1 open\n16000")       # of a server that was killed
+    assert len(list(trace.read(file))) == 1
     file.write_text("1500000 1 open\nnonsense\n")
     with pytest.raises(BenchError, match="line 2 is not of a trace"):
         list(trace.read(file))

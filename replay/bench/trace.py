@@ -29,6 +29,8 @@ class Line:
 def read(path: Path) -> Iterator[Line]:
     with path.open(encoding="ascii") as file:
         for number, text in enumerate(file, 1):
+            if not text.endswith("\n"):
+                return      # a server that was killed had no time to write the rest
             words = text.split()
             try:
                 yield Line(int(words[0]) / 1e6, int(words[1]), words[2], words[3:])

@@ -15,6 +15,8 @@ from bench.lab import LARGEST_FRAME
 
 # What a server may still say between the last byte the client read and the end of the connection: a ping, an ack.
 UNREAD_TAIL = 16 * 1024
+# How late the link's emulator may be with a packet, microseconds: what a stall may last beyond the round trip, too.
+LATE_LIMIT = 50_000
 # What TLS 1.3 sends, as records like any other, on one connection: a certificate, a finished message, session tickets.
 HANDSHAKE_LIMIT = 8 * 1024
 # The least and the most that a record adds: its header, a nonce or a content type, the tag.
@@ -33,7 +35,8 @@ class Evidence:
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
     stalls: dict[str, float] | None = None  # of the trace, where one is written
-    books: dict[str, Any] | None = None     # what the link's emulator counted
+    emulated: bool = False                  # the link has an emulator
+    books: dict[str, Any] | None = None     # what that counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
     player_status: int | None = None    # None: it had to be killed
@@ -57,12 +60,20 @@ def link_as_described(run: Evidence) -> str | None:
 
 def link_kept_its_books(run: Evidence) -> str | None:
     """The emulator delivered or dropped on purpose every packet the devices had."""
+    if run.emulated and not run.books:
+        return "the link's emulator did not say what it carried"
     for way in ("a_to_b", "b_to_a"):
         counted = (run.books or {}).get(way, {})
         lost = counted.get("missed", 0) + counted.get("refused", 0)
         if lost:
             return f"the link's emulator lost {lost} packets it should have carried"
     return None
+
+
+def link_was_in_time(run: Evidence) -> str | None:
+    """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
+    late = max(((run.books or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a")))
+    return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
 
 
 def in_time(run: Evidence) -> str | None:
@@ -180,7 +191,7 @@ def payload_accounted(run: Evidence) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    link_as_described, link_kept_its_books, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
+    link_as_described, link_kept_its_books, link_was_in_time, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
     channels_carried_all, right_library, right_mode, capture_complete, frames_fit, payload_accounted)
 
 
