@@ -125,10 +125,24 @@ def _agreement(lines: list[Line]) -> str:
     return table.markdown(head, rows)
 
 
+def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """The rows that had runs that count, and were tried again without one."""
+    first, second = _rows(before), _rows(after)
+    return ["/".join(key) for key in sorted(first.keys() & second.keys())
+            if any(run["valid"] for run in first[key]) and not any(run["valid"] for run in second[key])]
+
+
+def _load(name: str) -> dict[str, Any]:
+    result = results.load(Path(name))
+    if not result["complete"]:
+        raise BenchError(f"{name} is of an interrupted comparison: the same command again finishes it", NOT_COMPARABLE)
+    return result
+
+
 def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     files = [Path(name).is_file() or name.endswith(".json") for name in (args.before, args.after)]
     if all(files):
-        return results.load(Path(args.before)), results.load(Path(args.after))
+        return _load(args.before), _load(args.after)
     if any(files):
         raise BenchError("a result file compares with a result file, a library with a library", NOT_COMPARABLE)
     return versus.measure(args)
@@ -151,6 +165,8 @@ def execute(args: argparse.Namespace) -> int:
         print(f"\n{_agreement(lines)}")
     if Verdict.WORSE in verdicts:
         return WORSE
+    if broken := _broken(before, after):
+        raise BenchError(f"not comparable: no run counts any more of {', '.join(broken)}", NOT_COMPARABLE)
     if verdicts == {Verdict.UNKNOWN} and not args.agreement:
         raise BenchError("nothing can be told from so few runs", NOT_COMPARABLE)
     return SAME_OR_BETTER

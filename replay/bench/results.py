@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench import modes
 from bench.errors import BenchError
 
 SCHEMA = "spice-bench-results"
 VERSION = 1
 STDOUT = "-"
+
+_PARTS = {"command": list, "environment": dict, "plan": dict, "complete": bool, "warm_ups": list, "runs": list}
+_KEY = ("recording", "link", "pace", "transport", "library", "mode", "repeat", "valid")
 
 
 def document(environment: dict[str, Any], command: list[str], plan: dict[str, Any]) -> dict[str, Any]:
@@ -60,4 +64,18 @@ def load(path: Path) -> dict[str, Any]:
         raise BenchError(f"{path} is not a result file of ./run compare", 2)
     if result.get("version") != VERSION:
         raise BenchError(f"{path} has version {result.get('version')} of the result file, this program reads {VERSION}", 2)
+    if damage := _damage(result):
+        raise BenchError(f"{path} is damaged: {damage}", 2)
     return result
+
+
+def _damage(result: dict[str, Any]) -> str | None:
+    for name, kind in _PARTS.items():
+        if not isinstance(result.get(name), kind):
+            return f"it has no {name}"
+    for number, run in enumerate(result["runs"], 1):
+        if not isinstance(run, dict) or any(name not in run for name in _KEY):
+            return f"run {number} does not say what it is of"
+        if str(run["mode"]).split(":", 1)[0] not in modes.MODES:
+            return f"run {number} is in an unknown mode, {run['mode']}"
+    return None

@@ -99,7 +99,19 @@ def test_nothing_in_common_or_too_few_runs_is_2(tmp_path: Path, before: dict[str
     assert run_diff(tmp_path, few, few) == 2
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"schema": "spice-bench-results", "version": 99}'])
+def test_a_row_without_runs_that_count_is_2(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        run["valid"] = run["mode"] != "batch" or run["transport"] == "tls"
+    assert run_diff(tmp_path, before, other) == 2
+    assert "no run counts any more of tiny/lan/max/plain/batch\n" in capsys.readouterr().err
+    assert run_diff(tmp_path, other, before) == 0
+    assert run_diff(tmp_path, before, {**before, "complete": False}) == 2
+
+
+@pytest.mark.parametrize("content", [
+    "", "{}", "[1]", '{"schema": "spice-bench-results", "version": 99}', '{"schema": "spice-bench-results", "version": 1}',
+    json.dumps({**samples.result(["batch"], 1), "runs": [{}]}), json.dumps(samples.result(["fast"], 1))])
 def test_what_is_no_result_file_is_2(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
     assert cli.main(["diff", str(tmp_path / "x.json"), str(tmp_path / "x.json")]) == 2
