@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import sys
 import time
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from bench import (atonce, environment, matrix, modes, paths, pictures, privileges, publish, recordings, request, results, setup)
-from bench.errors import BenchError
 from bench.progress import Progress, duration
 from bench.runspec import RunSpec
 
@@ -59,11 +59,11 @@ def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> di
 
 
 def _fingerprint(result: dict[str, Any]) -> str:
-    """Two comparisons with the same are one: the same plan with the same recordings and libraries on the same machine. How many
-    runs of each are wanted may change, and how many were under way at once each run says itself."""
+    """Two comparisons with the same are one: the same plan with the same recordings, libraries and programs on the same
+    machine. How many runs of each are wanted may change, and how many were under way at once each run says itself."""
     plan = {name: value for name, value in result["plan"].items() if name not in ("jobs", "repeats")}
     about = result["environment"]
-    what = [plan, *(about[name] for name in ("recordings", "libraries", "kernel", "cpu"))]
+    what = [plan, *(about.get(name) for name in ("recordings", "libraries", "programs", "packages", "kernel", "cpu"))]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
@@ -76,14 +76,11 @@ def _goes_on(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
 
 
 def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dict[str, Any]:
-    """The comparison in the file if the new one goes on with it; else the new one, with an interrupted other one moved
-    aside."""
-    if not file.is_file():
+    """The comparison in the file if the new one goes on with it; else the new one, which takes the place of the same one done
+    before; any other is moved aside."""
+    if not file.is_file() or not file.stat().st_size:
         return result
-    try:
-        found = results.load(file)
-    except BenchError:
-        return result
+    found = results.load(file)
     if _goes_on(found, result):
         progress_note.append(f"going on with {file}: {len(found['runs'])} runs are done")
         found["plan"]["jobs"] = max(found["plan"].get("jobs", 1), result["plan"]["jobs"])
@@ -91,11 +88,17 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
         found["command"] = result["command"]
         found["complete"] = False
         return found
-    if not found["complete"]:
-        aside = file.with_suffix(".interrupted.json")
+    if not found["complete"] or _fingerprint(found) != _fingerprint(result):
+        aside = _unused(file)
         file.rename(aside)
-        progress_note.append(f"another, interrupted comparison is now in {aside}")
+        progress_note.append(f"another comparison, which was in {file}, is now in {aside}")
     return result
+
+
+def _unused(file: Path) -> Path:
+    """A name beside the file's that no file has: compare.1.json."""
+    names = (file.with_name(f"{file.stem}.{number}{file.suffix}") for number in itertools.count(1))
+    return next(name for name in names if not name.exists())
 
 
 def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]:
@@ -128,7 +131,7 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
             save()
 
     measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done, jobs=asked.jobs)
-    warming = matrix.Matrix(_warm_ups(asked, cells) if not result["runs"] else [], [],
+    warming = matrix.Matrix(_warm_ups(asked, cells) if measured.left else [], [],
                             lambda record: result["warm_ups"].append(record), jobs=asked.jobs)
     progress = Progress(len(warming.left) + len(measured.left), warming.expected_seconds + measured.expected_seconds)
     for note in notes:

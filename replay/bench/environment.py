@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import paths
+from bench.errors import BenchError
 from bench.libraries import Library
 from bench.recordings import Recording, sha256_of
 
@@ -45,6 +47,15 @@ def _packages() -> dict[str, str | None]:
     return {name: state[3:] if state and state.startswith("ii") else None for name, state in states.items()}
 
 
+def _programs() -> dict[str, str]:
+    """Our own that a run needs; where no link needs an emulator it may not be built."""
+    found = {}
+    for program in (paths.player, paths.client, paths.link_emulator):
+        with contextlib.suppress(BenchError):
+            found[program().name] = sha256_of(program())
+    return found
+
+
 def git_state() -> dict[str, Any]:
     """The commit and whether anything but results/ differs from it; nulls outside a repository."""
     git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
@@ -61,6 +72,7 @@ def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> d
         "python": platform.python_version(),
         "packages": _packages(),
         "git": git_state(),
+        "programs": _programs(),
         "recordings": {recording.name: recording.sha256 for recording in recordings},
         "libraries": {library.name: {"file": library.file.name, "sha256": sha256_of(library.file),
                                      "patched": library.patched} for library in libraries},

@@ -36,10 +36,22 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
 )}
 
 
+# What SPICE_STREAM may say beside the mode, and the least and most (red_stream_policy_parse). The library answers anything
+# else with its default mode and a warning.
+_SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (80, 100_000)}
+
+
 def check(name: str) -> str:
-    """Returns the mode's name (with its options, as in gather:threshold=64), or says which modes there are."""
-    if name.split(":", 1)[0] not in MODES:
-        raise BenchError(f"unknown mode '{name}': it is one of {', '.join(MODES)}", 2)
+    """Returns the mode's name (with its options, as in gather:threshold=64), or says which modes and options there are."""
+    mode, *settings = re.split("[:,]", name)
+    if mode not in MODES:
+        raise BenchError(f"unknown mode '{mode}': it is one of {', '.join(MODES)}", 2)
+    for setting in settings:
+        what, _, value = setting.partition("=")
+        least, most = _SETTINGS.get(what, (0, -1))
+        if mode == STOCK or setting != "record=auto" and not (value.isdecimal() and least <= int(value) <= most):
+            known = ", ".join(f"{what}={low}-{high}" for what, (low, high) in _SETTINGS.items())
+            raise BenchError(f"mode {mode} has no option '{setting}': a mode of the patched library may have {known}", 2)
     return name
 
 

@@ -64,6 +64,11 @@ def _plain_name(path: Path) -> str:
     return path.name
 
 
+def is_one(wanted: str) -> bool:
+    """Whether a shipped recording has that name, or a file that path."""
+    return wanted in manifest() or Path(wanted).is_file()
+
+
 def find(wanted: str, folder: Path | None = None) -> Recording:
     """A shipped recording by its name, or any file by its path."""
     folder = folder or paths.RECORDINGS

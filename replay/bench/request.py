@@ -147,8 +147,18 @@ def _channels(args: argparse.Namespace) -> str | None:
     return channels.ALL
 
 
+def _folder(args: argparse.Namespace, name: str) -> Path | None:
+    """As with the channels: what is a recording and no folder stands behind the option."""
+    value: Path | None = getattr(args, name, None)
+    if value is None or value.is_dir() or not recordings.is_one(str(value)):
+        return value
+    args.recordings = [str(value), *args.recordings]
+    return Path(name.removeprefix("keep_"))
+
+
 def read(args: argparse.Namespace) -> Request:
     other_channels = _channels(args)
+    keep_pcap, keep_trace = _folder(args, "keep_pcap"), _folder(args, "keep_trace")
     for name, least in (("repeat", 1), ("probe_every", 0), ("pauses", 0)):
         value = getattr(args, name)
         if value is not None and value < least:
@@ -166,7 +176,7 @@ def read(args: argparse.Namespace) -> Request:
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), jobs=args.jobs, pauses=args.pauses, only=args.only,
         conditions=replace(Conditions.asked(args), channels=other_channels),
-        keep_pcap=getattr(args, "keep_pcap", None), keep_trace=getattr(args, "keep_trace", None))
+        keep_pcap=keep_pcap, keep_trace=keep_trace)
 
 
 def rows(request: Request) -> list[tuple[libraries.Library, str]]:

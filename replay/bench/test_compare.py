@@ -52,6 +52,9 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
 @pytest.mark.parametrize(("arguments", "complaint"), [
     (("--modes", "fast"), "unknown mode 'fast'"),
     (("--modes", ","), "no mode given"),
+    (("--modes", "flow:windw=400"), "mode flow has no option 'windw=400'"),
+    (("--modes", "batch:window=79"), "no option 'window=79'"),
+    (("--modes", "stock:window=400"), "mode stock has no option"),
     (("--transport", "udp"), "unknown transport 'udp'"),
     (("--library", "/nowhere"), "library /nowhere: no such directory"),
     (("--library", "."), "no libspice-server.so.1"),
@@ -174,9 +177,10 @@ def test_an_interrupted_comparison_goes_on(bench: Bench) -> None:
     kept = result["runs"][:3]
     file.write_text(json.dumps({**result, "complete": False, "runs": kept}))
     again = bench.compare(*arguments)
-    assert "3 runs are done" in again.stderr and "[1/1]" in again.stderr
+    assert "3 runs are done" in again.stderr and "[2/2]" in again.stderr     # a warm-up, a run
     result = json.loads(file.read_text())
     assert result["complete"] and len(result["runs"]) == 4 and result["runs"][:3] == kept
+    assert len(result["warm_ups"]) == 2
 
 
 def test_more_runs_of_each_are_added(bench: Bench) -> None:
@@ -185,7 +189,7 @@ def test_more_runs_of_each_are_added(bench: Bench) -> None:
     file = bench.output / "compare.json"
     before = json.loads(file.read_text())
     more = bench.compare(*arguments, "3")
-    assert more.returncode == 0 and "4 runs are done" in more.stderr and "[2/2]" in more.stderr
+    assert more.returncode == 0 and "4 runs are done" in more.stderr and "[3/3]" in more.stderr
     after = json.loads(file.read_text())
     assert after["complete"] and after["plan"]["repeats"] == 3 and after["command"][-1] == "3"
     assert after["runs"][:4] == before["runs"] and [run["repeat"] for run in after["runs"][4:]] == [3, 3]
@@ -206,7 +210,7 @@ def test_how_long_it_took_is_not_known_of_a_part(bench: Bench) -> None:
     assert "seconds" not in json.loads(file.read_text())
 
 
-@pytest.mark.parametrize("changed", ["kernel", "cpu", "libraries", "recordings", "warm_ups"])
+@pytest.mark.parametrize("changed", ["kernel", "cpu", "packages", "programs", "libraries", "recordings", "warm_ups"])
 def test_what_was_measured_elsewhere_is_not_added_to(bench: Bench, changed: str) -> None:
     arguments = ("--modes", "gather", "--transport", "plain", "--repeat")
     assert bench.compare(*arguments, "2").returncode == 0
@@ -217,14 +221,35 @@ def test_what_was_measured_elsewhere_is_not_added_to(bench: Bench, changed: str)
     else:
         other["environment"][changed] = {}
     file.write_text(json.dumps(other))
-    assert "[4/4]" in bench.compare(*arguments, "3").stderr
+    again = bench.compare(*arguments, "3").stderr
+    assert "[4/4]" in again
     assert len(json.loads(file.read_text())["runs"]) == 3
+    if changed != "warm_ups":       # then it is the same comparison
+        assert "is now in" in again and json.loads(file.with_name("compare.1.json").read_text()) == other
 
 
-def test_another_interrupted_comparison_is_kept_aside(bench: Bench) -> None:
+def test_other_comparisons_are_kept_aside(bench: Bench) -> None:
     assert bench.compare("--modes", "gather", "--quick", "--transport", "plain").returncode == 0
     file = bench.output / "compare.json"
     interrupted = {**json.loads(file.read_text()), "complete": False}
     file.write_text(json.dumps(interrupted))
     assert bench.compare("--modes", "stock", "--quick", "--transport", "plain").returncode == 0
-    assert json.loads((bench.output / "compare.interrupted.json").read_text()) == interrupted
+    stock = json.loads(file.read_text())
+    assert bench.compare("--modes", "cork", "--quick", "--transport", "plain").returncode == 0
+    assert json.loads(file.with_name("compare.1.json").read_text()) == interrupted
+    assert json.loads(file.with_name("compare.2.json").read_text()) == stock
+
+
+def test_a_file_that_is_no_result_is_left_alone(bench: Bench) -> None:
+    file = bench.folder / "notes.json"
+    file.write_text("mine")
+    done = bench.compare("--modes", "gather", "--quick", "--transport", "plain", "--json", str(file))
+    assert done.returncode == 2 and "notes.json is not JSON" in done.stderr and done.stderr.count("\n") == 1
+    assert file.read_text() == "mine"
+
+
+def test_a_recording_is_not_taken_for_a_folder(bench: Bench) -> None:
+    (bench.folder / "other.rec").symlink_to(bench.folder / "tiny.rec")
+    for option in ("--keep-pcap", "--keep-trace"):
+        done = bench("compare", option, str(bench.folder / "other.rec"), "--modes", "gather", "--list")
+        assert done.stdout.splitlines() == ["other/lan/max/plain/gather", "other/lan/max/tls/gather"], done.stderr
