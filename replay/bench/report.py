@@ -42,9 +42,9 @@ measured from when the session drew it: that a server makes a guest wait is in i
 *dropped*: probes that the server left out because something newer was on its way."""
 
 AGAINST = """\
-Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap), and what it means: *better* and
-*worse* where the whole interval lies beyond what two measurements of one thing may differ by, *same* where it lies within,
-*unknown* where more runs are needed."""
+Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap; of three runs hardly more than what
+they span, which holds a median three times in four), and what it means: *better* and *worse* where the whole interval lies
+beyond what two measurements of one thing may differ by, *same* where it lies within, *unknown* where more runs are needed."""
 
 
 def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
