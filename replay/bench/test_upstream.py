@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,16 @@ def test_a_file_that_is_not_the_release_is_refused(no_network: Path) -> None:
 def test_an_unknown_release_is_named() -> None:
     with pytest.raises(BenchError, match="no release 0.14.3 here: it is one of 0.15.1, 0.15.2, 0.16.0"):
         upstream.release("0.14.3")
+
+
+def test_protocol_headers_are_found_where_the_tree_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree that was moved, or a cache that was copied."""
+    monkeypatch.setattr(paths, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 1))    # the system's are too old
+    prefix = tmp_path / f"spice-protocol-{upstream.release('0.16.0').protocol}"
+    description = prefix / "usr/share/pkgconfig/spice-protocol.pc"
+    description.parent.mkdir(parents=True)
+    description.write_text("prefix=/elsewhere/usr\nName: spice-protocol\n")
+    found = upstream.protocol_environment("0.16.0", Steps(tmp_path / "log"))
+    assert found == {"PKG_CONFIG_PATH": str(description.parent)}
+    assert description.read_text() == f"prefix={prefix}/usr\nName: spice-protocol\n"

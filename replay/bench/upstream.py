@@ -108,8 +108,9 @@ def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
                              f"its mirror has (log: {steps.log})")
         steps.run("unpacking libspice-protocol-dev", ["dpkg", "-x", deb, prefix], quiet=True)
         deb.unlink()
-        text = re.sub(r"^prefix=.*$", f"prefix={prefix}/usr", description.read_text(), flags=re.MULTILINE)
-        description.write_text(text)
+    # every time: the tree may have been moved
+    text = re.sub(r"^prefix=.*$", f"prefix={prefix}/usr", description.read_text(), flags=re.MULTILINE)
+    description.write_text(text)
     return {"PKG_CONFIG_PATH": str(description.parent)}
 
 
