@@ -132,17 +132,11 @@ def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
             if any(run["valid"] for run in first[key]) and not any(run["valid"] for run in second[key])]
 
 
-def _load(name: str) -> dict[str, Any]:
-    result = results.load(Path(name))
-    if not result["complete"]:
-        raise BenchError(f"{name} is of an interrupted comparison: the same command again finishes it", NOT_COMPARABLE)
-    return result
-
-
 def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     files = [Path(name).is_file() or name.endswith(".json") for name in (args.before, args.after)]
     if all(files):
-        return _load(args.before), _load(args.after)
+        before, after = (results.load_complete(Path(name), NOT_COMPARABLE) for name in (args.before, args.after))
+        return before, after
     if any(files):
         raise BenchError("a result file compares with a result file, a library with a library", NOT_COMPARABLE)
     return versus.measure(args)

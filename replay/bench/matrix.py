@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import atonce, expected, recordings, run
+from bench import atonce, expected, recordings, results, run
 from bench.crew import Crew, timed
 from bench.progress import Progress
 from bench.runspec import RunSpec
@@ -76,7 +76,7 @@ def outcome(record: dict[str, Any]) -> str:
 
 def key(record: dict[str, Any]) -> tuple[Any, ...]:
     """What makes two runs the same cell and repeat."""
-    return tuple(record[name] for name in ("recording", "link", "pace", "transport", "library", "mode", "repeat"))
+    return tuple(record[name] for name in results.RUN_KEY)
 
 
 def spec_key(spec: RunSpec) -> tuple[Any, ...]:

@@ -8,20 +8,17 @@ import sys
 from pathlib import Path
 
 from bench import publish, results
-from bench.errors import BenchError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes the page of a result of ./run compare anew, beside its file: as Markdown, HTML and CSV."
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a compare.json")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a compare.json, packed with xz or not")
     publish.add_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     for file in args.files:
-        result = results.load(file)
-        if not result["complete"]:
-            raise BenchError(f"{file} was interrupted: first go on with it, by {' '.join(result['command'])}")
-        written = publish.write(result, file.parent, file.stem, args.plots)
+        result = results.load_complete(file)
+        written = publish.write(result, file.parent, Path(file.name.removesuffix(".xz")).stem, args.plots)
         print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
     return 0
