@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where the table goes "
                      "(default: results/own)")
     publish.add_option(out)
-    out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=Path("pcap"),
+    out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=request.KEEP_PCAP,
                      help="keep every capture, in DIR (default: pcap)")
-    out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=Path("trace"),
+    out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=request.KEEP_TRACE,
                      help="have the patched library write traces, look for stalls in them, and keep them in DIR "
                      "(default: trace)")
     out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs "
@@ -118,11 +118,10 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
     if json_file != results.STDOUT and not fresh:
         result = resumed(result, Path(json_file), notes)
 
-    begun, before = time.monotonic(), result.get("seconds")
+    begun = time.monotonic() - result["seconds"]
 
     def save() -> None:
-        if before is not None:      # it is of no comparison that a file without has begun
-            result["seconds"] = round(before + time.monotonic() - begun, 1)
+        result["seconds"] = round(time.monotonic() - begun, 1)
         results.save(result, json_file)
 
     def done(record: dict[str, Any]) -> None:

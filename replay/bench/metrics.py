@@ -76,10 +76,11 @@ def cpu(run: Run) -> float | None:
 
 def cpu_around(run: Run) -> float | None:
     """Of what reads the recording, carries the packets and receives them, where all of that is on this machine."""
-    books = run.get("link_books")     # null on links without an emulator
-    parts = (_both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds")),
-             books["cpu_user"] + books["cpu_system"] if books else None)
-    return None if None in parts else sum(part for part in parts if part is not None)
+    reader, client = _both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds"))
+    books = run.get("link_books")       # null on links without an emulator
+    if reader is None or client is None or not books:
+        return None
+    return reader + client + float(books["cpu_user"] + books["cpu_system"])
 
 
 def _latency(name: str) -> Callable[[Run], float | None]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from bench.errors import BenchError
 from bench.runspec import RunSpec
 
 NEWCOMER = "vga-text-boot"
+KEEP_PCAP, KEEP_TRACE = Path("pcap"), Path("trace")     # where they go if nobody says
 _NEWCOMER_REPEATS = 1
 _REPEATS = 10
 _ALL_REPEATS = 3
@@ -139,26 +141,23 @@ def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
     return found
 
 
-def _channels(args: argparse.Namespace) -> str | None:
-    """The option's value may be left out: what is no list of channels is the recording that stands behind it."""
-    if args.channels is None or channels.known(args.channels):
-        return args.channels
-    args.recordings = [args.channels, *args.recordings]
-    return channels.ALL
-
-
-def _folder(args: argparse.Namespace, name: str) -> Path | None:
-    """As with the channels: what is a recording and no folder stands behind the option."""
-    value: Path | None = getattr(args, name, None)
-    if value is None or value.is_dir() or not recordings.is_one(str(value)):
+def _or_recording(args: argparse.Namespace, name: str, is_value: Callable[[str], bool], default: Any) -> Any:
+    """Of an option whose value may be left out: what is no value of it is the recording that stands behind it."""
+    value = getattr(args, name, None)
+    if value is None or is_value(str(value)):
         return value
     args.recordings = [str(value), *args.recordings]
-    return Path(name.removeprefix("keep_"))
+    return default
+
+
+def _is_folder(text: str) -> bool:
+    return Path(text).is_dir() or not recordings.is_one(text)
 
 
 def read(args: argparse.Namespace) -> Request:
-    other_channels = _channels(args)
-    keep_pcap, keep_trace = _folder(args, "keep_pcap"), _folder(args, "keep_trace")
+    other_channels = _or_recording(args, "channels", channels.known, channels.ALL)
+    keep_pcap = _or_recording(args, "keep_pcap", _is_folder, KEEP_PCAP)
+    keep_trace = _or_recording(args, "keep_trace", _is_folder, KEEP_TRACE)
     for name, least in (("repeat", 1), ("probe_every", 0), ("pauses", 0)):
         value = getattr(args, name)
         if value is not None and value < least:

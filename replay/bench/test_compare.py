@@ -198,18 +198,6 @@ def test_more_runs_of_each_are_added(bench: Bench) -> None:
     assert "[2/2]" in bench.compare(*arguments, "1").stderr
 
 
-def test_how_long_it_took_is_not_known_of_a_part(bench: Bench) -> None:
-    arguments = ("--modes", "gather", "--transport", "plain", "--repeat")
-    assert bench.compare(*arguments, "2").returncode == 0
-    file = bench.output / "compare.json"
-    before = json.loads(file.read_text())
-    del before["seconds"]
-    file.write_text(json.dumps(before))
-    more = bench.compare(*arguments, "3")
-    assert "2 runs are done" in more.stderr and "taken in" not in more.stdout
-    assert "seconds" not in json.loads(file.read_text())
-
-
 @pytest.mark.parametrize("changed", ["kernel", "cpu", "packages", "programs", "libraries", "recordings", "warm_ups"])
 def test_what_was_measured_elsewhere_is_not_added_to(bench: Bench, changed: str) -> None:
     arguments = ("--modes", "gather", "--transport", "plain", "--repeat")

@@ -39,5 +39,5 @@ def test_a_mix_is_measured_in_every_mode(steps: Steps) -> None:
 def test_instructions_are_counted_alike(steps: Steps) -> None:
     arguments = ["--mix", str(egress._MIXES / "all-commands.txt"), "--mode", "flow", "--transport", "tls"]
     first = egress.instructions(egress.program(), arguments, steps)
-    # a handshake's random numbers decide what it leaves of the heap, and that how long malloc looks: once in 200 runs
+    # a handshake's random numbers decide what it leaves of the heap, and that how long malloc looks
     assert egress.instructions(egress.program(), arguments, steps) == pytest.approx(first, rel=1e-3)

@@ -27,10 +27,6 @@ from bench.runspec import RunSpec
 ROOT = Path(__file__).parents[1]
 
 
-# What a test says nothing about: that the machine it runs on keeps time.
-_HELD_UP = "late with a packet"
-
-
 def _built() -> bool:
     try:
         for one in (paths.player, paths.client, paths.recording_tool, paths.patched_library, paths.stock_library):
@@ -51,6 +47,16 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def tiny(library: str, mode: str, transport: str) -> RunSpec:
     return RunSpec(recordings.find("tiny"), libraries.find(library), mode, transport)
+
+
+def on_time(planned: list[RunSpec], jobs: int) -> list[dict[str, Any]]:
+    """The runs' records; of a second or third try if the machine held the link up, of which these tests say nothing."""
+    for _ in range(3):
+        records: list[dict[str, Any]] = []
+        matrix.Matrix(planned, [], records.append, jobs=jobs).do_all(Progress(len(planned), 1, io.StringIO()))
+        if not any("late with a packet" in (record["invalid_reason"] or "") for record in records):
+            break
+    return records
 
 
 @pytest.mark.parametrize("transport", runspec.TRANSPORTS)
@@ -115,10 +121,7 @@ def test_a_client_killed_in_the_middle(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
 def test_over_a_distance() -> None:
     spec = replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], pace="0.2", probe_every=10)
-    records = [matrix.perform(spec)]
-    while _HELD_UP in (records[-1]["invalid_reason"] or "") and len(records) < 3:
-        records.append(matrix.perform(spec))
-    record = records[-1]
+    record = on_time([spec], 1)[0]
     assert record["valid"], record["invalid_reason"]
     assert record["latency"]["p50"] >= 20
 
@@ -127,10 +130,9 @@ def test_over_a_distance() -> None:
 def test_two_at_once_over_a_distance(tmp_path: Path) -> None:
     planned = [replace(tiny(library, mode, "tls"), link=links.LINKS["20M40ms"], pace="0.01")
                for library, mode in (("stock", "stock"), ("patched", "flow"))]
-    records: list[dict[str, Any]] = []
-    matrix.Matrix(planned, [], records.append, jobs=2).do_all(Progress(2, 1, io.StringIO()))
-    assert all(record["valid"] or _HELD_UP in record["invalid_reason"] for record in records)
-    assert [record["beside_runs"] for record in records[:2]] == [1, 1]
+    records = on_time(planned, 2)
+    assert [record["invalid_reason"] for record in records] == [None, None]
+    assert [record["beside_runs"] for record in records] == [1, 1]
     children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=True)
     assert "bench" not in children.stdout and "cat" not in children.stdout      # cat holds a namespace
     assert not list(tmp_path.glob("spice-bench-*"))

@@ -72,7 +72,7 @@ def link_kept_its_books(run: Evidence) -> str | None:
 
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
-    late = max(((run.books or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a")))
+    late = max((run.books or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
     return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
 
 
@@ -191,8 +191,8 @@ def payload_accounted(run: Evidence) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    link_as_described, link_kept_its_books, link_was_in_time, in_time, both_exited_well, all_played, client_saw_the_end, all_pauses_shown,
-    channels_carried_all, right_library, right_mode, capture_complete, frames_fit, payload_accounted)
+    link_as_described, link_kept_its_books, link_was_in_time, in_time, both_exited_well, all_played, client_saw_the_end,
+    all_pauses_shown, channels_carried_all, right_library, right_mode, capture_complete, frames_fit, payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:
