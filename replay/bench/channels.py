@@ -12,8 +12,9 @@ from bench import latency
 
 ALL = "all"
 # as spice-player names them, and what its report calls each
-_REPORTED = {"sound": "sound", "sound-raw": "sound", "record": "record", "inputs": "inputs", "agent": "agent", "port": "port"}
-_IN_ALL = ("sound", "record", "inputs", "agent", "port")
+_REPORTED = {"sound": "sound", "sound-raw": "sound", "record": "record", "inputs": "inputs", "pointer": "pointer",
+             "agent": "agent", "port": "port"}
+_IN_ALL = ("sound", "record", "inputs", "pointer", "agent", "port")
 # what is transferred: default and unit of the size
 _SIZES = {"agent": (256, 1 << 10), "port": (4, 1 << 20)}
 # Later than this a player of sound has nothing left to play: its buffer is as long, about.
@@ -58,6 +59,18 @@ def _inputs(did: Report, client: Report) -> str | None:
     return None if (client.get("inputs") or {}).get("echoes_ms") else "no key was answered"
 
 
+def _moves(did: Report, client: Report) -> list[latency.Stamp]:
+    """Of the made-up pointer that the client has seen: it is far above the display, where no recording moves it."""
+    return [(x, when) for x, y, when in client.get("cursor_move_times") or () if y == did["top"]]
+
+
+def _pointer(did: Report, client: Report) -> str | None:
+    arrived = len(_moves(did, client))
+    if not arrived:
+        return "no move of the pointer arrived"
+    return f"{arrived} moves of the pointer arrived, {did['moves']} were made" if arrived > did["moves"] else None
+
+
 def _agent(did: Report, client: Report) -> str | None:
     clipboard = client.get("clipboard") or {}
     for ours, theirs, way in (("sent", "received", "to"), ("received", "sent", "from")):
@@ -74,7 +87,7 @@ def _port(did: Report, client: Report) -> str | None:
 
 
 _CHECKS: dict[str, Callable[[Report, Report], str | None]] = {
-    "sound": _sound, "record": _record, "inputs": _inputs, "agent": _agent, "port": _port}
+    "sound": _sound, "record": _record, "inputs": _inputs, "pointer": _pointer, "agent": _agent, "port": _port}
 
 
 def wrong(asked: str, player: Report, client: Report) -> str | None:
@@ -104,6 +117,14 @@ def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], 
     return {"dropped": len(packets) - len(late), "gaps": gaps, **latency.quantiles(late)}
 
 
+def _pointer_report(did: Report, client: Report, one_clock: bool) -> Report:
+    """From the moment the pointer is moved at the server until the client has moved it."""
+    arrived = _moves(did, client)
+    moves = latency.match([(number, when, when) for number, when in did["stamps"]], arrived) if one_clock else None
+    late = [(move.received - move.due) / 1e6 for move in moves or () if move.received is not None]
+    return {"moves": did["moves"], "arrived": len(arrived), **latency.quantiles(late)}
+
+
 def report(asked: str | None, player: Report | None, client: Report | None, one_clock: bool) -> Report | None:
     """For a run's record; None when there was no such traffic. All times in ms."""
     if asked is None or not player or not client:
@@ -118,5 +139,7 @@ def report(asked: str | None, player: Report | None, client: Report | None, one_
         echoes = (client.get("inputs") or {}).get("echoes_ms") or []
         found["echo"] = {"count": len(echoes), **latency.quantiles(echoes)}
         found["inputs"] = did["inputs"]
+    if "pointer" in did:
+        found["pointer"] = _pointer_report(did["pointer"], client, one_clock)
     found.update({name: did[name] for name in ("record", "agent", "port") if name in did})
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What each channel cost, and what sound and keys had to wait, in Markdown."""
+"""What each channel cost, and what sound, keys and the pointer had to wait, in Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ By channel: *bytes* are what the client read, before TLS; *messages*, TLS *recor
 patched library's own count, which an unpatched one does not keep.
 *sound* is from the moment a packet is played at the server until it is at the client, in ms; *left out*: packets that the
 server had no room for any more; *gaps*: packets more than {channels.BUFFER_MS:.0f} ms later than the fastest. *key* is from a
-key's press at the client until it has the server's answer, the keyboard's light."""
+key's press at the client until it has the server's answer, the keyboard's light. *pointer* is from the moment the pointer is
+moved at the server until the client has moved it."""
 
 # by the number of the protocol
 _TYPES = {1: "main", 2: "display", 4: "cursor", 3: "inputs", 5: "playback", 6: "record", 10: "port", 11: "webdav"}
@@ -84,8 +85,9 @@ def _waiting(rows: Rows) -> str:
         lines.append([mode, transport, *(told(f"sound_{part}") for part in parts),
                       table.percent(_median(map(_left_out, runs))),
                       table.count(_median(metrics.METRICS["sound_gaps"].read(run) for run in runs)),
-                      *(told(f"echo_{part}") for part in parts)])
-    head = ("mode", "transport", *(f"sound {part}" for part in parts), "left out", "gaps", *(f"key {part}" for part in parts))
+                      *(told(f"echo_{part}") for part in parts), *(told(f"pointer_{part}") for part in parts)])
+    head = ("mode", "transport", *(f"sound {part}" for part in parts), "left out", "gaps", *(f"key {part}" for part in parts),
+            *(f"pointer {part}" for part in parts))
     return table.markdown(head, lines, left=2)
 
 
@@ -93,4 +95,4 @@ def section(rows: Rows) -> str:
     """Both tables for the runs that count; empty where no channel had traffic of its own."""
     shown = {key: counting for key, runs in rows.items()
              if (counting := [run for run in runs if run["valid"] and run.get("channels")])}
-    return f"### By channel\n\n{_by_channel(shown)}\n\n### Sound and keys\n\n{_waiting(shown)}" if shown else ""
+    return f"### By channel\n\n{_by_channel(shown)}\n\n### Sound, keys and the pointer\n\n{_waiting(shown)}" if shown else ""

@@ -50,7 +50,7 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None) -> lis
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:
-        argv.append("--channels")
+        argv += ["--channels", "--cursor"]
     if keys is None:
         argv += ["--port", str(where.ports[0])]
     else:

@@ -150,6 +150,10 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("echo_p95", "from a key to its answer, 95th percentile, ms", _channel("echo", "p95"), 0.10),
     Metric("echo_p99", "from a key to its answer, 99th percentile, ms", _channel("echo", "p99"), 0.10),
     Metric("echo_max", "from a key to its answer, longest, ms", _channel("echo", "max"), 0.20),
+    Metric("pointer_p50", "lateness of the pointer, median, ms", _channel("pointer", "p50"), 0.10),
+    Metric("pointer_p95", "lateness of the pointer, 95th percentile, ms", _channel("pointer", "p95"), 0.10),
+    Metric("pointer_p99", "lateness of the pointer, 99th percentile, ms", _channel("pointer", "p99"), 0.10),
+    Metric("pointer_max", "lateness of the pointer, longest, ms", _channel("pointer", "max"), 0.20),
     Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
 )}
 

@@ -23,6 +23,7 @@ def test_a_good_run(spec: RunSpec) -> None:
     assert found["sound"]["p50"] > 0 and found["sound"]["gaps"] == 0
     assert found["echo"]["p50"] == found["echo"]["max"] == 1.5
     assert found["port"]["bytes"] == 1000
+    assert (found["pointer"]["moves"], found["pointer"]["arrived"]) == (2, 1) and found["pointer"]["p50"] > 0
     assert "stamps" not in record["audio"]
     assert matrix.perform(spec)["channels"] is None
 
@@ -31,6 +32,8 @@ def test_a_good_run(spec: RunSpec) -> None:
 @pytest.mark.parametrize(("end", "fault", "reason"), [
     ("CLIENT", "sound", "no sound arrived"),
     ("CLIENT", "keys", "no key was answered"),
+    ("CLIENT", "pointer", "no move of the pointer arrived"),
+    ("CLIENT", "pointer-more", "3 moves of the pointer arrived, 2 were made"),
     ("CLIENT", "clipboard", "the clipboard to the client did not arrive as it was sent"),
     ("CLIENT", "paste", "the clipboard from the client did not arrive as it was sent"),
     ("CLIENT", "short", "999 of 1000 bytes arrived through the port"),
@@ -89,6 +92,24 @@ def test_sound_that_is_another_is_of_no_known_lateness() -> None:
     assert found["p50"] is None and found["gaps"] is None and found["dropped"] is None
 
 
+def moved(received: list[list[int]], one_clock: bool = True) -> dict[str, Any]:
+    pointer = {"moves": 3, "top": -9, "stamps": [[number, number * 20_000_000] for number in range(3)]}
+    found = channels.report("pointer", {"channels": {"pointer": pointer}}, {"cursor_move_times": received}, one_clock)
+    assert found
+    return dict(found["pointer"])
+
+
+def test_lateness_of_the_pointer() -> None:
+    """The second of three moves did not come; the recording's own are none of it."""
+    found = moved([[0, -9, 1_000_000], [0, 0, 2_000_000], [1, 0, 3_000_000], [2, -9, 45_000_000]])
+    assert (found["moves"], found["arrived"], found["p50"], found["max"]) == (3, 2, 3, 5)
+
+
+def test_lateness_of_the_pointer_is_not_known_with_two_clocks() -> None:
+    found = moved([[0, -9, 1_000_000]], one_clock=False)
+    assert (found["arrived"], found["p50"]) == (1, None)
+
+
 def test_lateness_is_not_known_when_much_is_left_out() -> None:
     received = [[number, when + 2_000_000] for number, when in SENT[::2]]
     assert heard(received, raw=True)["dropped"] == 10
@@ -123,8 +144,10 @@ def test_the_command_line(line: list[str], wanted: str | None, recordings: list[
 def measured(mode: str) -> dict[str, Any]:
     run = samples.run(mode, "tls", 1)
     run["channel_bytes"] = {"main": 1000, "display-0": 5000, "display-1": 500, "playback-0": 77}
-    run["channels"] = {"asked": "sound,inputs", "echo": {"p50": 0.5, "p95": 0.75, "p99": 1.0, "max": 2.0}, "sound": {
-        "played": 200, "arrived": 197, "dropped": 3, "gaps": 4, "p50": 1.25, "p95": 2.5, "p99": 5.0, "max": 60.0}}
+    run["channels"] = {
+        "asked": "sound,inputs,pointer", "echo": {"p50": 0.5, "p95": 0.75, "p99": 1.0, "max": 2.0},
+        "pointer": {"p50": 3.5, "p95": 4.0, "p99": 4.5, "max": 7.0},
+        "sound": {"played": 200, "arrived": 197, "dropped": 3, "gaps": 4, "p50": 1.25, "p95": 2.5, "p99": 5.0, "max": 60.0}}
     if mode != "stock":
         run["streams"] = [{"type": 2, "id": 0, "messages": 40, "records": 4, "writes": 3},
                           {"type": 2, "id": 1, "messages": 10, "records": 2, "writes": 2},
@@ -142,7 +165,7 @@ def test_the_tables() -> None:
     assert "display batch tls 50 5 500 6 5 0.10" in lines
     assert "playback batch tls 5 77 5 5 1.00" in lines
     assert "main batch tls – 1 000 – – –" in lines
-    assert "batch tls 1.25 2.50 5.00 60.0 1.5 % 4 0.50 0.75 1.00 2.00" in lines
+    assert "batch tls 1.25 2.50 5.00 60.0 1.5 % 4 0.50 0.75 1.00 2.00 3.50 4.00 4.50 7.00" in lines
     assert "By channel: *bytes*" in page
     assert metrics.values(result["runs"], "sound_p99") == [5.0, 5.0]
     assert metrics.values([samples.run("stock", "tls", 1)], "echo_p50") == []

@@ -27,6 +27,7 @@ def test_every_channel(library: str, mode: str, transport: str) -> None:
     assert found["port"]["bytes"] == 4 * 2**20 and found["agent"]["received_bytes"] == 256 * 2**10
     assert found["sound"]["dropped"] == 0 and 0 < found["sound"]["p50"] < 1000
     assert found["record"]["frames"] > 0 and found["echo"]["count"] > 0 and found["inputs"]["motions"] > 0
+    assert 0 < found["pointer"]["p50"] < 1000 and found["pointer"]["arrived"] > 40      # a second, one in 20 ms
     assert all(record["channel_bytes"].values()) and len(record["channel_bytes"]) == len(_TYPES)
     if library == "patched":
         assert {stream["type"] for stream in record["streams"]} == _TYPES

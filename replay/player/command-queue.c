@@ -48,25 +48,42 @@ static bool show(CommandQueue *queue)
     return wake;
 }
 
+/* If there is room and the queue is open. */
+static bool append(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
+{
+    *wake = false;
+    if (queue->length == queue->capacity || queue->is_closed) {
+        return false;
+    }
+    queue->command[(queue->first + queue->length) % queue->capacity] = *command;
+    queue->length++;
+    if (!queue->is_gathering || queue->length == queue->capacity) {
+        *wake = show(queue);
+    }
+    return true;
+}
+
 bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
 {
-    bool pushed = false;
+    bool pushed;
 
-    *wake = false;
     pthread_mutex_lock(&queue->mutex);
     while (queue->length == queue->capacity && !queue->is_closed) {
         pthread_cond_wait(&queue->has_room, &queue->mutex);
     }
-    if (!queue->is_closed) {
-        queue->command[(queue->first + queue->length) % queue->capacity] = *command;
-        queue->length++;
-        if (!queue->is_gathering || queue->length == queue->capacity) {
-            *wake = show(queue);
-        }
-        pushed = true;
-    }
+    pushed = append(queue, command, wake);
     pthread_mutex_unlock(&queue->mutex);
     return pushed;
+}
+
+bool command_queue_offer(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
+{
+    bool taken;
+
+    pthread_mutex_lock(&queue->mutex);
+    taken = append(queue, command, wake);
+    pthread_mutex_unlock(&queue->mutex);
+    return taken;
 }
 
 bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)

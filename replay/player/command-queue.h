@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 /*
- * A ring of commands between a producer, which waits for room, and the
+ * A ring of commands between producers, which may wait for room, and the
  * server's worker, which never waits. Stands for the ring in a QXL device's
  * memory and its doorbell.
  *
  * No wake-up is lost because one lock covers both halves of each question: the
  * worker asks "is it empty, and if so tell me of the next one" in one step, and
- * the producer adds a command and learns whether it has to tell in one step.
+ * a producer adds a command and learns whether it has to tell in one step.
  *
  * A queue that gathers shows nothing, once it has run empty, until it is full
  * again or released: a guest draws in bursts, and how many commands the worker
@@ -32,6 +32,9 @@ void command_queue_free(CommandQueue *queue);
  * when the queue is closed: the command stays the caller's.
  */
 bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake);
+
+/* As command_queue_push, but false, too, when there is no room. */
+bool command_queue_offer(CommandQueue *queue, const QXLCommandExt *command, bool *wake);
 
 /* Takes the oldest. False when none is shown. */
 bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command);

@@ -293,7 +293,7 @@ static const DeviceFuncs funcs = {
     .free = free_agent,
 };
 
-Device *device_agent_new(SpiceServer *server, uint64_t size)
+Device *device_agent_new(const Guest *guest, uint64_t size)
 {
     DeviceAgent *agent = g_new0(DeviceAgent, 1);
 
@@ -305,7 +305,7 @@ Device *device_agent_new(SpiceServer *server, uint64_t size)
     agent->input = g_byte_array_new();
     agent->message = g_byte_array_new();
     /* as without a tablet: see device-inputs.c */
-    spice_server_set_agent_mouse(server, false);
-    spice_server_add_interface(server, &agent->instance.base);
+    spice_server_set_agent_mouse(guest->server, false);
+    spice_server_add_interface(guest->server, &agent->instance.base);
     return &agent->device;
 }

@@ -114,14 +114,14 @@ static const DeviceFuncs funcs = {
     .free = free_inputs,
 };
 
-Device *device_inputs_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+Device *device_inputs_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
 {
     DeviceInputs *inputs = g_new0(DeviceInputs, 1);
 
     inputs->device.funcs = &funcs;
     inputs->keyboard.base.sif = &keyboard_interface.base;
     inputs->mouse.base.sif = &mouse_interface.base;
-    spice_server_add_interface(server, &inputs->keyboard.base);
-    spice_server_add_interface(server, &inputs->mouse.base);
+    spice_server_add_interface(guest->server, &inputs->keyboard.base);
+    spice_server_add_interface(guest->server, &inputs->mouse.base);
     return &inputs->device;
 }

@@ -152,7 +152,7 @@ static const DeviceFuncs funcs = {
     .free = free_port,
 };
 
-Device *device_port_new(SpiceServer *server, uint64_t size)
+Device *device_port_new(const Guest *guest, uint64_t size)
 {
     DevicePort *port = g_new0(DevicePort, 1);
 
@@ -163,6 +163,6 @@ Device *device_port_new(SpiceServer *server, uint64_t size)
     port->size = size;
     port->checksum = g_checksum_new(G_CHECKSUM_SHA256);
     pattern_init(&port->pattern);
-    spice_server_add_interface(server, &port->instance.base);
+    spice_server_add_interface(guest->server, &port->instance.base);
     return &port->device;
 }

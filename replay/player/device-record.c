@@ -86,13 +86,13 @@ static const DeviceFuncs funcs = {
     .free = free_record,
 };
 
-Device *device_record_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+Device *device_record_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
 {
     DeviceRecord *record = g_new0(DeviceRecord, 1);
 
     record->device.funcs = &funcs;
     record->instance.base.sif = &interface.base;
-    spice_server_add_interface(server, &record->instance.base);
+    spice_server_add_interface(guest->server, &record->instance.base);
     spice_server_set_record_rate(&record->instance,
                                  spice_server_get_best_record_rate(&record->instance));
     return &record->device;

@@ -146,7 +146,7 @@ static const DeviceFuncs funcs = {
     .free = free_sound,
 };
 
-static Device *sound_new(SpiceServer *server, bool is_raw)
+static Device *sound_new(const Guest *guest, bool is_raw)
 {
     DeviceSound *sound = g_new0(DeviceSound, 1);
 
@@ -154,19 +154,19 @@ static Device *sound_new(SpiceServer *server, bool is_raw)
     sound->instance.base.sif = &interface.base;
     sound->is_raw = is_raw;
     sound->stamps = g_array_new(false, false, sizeof(Stamp));
-    spice_server_set_playback_compression(server, !is_raw);
-    spice_server_add_interface(server, &sound->instance.base);
+    spice_server_set_playback_compression(guest->server, !is_raw);
+    spice_server_add_interface(guest->server, &sound->instance.base);
     sound->rate = spice_server_get_best_playback_rate(&sound->instance);
     spice_server_set_playback_rate(&sound->instance, sound->rate);
     return &sound->device;
 }
 
-Device *device_sound_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+Device *device_sound_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
 {
-    return sound_new(server, false);
+    return sound_new(guest, false);
 }
 
-Device *device_sound_raw_new(SpiceServer *server, uint64_t size G_GNUC_UNUSED)
+Device *device_sound_raw_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
 {
-    return sound_new(server, true);
+    return sound_new(guest, true);
 }

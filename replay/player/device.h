@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "display.h"
+
 /*
  * A device of the guest's beside its display, with traffic made up for it. All
  * of it happens in the main loop's thread.
@@ -38,15 +40,19 @@ struct Device {
     const DeviceFuncs *funcs;
 };
 
-/*
- * Each adds its interface to a server that is initialised. size is a number of
- * bytes to transfer where there is something to transfer, else ignored.
- */
-Device *device_sound_new(SpiceServer *server, uint64_t size);      /* Opus, if the client can */
-Device *device_sound_raw_new(SpiceServer *server, uint64_t size);
-Device *device_record_new(SpiceServer *server, uint64_t size);
-Device *device_inputs_new(SpiceServer *server, uint64_t size);
-Device *device_agent_new(SpiceServer *server, uint64_t size);
-Device *device_port_new(SpiceServer *server, uint64_t size);
+/* What devices are added to: a server that is initialised. */
+typedef struct Guest {
+    SpiceServer *server;
+    Display *display;
+} Guest;
+
+/* size is a number of bytes to transfer where there is something to transfer, else ignored. */
+Device *device_sound_new(const Guest *guest, uint64_t size);      /* Opus, if the client can */
+Device *device_sound_raw_new(const Guest *guest, uint64_t size);
+Device *device_record_new(const Guest *guest, uint64_t size);
+Device *device_inputs_new(const Guest *guest, uint64_t size);
+Device *device_pointer_new(const Guest *guest, uint64_t size);
+Device *device_agent_new(const Guest *guest, uint64_t size);
+Device *device_port_new(const Guest *guest, uint64_t size);
 
 #endif /* DEVICE_H_ */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "device.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -20,7 +19,7 @@ typedef struct Kind {
     bool in_all;
     uint64_t unit;              /* of the size one may give; 0: none */
     unsigned int units;         /* the default */
-    Device *(*make)(SpiceServer *server, uint64_t size);
+    Device *(*make)(const Guest *guest, uint64_t size);
 } Kind;
 
 static const Kind kinds[] = {
@@ -28,6 +27,7 @@ static const Kind kinds[] = {
     { "sound-raw", "sound", false, 0, 0, device_sound_raw_new },
     { "record", "record", true, 0, 0, device_record_new },
     { "inputs", "inputs", true, 0, 0, device_inputs_new },
+    { "pointer", "pointer", true, 0, 0, device_pointer_new },
     { "agent", "agent", true, KIB, 256, device_agent_new },
     { "port", "port", true, MIB, 4, device_port_new },
 };
@@ -136,7 +136,7 @@ static bool parse_list(Devices *devices, const char *list, char **error)
     return *error == NULL;
 }
 
-Devices *devices_new(SpiceServer *server, const char *list, char **error)
+Devices *devices_new(const Guest *guest, const char *list, char **error)
 {
     Devices *devices = g_new0(Devices, 1);
 
@@ -149,7 +149,7 @@ Devices *devices_new(SpiceServer *server, const char *list, char **error)
     for (unsigned int i = 0; i < devices->entries->len; i++) {
         Entry *entry = entry_at(devices, i);
 
-        entry->device = entry->kind->make(server, entry->size);
+        entry->device = entry->kind->make(guest, entry->size);
     }
     return devices;
 }

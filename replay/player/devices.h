@@ -2,9 +2,10 @@
 #ifndef DEVICES_H_
 #define DEVICES_H_
 
-#include <spice.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "device.h"
 
 /*
  * The devices that send and take beside the recorded display, so that the
@@ -13,12 +14,12 @@
 typedef struct Devices Devices;
 
 /*
- * list: "all", or some of sound, sound-raw, record, inputs, agent, port,
- * separated by commas; agent:KIB and port:MIB say how much is transferred. NULL
- * with *error set, one line, when it makes no sense. The server must be
- * initialised and have no client.
+ * list: "all", or some of sound, sound-raw, record, inputs, pointer, agent,
+ * port, separated by commas; agent:KIB and port:MIB say how much is
+ * transferred. NULL with *error set, one line, when it makes no sense. The
+ * server must be initialised and have no client.
  */
-Devices *devices_new(SpiceServer *server, const char *list, char **error);
+Devices *devices_new(const Guest *guest, const char *list, char **error);
 
 void devices_start(Devices *devices);
 

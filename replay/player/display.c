@@ -67,7 +67,9 @@ static int get_cursor_command(QXLInstance *instance, QXLCommandExt *command)
     if (!command_queue_pop(display->cursor_commands, command)) {
         return false;
     }
-    atomic_fetch_add(&display->taken, 1);
+    if (!marker_is_marker((QXLReleaseInfo *) (uintptr_t) command->cmd.data)) {
+        atomic_fetch_add(&display->taken, 1);
+    }
     return true;
 }
 
@@ -183,20 +185,36 @@ void display_set_replay(Display *display, SpiceReplay *replay)
     display->replay = replay;
 }
 
-bool display_push(Display *display, const QXLCommandExt *command)
+static CommandQueue *queue_for(Display *display, const QXLCommandExt *command)
 {
-    bool is_cursor = command->cmd.type == QXL_CMD_CURSOR;
-    CommandQueue *queue = is_cursor ? display->cursor_commands : display->commands;
-    bool wake;
+    return command->cmd.type == QXL_CMD_CURSOR ? display->cursor_commands : display->commands;
+}
 
-    if (!command_queue_push(queue, command, &wake)) {
+/* After it has been pushed, or not. Returns whether it has. */
+static bool pushed(Display *display, const QXLCommandExt *command, bool is_pushed, bool wake)
+{
+    if (!is_pushed) {
         release(display, (QXLReleaseInfo *) (uintptr_t) command->cmd.data);
-        return false;
-    }
-    if (wake) {
+    } else if (wake) {
         spice_qxl_wakeup(&display->instance);
     }
-    return true;
+    return is_pushed;
+}
+
+bool display_push(Display *display, const QXLCommandExt *command)
+{
+    bool wake;
+    bool is_pushed = command_queue_push(queue_for(display, command), command, &wake);
+
+    return pushed(display, command, is_pushed, wake);
+}
+
+bool display_offer(Display *display, const QXLCommandExt *command)
+{
+    bool wake;
+    bool is_pushed = command_queue_offer(queue_for(display, command), command, &wake);
+
+    return pushed(display, command, is_pushed, wake);
 }
 
 void display_release(Display *display)

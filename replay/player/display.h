@@ -30,13 +30,16 @@ void display_set_replay(Display *display, SpiceReplay *replay);
  */
 bool display_push(Display *display, const QXLCommandExt *command);
 
+/* As display_push, but false, and the command is freed, also when its ring is full. */
+bool display_offer(Display *display, const QXLCommandExt *command);
+
 /* Lets the library have the commands that wait for a ring to be full. */
 void display_release(Display *display);
 
 /* Ends waiting and future pushes. */
 void display_close(Display *display);
 
-/* Commands the library has taken. */
+/* Commands the library has taken, without those of a made-up pointer. */
 uint64_t display_taken(Display *display);
 
 /* Both rings are empty. */

@@ -29,6 +29,8 @@ static QXLRect marker_rect(MarkerKind kind, unsigned int number)
         left = 3;
         height = 61;
         break;
+    case MARKER_POINTER:        /* has none */
+        break;
     }
     rect.left = left;
     rect.top = 1;
@@ -37,17 +39,16 @@ static QXLRect marker_rect(MarkerKind kind, unsigned int number)
     return rect;
 }
 
-QXLCommandExt marker_new(MarkerKind kind, unsigned int number)
+static uint64_t marker_id(MarkerKind kind)
+{
+    return (uint64_t) kind << 1 | MARKER_TAG;
+}
+
+static QXLDrawable *marker_drawable(MarkerKind kind, unsigned int number)
 {
     QXLDrawable *drawable = g_new0(QXLDrawable, 1);
-    QXLCommandExt command = {
-        .cmd = {
-            .type = QXL_CMD_DRAW,
-            .data = (uintptr_t) drawable,
-        },
-    };
 
-    drawable->release_info.id = (uint64_t) kind << 1 | MARKER_TAG;
+    drawable->release_info.id = marker_id(kind);
     drawable->surface_id = 0;
     drawable->effect = QXL_EFFECT_BLEND;
     drawable->type = QXL_DRAW_FILL;
@@ -59,6 +60,30 @@ QXLCommandExt marker_new(MarkerKind kind, unsigned int number)
     drawable->u.fill.brush.type = SPICE_BRUSH_TYPE_SOLID;
     drawable->u.fill.brush.u.color = 0;
     drawable->u.fill.rop_descriptor = SPICE_ROPD_OP_XOR;
+    return drawable;
+}
+
+static QXLCursorCmd *marker_move(unsigned int number)
+{
+    QXLCursorCmd *move = g_new0(QXLCursorCmd, 1);
+
+    move->release_info.id = marker_id(MARKER_POINTER);
+    move->type = QXL_CURSOR_MOVE;
+    move->u.position.x = number % MARKER_POINTERS;
+    move->u.position.y = MARKER_POINTER_TOP;
+    return move;
+}
+
+QXLCommandExt marker_new(MarkerKind kind, unsigned int number)
+{
+    QXLCommandExt command = { .cmd = { .type = QXL_CMD_DRAW } };
+
+    if (kind == MARKER_POINTER) {
+        command.cmd.type = QXL_CMD_CURSOR;
+        command.cmd.data = (uintptr_t) marker_move(number);
+    } else {
+        command.cmd.data = (uintptr_t) marker_drawable(kind, number);
+    }
     return command;
 }
 
@@ -74,6 +99,6 @@ MarkerKind marker_kind(const QXLReleaseInfo *info)
 
 void marker_free(QXLReleaseInfo *info)
 {
-    /* the first member of QXLDrawable */
+    /* the first member of QXLDrawable and of QXLCursorCmd */
     g_free(info);
 }

@@ -9,20 +9,24 @@
 /*
  * Draw commands that change no pixel (a fill with colour 0 by XOR) and that a
  * client recognises by their rectangle: probes measure how long a command
- * takes to reach it, a pause and the end let it look at the picture.
+ * takes to reach it, a pause and the end let it look at the picture. And moves
+ * of the pointer to where no recording moves it.
  */
 typedef enum {
     MARKER_PROBE,
     MARKER_PAUSE,
     MARKER_END,
+    MARKER_POINTER,
 } MarkerKind;
 
 #define MARKER_PROBES 3600          /* probes are told apart modulo this */
+#define MARKER_POINTERS 30000       /* and moves of the pointer, by where it is from the left, */
+#define MARKER_POINTER_TOP (-20000) /* so far above the display */
 
 /* The primary surface must have at least this many pixels each way. */
 #define MARKER_PRIMARY_MIN 70
 
-/* A command to push into the display queue; number does not matter for the end. */
+/* A command to push into the display; number does not matter for the end. */
 QXLCommandExt marker_new(MarkerKind kind, unsigned int number);
 
 bool marker_is_marker(const QXLReleaseInfo *info);

@@ -164,7 +164,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
           "after so many commands, wait for \"go\" on standard input", "N[,N...]" },
         { "channels", 0, 0, G_OPTION_ARG_STRING, &options->channels,
           "made-up traffic on the other channels: all, or of sound, sound-raw, record, inputs, "
-          "agent[:KIB], port[:MIB]", "LIST" },
+          "pointer, agent[:KIB], port[:MIB]", "LIST" },
         { "timeout", 0, 0, G_OPTION_ARG_INT, &timeout,
           "give up after that long without progress (default 60)", "SECONDS" },
         { "read-ahead", 0, 0, G_OPTION_ARG_INT, &read_ahead,

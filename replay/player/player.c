@@ -395,7 +395,9 @@ static bool start_server(void)
         return false;
     }
     if (player.options.channels) {
-        player.devices = devices_new(player.server, player.options.channels, &player.error);
+        const Guest guest = { player.server, player.display };
+
+        player.devices = devices_new(&guest, player.options.channels, &player.error);
         if (!player.devices) {
             return false;
         }

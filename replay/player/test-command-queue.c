@@ -117,6 +117,31 @@ static void test_shows_bursts(void)
     fixture_clear(&fixture);
 }
 
+static void test_an_offer_does_not_wait(void)
+{
+    Fixture fixture;
+    const QXLCommandExt offered = { .cmd = { .data = CAPACITY } };
+    QXLCommandExt command;
+    bool wake;
+
+    fixture_init(&fixture, false);
+    g_assert_true(command_queue_request_wake(fixture.queue));
+    g_assert_true(command_queue_offer(fixture.queue, &offered, &wake));
+    g_assert_true(wake);
+    for (uint64_t i = 1; i < CAPACITY; i++) {
+        push(&fixture, i);
+    }
+    g_assert_false(command_queue_offer(fixture.queue, &offered, &wake));
+    g_assert_false(wake);
+    g_assert_true(command_queue_pop(fixture.queue, &command));
+    g_assert_cmpuint(command.cmd.data, ==, CAPACITY);
+    command_queue_close(fixture.queue);
+    g_assert_false(command_queue_offer(fixture.queue, &offered, &wake));
+    while (command_queue_pop(fixture.queue, &command)) {
+    }
+    fixture_clear(&fixture);
+}
+
 static void *push_until_closed(void *opaque)
 {
     Fixture *fixture = opaque;
@@ -154,6 +179,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/command-queue/no-wake-up-is-lost-in-bursts", GINT_TO_POINTER(true),
                          test_no_wake_up_is_lost);
     g_test_add_func("/command-queue/shows-bursts", test_shows_bursts);
+    g_test_add_func("/command-queue/an-offer-does-not-wait", test_an_offer_does_not_wait);
     g_test_add_func("/command-queue/closing-ends-a-waiting-push",
                     test_closing_ends_a_waiting_push);
     return g_test_run();

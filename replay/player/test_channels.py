@@ -14,13 +14,13 @@ from test_player import Play, play_all, plays, write
 
 __all__ = ["plays"]     # a fixture
 
-ALL = {"sound", "record", "inputs", "agent", "port"}
+ALL = {"sound", "record", "inputs", "pointer", "agent", "port"}
 
 
 def play_channels(plays: list[Play], file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
     play = Play(file, "--channels", channels, *arguments)
     plays.append(play)
-    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels")
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--cursor")
     return play.finish()
 
 
@@ -50,12 +50,22 @@ def check_port(player: dict[str, Any], client: dict[str, Any], size: int) -> Non
     assert client["ports"] == {"port-0": sent}
 
 
+def check_pointer(player: dict[str, Any], client: dict[str, Any]) -> None:
+    """Every move, in order, but for those of the recording."""
+    pointer = player["channels"]["pointer"]
+    moves = [(x, when) for x, y, when in client["cursor_move_times"] if y == pointer["top"]]
+    assert 0 < len(moves) == pointer["moves"] == len(pointer["stamps"])
+    assert [x for x, _ in moves] == [number for number, _ in pointer["stamps"]] == list(range(len(moves)))
+    assert all(came > went for (_, came), (_, went) in zip(moves, pointer["stamps"], strict=True))
+
+
 def test_all(plays: list[Play], tmp_path: Path) -> None:
     player, client = play_channels(plays, write(tmp_path, tiny.small()), "all")
     channels = player["channels"]
     assert set(channels) == ALL
     assert not channels["sound"]["raw"]
     check_sound(player, client)
+    check_pointer(player, client)
     check_clipboard(player, client, 256 * 1024)
     check_port(player, client, 4 * 1024 * 1024)
     assert 0 < channels["record"]["frames"] * 4 <= client["record"]["bytes"]
@@ -74,7 +84,8 @@ def test_the_picture_is_the_same(plays: list[Play], tmp_path: Path) -> None:
     assert alone["sha256"] == beside["sha256"]
 
 
-@pytest.mark.parametrize("channels", ["sound", "sound-raw", "record", "inputs", "agent:1", "port:1", "port:2,agent:3"])
+@pytest.mark.parametrize("channels", ["sound", "sound-raw", "record", "inputs", "pointer", "agent:1", "port:1",
+                                      "port:2,agent:3"])
 def test_some(plays: list[Play], tmp_path: Path, channels: str) -> None:
     player, client = play_channels(plays, write(tmp_path, tiny.small()), channels)
     names = {name.split(":")[0].removesuffix("-raw") for name in channels.split(",")}
@@ -140,12 +151,13 @@ def test_a_client_killed_in_the_middle(plays: list[Play], tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("channels", "complaint"), [
     ("", "--channels wants a list"),
-    ("sond", "--channels sond: not one of all, sound, sound-raw, record, inputs, agent, port"),
+    ("sond", "--channels sond: not one of all, sound, sound-raw, record, inputs, pointer, agent, port"),
     ("sound,all", "--channels all: not one of"),
     ("sound,sound-raw", "--channels sound-raw: there can be one sound only"),
     ("port,port:3", "--channels port:3: there can be one port only"),
     ("port:0", "--channels port:0: the size is a number from 1 to 1024"),
     ("agent:x", "--channels agent:x: the size is a number from 1 to 1024"),
+    ("pointer:20", "--channels pointer:20: there is no size"),
     ("record:3", "--channels record:3: there is no size"),
 ])
 def test_lists_that_make_no_sense(plays: list[Play], tmp_path: Path, channels: str, complaint: str) -> None:

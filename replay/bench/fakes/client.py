@@ -19,7 +19,8 @@ def options():
         parser.add_argument(name)
     for name in ("--port", "--tls-port"):
         parser.add_argument(name, type=int)
-    parser.add_argument("--channels", action="store_true")
+    for name in ("--channels", "--cursor"):
+        parser.add_argument(name, action="store_true")
     return parser.parse_args()
 
 
@@ -27,7 +28,8 @@ def other_channels(fault):
     """What FAKE_PLAYER's other channels send, or nearly."""
     now = time.monotonic_ns()
     heard = [] if fault == "sound" else [[0, now], [2, now]]
-    return {"audio": {"packets": len(heard), "gaps_ms": [], "stamps": heard},
+    moved = {"pointer": [], "pointer-more": [[0, -20000, now]] * 3}.get(fault, [[7, 7, now], [0, -20000, now]])
+    return {"cursor_move_times": moved, "audio": {"packets": len(heard), "gaps_ms": [], "stamps": heard},
             "inputs": {"motions": 9, "keys": 2, "echoes_ms": [] if fault == "keys" else [1.5]},
             "clipboard": {"received_bytes": 9, "received_sha256": "00" if fault == "clipboard" else "aa",
                           "sent_bytes": 9, "sent_sha256": "00" if fault == "paste" else "bb"},
