@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import modes
+from bench import modes, validity
 from bench.errors import BenchError
 
 SCHEMA = "spice-bench-results"
@@ -82,6 +82,9 @@ def load(path: Path) -> dict[str, Any]:
         raise BenchError(f"{path} has version {result.get('version')} of the result file, this program reads {VERSION}", 2)
     if damage := _damage(result):
         raise BenchError(f"{path} is damaged: {damage}", 2)
+    for run in result["runs"]:
+        if run["valid"] and (reason := validity.judge_again(run)):
+            run.update(valid=False, invalid_reason=reason)
     return result
 
 

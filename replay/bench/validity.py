@@ -4,7 +4,7 @@ nothing. A run that breaks a rule is kept, with the reason, and enters no table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,14 @@ def link_kept_its_books(run: Evidence) -> str | None:
     return None
 
 
+def _late(books: Mapping[str, Any] | None) -> str | None:
+    late = max((books or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
+    return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
+
+
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
-    late = max((run.books or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
-    return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
+    return _late(run.books)
 
 
 def in_time(run: Evidence) -> str | None:
@@ -202,3 +206,8 @@ def judge(run: Evidence) -> str | None:
         if reason:
             return reason
     return None
+
+
+def judge_again(record: Mapping[str, Any]) -> str | None:
+    """Of a run in a result file that may be older than a rule, as far as its record tells."""
+    return _late(record.get("link_books"))
