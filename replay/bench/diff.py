@@ -35,7 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
     parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
     parser.add_argument("--agreement", action="store_true", help="say how far the rows of two measurements of one thing lie "
-                        "apart; single runs of many rows are enough, and status 0 if nothing else can be told from them")
+                        "apart, and of how many the intervals meet; single runs of many rows are enough, and status 0 if nothing "
+                        "else can be told from them")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
                         "of two libraries")
     request.configure(parser, library=False)
@@ -71,11 +72,11 @@ def _wanted(text: str) -> list[str]:
     return names
 
 
-Line = tuple[Key, str, stats.Comparison, float | None, float | None]
+Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None]
 
 
 def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) -> list[Line]:
-    """Every metric of every row that both files have: key, metric, comparison, both medians."""
+    """Every metric of every row that both files have: key, metric, comparison, both medians with their intervals."""
     first, second = _rows(before), _rows(after)
     lines: list[Line] = []
     for key in sorted(first.keys() & second.keys()):
@@ -83,9 +84,8 @@ def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) ->
             old, new = metrics.values(first[key], name), metrics.values(second[key], name)
             if not old and not new:
                 continue
-            estimates = stats.estimate(old), stats.estimate(new)
             lines.append((key, name, stats.compare(old, new, metrics.METRICS[name].noise),
-                          estimates[0].median if estimates[0] else None, estimates[1].median if estimates[1] else None))
+                          stats.estimate(old), stats.estimate(new)))
     return lines
 
 
@@ -97,8 +97,10 @@ def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -
     return f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that."
 
 
-def _number(value: float | None) -> str:
-    return table.UNKNOWN if value is None else table.count(value) if abs(value) >= 1000 else f"{value:.3g}"
+def _number(found: stats.Estimate | None) -> str:
+    if found is None:
+        return table.UNKNOWN
+    return table.count(found.median) if abs(found.median) >= 1000 else f"{found.median:.3g}"
 
 
 def _page(lines: list[Line], everything: bool) -> str:
@@ -112,16 +114,19 @@ def _page(lines: list[Line], everything: bool) -> str:
 
 
 def _agreement(lines: list[Line]) -> str:
-    """For each figure, how many rows lie within its noise, and how far apart they are."""
+    """For each figure, how many rows lie within its noise, how far apart they are, and of those with intervals, how many meet."""
     rows = []
     for name in dict.fromkeys(line[1] for line in lines):
         apart = [abs(line[2].change) for line in lines if line[1] == name and line[2].change is not None]
         if apart:
             noise = metrics.METRICS[name].noise
             within = sum(change <= noise for change in apart)
+            meeting = [met for line in lines if line[1] == name and (met := stats.meet(*line[3:])) is not None]
             rows.append([name, str(len(apart)), f"{noise * 100:g} %", f"{within / len(apart) * 100:.0f} %",
-                         *(f"{stats.quantile(apart, part) * 100:.1f} %" for part in (0.5, 0.9, 1))])
-    head = ("figure", "rows", "noise", "rows within it", "half of them within", "90 % within", "all within")
+                         *(f"{stats.quantile(apart, part) * 100:.1f} %" for part in (0.5, 0.9, 1)),
+                         str(len(meeting)), f"{sum(meeting) / len(meeting) * 100:.0f} %" if meeting else table.UNKNOWN])
+    head = ("figure", "rows", "noise", "rows within it", "half of them within", "90 % within", "all within", "with intervals",
+            "which meet")
     return table.markdown(head, rows)
 
 

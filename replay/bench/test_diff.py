@@ -124,8 +124,18 @@ def test_agreement_needs_no_repeats(tmp_path: Path, before: dict[str, Any], caps
     packets, cpu = ([cell.strip() for cell in line.split("|")[1:-1]]
                     for line in capsys.readouterr().out.splitlines()[-2:])
     rows = str(len(single["runs"]))
-    assert packets == ["packets", rows, "1 %", "100 %", "0.0 %", "0.0 %", "0.0 %"]
+    assert packets == ["packets", rows, "1 %", "100 %", "0.0 %", "0.0 %", "0.0 %", "0", "–"]
     assert cpu[:4] == ["cpu", rows, "5 %", "0 %"] and float(cpu[6].split()[0]) > 20
+
+
+def test_agreement_says_which_intervals_meet(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        if run["transport"] == "tls":
+            run["server"]["packets"] += 10000
+    assert run_diff(tmp_path, before, other, "--agreement", "--metrics", "packets") == 1
+    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
+    assert cells[-2:] == [cells[1], "50 %"]
 
 
 def test_runs_that_do_not_count_are_left_out(tmp_path: Path, before: dict[str, Any]) -> None:

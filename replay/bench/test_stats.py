@@ -75,3 +75,16 @@ def test_equal_samples_are_seldom_called_different() -> None:
     wrong = sum(stats.compare(sample(2 * seed, 100, 2), sample(2 * seed + 1, 100, 2), 0.02).verdict
                 in (Verdict.BETTER, Verdict.WORSE) for seed in range(100))
     assert wrong <= 3
+
+
+def test_intervals_that_meet() -> None:
+    low, high, wide = stats.estimate([1, 2, 3]), stats.estimate([4, 5, 6]), stats.estimate([3, 4, 9])
+    assert stats.meet(low, high) is False and stats.meet(high, low) is False
+    assert stats.meet(low, wide) is stats.meet(wide, low) is True
+    assert stats.meet(low, None) is stats.meet(stats.estimate([1, 2]), low) is None
+
+
+def test_intervals_of_one_thing_meet_nine_times_in_ten() -> None:
+    source = random.Random(1)
+    pairs = [[stats.estimate([source.random() for _ in range(3)]) for _ in range(2)] for _ in range(500)]
+    assert sum(bool(stats.meet(*pair)) for pair in pairs) == pytest.approx(450, abs=30)
