@@ -22,6 +22,7 @@ class Conditions:
     compression: str | None = None      # of images; None: as the player has it
     streaming: str | None = None        # of video; None: as is good for the pace
     channels: str | None = None         # made-up traffic beside the display: see channels.py
+    show_surfaces: bool = False         # pictures hold every surface, not the primary alone
     probe_every: int | None = None      # milliseconds; 0: no probes, None: as is good for the pace
 
     @classmethod
@@ -35,7 +36,7 @@ class Conditions:
 
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "streaming": "streaming",
-         "channels": "the other channels", "probe_every": "the probes"}
+         "channels": "the other channels", "show_surfaces": "the surfaces shown", "probe_every": "the probes"}
 
 
 def facts(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
         argv += ["--streaming", spec.streaming]
     if spec.channels:
         argv += ["--channels", spec.channels]
+    if spec.show_surfaces:
+        argv.append("--show-surfaces")
     return [*argv, str(recording)]
 
 

@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
                       "long for everything")
     what.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
     what.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on the other channels, too: all "
-                      "(default), or of sound,sound-raw,record,inputs,agent[:KIB],port[:MIB]")
+                      "(default), or of sound,sound-raw,record,inputs,pointer,agent[:KIB],port[:MIB]")
     how = parser.add_argument_group("how often and how")
     how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
                      f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
@@ -63,6 +63,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
                      "unless the pace is max); 0 is never")
     how.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
                      f"(default {_PAUSES} at pace max, else none)")
+    how.add_argument("--show-surfaces", action="store_true", help="compare what is on every other surface, too, by drawing it "
+                     "onto the primary for a moment (a few more messages)")
     how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
                      "'linux-*/lan/*/tls/*'")
 

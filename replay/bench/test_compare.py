@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import matrix, request
+from bench import compare, matrix, request
 from bench.conftest import Bench
 from bench.errors import BenchError
 from bench.runspec import RunSpec
@@ -34,6 +35,19 @@ def test_a_whole_comparison(bench: Bench) -> None:
     assert all(r["valid"] for r in result["runs"])
     assert result["environment"]["recordings"]["tiny"]
     assert "[4/4]" in done.stderr
+
+
+def test_surfaces_that_are_shown(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--show-surfaces")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((bench.output / "compare.json").read_text())["plan"]["show_surfaces"]
+
+
+def test_the_known_pictures_are_of_the_primary_surface_alone() -> None:
+    parser = argparse.ArgumentParser()
+    request.configure(parser)
+    references = [compare.references(request.read(parser.parse_args(["tiny", *line]))) for line in ([], ["--show-surfaces"])]
+    assert references[0]["tiny"] and references[1] == {}
 
 
 def test_json_on_standard_output(bench: Bench) -> None:

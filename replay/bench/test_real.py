@@ -97,6 +97,18 @@ def test_pictures_are_the_same_whoever_draws() -> None:
     assert len(shown) == 1 and None not in shown
 
 
+def test_every_surface_is_the_same_whoever_draws() -> None:
+    def shown(library: str, mode: str, transport: str, surfaces: bool) -> str:
+        spec = replace(tiny(library, mode, transport), recording=recordings.find("all-commands"), pause_at=(104,),
+                       show_surfaces=surfaces)
+        record = matrix.perform(spec)
+        assert record["valid"], record["invalid_reason"]
+        return str(record["pauses"][0]["sha256"])
+
+    with_surfaces = {shown("stock", "stock", "plain", True), shown("patched", "flow", "tls", True)}
+    assert len(with_surfaces) == 1 and with_surfaces != {shown("stock", "stock", "plain", False)}
+
+
 def test_tls_1_2() -> None:
     record = matrix.perform(replace(tiny("patched", "gather", "tls"), tls="1.2"))
     assert record["valid"], record["invalid_reason"]

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "marker.h"
 #include "replay-stream.h"
+#include "surface-draws.h"
 
 /*
  * Destroyed surfaces whose numbers are not free yet: their commands are in the
@@ -39,6 +40,7 @@ struct Feeder {
     atomic_bool is_held;
 
     ReplayStream *stream;
+    SurfaceDraws *surface_draws;    /* NULL if they are not to be shown */
 
     int64_t start_ns;
     uint64_t first_timestamp;
@@ -74,6 +76,15 @@ static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
     QXLCommandExt command = marker_new(kind, number);
 
     display_push(feeder->display, &command);
+}
+
+/* What is shown once is gone when it is shown again. */
+static void show_surfaces(Feeder *feeder)
+{
+    if (feeder->surface_draws && can_mark(feeder)) {
+        surface_draws_push(feeder->surface_draws, replay_stream_primary(feeder->stream),
+                           feeder->display);
+    }
 }
 
 /* A probe is due with the event it stands before. */
@@ -223,6 +234,7 @@ static bool pause_if_due(Feeder *feeder, uint64_t commands)
         unsigned int number = feeder->next_pause++;
         int64_t begin = clock_ns();
 
+        show_surfaces(feeder);
         if (can_mark(feeder)) {
             push_marker(feeder, MARKER_PAUSE, number);
         }
@@ -230,6 +242,7 @@ static bool pause_if_due(Feeder *feeder, uint64_t commands)
         if (!wait_for_resume(feeder)) {
             return false;
         }
+        show_surfaces(feeder);
         feeder->start_ns += clock_ns() - begin;
     }
     return true;
@@ -244,6 +257,9 @@ static void feed(Feeder *feeder)
 
     while ((command = replay_stream_next(feeder->stream, instance, &is_added)) != NULL) {
         probe_if_due(feeder, clock_ns());
+        if (feeder->surface_draws) {
+            surface_draws_note(feeder->surface_draws, command);
+        }
         if (!display_push(feeder->display, command)) {
             return;
         }
@@ -292,6 +308,7 @@ static void conclude(Feeder *feeder)
         result->status = FEEDER_STOPPED;
     } else {
         result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
+        show_surfaces(feeder);
         if (can_mark(feeder)) {
             push_marker(feeder, MARKER_END, 0);
         }
@@ -348,6 +365,7 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     feeder->options = *options;
     feeder->events = *events;
     init_locks(feeder);
+    feeder->surface_draws = options->show_surfaces ? surface_draws_new() : NULL;
     feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
     feeder->stream = replay_stream_new(options->reader, &funcs);
 
@@ -429,6 +447,7 @@ const FeederResult *feeder_result(Feeder *feeder)
 void feeder_free(Feeder *feeder)
 {
     replay_stream_free(feeder->stream);
+    surface_draws_free(feeder->surface_draws);
     g_array_unref(feeder->probes);
     pthread_mutex_destroy(&feeder->mutex);
     pthread_cond_destroy(&feeder->changed);

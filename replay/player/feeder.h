@@ -26,6 +26,7 @@ typedef struct FeederOptions {
     unsigned int probe_ms;      /* 0 for no probes */
     const uint64_t *pauses;     /* command counts, rising */
     unsigned int n_pauses;
+    bool show_surfaces;         /* on the primary, in pauses and at the end */
     bool hold_end;              /* the end waits for feeder_release_end */
 } FeederOptions;
 

@@ -29,8 +29,9 @@ static QXLRect marker_rect(MarkerKind kind, unsigned int number)
         left = 3;
         height = 61;
         break;
-    case MARKER_POINTER:        /* has none */
-        break;
+    case MARKER_POINTER:
+    case MARKER_SURFACE:
+        break;          /* have none */
     }
     rect.left = left;
     rect.top = 1;
@@ -39,7 +40,7 @@ static QXLRect marker_rect(MarkerKind kind, unsigned int number)
     return rect;
 }
 
-static uint64_t marker_id(MarkerKind kind)
+uint64_t marker_id(MarkerKind kind)
 {
     return (uint64_t) kind << 1 | MARKER_TAG;
 }

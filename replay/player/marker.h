@@ -17,6 +17,7 @@ typedef enum {
     MARKER_PAUSE,
     MARKER_END,
     MARKER_POINTER,
+    MARKER_SURFACE,     /* made elsewhere: surface-draws.h */
 } MarkerKind;
 
 #define MARKER_PROBES 3600          /* probes are told apart modulo this */
@@ -29,10 +30,13 @@ typedef enum {
 /* A command to push into the display; number does not matter for the end. */
 QXLCommandExt marker_new(MarkerKind kind, unsigned int number);
 
+/* What says, as the id of a command's release info, that it is one. */
+uint64_t marker_id(MarkerKind kind);
+
 bool marker_is_marker(const QXLReleaseInfo *info);
 MarkerKind marker_kind(const QXLReleaseInfo *info);
 
-/* When the library releases it. */
+/* When the library releases it. Its release info is where its memory begins. */
 void marker_free(QXLReleaseInfo *info);
 
 #endif /* MARKER_H_ */

@@ -162,6 +162,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         { "probe-every", 0, 0, G_OPTION_ARG_INT, &probe_ms, "draw a probe that often", "MS" },
         { "pause-at", 0, 0, G_OPTION_ARG_STRING, &pauses,
           "after so many commands, wait for \"go\" on standard input", "N[,N...]" },
+        { "show-surfaces", 0, 0, G_OPTION_ARG_NONE, &options->show_surfaces,
+          "in pauses and at the end, draw every other surface onto the primary", NULL },
         { "channels", 0, 0, G_OPTION_ARG_STRING, &options->channels,
           "made-up traffic on the other channels: all, or of sound, sound-raw, record, inputs, "
           "pointer, agent[:KIB], port[:MIB]", "LIST" },

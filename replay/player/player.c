@@ -154,6 +154,7 @@ static void start_playing(void)
         .probe_ms = player.options.probe_ms,
         .pauses = player.options.pauses,
         .n_pauses = player.options.n_pauses,
+        .show_surfaces = player.options.show_surfaces,
         .hold_end = player.devices != NULL,
     };
 

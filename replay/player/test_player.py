@@ -278,6 +278,36 @@ def test_probes(plays: list[Play], tmp_path: Path) -> None:
     assert client["sha256"] == reference["sha256"]
 
 
+def with_surfaces(colour: int) -> Tiny:
+    """Two surfaces that are alike, and never on the primary."""
+    recording = Tiny()
+    recording.primary(100, 80)
+    recording.fill((0, 0, 100, 80), 0x202020)
+    for surface in (5, 6):
+        recording.create(surface)
+        recording.fill((0, 0, 16, 16), colour, surface=surface)
+    recording.fill((10, 10, 50, 50), 0x4080C0)
+    return recording
+
+
+def test_every_surface_is_shown_if_wanted(plays: list[Play], tmp_path: Path) -> None:
+    pictures: list[tuple[str, str]] = []
+    for colour in (0x00FF00, 0x00FE00):
+        for arguments in ((), ("--show-surfaces",), ("--show-surfaces", "--pause-at", "5")):
+            play = Play(write(tmp_path, with_surfaces(colour)), *arguments)
+            plays.append(play)
+            client = play.connect()
+            if len(arguments) > 1:
+                play.player.wait_for("pause")
+                paused = client.wait_for("pause")["sha256"]
+                play.player.say("go\n")
+            pictures.append((play.finish()[1]["sha256"], paused if len(arguments) > 1 else ""))
+    (hidden, _), (shown, _), (again, paused), (other_hidden, _), (other_shown, _), (_, other_paused) = pictures
+    assert hidden == other_hidden
+    assert len({hidden, shown, other_shown, paused, other_paused}) == 5
+    assert shown == again       # what the pause showed is gone
+
+
 def test_pauses_show_the_picture_at_that_point(plays: list[Play], tmp_path: Path) -> None:
     path = write(tmp_path, tiny.small())
     play = Play(path, "--pause-at", "6,2,2")

@@ -25,6 +25,7 @@ def options():
     for name in ("--port", "--tls-port", "--probe-every"):
         parser.add_argument(name, type=int)
     parser.add_argument("--pause-at")
+    parser.add_argument("--show-surfaces", action="store_true")
     parser.add_argument("file")
     return parser.parse_args()
 
