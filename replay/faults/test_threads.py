@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays recordings over TLS with library and player built for ThreadSanitizer: no report in either.
+"""Plays recordings over TLS with library and player built for ThreadSanitizer, the pointer moving from another thread than the
+one that draws: no report in either.
 
 The build is kept in build/threads; by itself this is ./run test replay/faults/test_threads.py"""
 
@@ -45,7 +46,7 @@ def test_no_report(recording: str, mode: str, player: Path, tmp_path: Path) -> N
            "TSAN_OPTIONS": f"log_path={tmp_path}/report exitcode=66 second_deadlock_stack=1"}
     with open(tmp_path / "player.log", "wb") as log, subprocess.Popen(
             [player, "--tls-port", str(port), "--tls-cert", keys.certificate, "--tls-key", keys.key, "--tls-ca", keys.ca,
-             trimmed(recording, tmp_path)], env=env, stdout=subprocess.PIPE, stderr=log, text=True) as playing:
+             "--channels", "pointer", "--show-surfaces", trimmed(recording, tmp_path)], env=env, stdout=subprocess.PIPE, stderr=log, text=True) as playing:
         try:
             assert playing.stdout and "listening" in playing.stdout.readline(), (tmp_path / "player.log").read_text()
             client = subprocess.run([paths.client(), "--host", "127.0.0.1", "--tls-port", str(port), "--ca", keys.ca],
