@@ -14,7 +14,7 @@ ALL = "all"
 # as spice-player names them, and what its report calls each
 _REPORTED = {"sound": "sound", "sound-raw": "sound", "record": "record", "inputs": "inputs", "pointer": "pointer",
              "agent": "agent", "port": "port"}
-_IN_ALL = ("sound", "record", "inputs", "pointer", "agent", "port")
+_IN_ALL = tuple(name for name, reported in _REPORTED.items() if name == reported)
 # what is transferred: default and unit of the size
 _SIZES = {"agent": (256, 1 << 10), "port": (4, 1 << 20)}
 # Later than this a player of sound has nothing left to play: its buffer is as long, about.
@@ -100,11 +100,11 @@ def wrong(asked: str, player: Report, client: Report) -> str | None:
     return None
 
 
-def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], counted_to_eight: bool,
-              one_clock: bool) -> Report:
-    """From the moment a packet of sound is played at the server until it can be heard. Compressed packets are counted to
-    eight only, by their loudness: where many were left out, nothing is known. With two clocks the fastest packet is taken
-    to be on time."""
+def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], counted_to_eight: bool = False,
+              one_clock: bool = True) -> Report:
+    """From the moment a packet of sound is played at the server until it can be heard, or the pointer is moved until it moves.
+    Compressed packets are counted to eight only, by their loudness: where many were left out, nothing is known. With two
+    clocks the fastest packet is taken to be on time."""
     stamps = received if one_clock else [(number, when + _ANOTHER_CLOCK) for number, when in received]
     packets = latency.match([(number, when, when) for number, when in sent], stamps) if sent else None
     if packets is None or (counted_to_eight and len(packets) - len(received) > LEFT_OUT_MAX * len(packets)):
@@ -118,11 +118,10 @@ def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], 
 
 
 def _pointer_report(did: Report, client: Report, one_clock: bool) -> Report:
-    """From the moment the pointer is moved at the server until the client has moved it."""
+    """How late moves are is not known with two clocks: none says by how much the fastest is."""
     arrived = _moves(did, client)
-    moves = latency.match([(number, when, when) for number, when in did["stamps"]], arrived) if one_clock else None
-    late = [(move.received - move.due) / 1e6 for move in moves or () if move.received is not None]
-    return {"moves": did["moves"], "arrived": len(arrived), **latency.quantiles(late)}
+    late = _lateness(did["stamps"], arrived) if one_clock else latency.quantiles([])
+    return {"moves": did["moves"], "arrived": len(arrived), **late}
 
 
 def report(asked: str | None, player: Report | None, client: Report | None, one_clock: bool) -> Report | None:

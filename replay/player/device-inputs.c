@@ -87,11 +87,6 @@ static bool is_finished(const Device *device)
     return inputs->keys > 0 && inputs->motions > 0;
 }
 
-static uint64_t progress(const Device *device)
-{
-    return is_finished(device);
-}
-
 static void report(const Device *device, GString *json)
 {
     const DeviceInputs *inputs = (const DeviceInputs *) device;
@@ -109,7 +104,6 @@ static const DeviceFuncs funcs = {
     .start = start,
     .stop = stop,
     .is_finished = is_finished,
-    .progress = progress,
     .report = report,
     .free = free_inputs,
 };

@@ -59,11 +59,6 @@ static bool is_finished(const Device *device)
     return ((const DeviceRecord *) device)->peak > 0;
 }
 
-static uint64_t progress(const Device *device)
-{
-    return is_finished(device);
-}
-
 static void report(const Device *device, GString *json)
 {
     const DeviceRecord *record = (const DeviceRecord *) device;
@@ -81,7 +76,6 @@ static const DeviceFuncs funcs = {
     .start = start,
     .stop = stop,
     .is_finished = is_finished,
-    .progress = progress,
     .report = report,
     .free = free_record,
 };

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "sound-number.h"
+#include "stamps.h"
 
 /* Half a packet of Opus, so that one is never late by more. */
 #define INTERVAL_MS 5
@@ -13,11 +14,6 @@
 
 /* What is late by more is left out, as a sound card with nothing to play does. */
 #define LATE_MAX_NS (100 * NSEC_PER_MSEC)
-
-typedef struct Stamp {
-    unsigned int number;
-    int64_t time_ns;
-} Stamp;
 
 typedef struct DeviceSound {
     Device device;
@@ -27,7 +23,7 @@ typedef struct DeviceSound {
     guint timer;                /* 0 while it is quiet */
     int64_t due_ns;             /* when the next packet is to be played; 0: at once */
     uint64_t frames;            /* played: the tone's phase */
-    GArray *stamps;             /* Stamp of each packet handed to the server */
+    GArray *stamps;             /* of each packet handed to the server */
 } DeviceSound;
 
 static const SpicePlaybackInterface interface = {
@@ -54,21 +50,18 @@ static bool play_packet(DeviceSound *sound, int64_t now)
 {
     uint32_t *samples;
     uint32_t count;
-    Stamp stamp = {
-        .number = sound->stamps->len % (sound->is_raw ? SOUND_NUMBERS : SOUND_LEVELS),
-        .time_ns = now,
-    };
+    unsigned int number = sound->stamps->len % (sound->is_raw ? SOUND_NUMBERS : SOUND_LEVELS);
 
     spice_server_playback_get_buffer(&sound->instance, &samples, &count);
     if (!samples) {
         return false;
     }
-    fill(sound, samples, count, sound_number_amplitude(stamp.number));
+    fill(sound, samples, count, sound_number_amplitude(number));
     if (sound->is_raw) {
-        sound_number_write((int16_t *) samples, count, stamp.number);
+        sound_number_write((int16_t *) samples, count, number);
     }
     spice_server_playback_put_samples(&sound->instance, samples);
-    g_array_append_val(sound->stamps, stamp);
+    stamps_add(sound->stamps, number, now);
     sound->due_ns += count * NSEC_PER_SEC / sound->rate;
     return true;
 }
@@ -109,24 +102,14 @@ static bool is_finished(const Device *device)
     return ((const DeviceSound *) device)->stamps->len > 0;
 }
 
-static uint64_t progress(const Device *device)
-{
-    return is_finished(device);
-}
-
 static void report(const Device *device, GString *json)
 {
     const DeviceSound *sound = (const DeviceSound *) device;
 
-    g_string_append_printf(json, "{\"packets\":%u,\"raw\":%s,\"rate\":%u,\"stamps\":[",
+    g_string_append_printf(json, "{\"packets\":%u,\"raw\":%s,\"rate\":%u,\"stamps\":",
                            sound->stamps->len, sound->is_raw ? "true" : "false", sound->rate);
-    for (unsigned int i = 0; i < sound->stamps->len; i++) {
-        const Stamp *stamp = &g_array_index(sound->stamps, Stamp, i);
-
-        g_string_append_printf(json, "%s[%u,%" G_GINT64_FORMAT "]", i ? "," : "", stamp->number,
-                               stamp->time_ns);
-    }
-    g_string_append(json, "]}");
+    stamps_report(sound->stamps, json);
+    g_string_append_c(json, '}');
 }
 
 static void free_sound(Device *device)
@@ -141,7 +124,6 @@ static const DeviceFuncs funcs = {
     .start = start,
     .stop = stop,
     .is_finished = is_finished,
-    .progress = progress,
     .report = report,
     .free = free_sound,
 };
@@ -153,7 +135,7 @@ static Device *sound_new(const Guest *guest, bool is_raw)
     sound->device.funcs = &funcs;
     sound->instance.base.sif = &interface.base;
     sound->is_raw = is_raw;
-    sound->stamps = g_array_new(false, false, sizeof(Stamp));
+    sound->stamps = stamps_new();
     spice_server_set_playback_compression(guest->server, !is_raw);
     spice_server_add_interface(guest->server, &sound->instance.base);
     sound->rate = spice_server_get_best_playback_rate(&sound->instance);

@@ -26,7 +26,7 @@ typedef struct DeviceFuncs {
      * work. */
     bool (*is_finished)(const Device *device);
 
-    /* Grows while the device comes closer to being finished. */
+    /* Grows while the device comes closer to being finished. NULL: there is nothing between. */
     uint64_t (*progress)(const Device *device);
 
     /* Appends what happened, as a JSON object. */

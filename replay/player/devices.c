@@ -212,7 +212,8 @@ uint64_t devices_progress(const Devices *devices)
     for (unsigned int i = 0; i < devices->entries->len; i++) {
         const Device *device = entry_at(devices, i)->device;
 
-        progress += device->funcs->progress(device);
+        progress += device->funcs->progress ? device->funcs->progress(device)
+                                            : device->funcs->is_finished(device);
     }
     return progress;
 }
