@@ -18,7 +18,7 @@ SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99")
 
 # how a figure of time begins
-_TIMES = ("cpu", "wall", "over_path", "latency", "age", "stall", "sound", "echo", "own", "download")
+TIMES = ("cpu", "wall", "over_path", "latency", "age", "stall", "sound", "echo", "pointer", "own", "download")
 
 Run = dict[str, Any]
 Key = tuple[str, ...]
@@ -92,7 +92,7 @@ def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) ->
 def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -> str | None:
     """What to bear in mind of figures that are comparable all the same."""
     jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
-    if jobs[0] == jobs[1] or not any(line[1].startswith(_TIMES) for line in lines):
+    if jobs[0] == jobs[1] or not any(line[1].startswith(TIMES) for line in lines):
         return None
     return f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that."
 
@@ -138,7 +138,7 @@ def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
-    files = [Path(name).is_file() or name.endswith(".json") for name in (args.before, args.after)]
+    files = [Path(name).is_file() or name.endswith((".json", ".json.xz")) for name in (args.before, args.after)]
     if all(files):
         before, after = (results.load_complete(Path(name), NOT_COMPARABLE) for name in (args.before, args.after))
         return before, after

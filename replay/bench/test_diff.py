@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench import cli, libraries, report, samples, versus
+from bench import cli, diff, libraries, metrics, report, samples, versus
 from bench.conditions import Conditions
 from bench.conftest import Bench
 
@@ -116,6 +116,15 @@ def test_what_is_no_result_file_is_2(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
     assert cli.main(["diff", str(tmp_path / "x.json"), str(tmp_path / "x.json")]) == 2
     assert cli.main(["diff", str(tmp_path / "none.json"), str(tmp_path / "x.json")]) == 2
+
+
+def test_a_packed_file_that_is_missing_is_no_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["diff", str(tmp_path / "a.json.xz"), str(tmp_path / "b.json.xz")]) == 2
+    assert "a.json.xz: No such file" in capsys.readouterr().err
+
+
+def test_every_figure_of_time_is_known_as_one() -> None:
+    assert [one.name for one in metrics.METRICS.values() if one.says.endswith(", ms") and not one.name.startswith(diff.TIMES)] == []
 
 
 def test_agreement_needs_no_repeats(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
