@@ -97,7 +97,9 @@ bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)
         queue->length--;
         queue->is_gathering = queue->gathers && queue->length == 0;
         popped = true;
-        pthread_cond_signal(&queue->has_room);
+        if (queue->length == queue->capacity / 2) {
+            pthread_cond_broadcast(&queue->has_room);
+        }
     }
     pthread_mutex_unlock(&queue->mutex);
     return popped;

@@ -15,6 +15,9 @@
  * worker asks "is it empty, and if so tell me of the next one" in one step, and
  * a producer adds a command and learns whether it has to tell in one step.
  *
+ * Who waits for room is woken when the ring is half empty: one switch of threads for
+ * many commands, and no call to the kernel in most of the worker's.
+ *
  * A queue that gathers shows nothing, once it has run empty, until it is full
  * again or released: a guest draws in bursts, and how many commands the worker
  * finds should say nothing about how fast a recording is read. Release it
