@@ -17,7 +17,7 @@ from bench.certs import Certificates
 from bench.lab import Lab
 from bench.runspec import RunSpec
 
-_START_LIMIT = 20.0         # seconds until the player listens
+_START_LIMIT = 60.0         # seconds until the player listens; it makes all commands first, other runs beside it
 _PARTING_LIMIT = 30.0       # seconds one end may live on after the other has ended
 
 Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)

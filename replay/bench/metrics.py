@@ -75,7 +75,7 @@ def cpu(run: Run) -> float | None:
 
 
 def cpu_around(run: Run) -> float | None:
-    """Of what reads the recording, carries the packets and receives them, where all of that is on this machine."""
+    """Of what plays the recording, carries the packets and receives them, where all of that is on this machine."""
     reader, client = _both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds"))
     books = run.get("link_books")       # null on links without an emulator
     if reader is None or client is None or not books:

@@ -30,7 +30,7 @@ what it carried last takes a round trip; *too long* counts stalls of more than t
 
 PATH_COLUMNS = """\
 *x path*: the seconds as a multiple of 1.3 times what the link's rate needs for the bytes on the wire, and four round trips.
-*CPU around*: CPU seconds of what reads the recording, carries the packets and receives them: where they and *CPU* come near to
+*CPU around*: CPU seconds of what plays the recording, carries the packets and receives them: where they and *CPU* come near to
 the seconds times the processors, a run says more of this machine than of the mode."""
 
 SLOW = ", slow"

@@ -86,7 +86,8 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
     static const FeederEvents events = { .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
     EventReader *reader = event_reader_new(input);
-    FeederOptions feeder_options = { .reader = reader, .pace = options->pace, .pauses = pauses,
+    ReplayStream *stream = replay_stream_new(reader);
+    FeederOptions feeder_options = { .stream = stream, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };
 
     for (int i = 0; i < MAX_PIECES; i++) {
@@ -104,6 +105,7 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
     spice_server_destroy(spice);
     display_free(display);
     feeder_free(server.feeder);
+    replay_stream_free(stream);
     event_reader_free(reader);
     return true;
 }

@@ -16,7 +16,7 @@ struct Display {
     QXLInstance instance;
     CommandQueue *commands;
     CommandQueue *cursor_commands;
-    SpiceReplay *replay;
+    ReplayStream *stream;
     atomic_uint_fast64_t taken;
     atomic_bool end_taken;
 };
@@ -85,19 +85,11 @@ static int req_cursor_notification(QXLInstance *instance)
 
 static void release(Display *display, QXLReleaseInfo *info)
 {
-    QXLCommandExt *command;
-
     if (marker_is_marker(info)) {
         marker_free(info);
-        return;
+    } else {
+        replay_stream_release(display->stream, (QXLCommandExt *) (uintptr_t) info->id);
     }
-    command = (QXLCommandExt *) (uintptr_t) info->id;
-    if (command->cmd.type == QXL_CMD_MESSAGE) {
-        /* stock libraries free the command but forget its text */
-        g_free(info);
-        command->cmd.data = 0;
-    }
-    spice_replay_free_cmd(display->replay, command);
 }
 
 static void release_resource(QXLInstance *instance, struct QXLReleaseInfoExt ext)
@@ -180,9 +172,9 @@ QXLInstance *display_instance(Display *display)
     return &display->instance;
 }
 
-void display_set_replay(Display *display, SpiceReplay *replay)
+void display_set_stream(Display *display, ReplayStream *stream)
 {
-    display->replay = replay;
+    display->stream = stream;
 }
 
 static CommandQueue *queue_for(Display *display, const QXLCommandExt *command)

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "replay-stream.h"
+
 /*
  * A QXL device as the library sees it: a ring of display commands, one of
  * cursor commands, and guest memory that is the process's own. Commands come
- * from a SpiceReplay or are markers (marker.h).
+ * from a ReplayStream or are markers (marker.h).
  */
 typedef struct Display Display;
 
@@ -22,7 +24,7 @@ void display_free(Display *display);
 QXLInstance *display_instance(Display *display);
 
 /* Where commands with an address as their id are released to. */
-void display_set_replay(Display *display, SpiceReplay *replay);
+void display_set_stream(Display *display, ReplayStream *stream);
 
 /*
  * Puts a command into its ring, waiting for room. False when the display is

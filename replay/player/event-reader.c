@@ -10,6 +10,7 @@ struct EventReader {
     GQueue ahead;               /* of ReadyEvent, their bytes behind them */
     size_t ahead_size;
     ReadyEvent *given;          /* by the last event_reader_next */
+    GString *added;             /* text of a command of ours */
     bool at_end;
     unsigned int skipped;       /* since the last event in the queue */
 };
@@ -20,6 +21,7 @@ EventReader *event_reader_new(RecordingInput *input)
 
     reader->recording = recording_new(input);
     recording_keep_bytes(reader->recording);
+    reader->added = g_string_new(NULL);
     g_queue_init(&reader->ahead);
     return reader;
 }
@@ -31,6 +33,7 @@ void event_reader_free(EventReader *reader)
     }
     g_queue_clear_full(&reader->ahead, g_free);
     g_free(reader->given);
+    g_string_free(reader->added, true);
     recording_free(reader->recording);
     g_free(reader);
 }
@@ -41,6 +44,25 @@ static bool destroys_surfaces(const RecordingEvent *event)
                                   event->type == RECORDING_MESSAGE_DESTROY_SURFACES_ASYNC);
 }
 
+static void add_to_queue(EventReader *reader, const RecordingEvent *event, bool is_added,
+                         const void *bytes, size_t size)
+{
+    ReadyEvent *ready = g_malloc(sizeof(*ready) + size);
+    uint8_t *copy = (uint8_t *) (ready + 1);
+
+    memcpy(copy, bytes, size);
+    *ready = (ReadyEvent) {
+        .event = *event,
+        .bytes = copy,
+        .size = size,
+        .is_added = is_added,
+        .skipped = reader->skipped,
+    };
+    reader->skipped = 0;
+    reader->ahead_size += sizeof(*ready) + size;
+    g_queue_push_tail(&reader->ahead, ready);
+}
+
 /*
  * The library's reader gives each surface a number and takes it back at the
  * surface's destroy command. A message that destroys all surfaces gives none
@@ -48,48 +70,45 @@ static bool destroys_surfaces(const RecordingEvent *event)
  * number would be left.
  * So such a message is preceded by a destroy command for each.
  */
-static unsigned int destroy_commands(const EventReader *reader, const RecordingEvent *event,
-                                     GString *text)
+static void add_destroy_commands(EventReader *reader, const RecordingEvent *message)
 {
     const RecordingSurfaces *surfaces = recording_surfaces(reader->recording);
-    unsigned int commands = 0;
+    RecordingEvent event = *message;
 
+    event.is_command = true;
+    event.type = QXL_CMD_SURFACE;
+    event.subtype = QXL_SURFACE_CMD_DESTROY;
     for (unsigned int id = 1; id < RECORDING_SURFACES_MAX; id++) {
         if (surfaces->surface[id].state == SURFACE_DYING) {
-            g_string_append_printf(text, "event 0 0 %d %" G_GUINT64_FORMAT "\nsurface_cmd\n"
-                                   "surface_id %u\ntype %d\nflags 0\n", QXL_CMD_SURFACE,
-                                   event->timestamp, id, QXL_SURFACE_CMD_DESTROY);
-            commands++;
+            g_string_printf(reader->added, "event 0 0 %d %" G_GUINT64_FORMAT "\nsurface_cmd\n"
+                            "surface_id %u\ntype %d\nflags 0\n", QXL_CMD_SURFACE,
+                            event.timestamp, id, QXL_SURFACE_CMD_DESTROY);
+            event.surface_id = id;
+            add_to_queue(reader, &event, true, reader->added->str, reader->added->len);
         }
     }
-    return commands;
 }
 
-static void add_to_queue(EventReader *reader, const RecordingEvent *event)
+/* What there is for the library to read of it. */
+static void make_ready(EventReader *reader, const RecordingEvent *event)
 {
-    GString *before = destroys_surfaces(event) ? g_string_new(NULL) : NULL;
-    unsigned int added = before ? destroy_commands(reader, event, before) : 0;
-    size_t size, before_size = before ? before->len : 0;
-    const uint8_t *bytes = recording_bytes(reader->recording, &size);
-    ReadyEvent *ready = g_malloc(sizeof(*ready) + before_size + size);
-    uint8_t *copy = (uint8_t *) (ready + 1);
+    const uint8_t *bytes;
+    size_t size;
 
-    if (before) {
-        memcpy(copy, before->str, before_size);
-        g_string_free(before, true);
+    if (event->is_moot) {
+        /* destroys a surface that is gone by a command of ours */
+        reader->skipped++;
+        return;
     }
-    memcpy(copy + before_size, bytes, size);
-    *ready = (ReadyEvent) {
-        .event = *event,
-        .bytes = copy,
-        .size = before_size + size,
-        .added = added,
-        .skipped = reader->skipped,
-        .live_surfaces = recording_surfaces(reader->recording)->live,
-    };
-    reader->skipped = 0;
-    reader->ahead_size += sizeof(*ready) + ready->size;
-    g_queue_push_tail(&reader->ahead, ready);
+    if (!recording_event_leaves_something(event)) {
+        /* the library's reader passes over it: in a desktop session two events of three */
+        return;
+    }
+    if (destroys_surfaces(event)) {
+        add_destroy_commands(reader, event);
+    }
+    bytes = recording_bytes(reader->recording, &size);
+    add_to_queue(reader, event, false, bytes, size);
 }
 
 bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc each, void *opaque)
@@ -104,13 +123,7 @@ bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc 
         if (each) {
             each(opaque, &event);
         }
-        if (event.is_moot) {
-            /* destroys a surface that is gone by a command of ours */
-            reader->skipped++;
-        } else if (recording_event_leaves_something(&event)) {
-            /* the library's reader passes over the rest, in a desktop session two events of three */
-            add_to_queue(reader, &event);
-        }
+        make_ready(reader, &event);
     }
     return reader->at_end;
 }

@@ -24,9 +24,8 @@ typedef struct ReadyEvent {
     RecordingEvent event;
     const uint8_t *bytes;       /* for the library; good until the next event_reader_next */
     size_t size;
-    unsigned int added;         /* commands in the bytes that are not in the recording */
+    bool is_added;              /* a command that is not in the recording */
     unsigned int skipped;       /* commands before it that are not worth giving to the library */
-    unsigned int live_surfaces; /* after it, without the primary */
 } ReadyEvent;
 
 typedef void (*EventReaderFunc)(void *opaque, const RecordingEvent *event);

@@ -9,14 +9,7 @@
 
 #include "clock.h"
 #include "marker.h"
-#include "replay-stream.h"
 #include "surface-draws.h"
-
-/*
- * Destroyed surfaces whose numbers are not free yet: their commands are in the
- * ring, or what was drawn with them is in the pipe. More than both hold.
- */
-#define SURFACES_IN_FLIGHT 256
 
 typedef enum {
     WAITING_FOR_NOTHING,
@@ -39,12 +32,11 @@ struct Feeder {
     _Atomic Waiting waiting;
     atomic_bool is_held;
 
-    ReplayStream *stream;
     SurfaceDraws *surface_draws;    /* NULL if they are not to be shown */
 
     int64_t start_ns;
     uint64_t first_timestamp;
-    int64_t due_ns;             /* of the event that was last read; 0 without a pace */
+    int64_t due_ns;             /* of the last item; 0 without a pace */
     int64_t next_probe_ns;
     unsigned int next_pause;
     GArray *probes;
@@ -52,9 +44,8 @@ struct Feeder {
     FeederResult result;
 };
 
-static bool is_stopping(void *opaque)
+static bool is_stopping(Feeder *feeder)
 {
-    Feeder *feeder = opaque;
     bool stopping;
 
     pthread_mutex_lock(&feeder->mutex);
@@ -65,7 +56,7 @@ static bool is_stopping(void *opaque)
 
 static bool can_mark(const Feeder *feeder)
 {
-    const RecordingSurface *primary = replay_stream_primary(feeder->stream);
+    const RecordingSurface *primary = replay_stream_primary(feeder->options.stream);
 
     return primary && primary->width >= MARKER_PRIMARY_MIN &&
         primary->height >= MARKER_PRIMARY_MIN;
@@ -82,12 +73,12 @@ static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
 static void show_surfaces(Feeder *feeder)
 {
     if (feeder->surface_draws && can_mark(feeder)) {
-        surface_draws_push(feeder->surface_draws, replay_stream_primary(feeder->stream),
+        surface_draws_push(feeder->surface_draws, replay_stream_primary(feeder->options.stream),
                            feeder->display);
     }
 }
 
-/* A probe is due with the event it stands before. */
+/* A probe is due with the item it stands before. */
 static void push_probe(Feeder *feeder, int64_t now)
 {
     int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
@@ -126,23 +117,23 @@ static void sleep_until(Feeder *feeder, int64_t until_ns)
     pthread_mutex_unlock(&feeder->mutex);
 }
 
-/* The event's recorded time since the recording began. */
-static uint64_t recorded_time(Feeder *feeder, const RecordingEvent *event)
+/* The item's recorded time since the recording began. */
+static uint64_t recorded_time(Feeder *feeder, const ReplayItem *item)
 {
     if (feeder->options.timeline) {
-        return recording_timeline_due(feeder->options.timeline, event);
+        return recording_timeline_due(feeder->options.timeline, item->number);
     }
-    if (event->number == 0) {
-        feeder->first_timestamp = event->timestamp;
+    if (item->number == 0) {
+        feeder->first_timestamp = item->timestamp;
     }
-    return event->timestamp - MIN(event->timestamp, feeder->first_timestamp);
+    return item->timestamp - MIN(item->timestamp, feeder->first_timestamp);
 }
 
-/* Waits for the event's recorded time, drawing the probes that come due meanwhile. */
-static void wait_for_recorded_time(Feeder *feeder, const RecordingEvent *event)
+/* Waits for the item's recorded time, drawing the probes that come due meanwhile. */
+static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
 {
     const FeederOptions *options = &feeder->options;
-    uint64_t recorded = recorded_time(feeder, event);
+    uint64_t recorded = recorded_time(feeder, item);
     int64_t due, now;
 
     if (options->pace == PACE_MAX) {
@@ -164,22 +155,6 @@ static void wait_for_recorded_time(Feeder *feeder, const RecordingEvent *event)
 }
 
 /*
- * Whether the worker has to catch up before the library reads the event: some
- * messages act on all that was drawn before (the reader passes over the
- * others), and for a new surface the reader may wait until the worker has
- * destroyed another.
- */
-static bool needs_worker(const ReadyEvent *ready)
-{
-    const RecordingEvent *event = &ready->event;
-
-    return recording_event_creates_primary(event) ||
-        (!event->is_command && (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
-                                event->type == RECORDING_MESSAGE_DESTROY_SURFACES)) ||
-        ready->live_surfaces + SURFACES_IN_FLIGHT >= RECORDING_SURFACES_MAX;
-}
-
-/*
  * Until the worker has taken every command. Those between two primary surfaces
  * draw on none: they must not be left over for the new one.
  */
@@ -190,18 +165,45 @@ static void wait_for_worker(Feeder *feeder)
     }
 }
 
-/* It is the event's turn: wait for its time, and for the worker if need be. */
-static void begin_event(void *opaque, const ReadyEvent *ready)
+/*
+ * Waits until the server is rid of the surface that had the number of a new one.
+ * False when told to stop.
+ */
+static bool take_command(Feeder *feeder)
 {
-    Feeder *feeder = opaque;
+    while (!replay_stream_take(feeder->options.stream)) {
+        if (is_stopping(feeder)) {
+            return false;
+        }
+        display_release(feeder->display);
+        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC);
+    }
+    return true;
+}
 
-    wait_for_recorded_time(feeder, &ready->event);
-    if (needs_worker(ready)) {
+/* False if the library gives up on it. */
+static bool send_message(Feeder *feeder, const ReplayItem *item)
+{
+    if (item->waits_for_commands) {
         display_release(feeder->display);
     }
-    if (recording_event_creates_primary(&ready->event)) {
+    if (item->creates_primary) {
         wait_for_worker(feeder);
     }
+    return replay_stream_send(feeder->options.stream, display_instance(feeder->display));
+}
+
+/* False when told to stop. */
+static bool push_command(Feeder *feeder, QXLCommandExt *command)
+{
+    if (!take_command(feeder)) {
+        return false;
+    }
+    probe_if_due(feeder, clock_ns());
+    if (feeder->surface_draws) {
+        surface_draws_note(feeder->surface_draws, command);
+    }
+    return display_push(feeder->display, command);
 }
 
 /* Waits for feeder_resume. False when told to stop. */
@@ -250,26 +252,28 @@ static bool pause_if_due(Feeder *feeder, uint64_t commands)
 
 static void feed(Feeder *feeder)
 {
-    QXLInstance *instance = display_instance(feeder->display);
-    QXLCommandExt *command;
+    ReplayStream *stream = feeder->options.stream;
     uint64_t commands = 0;
-    bool is_added;
+    ReplayItem item;
 
-    while ((command = replay_stream_next(feeder->stream, instance, &is_added)) != NULL) {
-        probe_if_due(feeder, clock_ns());
-        if (feeder->surface_draws) {
-            surface_draws_note(feeder->surface_draws, command);
+    while (!is_stopping(feeder) && replay_stream_next(stream, &item)) {
+        wait_for_recorded_time(feeder, &item);
+        if (!item.command) {
+            if (!send_message(feeder, &item)) {
+                return;
+            }
+            continue;
         }
-        if (!display_push(feeder->display, command)) {
+        if (!push_command(feeder, item.command)) {
             return;
         }
-        commands += !is_added;
-        atomic_store(&feeder->commands, commands + replay_stream_skipped(feeder->stream));
+        commands += !item.is_added;
+        atomic_store(&feeder->commands, commands + replay_stream_skipped(stream));
         if (!pause_if_due(feeder, atomic_load(&feeder->commands))) {
             return;
         }
     }
-    atomic_store(&feeder->commands, commands + replay_stream_skipped(feeder->stream));
+    atomic_store(&feeder->commands, commands + replay_stream_skipped(stream));
 }
 
 /* Waits for feeder_release_end if asked to. False when told to stop. */
@@ -295,15 +299,11 @@ static void conclude(Feeder *feeder)
     struct rusage usage;
 
     result->commands = atomic_load(&feeder->commands);
-    result->error = event_reader_error(feeder->options.reader, &result->error_offset);
+    result->error = replay_stream_error(feeder->options.stream, &result->error_offset);
     if (result->error) {
         result->status = FEEDER_DAMAGED;
     } else if (is_stopping(feeder)) {
         result->status = FEEDER_STOPPED;
-    } else if (!replay_stream_at_end(feeder->stream)) {
-        result->status = FEEDER_DAMAGED;
-        result->error = "the library's reader gives up on this event";
-        result->error_offset = replay_stream_offset(feeder->stream);
     } else if (!wait_for_release(feeder)) {
         result->status = FEEDER_STOPPED;
     } else {
@@ -325,15 +325,11 @@ static void conclude(Feeder *feeder)
 static void *run(void *opaque)
 {
     Feeder *feeder = opaque;
-    SpiceReplay *replay;
 
     feeder->start_ns = clock_ns();
     feeder->next_probe_ns = feeder->start_ns;
-    replay = replay_stream_replay(feeder->stream);
-    if (replay) {
-        display_set_replay(feeder->display, replay);
-        feed(feeder);
-    }
+    display_set_stream(feeder->display, feeder->options.stream);
+    feed(feeder);
     conclude(feeder);
     feeder->events.finished(feeder->events.opaque);
     return NULL;
@@ -353,11 +349,6 @@ static void init_locks(Feeder *feeder)
 Feeder *feeder_start(Display *display, const FeederOptions *options, const FeederEvents *events)
 {
     Feeder *feeder = g_new0(Feeder, 1);
-    const ReplayStreamFuncs funcs = {
-        .begin = begin_event,
-        .is_stopping = is_stopping,
-        .opaque = feeder,
-    };
     sigset_t all, old;
     int ret;
 
@@ -367,7 +358,6 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     init_locks(feeder);
     feeder->surface_draws = options->show_surfaces ? surface_draws_new() : NULL;
     feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
-    feeder->stream = replay_stream_new(options->reader, &funcs);
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -446,7 +436,6 @@ const FeederResult *feeder_result(Feeder *feeder)
 
 void feeder_free(Feeder *feeder)
 {
-    replay_stream_free(feeder->stream);
     surface_draws_free(feeder->surface_draws);
     g_array_unref(feeder->probes);
     pthread_mutex_destroy(&feeder->mutex);

@@ -6,21 +6,19 @@
 #include <stdint.h>
 
 #include "display.h"
-#include "event-reader.h"
 #include "recording-timeline.h"
+#include "replay-stream.h"
 
 /*
- * The thread that plays: takes events from the recording, checked, hands their
- * bytes to the library's reader, and pushes the commands that come out. It may
- * block in the library (which waits for a surface number to become free) while
- * the worker, woken by the pushes, goes on taking commands.
+ * The thread that plays: pushes a recording's commands and sends its messages,
+ * each when it is due.
  */
 typedef struct Feeder Feeder;
 
 #define PACE_MAX 0.0
 
 typedef struct FeederOptions {
-    EventReader *reader;        /* the caller's, who leaves it alone until joining */
+    ReplayStream *stream;       /* the caller's, who leaves it alone until joining */
     const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
     double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
     unsigned int probe_ms;      /* 0 for no probes */

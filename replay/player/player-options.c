@@ -170,7 +170,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         { "timeout", 0, 0, G_OPTION_ARG_INT, &timeout,
           "give up after that long without progress (default 60)", "SECONDS" },
         { "read-ahead", 0, 0, G_OPTION_ARG_INT, &read_ahead,
-          "read so much of FILE before playing (default 512)", "MIB" },
+          "make so much of FILE into commands before playing (default 512)", "MIB" },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE" },
         { NULL, 0, 0, 0, NULL, NULL, NULL }
     };

@@ -22,6 +22,7 @@
 #include "player-server.h"
 #include "progress.h"
 #include "recording-timeline.h"
+#include "replay-stream.h"
 #include "report.h"
 
 #define TICK_MS 100
@@ -45,6 +46,7 @@ typedef struct Player {
     Devices *devices;               /* NULL when there are none */
     RecordingInput *input;
     EventReader *reader;
+    ReplayStream *stream;
     RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
     uint64_t expected_commands;
 
@@ -148,7 +150,7 @@ static void start_playing(void)
         .finished = feeder_finished,
     };
     const FeederOptions options = {
-        .reader = player.reader,
+        .stream = player.stream,
         .timeline = player.timeline,
         .pace = player.options.pace,
         .probe_ms = player.options.probe_ms,
@@ -340,6 +342,13 @@ static void count_event(void *opaque G_GNUC_UNUSED, const RecordingEvent *event)
     recording_timeline_add(player.timeline, event);
 }
 
+static bool refuse_damaged(const char *file, const char *reason, uint64_t offset)
+{
+    player.status = EXIT_DAMAGED;
+    player.error = damage_line(file, offset, reason);
+    return false;
+}
+
 /*
  * Reads all of the file once, so that a damaged one is refused before anything
  * is played. What fits into memory stays there, the rest is read again.
@@ -352,12 +361,6 @@ static bool check_file(const char *file)
     ReadyEvent dropped;
     bool all;
 
-    if (!open_file(file)) {
-        return false;
-    }
-    if (!recording_input_is_regular(player.input)) {
-        return true;
-    }
     player.timeline = recording_timeline_new();
     all = event_reader_read_ahead(player.reader, limit, count_event, NULL);
     while (!event_reader_read_ahead(player.reader, MAX(limit, 1), count_event, NULL)) {
@@ -366,17 +369,31 @@ static bool check_file(const char *file)
     recording_timeline_finish(player.timeline);
     reason = event_reader_error(player.reader, &offset);
     if (reason) {
-        player.status = EXIT_DAMAGED;
-        player.error = damage_line(file, offset, reason);
+        return refuse_damaged(file, reason, offset);
+    }
+    return all || open_file(file);
+}
+
+/* A file's commands are made before anything is played, as many as fit into memory. */
+static bool make_commands(const char *file)
+{
+    const char *reason;
+    uint64_t offset;
+
+    player.stream = replay_stream_new(player.reader);
+    if (recording_input_is_regular(player.input)) {
+        replay_stream_read_ahead(player.stream, player.options.read_ahead);
+    }
+    reason = replay_stream_error(player.stream, &offset);
+    return !reason || refuse_damaged(file, reason, offset);
+}
+
+static bool open_recording(const char *file)
+{
+    if (!open_file(file)) {
         return false;
     }
-    if (!all) {
-        if (!open_file(file)) {
-            return false;
-        }
-        event_reader_read_ahead(player.reader, limit, NULL, NULL);
-    }
-    return true;
+    return (!recording_input_is_regular(player.input) || check_file(file)) && make_commands(file);
 }
 
 static bool start_server(void)
@@ -458,6 +475,7 @@ static void conclude(void)
     }
     display_free(player.display);
     feeder_free(player.feeder);
+    replay_stream_free(player.stream);
     event_reader_free(player.reader);
     recording_input_free(player.input);
     recording_timeline_free(player.timeline);
@@ -486,7 +504,7 @@ int main(int argc, char **argv)
     }
     g_unix_signal_add(SIGINT, interrupted, "SIGINT");
     g_unix_signal_add(SIGTERM, interrupted, "SIGTERM");
-    if (!check_file(player.options.file) || !start_server()) {
+    if (!open_recording(player.options.file) || !start_server()) {
         return leave();
     }
     run_loop();

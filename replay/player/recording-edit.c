@@ -156,7 +156,7 @@ static void trim_events(Edit *edit, const TrimRange *range, const RecordingTimel
     bool has_begun = false, in_flight = false;
 
     while (!recording_output_failed(edit->output) && recording_next(edit->recording, &event)) {
-        uint64_t due = recording_timeline_due(timeline, &event);
+        uint64_t due = recording_timeline_due(timeline, event.number);
         uint64_t position = range->by_command ? commands : due;
         bool ends = ends_flight(&event, &in_flight);
 

@@ -96,7 +96,7 @@ static void read_events(RecordingFacts *facts, Recording *recording)
         FactsPrimary *primary = &g_array_index(facts->primaries, FactsPrimary, i);
 
         event.number = primary->event;
-        primary->due = recording_timeline_due(timeline, &event);
+        primary->due = recording_timeline_due(timeline, event.number);
     }
     recording_timeline_free(timeline);
 }

@@ -44,9 +44,9 @@ void recording_timeline_finish(RecordingTimeline *timeline)
     }
 }
 
-uint64_t recording_timeline_due(const RecordingTimeline *timeline, const RecordingEvent *event)
+uint64_t recording_timeline_due(const RecordingTimeline *timeline, uint64_t number)
 {
-    return *due_at(timeline, event->number);
+    return *due_at(timeline, number);
 }
 
 uint64_t recording_timeline_length(const RecordingTimeline *timeline)

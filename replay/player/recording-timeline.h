@@ -24,7 +24,8 @@ void recording_timeline_add(RecordingTimeline *timeline, const RecordingEvent *e
 /* After the last. */
 void recording_timeline_finish(RecordingTimeline *timeline);
 
-uint64_t recording_timeline_due(const RecordingTimeline *timeline, const RecordingEvent *event);
+/* Of the event of this number. */
+uint64_t recording_timeline_due(const RecordingTimeline *timeline, uint64_t number);
 
 /* Nanoseconds from the first event to the last. */
 uint64_t recording_timeline_length(const RecordingTimeline *timeline);

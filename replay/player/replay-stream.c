@@ -2,114 +2,93 @@
 #include "replay-stream.h"
 
 #include <glib.h>
-#include <stdio.h>
-#include <stdio_ext.h>
 #include <string.h>
+
+#include "replay-text.h"
+#include "surface-numbers.h"
+
+/* What the library's reader returns with after a message. It is not given to the server. */
+#define NO_COMMAND "event 0 0 2 0\nupdate\nrect area 0 0 1 1\nupdate_id 0\nsurface_id 0\n"
+
+/* An item as it waits, a message's text behind it. */
+typedef struct Made {
+    ReplayItem item;
+    size_t size;                /* about what it takes in memory */
+    uint64_t start;             /* byte of the recording */
+    unsigned int skipped;       /* commands before it */
+    RecordingSurface primary;   /* the one created */
+    size_t text_size;
+    uint8_t text[];
+} Made;
 
 struct ReplayStream {
     EventReader *reader;
-    ReplayStreamFuncs funcs;
-    SpiceReplay *replay;
+    ReplayText *commands;       /* makes the commands; NULL if the library has no reader */
+    ReplayText *messages;       /* sends the messages */
+    SurfaceNumbers *numbers;
 
-    ReadyEvent ready;           /* the one the library is reading; first the header */
-    size_t pos;
+    GQueue ahead;               /* of Made */
+    size_t ahead_size;
+    Made *given;                /* by the last replay_stream_next; its command until it is taken */
     bool at_end;
+    bool gave_up;               /* the library, at the event that begins at this byte */
+    uint64_t gave_up_offset;
 
-    unsigned int added_ahead;   /* commands of no recording that the library will give next */
+    unsigned int skipped_last;  /* commands after the last item */
     uint64_t skipped;
-    uint32_t message_size;      /* of the last message command */
     bool has_primary;
     RecordingSurface primary;
 };
 
-/* The library has read all of the event; what to remember of it. */
-static void event_done(ReplayStream *stream)
+/* Returns false, to be returned in turn. */
+static bool give_up(ReplayStream *stream, uint64_t offset)
 {
-    const RecordingEvent *event = &stream->ready.event;
-
-    if (event->is_command) {
-        stream->message_size = event->type == QXL_CMD_MESSAGE ? event->block_bytes : 0;
-    } else if (recording_event_creates_primary(event)) {
-        stream->has_primary = true;
-        stream->primary = event->surface;
-    } else if (event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
-               event->type == RECORDING_MESSAGE_DESTROY_SURFACES) {
-        /* the asynchronous kinds are passed over by the library's reader */
-        stream->has_primary = false;
-    }
+    stream->at_end = stream->gave_up = true;
+    stream->gave_up_offset = offset;
+    return false;
 }
 
-/* Takes one event more. False at the end, damage included. */
-static bool next_event(ReplayStream *stream)
-{
-    bool found;
-
-    event_done(stream);
-    found = event_reader_next(stream->reader, &stream->ready);
-    stream->skipped += stream->ready.skipped;
-    stream->pos = 0;
-    stream->at_end = !found;
-    return found;
-}
-
-/*
- * What the library reads. To skip white space it always reads one byte past an
- * event, so an event's first byte is given out alone and at once; when it
- * wants the second, all events before are done and it is this one's turn.
- */
-static ssize_t stream_read(void *cookie, char *buf, size_t size)
-{
-    ReplayStream *stream = cookie;
-
-    if (stream->funcs.is_stopping(stream->funcs.opaque)) {
-        return 0;
-    }
-    if (stream->pos == stream->ready.size && !next_event(stream)) {
-        return 0;
-    }
-    if (stream->pos == 0) {
-        size = 1;
-    } else if (stream->pos == 1 && stream->ready.event.end > 0) {
-        stream->added_ahead += stream->ready.added;
-        stream->funcs.begin(stream->funcs.opaque, &stream->ready);
-    }
-    size = MIN(size, stream->ready.size - stream->pos);
-    memcpy(buf, stream->ready.bytes + stream->pos, size);
-    stream->pos += size;
-    return size;
-}
-
-ReplayStream *replay_stream_new(EventReader *reader, const ReplayStreamFuncs *funcs)
+ReplayStream *replay_stream_new(EventReader *reader)
 {
     ReplayStream *stream = g_new0(ReplayStream, 1);
 
     stream->reader = reader;
-    stream->funcs = *funcs;
-    stream->ready.bytes = (const uint8_t *) RECORDING_HEADER;
-    stream->ready.size = strlen(RECORDING_HEADER);
+    g_queue_init(&stream->ahead);
+    stream->commands = replay_text_new(RECORDING_SURFACES_MAX);
+    stream->messages = replay_text_new(RECORDING_SURFACES_MAX);
+    if (!stream->commands || !stream->messages) {
+        give_up(stream, 0);
+        return stream;
+    }
+    stream->numbers = surface_numbers_new(stream->commands);
     return stream;
+}
+
+/* With its command, unless that was taken. */
+static void drop_given(ReplayStream *stream)
+{
+    if (stream->given && stream->given->item.command) {
+        replay_stream_release(stream, stream->given->item.command);
+    }
+    g_free(stream->given);
+    stream->given = NULL;
 }
 
 void replay_stream_free(ReplayStream *stream)
 {
-    if (stream->replay) {
-        spice_replay_free(stream->replay);
+    if (!stream) {
+        return;
     }
+    do {
+        drop_given(stream);
+        stream->given = g_queue_pop_head(&stream->ahead);
+    } while (stream->given);
+    if (stream->numbers) {
+        surface_numbers_free(stream->numbers);
+    }
+    replay_text_free(stream->commands);
+    replay_text_free(stream->messages);
     g_free(stream);
-}
-
-SpiceReplay *replay_stream_replay(ReplayStream *stream)
-{
-    static const cookie_io_functions_t functions = { .read = stream_read };
-    FILE *file = fopencookie(stream, "r", functions);
-
-    /* One thread reads it. The library reads field by field, and a lock for each shows. */
-    __fsetlocking(file, FSETLOCKING_BYCALLER);
-    stream->replay = spice_replay_new(file, RECORDING_SURFACES_MAX);
-    if (!stream->replay) {
-        fclose(file);
-    }
-    return stream->replay;
 }
 
 /*
@@ -126,24 +105,116 @@ static void complete_message(QXLCommandExt *command, uint32_t size)
     command->cmd.data = (uintptr_t) message;
 }
 
-QXLCommandExt *replay_stream_next(ReplayStream *stream, QXLInstance *instance, bool *is_added)
+/* NULL if the library gives up. */
+static QXLCommandExt *make_command(ReplayStream *stream, const ReadyEvent *ready)
 {
-    QXLCommandExt *command = spice_replay_next_cmd(stream->replay, instance);
+    QXLCommandExt *command;
 
+    surface_numbers_prepare(stream->numbers, &ready->event);
+    command = replay_text_read(stream->commands, ready->bytes, ready->size, NULL);
     if (!command) {
         return NULL;
     }
     if (command->cmd.type == QXL_CMD_MESSAGE) {
-        complete_message(command, stream->message_size);
+        complete_message(command, ready->event.block_bytes);
     }
-    *is_added = stream->added_ahead > 0;
-    stream->added_ahead -= *is_added;
-    return command;
+    return surface_numbers_exchange(stream->numbers, command);
 }
 
-bool replay_stream_at_end(const ReplayStream *stream)
+static Made *made_new(const ReadyEvent *ready, size_t text_size)
 {
-    return stream->at_end;
+    const RecordingEvent *event = &ready->event;
+    Made *made = g_malloc0(sizeof(*made) + text_size);
+
+    made->item.number = event->number;
+    made->item.timestamp = event->timestamp;
+    made->start = event->start;
+    made->item.is_added = ready->is_added;
+    made->size = sizeof(*made) + ready->size;
+    made->skipped = ready->skipped;
+    made->text_size = text_size;
+    return made;
+}
+
+static Made *made_message(const ReadyEvent *ready)
+{
+    const RecordingEvent *event = &ready->event;
+    Made *made = made_new(ready, ready->size + strlen(NO_COMMAND));
+
+    memcpy(made->text, ready->bytes, ready->size);
+    memcpy(made->text + ready->size, NO_COMMAND, strlen(NO_COMMAND));
+    made->primary = event->surface;
+    made->item.creates_primary = recording_event_creates_primary(event);
+    /* the asynchronous kinds are passed over by the library's reader */
+    made->item.waits_for_commands = made->item.creates_primary ||
+        event->type == RECORDING_MESSAGE_DESTROY_PRIMARY ||
+        event->type == RECORDING_MESSAGE_DESTROY_SURFACES;
+    return made;
+}
+
+/* NULL if the library gives up. */
+static Made *made_command(ReplayStream *stream, const ReadyEvent *ready)
+{
+    QXLCommandExt *command = make_command(stream, ready);
+    Made *made = command ? made_new(ready, 0) : NULL;
+
+    if (made) {
+        made->item.command = command;
+    }
+    return made;
+}
+
+/* Makes one item more. False at the end. */
+static bool make_next(ReplayStream *stream)
+{
+    ReadyEvent ready;
+    Made *made;
+
+    if (stream->at_end) {
+        return false;
+    }
+    if (!event_reader_next(stream->reader, &ready)) {
+        stream->at_end = true;
+        stream->skipped_last = ready.skipped;
+        return false;
+    }
+    made = ready.event.is_command ? made_command(stream, &ready) : made_message(&ready);
+    if (!made) {
+        return give_up(stream, ready.event.start);
+    }
+    stream->ahead_size += made->size;
+    g_queue_push_tail(&stream->ahead, made);
+    return true;
+}
+
+void replay_stream_read_ahead(ReplayStream *stream, size_t limit)
+{
+    while (stream->ahead_size < limit && make_next(stream)) {
+    }
+}
+
+bool replay_stream_next(ReplayStream *stream, ReplayItem *item)
+{
+    drop_given(stream);
+    if (g_queue_is_empty(&stream->ahead) && !make_next(stream)) {
+        stream->skipped += stream->skipped_last;
+        stream->skipped_last = 0;
+        return false;
+    }
+    stream->given = g_queue_pop_head(&stream->ahead);
+    stream->ahead_size -= stream->given->size;
+    stream->skipped += stream->given->skipped;
+    *item = stream->given->item;
+    return true;
+}
+
+const char *replay_stream_error(const ReplayStream *stream, uint64_t *offset)
+{
+    if (stream->gave_up) {
+        *offset = stream->gave_up_offset;
+        return "the library's reader gives up on this event";
+    }
+    return event_reader_error(stream->reader, offset);
 }
 
 uint64_t replay_stream_skipped(const ReplayStream *stream)
@@ -151,12 +222,48 @@ uint64_t replay_stream_skipped(const ReplayStream *stream)
     return stream->skipped;
 }
 
+bool replay_stream_take(ReplayStream *stream)
+{
+    if (!surface_numbers_take(stream->numbers, stream->given->item.command)) {
+        return false;
+    }
+    stream->given->item.command = NULL;
+    return true;
+}
+
+bool replay_stream_send(ReplayStream *stream, QXLInstance *instance)
+{
+    const Made *made = stream->given;
+    QXLCommandExt *no_command = replay_text_read(stream->messages, made->text, made->text_size,
+                                                 instance);
+
+    if (!no_command) {
+        return give_up(stream, made->start);
+    }
+    replay_text_release(stream->messages, no_command);
+    if (made->item.creates_primary) {
+        stream->has_primary = true;
+        stream->primary = made->primary;
+    } else if (made->item.waits_for_commands) {
+        stream->has_primary = false;
+    }
+    return true;
+}
+
 const RecordingSurface *replay_stream_primary(const ReplayStream *stream)
 {
     return stream->has_primary ? &stream->primary : NULL;
 }
 
-uint64_t replay_stream_offset(const ReplayStream *stream)
+void replay_stream_release(ReplayStream *stream, QXLCommandExt *command)
 {
-    return stream->ready.event.start;
+    if (surface_numbers_release(stream->numbers, command)) {
+        return;
+    }
+    if (command->cmd.type == QXL_CMD_MESSAGE) {
+        /* stock libraries free the command but forget its text */
+        g_free((void *) (uintptr_t) command->cmd.data);
+        command->cmd.data = 0;
+    }
+    replay_text_release(stream->commands, command);
 }

@@ -9,45 +9,60 @@
 #include "event-reader.h"
 
 /*
- * A recording as the library's reader is given it: event by event, and mended
- * where it would leave a message half made.
+ * A recording as commands and messages for the server, made of its events by the
+ * library's reader, and mended where that would leave a message half made.
+ *
+ * They can be made ahead: a guest has its commands in memory, made by processors
+ * that are no business of the server's, and the library's reader takes as long
+ * as the server itself.
+ *
+ * Used by one thread at a time, except as noted.
  */
 typedef struct ReplayStream ReplayStream;
 
-/* Called in the thread that asks the library for commands, during that. */
-typedef struct ReplayStreamFuncs {
-    /* The library has done all before this event and is about to read it. May wait. */
-    void (*begin)(void *opaque, const ReadyEvent *ready);
-    /* The stream is to end here. */
-    bool (*is_stopping)(void *opaque);
-    void *opaque;
-} ReplayStreamFuncs;
+/* A command for the server's ring, or a message to its worker. */
+typedef struct ReplayItem {
+    uint64_t number, timestamp;     /* of its event */
+    QXLCommandExt *command;         /* NULL if it is a message */
+    bool is_added;                  /* a command that is not in the recording */
+    bool waits_for_commands;        /* a message that acts on what was drawn before it */
+    bool creates_primary;
+} ReplayItem;
 
-/* Takes nothing over. */
-ReplayStream *replay_stream_new(EventReader *reader, const ReplayStreamFuncs *funcs);
+/* Does not take the reader over. */
+ReplayStream *replay_stream_new(EventReader *reader);
 
-/* Frees the library's reader too. */
+/* After the server is destroyed. */
 void replay_stream_free(ReplayStream *stream);
 
-/* NULL if the library does not want it. To be called first. */
-SpiceReplay *replay_stream_replay(ReplayStream *stream);
+/* Makes items until they take about so many bytes, or there are no more. */
+void replay_stream_read_ahead(ReplayStream *stream, size_t limit);
 
-/*
- * The next command of the recording, or one that the stream has added, which
- * *is_added tells. NULL at the end, whatever the reason.
- */
-QXLCommandExt *replay_stream_next(ReplayStream *stream, QXLInstance *instance, bool *is_added);
+/* The next one, good until the call after. False at the end, whatever the reason. */
+bool replay_stream_next(ReplayStream *stream, ReplayItem *item);
 
-/* The recording's end, or a fault in it, has been reached. */
-bool replay_stream_at_end(const ReplayStream *stream);
+/* Why it has ended, and at which byte. NULL at the recording's end. */
+const char *replay_stream_error(const ReplayStream *stream, uint64_t *offset);
 
-/* Commands of the recording that were not worth giving to the library. */
+/* Commands of the recording up to the last item that were not worth giving to the library. */
 uint64_t replay_stream_skipped(const ReplayStream *stream);
 
-/* The primary surface as the library has it, NULL if there is none. */
+/*
+ * Hands over the last item's command, to be pushed. False, and to be asked again,
+ * as long as the server has a surface of the number that it gives to a new one.
+ */
+bool replay_stream_take(ReplayStream *stream);
+
+/*
+ * Gives the server the last item, which is a message, and waits until its worker
+ * has acted on it. False if the library gives up on it.
+ */
+bool replay_stream_send(ReplayStream *stream, QXLInstance *instance);
+
+/* The primary surface by the messages sent, NULL if there is none. */
 const RecordingSurface *replay_stream_primary(const ReplayStream *stream);
 
-/* Where the last event read begins. */
-uint64_t replay_stream_offset(const ReplayStream *stream);
+/* The server has released a command that was taken, or will never get it. In any thread. */
+void replay_stream_release(ReplayStream *stream, QXLCommandExt *command);
 
 #endif /* REPLAY_STREAM_H_ */
