@@ -85,7 +85,7 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
 {
     static const FeederEvents events = { .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
-    EventReader *reader = event_reader_new(input);
+    EventReader *reader = event_reader_new(input, NULL, NULL);
     ReplayStream *stream = replay_stream_new(reader);
     FeederOptions feeder_options = { .stream = stream, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };

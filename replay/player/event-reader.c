@@ -7,22 +7,24 @@
 
 struct EventReader {
     Recording *recording;
-    GQueue ahead;               /* of ReadyEvent, their bytes behind them */
-    size_t ahead_size;
+    EventReaderFunc each;
+    void *opaque;
+    GQueue ready;               /* of ReadyEvent, their bytes behind them */
     ReadyEvent *given;          /* by the last event_reader_next */
     GString *added;             /* text of a command of ours */
-    bool at_end;
     unsigned int skipped;       /* since the last event in the queue */
 };
 
-EventReader *event_reader_new(RecordingInput *input)
+EventReader *event_reader_new(RecordingInput *input, EventReaderFunc each, void *opaque)
 {
     EventReader *reader = g_new0(EventReader, 1);
 
     reader->recording = recording_new(input);
     recording_keep_bytes(reader->recording);
     reader->added = g_string_new(NULL);
-    g_queue_init(&reader->ahead);
+    reader->each = each;
+    reader->opaque = opaque;
+    g_queue_init(&reader->ready);
     return reader;
 }
 
@@ -31,7 +33,7 @@ void event_reader_free(EventReader *reader)
     if (!reader) {
         return;
     }
-    g_queue_clear_full(&reader->ahead, g_free);
+    g_queue_clear_full(&reader->ready, g_free);
     g_free(reader->given);
     g_string_free(reader->added, true);
     recording_free(reader->recording);
@@ -59,8 +61,7 @@ static void add_to_queue(EventReader *reader, const RecordingEvent *event, bool 
         .skipped = reader->skipped,
     };
     reader->skipped = 0;
-    reader->ahead_size += sizeof(*ready) + size;
-    g_queue_push_tail(&reader->ahead, ready);
+    g_queue_push_tail(&reader->ready, ready);
 }
 
 /*
@@ -111,38 +112,24 @@ static void make_ready(EventReader *reader, const RecordingEvent *event)
     add_to_queue(reader, event, false, bytes, size);
 }
 
-bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc each, void *opaque)
+bool event_reader_next(EventReader *reader, ReadyEvent *ready)
 {
     RecordingEvent event;
 
-    while (!reader->at_end && reader->ahead_size < limit) {
-        if (!recording_next(reader->recording, &event)) {
-            reader->at_end = true;
-            break;
-        }
-        if (each) {
-            each(opaque, &event);
+    g_free(reader->given);
+    while (g_queue_is_empty(&reader->ready) && recording_next(reader->recording, &event)) {
+        if (reader->each) {
+            reader->each(reader->opaque, &event);
         }
         make_ready(reader, &event);
     }
-    return reader->at_end;
-}
-
-bool event_reader_next(EventReader *reader, ReadyEvent *ready)
-{
-    g_free(reader->given);
-    reader->given = NULL;
-    if (g_queue_is_empty(&reader->ahead)) {
-        event_reader_read_ahead(reader, 1, NULL, NULL);
-    }
-    reader->given = g_queue_pop_head(&reader->ahead);
+    reader->given = g_queue_pop_head(&reader->ready);
     if (!reader->given) {
         *ready = (ReadyEvent) { .skipped = reader->skipped };
         reader->skipped = 0;
         return false;
     }
     *ready = *reader->given;
-    reader->ahead_size -= sizeof(*ready) + ready->size;
     return true;
 }
 

@@ -12,10 +12,6 @@
  * A recording's events as the library's reader is to be given them: checked,
  * mended where it would lose count of surfaces, without those it passes over.
  *
- * They can be read ahead into memory: checking takes as long as the library's own
- * reading, and time that goes into the player is no time of the server that is
- * measured.
- *
  * Used by one thread at a time.
  */
 typedef struct EventReader EventReader;
@@ -30,20 +26,17 @@ typedef struct ReadyEvent {
 
 typedef void (*EventReaderFunc)(void *opaque, const RecordingEvent *event);
 
-/* Does not take the input over. */
-EventReader *event_reader_new(RecordingInput *input);
-void event_reader_free(EventReader *reader);
-
 /*
- * Reads until there are so many bytes in memory, or to the end: true then, faults
- * included. Calls each, unless it is NULL, with every event, skipped ones too.
+ * Does not take the input over. Each, unless it is NULL, is called with every
+ * event when it is read, also with those that are not given.
  */
-bool event_reader_read_ahead(EventReader *reader, size_t limit, EventReaderFunc each, void *opaque);
+EventReader *event_reader_new(RecordingInput *input, EventReaderFunc each, void *opaque);
+void event_reader_free(EventReader *reader);
 
 /* False at the end and at a fault; then only ready->skipped is set. */
 bool event_reader_next(EventReader *reader, ReadyEvent *ready);
 
-/* What recording_error says of all that was read, ahead or not. */
+/* As recording_error. */
 const char *event_reader_error(const EventReader *reader, uint64_t *offset);
 
 #endif /* EVENT_READER_H_ */

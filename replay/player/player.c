@@ -321,10 +321,20 @@ static gboolean interrupted(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static bool open_file(const char *file)
+static void count_event(void *opaque G_GNUC_UNUSED, const RecordingEvent *event)
 {
+    if (player.timeline) {
+        player.expected_commands += event->is_command;
+        recording_timeline_add(player.timeline, event);
+    }
+}
+
+static bool open_file(const char *file, EventReaderFunc each)
+{
+    replay_stream_free(player.stream);
     event_reader_free(player.reader);
     recording_input_free(player.input);
+    player.stream = NULL;
     player.reader = NULL;
     player.input = recording_input_open(file);
     if (!player.input) {
@@ -332,68 +342,48 @@ static bool open_file(const char *file)
         player.error = g_strdup_printf("%s: %s", file, g_strerror(errno));
         return false;
     }
-    player.reader = event_reader_new(player.input);
+    player.reader = event_reader_new(player.input, each, NULL);
+    player.stream = replay_stream_new(player.reader);
     return true;
 }
 
-static void count_event(void *opaque G_GNUC_UNUSED, const RecordingEvent *event)
-{
-    player.expected_commands += event->is_command;
-    recording_timeline_add(player.timeline, event);
-}
-
-static bool refuse_damaged(const char *file, const char *reason, uint64_t offset)
-{
-    player.status = EXIT_DAMAGED;
-    player.error = damage_line(file, offset, reason);
-    return false;
-}
-
 /*
- * Reads all of the file once, so that a damaged one is refused before anything
- * is played. What fits into memory stays there, the rest is read again.
+ * Reads all of the file once, so that a damaged one is refused before anything is
+ * played. The commands that fit into memory are made of it; for the others it
+ * is read again.
  */
 static bool check_file(const char *file)
 {
-    const size_t limit = player.options.read_ahead;
     const char *reason;
     uint64_t offset;
-    ReadyEvent dropped;
+    ReadyEvent rest;
     bool all;
 
     player.timeline = recording_timeline_new();
-    all = event_reader_read_ahead(player.reader, limit, count_event, NULL);
-    while (!event_reader_read_ahead(player.reader, MAX(limit, 1), count_event, NULL)) {
-        event_reader_next(player.reader, &dropped);
+    all = replay_stream_read_ahead(player.stream, player.options.read_ahead);
+    while (event_reader_next(player.reader, &rest)) {
     }
     recording_timeline_finish(player.timeline);
-    reason = event_reader_error(player.reader, &offset);
-    if (reason) {
-        return refuse_damaged(file, reason, offset);
-    }
-    return all || open_file(file);
-}
-
-/* A file's commands are made before anything is played, as many as fit into memory. */
-static bool make_commands(const char *file)
-{
-    const char *reason;
-    uint64_t offset;
-
-    player.stream = replay_stream_new(player.reader);
-    if (recording_input_is_regular(player.input)) {
-        replay_stream_read_ahead(player.stream, player.options.read_ahead);
-    }
     reason = replay_stream_error(player.stream, &offset);
-    return !reason || refuse_damaged(file, reason, offset);
-}
-
-static bool open_recording(const char *file)
-{
-    if (!open_file(file)) {
+    if (reason) {
+        player.status = EXIT_DAMAGED;
+        player.error = damage_line(file, offset, reason);
         return false;
     }
-    return (!recording_input_is_regular(player.input) || check_file(file)) && make_commands(file);
+    if (!all) {
+        if (!open_file(file, NULL)) {
+            return false;
+        }
+        replay_stream_read_ahead(player.stream, player.options.read_ahead);
+    }
+    return true;
+}
+
+/* A pipe can be read but once, and may have no end. */
+static bool open_recording(const char *file)
+{
+    return open_file(file, count_event) &&
+        (!recording_input_is_regular(player.input) || check_file(file));
 }
 
 static bool start_server(void)

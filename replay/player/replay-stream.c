@@ -187,10 +187,11 @@ static bool make_next(ReplayStream *stream)
     return true;
 }
 
-void replay_stream_read_ahead(ReplayStream *stream, size_t limit)
+bool replay_stream_read_ahead(ReplayStream *stream, size_t limit)
 {
     while (stream->ahead_size < limit && make_next(stream)) {
     }
+    return stream->at_end;
 }
 
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item)

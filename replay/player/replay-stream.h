@@ -35,8 +35,8 @@ ReplayStream *replay_stream_new(EventReader *reader);
 /* After the server is destroyed. */
 void replay_stream_free(ReplayStream *stream);
 
-/* Makes items until they take about so many bytes, or there are no more. */
-void replay_stream_read_ahead(ReplayStream *stream, size_t limit);
+/* Makes items until they take about so many bytes. True if there are no more. */
+bool replay_stream_read_ahead(ReplayStream *stream, size_t limit);
 
 /* The next one, good until the call after. False at the end, whatever the reason. */
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item);

@@ -36,7 +36,7 @@ static Played *played_new(GString *text, size_t read_ahead)
 
     played->text = text;
     played->input = recording_input_new(read_text, played);
-    played->reader = event_reader_new(played->input);
+    played->reader = event_reader_new(played->input, NULL, NULL);
     played->stream = replay_stream_new(played->reader);
     replay_stream_read_ahead(played->stream, read_ahead);
     return played;
