@@ -95,8 +95,7 @@ static void read_events(RecordingFacts *facts, Recording *recording)
     for (unsigned int i = 0; i < facts->primaries->len; i++) {
         FactsPrimary *primary = &g_array_index(facts->primaries, FactsPrimary, i);
 
-        event.number = primary->event;
-        primary->due = recording_timeline_due(timeline, event.number);
+        primary->due = recording_timeline_due(timeline, primary->event);
     }
     recording_timeline_free(timeline);
 }

@@ -54,8 +54,8 @@ ReplayStream *replay_stream_new(EventReader *reader)
 
     stream->reader = reader;
     g_queue_init(&stream->ahead);
-    stream->commands = replay_text_new(RECORDING_SURFACES_MAX);
-    stream->messages = replay_text_new(RECORDING_SURFACES_MAX);
+    stream->commands = replay_text_new();
+    stream->messages = replay_text_new();
     if (!stream->commands || !stream->messages) {
         give_up(stream, 0);
         return stream;
@@ -105,22 +105,6 @@ static void complete_message(QXLCommandExt *command, uint32_t size)
     command->cmd.data = (uintptr_t) message;
 }
 
-/* NULL if the library gives up. */
-static QXLCommandExt *make_command(ReplayStream *stream, const ReadyEvent *ready)
-{
-    QXLCommandExt *command;
-
-    surface_numbers_prepare(stream->numbers, &ready->event);
-    command = replay_text_read(stream->commands, ready->bytes, ready->size, NULL);
-    if (!command) {
-        return NULL;
-    }
-    if (command->cmd.type == QXL_CMD_MESSAGE) {
-        complete_message(command, ready->event.block_bytes);
-    }
-    return surface_numbers_exchange(stream->numbers, command);
-}
-
 static Made *made_new(const ReadyEvent *ready, size_t text_size)
 {
     const RecordingEvent *event = &ready->event;
@@ -155,12 +139,19 @@ static Made *made_message(const ReadyEvent *ready)
 /* NULL if the library gives up. */
 static Made *made_command(ReplayStream *stream, const ReadyEvent *ready)
 {
-    QXLCommandExt *command = make_command(stream, ready);
-    Made *made = command ? made_new(ready, 0) : NULL;
+    QXLCommandExt *command;
+    Made *made;
 
-    if (made) {
-        made->item.command = command;
+    surface_numbers_prepare(stream->numbers, &ready->event);
+    command = replay_text_read(stream->commands, ready->bytes, ready->size, NULL);
+    if (!command) {
+        return NULL;
     }
+    if (command->cmd.type == QXL_CMD_MESSAGE) {
+        complete_message(command, ready->event.block_bytes);
+    }
+    made = made_new(ready, 0);
+    made->item.command = surface_numbers_exchange(stream->numbers, command);
     return made;
 }
 

@@ -49,7 +49,7 @@ static void set_text(ReplayText *text, const uint8_t *bytes, size_t size)
     text->has_begun_next = false;
 }
 
-ReplayText *replay_text_new(unsigned int n_surfaces)
+ReplayText *replay_text_new(void)
 {
     static const cookie_io_functions_t functions = { .read = text_read };
     ReplayText *text = g_new0(ReplayText, 1);
@@ -58,7 +58,7 @@ ReplayText *replay_text_new(unsigned int n_surfaces)
     /* One thread reads it. The library reads field by field, and a lock for each shows. */
     __fsetlocking(file, FSETLOCKING_BYCALLER);
     set_text(text, (const uint8_t *) RECORDING_HEADER, strlen(RECORDING_HEADER));
-    text->replay = spice_replay_new(file, n_surfaces);
+    text->replay = spice_replay_new(file, RECORDING_SURFACES_MAX);
     if (!text->replay) {
         fclose(file);
         g_free(text);

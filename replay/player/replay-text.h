@@ -12,8 +12,8 @@
  */
 typedef struct ReplayText ReplayText;
 
-/* NULL if the library does not want it. n_surfaces: how many numbers it may give. */
-ReplayText *replay_text_new(unsigned int n_surfaces);
+/* With numbers for RECORDING_SURFACES_MAX surfaces. NULL if the library does not want it. */
+ReplayText *replay_text_new(void);
 
 /* When the library has released all that came of it. */
 void replay_text_free(ReplayText *text);

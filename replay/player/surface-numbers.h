@@ -24,7 +24,7 @@
  */
 typedef struct SurfaceNumbers SurfaceNumbers;
 
-/* Does not take the reader over, which must have numbers for RECORDING_SURFACES_MAX. */
+/* Does not take the reader over. */
 SurfaceNumbers *surface_numbers_new(ReplayText *text);
 
 /* Before the reader is freed. */

@@ -1,41 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Commands are made ahead of the server, whatever numbers its surfaces have. */
 #include <glib.h>
-#include <spice/enums.h>
 #include <spice/qxl_dev.h>
 #include <string.h>
 
 #include "replay-stream.h"
+#include "test-text.h"
 
 #define ALL ((size_t) 1 << 30)
 #define SURFACES (RECORDING_SURFACES_MAX - 1)       /* as many as there can be */
 #define ROUNDS 2500
 
 typedef struct Played {
-    GString *text;
-    size_t pos;
+    TestText text;
     RecordingInput *input;
     EventReader *reader;
     ReplayStream *stream;
 } Played;
-
-static ssize_t read_text(void *opaque, void *buf, size_t size)
-{
-    Played *played = opaque;
-
-    size = MIN(size, played->text->len - played->pos);
-    memcpy(buf, played->text->str + played->pos, size);
-    played->pos += size;
-    return size;
-}
 
 /* Takes the text over. */
 static Played *played_new(GString *text, size_t read_ahead)
 {
     Played *played = g_new0(Played, 1);
 
-    played->text = text;
-    played->input = recording_input_new(read_text, played);
+    played->text.text = text;
+    played->input = test_text_open(&played->text);
     played->reader = event_reader_new(played->input, NULL, NULL);
     played->stream = replay_stream_new(played->reader);
     replay_stream_read_ahead(played->stream, read_ahead);
@@ -47,22 +36,8 @@ static void played_free(Played *played)
     replay_stream_free(played->stream);
     event_reader_free(played->reader);
     recording_input_free(played->input);
-    g_string_free(played->text, true);
+    g_string_free(played->text.text, true);
     g_free(played);
-}
-
-static void add_create(GString *text, unsigned int id)
-{
-    g_string_append_printf(text, "event 0 0 %d 7\nsurface_cmd\nsurface_id %u\ntype %d\nflags 0\n"
-                           "u.surface_create.format %d\nu.surface_create.width 1\n"
-                           "u.surface_create.height 1\nu.surface_create.stride 4\n",
-                           QXL_CMD_SURFACE, id, QXL_SURFACE_CMD_CREATE, SPICE_SURFACE_FMT_32_xRGB);
-}
-
-static void add_destroy(GString *text, unsigned int id)
-{
-    g_string_append_printf(text, "event 0 0 %d 7\nsurface_cmd\nsurface_id %u\ntype %d\nflags 0\n",
-                           QXL_CMD_SURFACE, id, QXL_SURFACE_CMD_DESTROY);
 }
 
 /* Every number is taken, and then one surface after the other is replaced. */
@@ -71,11 +46,11 @@ static GString *many_surfaces(void)
     GString *text = g_string_new(RECORDING_HEADER);
 
     for (unsigned int id = 1; id <= SURFACES; id++) {
-        add_create(text, id);
+        test_text_add_surface_command(text, id, true);
     }
     for (unsigned int round = 0; round < ROUNDS; round++) {
-        add_destroy(text, 1 + round % SURFACES);
-        add_create(text, 1 + round % SURFACES);
+        test_text_add_surface_command(text, 1 + round % SURFACES, false);
+        test_text_add_surface_command(text, 1 + round % SURFACES, true);
     }
     return text;
 }
@@ -143,8 +118,8 @@ static void test_no_wait_for_what_was_destroyed_long_ago(void)
     ReplayItem item;
 
     for (unsigned int round = 0; round < ROUNDS; round++) {
-        add_create(text, 5);
-        add_destroy(text, 5);
+        test_text_add_surface_command(text, 5, true);
+        test_text_add_surface_command(text, 5, false);
     }
     played = played_new(text, ALL);
     while (replay_stream_next(played->stream, &item)) {
@@ -180,6 +155,55 @@ static void test_can_be_left_at_any_time(void)
     }
 }
 
+static void describe_item(Played *played, const ReplayItem *item, GString *seen)
+{
+    if (item->command) {
+        const QXLSurfaceCmd *surface = surface_of(item->command);
+
+        g_assert_true(replay_stream_take(played->stream));
+        g_string_append_printf(seen, "%s type %d number %u", item->is_added ? "added" : "recorded",
+                               surface->type, surface->surface_id);
+        replay_stream_release(played->stream, item->command);
+    } else {
+        g_string_append_printf(seen, "message %d %d", item->waits_for_commands,
+                               item->creates_primary);
+    }
+    g_string_append_printf(seen, " of event %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
+                           " skipped\n", item->number, replay_stream_skipped(played->stream));
+}
+
+static GString *seen_with(size_t read_ahead)
+{
+    Played *played = played_new(test_text_rounds(), read_ahead);
+    GString *seen = g_string_new(NULL);
+    unsigned int items = 0;
+    ReplayItem item;
+    uint64_t offset;
+
+    while (replay_stream_next(played->stream, &item)) {
+        items++;
+        describe_item(played, &item, seen);
+    }
+    g_assert_cmpuint(items, ==, TEST_ROUNDS * (TEST_SURFACES + TEST_SURFACES + 1));
+    g_assert_cmpuint(replay_stream_skipped(played->stream), ==, TEST_ROUNDS);
+    g_assert_cmpstr(replay_stream_error(played->stream, &offset), ==, NULL);
+    played_free(played);
+    return seen;
+}
+
+static void test_same_whatever_is_read_ahead(void)
+{
+    GString *none = seen_with(0);
+    GString *some = seen_with(2000);
+    GString *all = seen_with(ALL);
+
+    g_assert_cmpstr(some->str, ==, none->str);
+    g_assert_cmpstr(all->str, ==, none->str);
+    g_string_free(none, true);
+    g_string_free(some, true);
+    g_string_free(all, true);
+}
+
 static void test_fault_comes_after_what_is_before_it(void)
 {
     GString *text = g_string_new(RECORDING_HEADER);
@@ -187,7 +211,7 @@ static void test_fault_comes_after_what_is_before_it(void)
     ReplayItem item;
     Played *played;
 
-    add_create(text, 1);
+    test_text_add_surface_command(text, 1, true);
     g_string_append(text, "event 0 0 5 7\nnonsense\n");
     played = played_new(text, ALL);
     g_assert_nonnull(replay_stream_error(played->stream, &offset));
@@ -213,6 +237,7 @@ int main(int argc, char **argv)
                          GSIZE_TO_POINTER(1 << 20), test_numbers_are_not_given_twice);
     g_test_add_data_func("/replay-stream/numbers-are-not-given-twice/none-ahead",
                          GSIZE_TO_POINTER(0), test_numbers_are_not_given_twice);
+    g_test_add_func("/replay-stream/same-whatever-is-read-ahead", test_same_whatever_is_read_ahead);
     g_test_add_func("/replay-stream/no-wait-for-what-was-destroyed-long-ago",
                     test_no_wait_for_what_was_destroyed_long_ago);
     g_test_add_func("/replay-stream/can-be-left-at-any-time", test_can_be_left_at_any_time);
