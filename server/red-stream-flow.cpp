@@ -31,6 +31,9 @@
 /* Acks that a full flight should give. */
 #define ACKS_PER_FLIGHT 8
 
+/* Of a full flight there should be no more groups, so that they are never what it waits for. */
+#define GROUPS_PER_FLIGHT (RED_STREAM_FLOW_GROUPS / 2)
+
 /* What was sent last may wait for this part of the delay if so many groups are before it. */
 #define HOLD_DELAY_PART 8
 #define HOLD_GROUPS 4
@@ -284,15 +287,22 @@ uint64_t RedStreamFlow::hold_time() const
 uint32_t RedStreamFlow::wanted_interval(uint32_t base) const
 {
     const uint64_t size = std::max<uint64_t>(message_size / RED_STREAM_FLOW_AVERAGE, 1);
+    const uint64_t messages = flight() / size;
+    const uint64_t wanted = std::min<uint64_t>(messages / ACKS_PER_FLIGHT, base);
 
-    return std::min<uint64_t>(std::max<uint64_t>(flight() / ACKS_PER_FLIGHT / size, 1), base);
+    return std::max<uint64_t>({ wanted, messages / GROUPS_PER_FLIGHT, 1 });
 }
 
 bool RedStreamFlow::wants_set_ack(uint64_t now, uint32_t base)
 {
     const uint32_t wanted = wanted_interval(base);
+    /* messages have turned out smaller: the groups will be used up before the path is full */
+    const bool runs_out = in_flight() > GROUPS_PER_FLIGHT;
 
-    if (syncing || now - set_ack_time < SET_ACK_PAUSE + SET_ACK_PAUSE_DELAYS * delay) {
+    if (syncing) {
+        return false;
+    }
+    if (!runs_out && now - set_ack_time < SET_ACK_PAUSE + SET_ACK_PAUSE_DELAYS * delay) {
         return false;
     }
     if (wanted * 2 > interval && wanted < interval * 2) {

@@ -91,10 +91,11 @@ public:
     uint64_t hold_time() const;
 
     /* The interval of acks that suits what is sent and the path: a limit is at least some
-     * groups, so that acks come often enough. From 1 to @base. */
+     * groups, so that acks come often enough, and at most half of those there can be. From 1
+     * to @base, and beyond if with @base there are not enough groups to fill the path. */
     uint32_t wanted_interval(uint32_t base) const;
     /* Whether a SET_ACK should be sent: the interval is twice or half of the wanted one.
-     * True at most once in some round trips. */
+     * True at most once in some round trips, unless groups run out. */
     bool wants_set_ack(uint64_t now, uint32_t base);
 
     /* For traces and tests. */

@@ -324,6 +324,15 @@ static void test_fills_the_link()
     }
 }
 
+/* The first groups are of few messages, so that the first acks come early. There are not enough
+ * of those to fill a path with messages that turn out smaller, nor of the usual interval to fill
+ * a long one. */
+static void test_short_messages()
+{
+    assert_fills({ 100 * mbit, 20000, 0 }, Sizes(20000, 40));
+    assert_fills({ 100 * mbit, 100000, 0 }, Sizes(400000, 40));
+}
+
 /* Pictures longer than what the path holds. Each is acked a round trip after its end has
  * arrived; who waits for that has an idle path after each. */
 static void test_long_messages()
@@ -603,6 +612,7 @@ int main(int argc, char *argv[])
     g_test_init(&argc, &argv, nullptr);
 
     g_test_add_func("/server/stream-flow/fills-the-link", test_fills_the_link);
+    g_test_add_func("/server/stream-flow/short-messages", test_short_messages);
     g_test_add_func("/server/stream-flow/long-messages", test_long_messages);
     g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
     g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
