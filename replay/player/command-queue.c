@@ -19,8 +19,13 @@ struct CommandQueue {
 CommandQueue *command_queue_new(size_t capacity, bool gathers)
 {
     CommandQueue *queue = g_malloc0(sizeof(*queue) + capacity * sizeof(queue->command[0]));
+    pthread_mutexattr_t spins;
 
-    pthread_mutex_init(&queue->mutex, NULL);
+    /* held for some nanoseconds, a hundred thousand times a second: not worth going to sleep */
+    pthread_mutexattr_init(&spins);
+    pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&queue->mutex, &spins);
+    pthread_mutexattr_destroy(&spins);
     pthread_cond_init(&queue->has_room, NULL);
     queue->capacity = capacity;
     queue->gathers = gathers;
@@ -88,7 +93,7 @@ bool command_queue_offer(CommandQueue *queue, const QXLCommandExt *command, bool
 
 bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)
 {
-    bool popped = false;
+    bool popped = false, has_room = false;
 
     pthread_mutex_lock(&queue->mutex);
     if (queue->length > 0 && !queue->is_gathering) {
@@ -97,11 +102,12 @@ bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)
         queue->length--;
         queue->is_gathering = queue->gathers && queue->length == 0;
         popped = true;
-        if (queue->length == queue->capacity / 2) {
-            pthread_cond_broadcast(&queue->has_room);
-        }
+        has_room = queue->length == queue->capacity / 2;
     }
     pthread_mutex_unlock(&queue->mutex);
+    if (has_room) {
+        pthread_cond_broadcast(&queue->has_room);
+    }
     return popped;
 }
 

@@ -2,6 +2,8 @@
 #include "replay-stream.h"
 
 #include <glib.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "replay-text.h"
@@ -34,6 +36,9 @@ struct ReplayStream {
     bool gave_up;               /* the library, at the event that begins at this byte */
     uint64_t gave_up_offset;
 
+    pthread_mutex_t mutex;
+    GPtrArray *released;        /* by the server, to be freed; under the mutex */
+
     unsigned int skipped_last;  /* commands after the last item */
     uint64_t skipped;
     bool has_primary;
@@ -54,6 +59,8 @@ ReplayStream *replay_stream_new(EventReader *reader)
 
     stream->reader = reader;
     g_queue_init(&stream->ahead);
+    pthread_mutex_init(&stream->mutex, NULL);
+    stream->released = g_ptr_array_new();
     stream->commands = replay_text_new();
     stream->messages = replay_text_new();
     if (!stream->commands || !stream->messages) {
@@ -74,6 +81,30 @@ static void drop_given(ReplayStream *stream)
     stream->given = NULL;
 }
 
+static void free_command(ReplayStream *stream, QXLCommandExt *command)
+{
+    if (command->cmd.type == QXL_CMD_MESSAGE) {
+        /* stock libraries free the command but forget its text */
+        g_free((void *) (uintptr_t) command->cmd.data);
+        command->cmd.data = 0;
+    }
+    replay_text_release(stream->commands, command);
+}
+
+static void free_released(ReplayStream *stream)
+{
+    GPtrArray *released;
+
+    pthread_mutex_lock(&stream->mutex);
+    released = stream->released;
+    stream->released = g_ptr_array_new();
+    pthread_mutex_unlock(&stream->mutex);
+    for (unsigned int i = 0; i < released->len; i++) {
+        free_command(stream, g_ptr_array_index(released, i));
+    }
+    g_ptr_array_free(released, true);
+}
+
 void replay_stream_free(ReplayStream *stream)
 {
     if (!stream) {
@@ -83,6 +114,9 @@ void replay_stream_free(ReplayStream *stream)
         drop_given(stream);
         stream->given = g_queue_pop_head(&stream->ahead);
     } while (stream->given);
+    free_released(stream);
+    g_ptr_array_free(stream->released, true);
+    pthread_mutex_destroy(&stream->mutex);
     if (stream->numbers) {
         surface_numbers_free(stream->numbers);
     }
@@ -136,6 +170,17 @@ static Made *made_message(const ReadyEvent *ready)
     return made;
 }
 
+/* Bytes that the library's reader allots to what a new surface shows. */
+static size_t surface_memory(const QXLCommandExt *command)
+{
+    const QXLSurfaceCmd *surface = (const QXLSurfaceCmd *) (uintptr_t) command->cmd.data;
+
+    if (command->cmd.type != QXL_CMD_SURFACE || surface->type != QXL_SURFACE_CMD_CREATE) {
+        return 0;
+    }
+    return (size_t) surface->u.surface_create.height * abs(surface->u.surface_create.stride);
+}
+
 /* NULL if the library gives up. */
 static Made *made_command(ReplayStream *stream, const ReadyEvent *ready)
 {
@@ -151,6 +196,7 @@ static Made *made_command(ReplayStream *stream, const ReadyEvent *ready)
         complete_message(command, ready->event.block_bytes);
     }
     made = made_new(ready, 0);
+    made->size += surface_memory(command);
     made->item.command = surface_numbers_exchange(stream->numbers, command);
     return made;
 }
@@ -164,6 +210,7 @@ static bool make_next(ReplayStream *stream)
     if (stream->at_end) {
         return false;
     }
+    free_released(stream); /* in their room; what is released later can wait for the end */
     if (!event_reader_next(stream->reader, &ready)) {
         stream->at_end = true;
         stream->skipped_last = ready.skipped;
@@ -252,10 +299,7 @@ void replay_stream_release(ReplayStream *stream, QXLCommandExt *command)
     if (surface_numbers_release(stream->numbers, command)) {
         return;
     }
-    if (command->cmd.type == QXL_CMD_MESSAGE) {
-        /* stock libraries free the command but forget its text */
-        g_free((void *) (uintptr_t) command->cmd.data);
-        command->cmd.data = 0;
-    }
-    replay_text_release(stream->commands, command);
+    pthread_mutex_lock(&stream->mutex);
+    g_ptr_array_add(stream->released, command);
+    pthread_mutex_unlock(&stream->mutex);
 }

@@ -62,7 +62,11 @@ bool replay_stream_send(ReplayStream *stream, QXLInstance *instance);
 /* The primary surface by the messages sent, NULL if there is none. */
 const RecordingSurface *replay_stream_primary(const ReplayStream *stream);
 
-/* The server has released a command that was taken, or will never get it. In any thread. */
+/*
+ * The server has released a command that was taken, or will never get it. It is
+ * freed when the next one is made, or at the end: a guest, too, frees its own, and
+ * the server's thread has other things to do. In any thread.
+ */
 void replay_stream_release(ReplayStream *stream, QXLCommandExt *command);
 
 #endif /* REPLAY_STREAM_H_ */
