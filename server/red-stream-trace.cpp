@@ -88,9 +88,9 @@ public:
     {
         for (int i = 0; i < iovcnt && size < sizeof(text) - DIGITS_MAX - 1; ++i) {
             digits(iov[i].iov_len);
-            text[size++] = i == iovcnt - 1 ? ' ' : ',';
+            text[size++] = ',';
         }
-        text[size - 1] = ' ';
+        text[size - 1] = ' '; /* instead of the last comma */
     }
 
 private:
