@@ -12,6 +12,9 @@
 /* What the library's reader returns with after a message. It is not given to the server. */
 #define NO_COMMAND "event 0 0 2 0\nupdate\nrect area 0 0 1 1\nupdate_id 0\nsurface_id 0\n"
 
+/* bytes; pages may be larger */
+#define SMALLEST_PAGE 4096
+
 /* An item as it waits, a message's text behind it. */
 typedef struct Made {
     ReplayItem item;
@@ -171,14 +174,23 @@ static Made *made_message(const ReadyEvent *ready)
 }
 
 /* Bytes that the library's reader allots to what a new surface shows. */
-static size_t surface_memory(const QXLCommandExt *command)
+static size_t surface_memory(const QXLSurfaceCmd *surface)
 {
-    const QXLSurfaceCmd *surface = (const QXLSurfaceCmd *) (uintptr_t) command->cmd.data;
-
-    if (command->cmd.type != QXL_CMD_SURFACE || surface->type != QXL_SURFACE_CMD_CREATE) {
-        return 0;
-    }
     return (size_t) surface->u.surface_create.height * abs(surface->u.surface_create.stride);
+}
+
+/* A guest's video memory has been there since it booted. What the library's reader allots is only reserved yet, and
+ * the server would wait for each page of it as it draws there first. */
+static void touch_surface_memory(const QXLSurfaceCmd *surface)
+{
+    volatile uint8_t *memory = (volatile uint8_t *) (uintptr_t) surface->u.surface_create.data;
+
+    if (surface->flags & QXL_SURF_FLAG_KEEP_DATA) {
+        return; /* it was read */
+    }
+    for (size_t at = 0; at < surface_memory(surface); at += SMALLEST_PAGE) {
+        memory[at] = 0;
+    }
 }
 
 /* NULL if the library gives up. */
@@ -196,7 +208,11 @@ static Made *made_command(ReplayStream *stream, const ReadyEvent *ready)
         complete_message(command, ready->event.block_bytes);
     }
     made = made_new(ready, 0);
-    made->size += surface_memory(command);
+    const QXLSurfaceCmd *surface = (const QXLSurfaceCmd *) (uintptr_t) command->cmd.data;
+    if (command->cmd.type == QXL_CMD_SURFACE && surface->type == QXL_SURFACE_CMD_CREATE) {
+        made->size += surface_memory(surface);
+        touch_surface_memory(surface);
+    }
     made->item.command = surface_numbers_exchange(stream->numbers, command);
     return made;
 }
