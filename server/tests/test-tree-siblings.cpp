@@ -120,7 +120,7 @@ static void finds_what_touches()
     g_rand_free(rand);
 }
 
-/* The places of what was removed are used again, though the oldest stays. Large bounds are left. */
+/* The places of what was removed are used again, though the oldest stays. Large bounds are forgotten. */
 static void stays_small()
 {
     GRand *rand = g_rand_new_with_seed(8);
