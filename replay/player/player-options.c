@@ -37,6 +37,13 @@ static const NamedValue streamings[] = {
     { NULL, 0 }
 };
 
+static const NamedValue jpegs[] = {
+    { "auto", SPICE_WAN_COMPRESSION_AUTO },
+    { "always", SPICE_WAN_COMPRESSION_ALWAYS },
+    { "never", SPICE_WAN_COMPRESSION_NEVER },
+    { NULL, 0 }
+};
+
 /* No name stands for the first one. */
 static bool parse_name(const NamedValue *values, const char *option, const char *name, int *value,
                        char **error)
@@ -139,7 +146,7 @@ static bool check(const PlayerOptions *options, char **error)
 
 bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **error)
 {
-    char *compression = NULL, *streaming = NULL, *pace = NULL, *pauses = NULL;
+    char *compression = NULL, *jpeg = NULL, *streaming = NULL, *pace = NULL, *pauses = NULL;
     char **files = NULL;
     int probe_ms = 0, timeout = TIMEOUT_DEFAULT, read_ahead = READ_AHEAD_DEFAULT;
     const GOptionEntry entries[] = {
@@ -157,6 +164,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
           "max, recorded, or a factor (default max)", "PACE" },
         { "compression", 0, 0, G_OPTION_ARG_STRING, &compression,
           "auto-glz (default), auto-lz, off, quic, glz, lz, lz4", "NAME" },
+        { "jpeg", 0, 0, G_OPTION_ARG_STRING, &jpeg,
+          "for pictures: auto (default, over a slow link), always, never", "NAME" },
         { "streaming", 0, 0, G_OPTION_ARG_STRING, &streaming,
           "video streams: filter (default), off, all", "NAME" },
         { "probe-every", 0, 0, G_OPTION_ARG_INT, &probe_ms, "draw a probe that often", "MS" },
@@ -202,12 +211,14 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
     }
     valid = !*error &&
         parse_name(compressions, "compression", compression, &options->compression, error) &&
+        parse_name(jpegs, "jpeg", jpeg, &options->jpeg, error) &&
         parse_name(streamings, "streaming", streaming, &options->streaming, error) &&
         parse_pace(pace, &options->pace, error) &&
         parse_pauses(pauses, options, error) &&
         check(options, error);
     g_strfreev(files);
     g_free(compression);
+    g_free(jpeg);
     g_free(streaming);
     g_free(pace);
     g_free(pauses);

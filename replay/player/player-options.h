@@ -14,6 +14,7 @@ typedef struct PlayerOptions {
     char *unix_path;
     double pace;                /* as in feeder.h */
     int compression;            /* SPICE_IMAGE_COMPRESSION_* */
+    int jpeg;                   /* SPICE_WAN_COMPRESSION_* */
     int streaming;              /* SPICE_STREAM_VIDEO_* */
     unsigned int probe_ms;
     uint64_t *pauses;           /* rising, no two alike */

@@ -123,6 +123,7 @@ SpiceServer *player_server_new(const PlayerOptions *options, SpiceCoreInterface 
     spice_server_set_name(server, "spice-player");
     spice_server_set_noauth(server);
     spice_server_set_image_compression(server, options->compression);
+    spice_server_set_jpeg_compression(server, options->jpeg);
     spice_server_set_streaming_video(server, options->streaming);
     if (!listen_as_told(server, options, error)) {
         return NULL;

@@ -21,6 +21,7 @@ import pytest
 
 import tiny
 from built import tool
+from recorder.png import read_png
 from tiny import Tiny
 
 TIMEOUT = 60
@@ -256,6 +257,60 @@ def test_what_is_drawn_between_two_primaries_is_on_neither(plays: list[Play], tm
         assert client["sha256"] == expected["sha256"]
 
 
+PHOTO = (320, 240)
+
+
+def photo() -> bytes:
+    """Pixels that are worth JPEG: smooth, with some noise."""
+    dice = random.Random(1)
+    width, height = PHOTO
+    return b"".join(bytes((x // 2 + dice.randrange(12), y // 2 + dice.randrange(12), (x + y) // 4 + dice.randrange(12), 0))
+                    for y in range(height) for x in range(width))
+
+
+def composes(op: int | None) -> Tiny:
+    """A photo, a part of which is put together with another surface, and that is shown."""
+    recording = Tiny()
+    recording.primary(*PHOTO)
+    whole = (0, 0, *PHOTO)
+    recording.copy(whole, tiny.bitmap(*PHOTO, photo()), whole)
+    recording.time_ns += 3 * 10**8
+    recording.create(1, 16, 16)
+    if op is not None:
+        recording.composite((0, 0, 16, 16), 0, (200, 100), flags=op, surface=1)
+    recording.copy((100, 30, 116, 46), tiny.surface_image(1), (0, 0, 16, 16), uses=[1])
+    recording.time_ns += 3 * 10**8      # what has been drawn by the server before it is sent would be sent as a picture
+    recording.fill((300, 200, 320, 220))
+    return recording
+
+
+def display_bytes(player: dict[str, Any]) -> int:
+    return int(next(stream["message_bytes"] for stream in player["streams"] if stream["type"] == 2))
+
+
+@pytest.mark.parametrize("op", [tiny.OP_SRC, tiny.OP_OVER])
+def test_a_composite_makes_no_more_exact_than_it_reads(plays: list[Play], tmp_path: Path, op: int) -> None:
+    """What was sent as JPEG is sent again without loss where something is put together from it. Not the rest of the surface,
+    and nothing where it is only copied."""
+    path = tmp_path / "c.png"
+    play = Play(write(tmp_path, composes(op)), "--jpeg", "always", "--pace", "recorded")
+    plays.append(play)
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--png", path)
+    player, _ = play.finish()
+    plain, _ = play_all(plays, write(tmp_path, composes(None), "plain.rec"), "--pace", "recorded", "--jpeg", "always")
+    exact, _ = play_all(plays, write(tmp_path, composes(None), "plain.rec"), "--pace", "recorded", "--jpeg", "never")
+    assert display_bytes(plain) < display_bytes(exact) / 2
+    more = display_bytes(player) - display_bytes(plain)
+    shown, sent = read_png(path), photo()
+    first = [(y + 100) * PHOTO[0] + 200 for y in range(16)]
+    exactly = [int.from_bytes(sent[at * 4:at * 4 + 3], "little") for begin in first for at in range(begin, begin + 16)]
+    is_exact = exactly == [shown.pixel(x, y) for y in range(30, 46) for x in range(100, 116)]
+    if op == tiny.OP_SRC:
+        assert more < 200 and not is_exact
+    else:
+        assert more < 16 * 16 * 4 + 200 and is_exact
+
+
 def test_probes(plays: list[Play], tmp_path: Path) -> None:
     """They also come while nothing is drawn, and change no pixel."""
     recording = Tiny()
@@ -453,6 +508,7 @@ def ends(play: Play, status: int, reason: str) -> None:
     (("--port", "5900", "--pace", "fast", "a"), "--pace fast"),
     (("--port", "5900", "--pace", "nan", "a"), "--pace nan"),
     (("--port", "5900", "--compression", "zip", "a"), "auto-glz, auto-lz"),
+    (("--port", "5900", "--jpeg", "yes", "a"), "auto, always, never"),
     (("--port", "5900", "--streaming", "some", "a"), "filter, off, all"),
     (("--port", "5900", "--pause-at", "1,x", "a"), "--pause-at 1,x"),
     (("--port", "5900", "--pause-at", "1", "-"), "standard input"),

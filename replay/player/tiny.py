@@ -29,6 +29,7 @@ FORMAT_32, FORMAT_ARGB = 32, 96
 BITMAP_1BIT, BITMAP_8BIT, BITMAP_32BIT = 1, 5, 8
 BITMAP_DIRECT, BITMAP_TOP_DOWN = 1, 4
 ROP_PUT = 8
+OP_SRC, OP_OVER = 1, 3
 
 Rect = tuple[int, int, int, int]
 
@@ -181,6 +182,12 @@ class Tiny:
         self.draw(DRAW_COPY, box, image + rect("src_area", source) +
                   b"rop_descriptor 8\nscale_mode 0\n" + NO_MASK.encode(),
                   **kwargs)  # type: ignore[arg-type]
+
+    def composite(self, box: Rect, source: int, origin: tuple[int, int], *, flags: int, surface: int = 0) -> None:
+        """From another surface."""
+        self.draw(DRAW_COMPOSITE, box, b"flags %d\n" % flags + surface_image(source) +
+                  b"src_transform 0\nmask 0\nmask_transform 0\nsrc_origin %d %d\n" % origin + b"mask_origin 0 0\n",
+                  surface=surface, uses=[source])
 
     def create(self, surface: int, width: int = 16, height: int = 16,
                data: bytes | None = None) -> None:
