@@ -42,13 +42,17 @@
  * microseconds more. */
 #define QUEUE_DELAY 25000
 
+/* While the delay is measured anew no more than this part of what the path holds is in flight: the
+ * queue is gone then, and the line not idle. */
+#define PROBING_PERCENT 75
+
 /* microseconds, and this number of delays */
 #define SET_ACK_PAUSE 100000
 #define SET_ACK_PAUSE_DELAYS 2
 
 #define SECOND 1000000
 
-void RedStreamFlow::close_group(uint64_t now, bool alone)
+void RedStreamFlow::close_group(uint64_t now)
 {
     Group *group = &groups[group_end % RED_STREAM_FLOW_GROUPS];
 
@@ -57,6 +61,7 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
         acked_time = group_begin_time;
         acked_sent_time = group_begin_time;
     }
+    group->unqueued = group_begin_bytes - acked_bytes <= probing_flight();
     group->bytes = sent_bytes - group_begin_bytes;
     group_begin_bytes = sent_bytes;
     group->sent_bytes = sent_bytes;
@@ -66,7 +71,6 @@ void RedStreamFlow::close_group(uint64_t now, bool alone)
     group->acked_time = acked_time;
     group->acked_sent_time = acked_sent_time;
     group->starved = starved_until > acked_bytes;
-    group->alone = alone;
     ++group_end;
 }
 
@@ -85,7 +89,7 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
     message_size += std::min<uint64_t>(bytes, full / ACKS_PER_FLIGHT);
     ++group_messages;
     if (interval && group_messages >= interval && in_flight() < RED_STREAM_FLOW_GROUPS) {
-        close_group(now, in_flight() == 0);
+        close_group(now);
         group_messages -= interval;
     }
 }
@@ -107,7 +111,7 @@ void RedStreamFlow::set_ack_sent(uint64_t now, uint32_t new_interval, uint32_t b
     set_ack_time = now;
     syncing = true;
     sync_group = group_end;
-    close_group(now, in_flight() == 0);
+    close_group(now);
 }
 
 void RedStreamFlow::synced(uint64_t now)
@@ -165,9 +169,9 @@ void RedStreamFlow::update_delay(uint64_t now, const Group *group)
         delay = sample;
         delay_time = now;
         probing = false;
-    } else if (probing && group->alone) {
-        /* The line was empty but for the group. What is left of the sample is a longer path
-         * only if it differs for certain: with too low a rate it is too short. */
+    } else if (probing && group->unqueued) {
+        /* There was no queue before the group. What is left of the sample is a longer path only
+         * if it differs for certain: with too low a rate it is too short. */
         if (sample > own + delay + delay / 4) {
             delay = sample - own;
         }
@@ -256,6 +260,12 @@ uint64_t RedStreamFlow::flight() const
     return std::max({ rate * time / SECOND, least, tcp });
 }
 
+/* Bytes without a queue. */
+uint64_t RedStreamFlow::probing_flight() const
+{
+    return rate * delay / SECOND * PROBING_PERCENT / 100;
+}
+
 uint64_t RedStreamFlow::limit() const
 {
     const uint64_t full = flight();
@@ -273,10 +283,10 @@ bool RedStreamFlow::may_send() const
     if (in_flight() == 0) {
         return true;
     }
-    if (probing || in_flight() >= RED_STREAM_FLOW_GROUPS) {
+    if (in_flight() >= RED_STREAM_FLOW_GROUPS) {
         return false;
     }
-    return bytes_in_flight() < limit();
+    return bytes_in_flight() < (probing ? probing_flight() : limit());
 }
 
 uint64_t RedStreamFlow::hold_time() const

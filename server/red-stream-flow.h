@@ -16,7 +16,8 @@
  *              was nothing to send
  *   delay      the shortest time from sending a message to its ack over
  *              RED_STREAM_FLOW_DELAY_AGE; when that is too old, or was far exceeded all
- *              through a round trip, one with next to nothing in flight measures it anew
+ *              through a round trip, one with so little in flight that there is no
+ *              queue measures it anew
  *
  * At most rate * delay * gain bytes may be in flight, with a gain of nearly 3 until the
  * rate stops growing or the delay shows a queue, and a little above 1 from then on, which
@@ -123,11 +124,11 @@ private:
         uint64_t acked_sent_time;
         /* the sender had nothing more to send */
         bool starved;
-        /* no other group was in flight */
-        bool alone;
+        /* little was in flight before it, so there was no queue */
+        bool unqueued;
     };
 
-    void close_group(uint64_t now, bool alone);
+    void close_group(uint64_t now);
     void group_done(uint64_t now);
     void begin_group_anew();
     void update_delay(uint64_t now, const Group *group);
@@ -135,6 +136,7 @@ private:
     void next_round();
     void check_full_rate();
     uint64_t flight() const;
+    uint64_t probing_flight() const;
     uint32_t in_flight() const { return group_end - group_begin; }
 
     /* groups in flight, a ring indexed by numbers that only grow */

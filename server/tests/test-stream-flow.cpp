@@ -33,6 +33,7 @@ struct Path {
 struct Result {
     uint64_t time;      /* when the client had everything */
     uint64_t max_queue; /* bytes in the line's queue and the client's, after the start */
+    uint64_t idle;      /* of the line, after the start, microseconds */
     uint64_t acks;
     uint64_t set_acks;
 };
@@ -49,7 +50,7 @@ public:
     }
 
     /* Send @sizes as fast as the flow lets us. What is before @settle does not count in
-     * max_queue. */
+     * max_queue nor idle. */
     Result send(const Sizes &sizes, uint64_t settle)
     {
         Result result = { };
@@ -57,6 +58,9 @@ public:
 
         for (uint32_t size : sizes) {
             wait_until_allowed();
+            if (now > settle && now > line_free / 1000) {
+                result.idle += now - line_free / 1000;
+            }
             transmit(size, false);
             flow.sent(now, size);
             wait_for_socket();
@@ -372,6 +376,19 @@ static void test_queue_is_short()
 }
 
 /* A client slower than the line is what limits, and no queue builds up at it. */
+/* To measure the delay anew, three times here, the line need not be idle for a round trip. */
+static void test_measures_on_the_way()
+{
+    for (const Path &path : { Path{ 2 * mbit, 100000, 0 }, Path{ 20 * mbit, 40000, 0 } }) {
+        Simulation simulation(path);
+        const Result result = simulation.send(text(100 * path.rate / 240), 2 * SECOND);
+
+        g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: idle for %"
+                       G_GUINT64_FORMAT " us", path.rate, path.delay, result.idle);
+        g_assert_cmpuint(result.idle, <=, 3 * path.delay);
+    }
+}
+
 static void test_slow_client()
 {
     const Path path = { 100 * mbit, 20000, 1000 };
@@ -615,6 +632,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/short-messages", test_short_messages);
     g_test_add_func("/server/stream-flow/long-messages", test_long_messages);
     g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
+    g_test_add_func("/server/stream-flow/measures-on-the-way", test_measures_on_the_way);
     g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
     g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
     g_test_add_func("/server/stream-flow/idle", test_idle);
