@@ -375,7 +375,6 @@ static void test_queue_is_short()
     }
 }
 
-/* A client slower than the line is what limits, and no queue builds up at it. */
 /* To measure the delay anew, three times here, the line need not be idle for a round trip. */
 static void test_measures_on_the_way()
 {
@@ -389,6 +388,7 @@ static void test_measures_on_the_way()
     }
 }
 
+/* A client slower than the line is what limits, and no queue builds up at it. */
 static void test_slow_client()
 {
     const Path path = { 100 * mbit, 20000, 1000 };
