@@ -177,8 +177,8 @@ def test_loss_in_bursts(namespaces: Namespaces) -> None:
     assert sum(gaps) == pytest.approx(1000, rel=0.35)
 
 
-@pytest.mark.parametrize("option, overtaken", [("--no-reorder", False), ("--reorder", True)])
-def test_jitter(namespaces: Namespaces, option: str, overtaken: bool) -> None:
+def jittered(namespaces: Namespaces, option: str) -> tuple[list[int], list[float]]:
+    """Numbers as they came, and how long each packet took."""
     with Link(namespaces, "--delay", "20ms", "--jitter", "10ms", option, "--seed", "3") as link, \
             udp(namespaces.a, ADDRESS_A) as sender, \
             udp(namespaces.b, ADDRESS_B, 5000) as receiver:
@@ -190,13 +190,22 @@ def test_jitter(namespaces: Namespaces, option: str, overtaken: bool) -> None:
         packets = receive(receiver, 0.2)
         link.finish()
     order = numbers(packets)
-    delays = [when - sent[number] for (when, _), number in zip(packets, order)]
-    assert sorted(order) == list(range(200))
-    assert (order != sorted(order)) == overtaken
-    # 10 ms one way, 5 ms more or less
-    assert min(delays) >= 0.005
-    assert statistics.median(delays) <= 0.017       # single ones wait for a processor as well
-    assert statistics.stdev(delays) > 0.0005
+    return order, [when - sent[number] for (when, _), number in zip(packets, order)]
+
+
+@pytest.mark.parametrize("option, overtaken", [("--no-reorder", False), ("--reorder", True)])
+def test_jitter(namespaces: Namespaces, option: str, overtaken: bool) -> None:
+    for last_try in (False, False, True):
+        order, delays = jittered(namespaces, option)
+        assert sorted(order) == list(range(200))
+        assert (order != sorted(order)) == overtaken
+        # 10 ms one way, 5 ms more or less
+        assert min(delays) >= 0.005
+        assert statistics.stdev(delays) > 0.0005
+        latest = statistics.quantiles(delays, n=20)[-1]
+        if latest <= 0.017:
+            break
+        assert not last_try, latest     # before that a packet may have waited for a processor
 
 
 def test_says_when_it_was_late(namespaces: Namespaces) -> None:
