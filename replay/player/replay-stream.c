@@ -12,9 +12,6 @@
 /* What the library's reader returns with after a message. It is not given to the server. */
 #define NO_COMMAND "event 0 0 2 0\nupdate\nrect area 0 0 1 1\nupdate_id 0\nsurface_id 0\n"
 
-/* bytes; pages may be larger */
-#define SMALLEST_PAGE 4096
-
 /* An item as it waits, a message's text behind it. */
 typedef struct Made {
     ReplayItem item;
@@ -183,13 +180,8 @@ static size_t surface_memory(const QXLSurfaceCmd *surface)
  * the server would wait for each page of it as it draws there first. */
 static void touch_surface_memory(const QXLSurfaceCmd *surface)
 {
-    volatile uint8_t *memory = (volatile uint8_t *) (uintptr_t) surface->u.surface_create.data;
-
-    if (surface->flags & QXL_SURF_FLAG_KEEP_DATA) {
-        return; /* it was read */
-    }
-    for (size_t at = 0; at < surface_memory(surface); at += SMALLEST_PAGE) {
-        memory[at] = 0;
+    if (!(surface->flags & QXL_SURF_FLAG_KEEP_DATA)) { /* else it was read */
+        memset((void *) (uintptr_t) surface->u.surface_create.data, 0, surface_memory(surface));
     }
 }
 
