@@ -28,11 +28,14 @@
  * go together. */
 #define SLACK 5000
 
-/* Acks that a full flight should give. */
-#define ACKS_PER_FLIGHT 8
+/* An ack costs the client a packet and both ends a wake-up, so a group should take so many
+ * microseconds; but a full flight has no fewer and no more groups than these. */
+#define ACK_TIME 4000
+#define LEAST_GROUPS 8
+#define MOST_GROUPS 16
 
-/* Of a full flight there should be no more groups, so that they are never what it waits for. */
-#define GROUPS_PER_FLIGHT (RED_STREAM_FLOW_GROUPS / 2)
+/* A group of this part of a full flight is ended with a SET_ACK. */
+#define LARGEST_GROUP_PART 2
 
 /* What was sent last may wait for this part of the delay if so many groups are before it. */
 #define HOLD_DELAY_PART 8
@@ -47,7 +50,7 @@
 #define PROBING_PERCENT 75
 
 /* microseconds, and this number of delays */
-#define SET_ACK_PAUSE 100000
+#define SET_ACK_PAUSE 10000
 #define SET_ACK_PAUSE_DELAYS 2
 
 #define SECOND 1000000
@@ -61,7 +64,6 @@ void RedStreamFlow::close_group(uint64_t now)
         acked_time = group_begin_time;
         acked_sent_time = group_begin_time;
     }
-    group->unqueued = group_begin_bytes - acked_bytes <= probing_flight();
     group->bytes = sent_bytes - group_begin_bytes;
     group_begin_bytes = sent_bytes;
     group->sent_bytes = sent_bytes;
@@ -86,7 +88,7 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
     /* A large message is one step between acks, whatever the interval, so how large does
      * not matter for it. */
     message_size -= message_size / RED_STREAM_FLOW_AVERAGE;
-    message_size += std::min<uint64_t>(bytes, full / ACKS_PER_FLIGHT);
+    message_size += std::min<uint64_t>(bytes, full / LEAST_GROUPS);
     ++group_messages;
     if (interval && group_messages >= interval && in_flight() < RED_STREAM_FLOW_GROUPS) {
         close_group(now);
@@ -164,12 +166,13 @@ void RedStreamFlow::update_delay(uint64_t now, const Group *group)
     const uint32_t sample = std::max<uint64_t>(now - group->sent_time, 1);
     /* the time that the line takes for the group itself */
     const uint64_t own = rate ? group->bytes * SECOND / rate : 0;
+    const uint64_t before = group->sent_bytes - group->bytes - group->acked_bytes;
 
     if (delay == 0 || sample <= delay) {
         delay = sample;
         delay_time = now;
         probing = false;
-    } else if (probing && group->unqueued) {
+    } else if (probing && before <= probing_flight()) {
         /* There was no queue before the group. What is left of the sample is a longer path only
          * if it differs for certain: with too low a rate it is too short. */
         if (sample > own + delay + delay / 4) {
@@ -294,28 +297,27 @@ uint64_t RedStreamFlow::hold_time() const
     return growing || probing || in_flight() < HOLD_GROUPS ? 0 : delay / HOLD_DELAY_PART;
 }
 
-uint32_t RedStreamFlow::wanted_interval(uint32_t base) const
+uint32_t RedStreamFlow::wanted_interval() const
 {
+    const uint64_t full = flight();
     const uint64_t size = std::max<uint64_t>(message_size / RED_STREAM_FLOW_AVERAGE, 1);
-    const uint64_t messages = flight() / size;
-    const uint64_t wanted = std::min<uint64_t>(messages / ACKS_PER_FLIGHT, base);
+    const uint64_t group = std::max(full / MOST_GROUPS,
+                                    std::min(rate * ACK_TIME / SECOND, full / LEAST_GROUPS));
 
-    return std::max<uint64_t>({ wanted, messages / GROUPS_PER_FLIGHT, 1 });
+    return std::max<uint64_t>(group / size, 1);
 }
 
-bool RedStreamFlow::wants_set_ack(uint64_t now, uint32_t base)
+bool RedStreamFlow::wants_set_ack(uint64_t now)
 {
-    const uint32_t wanted = wanted_interval(base);
+    const uint32_t wanted = wanted_interval();
     /* messages have turned out smaller: the groups will be used up before the path is full */
-    const bool runs_out = in_flight() > GROUPS_PER_FLIGHT;
+    const bool runs_out = in_flight() > RED_STREAM_FLOW_GROUPS / 2;
+    /* they have turned out larger: the sync will come before the group's ack would */
+    const bool too_large = sent_bytes - group_begin_bytes > flight() / LARGEST_GROUP_PART;
+    const bool paused = now - set_ack_time >= SET_ACK_PAUSE + SET_ACK_PAUSE_DELAYS * delay;
+    const bool differs = wanted * 2 <= interval || wanted >= interval * 2;
 
-    if (syncing) {
-        return false;
-    }
-    if (!runs_out && now - set_ack_time < SET_ACK_PAUSE + SET_ACK_PAUSE_DELAYS * delay) {
-        return false;
-    }
-    if (wanted * 2 > interval && wanted < interval * 2) {
+    if (interval == 0 || syncing || !(too_large || (differs && (runs_out || paused)))) {
         return false;
     }
     set_ack_time = now;

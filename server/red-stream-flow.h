@@ -33,8 +33,8 @@
  *
  * An ack must be on its way whenever sending stops. Messages are counted in groups of
  * which the last makes the client ack; sending never stops while no complete group is in
- * flight. So any limit is safe, also below the interval of acks. Large messages on a
- * slow path want a smaller interval: see wanted_interval.
+ * flight. So any limit is safe, also below the interval of acks. How many messages make
+ * a group depends on their size and the path: see wanted_interval and wants_set_ack.
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -50,7 +50,7 @@
 #define RED_STREAM_FLOW_ROUNDS 10
 /* Messages that the average size is taken over, and their bytes as long as none is known:
  * rather too large, so that the first acks come early. */
-#define RED_STREAM_FLOW_AVERAGE 64
+#define RED_STREAM_FLOW_AVERAGE 256
 #define RED_STREAM_FLOW_MESSAGE_SIZE 1000
 /* microseconds */
 #define RED_STREAM_FLOW_DELAY_AGE (30 * 1000 * 1000)
@@ -91,13 +91,14 @@ public:
      * may be idle. */
     uint64_t hold_time() const;
 
-    /* The interval of acks that suits what is sent and the path: a limit is at least some
-     * groups, so that acks come often enough, and at most half of those there can be. From 1
-     * to @base, and beyond if with @base there are not enough groups to fill the path. */
-    uint32_t wanted_interval(uint32_t base) const;
-    /* Whether a SET_ACK should be sent: the interval is twice or half of the wanted one.
-     * True at most once in some round trips, unless groups run out. */
-    bool wants_set_ack(uint64_t now, uint32_t base);
+    /* The interval of acks that suits what is sent and the path: one every few milliseconds,
+     * 8 to 16 while what fills the path arrives. At least 1. */
+    uint32_t wanted_interval() const;
+    /* Whether SET_ACK should be sent next; ask after each message. It should if the interval
+     * is twice or half of the wanted one (at most once in some round trips, unless groups run
+     * out), and if half of what fills the path was sent since the last group: messages have
+     * become larger, and the ack is far. Before the first SET_ACK false. */
+    bool wants_set_ack(uint64_t now);
 
     /* For traces and tests. */
     uint64_t bytes_in_flight() const { return counted_bytes - counted_acked; }
@@ -124,8 +125,6 @@ private:
         uint64_t acked_sent_time;
         /* the sender had nothing more to send */
         bool starved;
-        /* little was in flight before it, so there was no queue */
-        bool unqueued;
     };
 
     void close_group(uint64_t now);

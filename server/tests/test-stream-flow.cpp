@@ -13,7 +13,6 @@
 
 #include "red-stream-flow.h"
 
-#define BASE_INTERVAL 20
 #define MESSAGE_HEADER 6
 #define SEGMENT 1448
 /* segments, RFC 6928 */
@@ -63,6 +62,9 @@ public:
             }
             transmit(size, false);
             flow.sent(now, size);
+            if (flow.wants_set_ack(now)) {
+                set_ack();
+            }
             wait_for_socket();
             if (now > settle) {
                 result.max_queue = std::max(result.max_queue, queue_bytes());
@@ -98,7 +100,7 @@ private:
 
     void set_ack()
     {
-        const uint32_t interval = flow.wanted_interval(BASE_INTERVAL);
+        const uint32_t interval = flow.wanted_interval();
 
         ++set_acks;
         flow.set_ack_sent(now, interval, MESSAGE_HEADER + 8);
@@ -187,9 +189,6 @@ private:
         }
         ++acks;
         flow.acked(now);
-        if (flow.wants_set_ack(now, BASE_INTERVAL)) {
-            set_ack();
-        }
     }
 
     void wait_until_allowed()
@@ -373,6 +372,38 @@ static void test_queue_is_short()
                              + 32 * 1024);
         }
     }
+}
+
+/* Each ack costs the client a packet and both ends a wake-up, so of small messages many go
+ * between two. */
+static void test_acks_are_few()
+{
+    for (const Path &path : paths) {
+        Simulation simulation(path);
+        const Result result = simulation.send(text(100000), 0);
+        g_assert_cmpuint(result.acks + result.set_acks, <=, 20 * result.time / path.delay);
+    }
+}
+
+/* Small messages turn into large ones: of as many as would make a group of the small ones
+ * the queue would be long before there is an ack. */
+static void test_messages_become_larger()
+{
+    RedStreamFlow flow;
+    uint64_t bytes = 0;
+
+    flow.set_ack_sent(1, 500, 14);
+    flow.synced(2);
+    const uint64_t limit = flow.limit();
+    while (!flow.wants_set_ack(3)) {
+        flow.sent(3, 2000);
+        bytes += 2000;
+        g_assert_cmpuint(bytes, <=, limit);
+    }
+    /* once is enough */
+    flow.set_ack_sent(4, flow.wanted_interval(), 14);
+    flow.sent(5, limit);
+    g_assert_false(flow.wants_set_ack(6));
 }
 
 /* To measure the delay anew, three times here, the line need not be idle for a round trip. */
@@ -632,6 +663,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/short-messages", test_short_messages);
     g_test_add_func("/server/stream-flow/long-messages", test_long_messages);
     g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
+    g_test_add_func("/server/stream-flow/acks-are-few", test_acks_are_few);
+    g_test_add_func("/server/stream-flow/messages-become-larger", test_messages_become_larger);
     g_test_add_func("/server/stream-flow/measures-on-the-way", test_measures_on_the_way);
     g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
     g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
