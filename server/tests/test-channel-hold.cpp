@@ -11,9 +11,10 @@
 
 #include "push-visibility.h"
 
-/* The path, in microseconds: a round trip, an ack every so often, how long it is used until
- * the channel knows it. */
+/* The path, in microseconds: a round trip, what a message takes, how often the client looks, how
+ * long it is used until the channel knows it. */
 #define DELAY 40000
+#define MESSAGE_TIME 100
 #define SPACE 2000
 #define LONG_ENOUGH 1000000
 /* microseconds after which nothing is held any more */
@@ -25,8 +26,14 @@ struct HoldFixture: public Fixture
     std::vector<uint8_t> bytes;
     uint32_t interval = 0;
     uint32_t messages = 0;
-    /* when the messages that each ack is for had arrived */
-    std::deque<int64_t> acks;
+    struct Ack {
+        /* when what it is for has passed the path */
+        int64_t time;
+        /* of the SET_ACK that it answers, 0: it is for a group */
+        uint32_t generation;
+    };
+    std::deque<Ack> acks;
+    int64_t passed = 0;
 
     HoldFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
     {
@@ -56,13 +63,16 @@ struct HoldFixture: public Fixture
 
     void message(uint16_t type, const uint8_t *data)
     {
+        passed = MAX(passed, g_get_monotonic_time()) + MESSAGE_TIME;
         if (type == SPICE_MSG_SET_ACK) {
-            /* generation and interval */
-            memcpy(&interval, data + sizeof(uint32_t), sizeof(interval));
-            answer(SPICE_MSGC_ACK_SYNC, data, sizeof(uint32_t));
+            uint32_t generation;
+
+            memcpy(&generation, data, sizeof(generation));
+            memcpy(&interval, data + sizeof(generation), sizeof(interval));
+            acks.push_back({ passed, generation });
             messages = 0;
         } else if (++messages == interval) {
-            acks.push_back(g_get_monotonic_time());
+            acks.push_back({ passed, 0 });
             messages = 0;
         }
     }
@@ -96,8 +106,14 @@ struct HoldFixture: public Fixture
     /* The server gets an ack and sends what it lets go. */
     void ack()
     {
-        answer(SPICE_MSGC_ACK, nullptr, 0);
+        const uint32_t generation = acks.front().generation;
+
         acks.pop_front();
+        if (generation) {
+            answer(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation));
+        } else {
+            answer(SPICE_MSGC_ACK, nullptr, 0);
+        }
         run_events();
     }
 
@@ -120,7 +136,7 @@ struct HoldFixture: public Fixture
             fill_pipe();
             run_events();
             take();
-            if (!acks.empty() && g_get_monotonic_time() - acks.front() >= DELAY) {
+            while (!acks.empty() && g_get_monotonic_time() - acks.front().time >= DELAY) {
                 const uint32_t before = rcc->get_pipe_size();
 
                 ack();
