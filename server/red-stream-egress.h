@@ -129,6 +129,10 @@ public:
      * is not in slow start, or in a mode that does not ask for it. */
     uint64_t get_slow_start_window() const { return slow_start_window; }
 
+    /* What the channel has learnt of the path, see RedStreamLink::path_rate. For the drains
+     * to come. */
+    void set_path_rate(uint64_t rate) { path_rate = rate; }
+
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
@@ -176,6 +180,8 @@ private:
     uint64_t pacing_rate = 0;
     /* TCP's congestion window, bytes, if it is in slow start, else 0 */
     uint64_t slow_start_window = 0;
+    /* bytes a second, 0: not known */
+    uint64_t path_rate = 0;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 

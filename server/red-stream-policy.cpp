@@ -159,6 +159,10 @@ static uint64_t link_rate(const RedStreamLink *link)
     if (!rate || link->app_limited) {
         rate = std::max(rate, window_rate(link, cwnd));
     }
+    /* A window counts segments: after many small ones it says more than the link carries. */
+    if (link->path_rate) {
+        rate = std::min(rate, link->path_rate);
+    }
     return rate;
 }
 

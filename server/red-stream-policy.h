@@ -93,6 +93,9 @@ struct RedStreamLink {
      * again, 0 if not known */
     uint64_t segments;
     uint64_t retransmits;
+    /* bytes a second at which the client was seen to receive (RedStreamFlow::get_path_rate),
+     * 0 if not known */
+    uint64_t path_rate;
 };
 
 /* How many bytes to put in a TLS record on this link.

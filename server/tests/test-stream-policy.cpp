@@ -209,6 +209,19 @@ static void test_record_size()
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 
+    /* many small segments let the window grow further, and the channel knows better */
+    link = make_link(400, 100000, 30000);
+    link.app_limited = true;
+    g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, RED_STREAM_UNSENT_MIN);
+    link.path_rate = 240000;
+    g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2400);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
+    /* but TCP knows of what is not the channel's: it shares the path */
+    link = make_link(20, 100000, 250000);
+    link.path_rate = 2400000;
+    g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
+
     /* a modem: never below a segment, less what TLS adds to it */
     link = make_link(4, 600000, 5000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), >=, 1448 - 29);

@@ -189,6 +189,27 @@ static void test_batch_auto()
     check_sizes(drain_records(&fixed, { { 6, 8000 } }), { 5000, 3006 });
 }
 
+/* And what the channel knows of the path. */
+static void test_path_rate()
+{
+    RedStreamLink link = { };
+    TestConnection stream("flow", TLS1_3_VERSION);
+
+    link.mss = 1448;
+    link.cwnd = 400;
+    link.rtt = 100000;
+    link.rto = 300000;
+    stream.kernel.link = &link;
+    stream.start(false);
+    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+
+    stream.egress->set_path_rate(250000);
+    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
+
+    stream.egress->set_path_rate(0);
+    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+}
+
 /* What the kernel may hold unsent follows the link too, in flow, when it changes much. */
 static void test_unsent_limit()
 {
@@ -464,6 +485,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-count", test_batch_count);
     g_test_add_func("/server/stream/records/batch-last-record", test_batch_last_record);
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
+    g_test_add_func("/server/stream/records/path-rate", test_path_rate);
     g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/records/pacing", test_pacing);
     g_test_add_func("/server/stream/records/calls", test_calls);
