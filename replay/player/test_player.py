@@ -311,6 +311,57 @@ def test_a_composite_makes_no_more_exact_than_it_reads(plays: list[Play], tmp_pa
         assert more < 16 * 16 * 4 + 200 and is_exact
 
 
+FRAMES = 26
+
+
+def video(frame: bytes, read: bool = False) -> Tiny:
+    """Pictures in one place, just enough to make a video, and then nothing for longer than one may pause."""
+    recording = Tiny()
+    recording.primary(*PHOTO)
+    whole = (0, 0, *PHOTO)
+    for number in range(FRAMES):
+        recording.copy(whole, tiny.bitmap(*PHOTO, frame[number * 4:] + frame[:number * 4]), whole)
+        recording.time_ns += 2 * 10**7
+    if read:
+        recording.update((0, 0, 8, 8))
+    recording.time_ns += 15 * 10**8
+    recording.fill((300, 200, 320, 220))
+    return recording
+
+
+def lines_of_text() -> bytes:
+    """As sharp as text, and no two frames are the same."""
+    dice = random.Random(2)
+    width, height = PHOTO
+    glyph = [[dice.choice((b"\0\0\0\0", b"\xff\xff\xff\0")) for _ in range(width)] for _ in range(height // 8)]
+    return b"".join(b"".join(glyph[y // 8]) for y in range(height))
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_the_end_of_a_video_is_sent_as_any_picture(plays: list[Play], tmp_path: Path, read: bool) -> None:
+    """Once more, when no other frame comes: as JPEG where pictures are. Without loss that alone would be half of them all."""
+    path = write(tmp_path, video(photo(), read))
+    arguments = ("--jpeg", "always", "--pace", "recorded", "--streaming")
+    pictures, _ = play_all(plays, path, *arguments, "off")
+    as_video, _ = play_all(plays, path, *arguments, "all")
+    assert display_bytes(as_video) != display_bytes(pictures)
+    assert display_bytes(as_video) < display_bytes(pictures) * 1.1
+
+
+def test_the_end_of_a_video_of_text_is_exact(plays: list[Play], tmp_path: Path) -> None:
+    """It was scrolled, say."""
+    path = tmp_path / "v.png"
+    text = lines_of_text()
+    play = Play(write(tmp_path, video(text)), "--jpeg", "always", "--streaming", "all", "--pace", "recorded")
+    plays.append(play)
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--png", path)
+    play.finish()
+    shown = read_png(path)
+    last = text[(FRAMES - 1) * 4:] + text[:(FRAMES - 1) * 4]
+    assert all(shown.pixel(x, y) == int.from_bytes(last[(y * PHOTO[0] + x) * 4:][:3], "little")
+               for y in range(0, 200, 7) for x in range(PHOTO[0]))
+
+
 def test_probes(plays: list[Play], tmp_path: Path) -> None:
     """They also come while nothing is drawn, and change no pixel."""
     recording = Tiny()
