@@ -43,10 +43,12 @@ struct Fixture: public TestServer
     red::shared_ptr<ThreePartClient> rcc;
     int peer;
 
-    explicit Fixture(RedChannel::CreationFlags flags=RedChannel::MigrateAll)
+    /* @make: a stream and its other end */
+    explicit Fixture(RedChannel::CreationFlags flags=RedChannel::MigrateAll,
+                     RedStream *(*make)(SpiceServer *, int *)=test_stream_new)
     {
         channel = red::make_shared<TestChannel>(server, SPICE_CHANNEL_PORT, 0, flags);
-        RedStream *stream = test_stream_new(server, &peer);
+        RedStream *stream = make(server, &peer);
         red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 0);
         rcc = red::make_shared<ThreePartClient>(channel.get(), client, stream, &caps);
         g_assert_true(rcc->init());

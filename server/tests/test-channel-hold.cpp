@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "test-channel-batch.h"
+#include "test-stream-sockets.h"
 
 #include "push-visibility.h"
 
@@ -35,7 +36,8 @@ struct HoldFixture: public Fixture
     std::deque<Ack> acks;
     int64_t passed = 0;
 
-    HoldFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
+    explicit HoldFixture(RedStream *(*make)(SpiceServer *, int *)=test_stream_new):
+        Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll, make)
     {
         rcc->push_set_ack();
         rcc->ack_zero_messages_window();
@@ -179,9 +181,39 @@ static void not_before_it_is_known()
     }
 }
 
+static RedStream *tcp_stream_new(SpiceServer *server, int *peer)
+{
+    int sockets[2];
+
+    test_make_sockets(TEST_TCP, 0, sockets);
+    for (int fd : sockets) {
+        red_socket_set_non_blocking(fd, true);
+    }
+    *peer = sockets[1];
+    return red_stream_new(server, sockets[0]);
+}
+
+/* TCP, to which this path seems to be a fast one, is given no more than it needs. */
+static void tells_the_stream_of_the_rate()
+{
+#ifdef TCP_NOTSENT_LOWAT
+    HoldFixture f(tcp_stream_new);
+    uint32_t limit;
+    socklen_t size = sizeof(limit);
+
+    f.use_path();
+    g_assert_cmpint(getsockopt(f.rcc->get_stream()->socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+                               &limit, &size), ==, 0);
+    g_assert_cmpuint(limit, <, 2 * RED_STREAM_UNSENT_MIN);
+#else
+    g_test_skip("the kernel can't be told");
+#endif
+}
+
 static const BatchTest tests[] = {
     { "full", "flow", held_while_the_path_is_full },
     { "unknown", "flow", not_before_it_is_known },
+    { "rate", "flow", tells_the_stream_of_the_rate },
 };
 
 int main(int argc, char *argv[])
