@@ -201,10 +201,16 @@ static void tells_the_stream_of_the_rate()
     uint32_t limit;
     socklen_t size = sizeof(limit);
 
-    f.use_path();
-    g_assert_cmpint(getsockopt(f.rcc->get_stream()->socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
-                               &limit, &size), ==, 0);
-    g_assert_cmpuint(limit, <, 2 * RED_STREAM_UNSENT_MIN);
+    /* on a busy machine it takes longer until the rate has stopped growing */
+    for (int tries = 0; tries < 10; ++tries) {
+        f.use_path();
+        g_assert_cmpint(getsockopt(f.rcc->get_stream()->socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+                                   &limit, &size), ==, 0);
+        if (limit < 2 * RED_STREAM_UNSENT_MIN) {
+            return;
+        }
+    }
+    g_error("it may hold %u bytes", limit);
 #else
     g_test_skip("the kernel can't be told");
 #endif
