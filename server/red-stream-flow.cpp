@@ -32,7 +32,7 @@
  * microseconds; but a full flight has no fewer and no more groups than these. */
 #define ACK_TIME 4000
 /* bytes: TCP answers the packet with one that takes its time from the pictures of a slow line */
-#define LEAST_GROUP 4096
+#define ACK_BYTES 4096
 #define LEAST_GROUPS 8
 #define MOST_GROUPS 16
 
@@ -303,7 +303,7 @@ uint32_t RedStreamFlow::wanted_interval() const
 {
     const uint64_t full = flight();
     const uint64_t size = std::max<uint64_t>(message_size / RED_STREAM_FLOW_AVERAGE, 1);
-    const uint64_t least = std::max<uint64_t>(rate * ACK_TIME / SECOND, LEAST_GROUP);
+    const uint64_t least = std::max<uint64_t>(rate * ACK_TIME / SECOND, ACK_BYTES);
     const uint64_t group = std::max(full / MOST_GROUPS, std::min(least, full / LEAST_GROUPS));
 
     return std::max<uint64_t>(group / size, 1);

@@ -100,12 +100,13 @@ public:
      * become larger, and the ack is far. Before the first SET_ACK false. */
     bool wants_set_ack(uint64_t now);
 
+    /* The rate of the path, bytes a second, once it has stopped growing, before that 0. */
+    uint64_t get_path_rate() const { return growing ? 0 : rate; }
+
     /* For traces and tests. */
     uint64_t bytes_in_flight() const { return counted_bytes - counted_acked; }
     uint64_t limit() const;
     uint64_t get_rate() const { return rate; }
-    /* The rate, bytes a second, once it has stopped growing, before that 0. */
-    uint64_t get_path_rate() const { return growing ? 0 : rate; }
     uint32_t get_delay() const { return delay; }
     uint32_t get_interval() const { return interval; }
     const char *get_phase() const

@@ -72,7 +72,7 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy);
  */
 const RedStreamPolicy *red_stream_policy_get();
 
-/* What TCP knows about a link, from struct tcp_info. */
+/* What is known about a link: by TCP, from struct tcp_info, and path_rate by the channel. */
 struct RedStreamLink {
     /* payload bytes of a segment */
     uint32_t mss;

@@ -110,11 +110,15 @@ def plays() -> Iterator[list[Play]]:
         play.kill()
 
 
-def play_all(plays: list[Play], file: Path | str,
-             *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def play_all(plays: list[Play], file: Path | str, *arguments: str,
+             png: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the client shows in the end is written to png."""
     play = Play(file, *arguments)
     plays.append(play)
-    play.connect()
+    if png is None:
+        play.connect()
+    else:
+        play.connect("--host", "127.0.0.1", "--port", str(play.port), "--png", png)
     return play.finish()
 
 
@@ -284,6 +288,11 @@ def composes(op: int | None) -> Tiny:
     return recording
 
 
+def pixel(bitmap: bytes, number: int) -> int:
+    """0xRRGGBB of a bitmap of 32 bits a pixel."""
+    return int.from_bytes(bitmap[number * 4:number * 4 + 3], "little")
+
+
 def display_bytes(player: dict[str, Any]) -> int:
     return int(next(stream["message_bytes"] for stream in player["streams"] if stream["type"] == 2))
 
@@ -293,17 +302,14 @@ def test_a_composite_makes_no_more_exact_than_it_reads(plays: list[Play], tmp_pa
     """What was sent as JPEG is sent again without loss where something is put together from it. Not the rest of the surface,
     and nothing where it is only copied."""
     path = tmp_path / "c.png"
-    play = Play(write(tmp_path, composes(op)), "--jpeg", "always", "--pace", "recorded")
-    plays.append(play)
-    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--png", path)
-    player, _ = play.finish()
+    player, _ = play_all(plays, write(tmp_path, composes(op)), "--pace", "recorded", "--jpeg", "always", png=path)
     plain, _ = play_all(plays, write(tmp_path, composes(None), "plain.rec"), "--pace", "recorded", "--jpeg", "always")
     exact, _ = play_all(plays, write(tmp_path, composes(None), "plain.rec"), "--pace", "recorded", "--jpeg", "never")
     assert display_bytes(plain) < display_bytes(exact) / 2
     more = display_bytes(player) - display_bytes(plain)
     shown, sent = read_png(path), photo()
     first = [(y + 100) * PHOTO[0] + 200 for y in range(16)]
-    exactly = [int.from_bytes(sent[at * 4:at * 4 + 3], "little") for begin in first for at in range(begin, begin + 16)]
+    exactly = [pixel(sent, at) for begin in first for at in range(begin, begin + 16)]
     is_exact = exactly == [shown.pixel(x, y) for y in range(30, 46) for x in range(100, 116)]
     if op == tiny.OP_SRC:
         assert more < 200 and not is_exact
@@ -352,13 +358,10 @@ def test_the_end_of_a_video_of_text_is_exact(plays: list[Play], tmp_path: Path) 
     """It was scrolled, say."""
     path = tmp_path / "v.png"
     text = lines_of_text()
-    play = Play(write(tmp_path, video(text)), "--jpeg", "always", "--streaming", "all", "--pace", "recorded")
-    plays.append(play)
-    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--png", path)
-    play.finish()
+    play_all(plays, write(tmp_path, video(text)), "--jpeg", "always", "--streaming", "all", "--pace", "recorded", png=path)
     shown = read_png(path)
     last = text[(FRAMES - 1) * 4:] + text[:(FRAMES - 1) * 4]
-    assert all(shown.pixel(x, y) == int.from_bytes(last[(y * PHOTO[0] + x) * 4:][:3], "little")
+    assert all(shown.pixel(x, y) == pixel(last, y * PHOTO[0] + x)
                for y in range(0, 200, 7) for x in range(PHOTO[0]))
 
 

@@ -8,7 +8,7 @@
 #include <glib.h>
 
 #include "test-glib-compat.h"
-#include "red-stream-policy.h"
+#include "test-stream-link.h"
 
 static void test_modes()
 {
@@ -161,56 +161,44 @@ static void test_environment_empty()
     run_with_environment("", true);
 }
 
-static RedStreamLink make_link(uint32_t cwnd, uint32_t rtt_us, uint64_t delivery_rate)
-{
-    RedStreamLink link = { };
-
-    link.mss = 1448;
-    link.cwnd = cwnd;
-    link.rtt = rtt_us;
-    link.delivery_rate = delivery_rate;
-    link.rto = rtt_us + 200000;
-    return link;
-}
-
 static void test_record_size()
 {
     RedStreamLink link;
 
     /* LAN: 1 Gbit/s */
-    link = make_link(40, 200, 118000000);
+    link = test_make_link(40, 200, 118000000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 
     /* LAN, where the server rarely has much to send */
-    link = make_link(10, 200, 90000);
+    link = test_make_link(10, 200, 90000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 
     /* 20 Mbit/s, 40 ms, in full flow: 2.5 MB/s is 25 KB in the budget */
-    link = make_link(70, 40000, 2500000);
+    link = test_make_link(70, 40000, 2500000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 
     /* the same line, just connected: ten segments a round trip */
-    link = make_link(10, 40000, 0);
+    link = test_make_link(10, 40000, 0);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 3620);
 
     /* 2 Mbit/s, 100 ms: 250 KB/s, however large the window grew over a deep queue */
-    link = make_link(20, 100000, 250000);
+    link = test_make_link(20, 100000, 250000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
-    link = make_link(400, 100000, 250000);
+    link = test_make_link(400, 100000, 250000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 
     /* 2 Mbit/s with a rate that was not the path's: the window says more */
-    link = make_link(20, 100000, 30000);
+    link = test_make_link(20, 100000, 30000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2896);
     /* or less */
-    link = make_link(10, 100000, 250000);
+    link = test_make_link(10, 100000, 250000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 
     /* many small segments let the window grow further, and the channel knows better */
-    link = make_link(400, 100000, 30000);
+    link = test_make_link(400, 100000, 30000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, RED_STREAM_UNSENT_MIN);
@@ -218,17 +206,17 @@ static void test_record_size()
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2400);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
     /* but TCP knows of what is not the channel's: it shares the path */
-    link = make_link(20, 100000, 250000);
+    link = test_make_link(20, 100000, 250000);
     link.path_rate = 2400000;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 
     /* a modem: never below a segment, less what TLS adds to it */
-    link = make_link(4, 600000, 5000);
+    link = test_make_link(4, 600000, 5000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), >=, 1448 - 29);
     g_assert_cmpuint(red_stream_policy_record_size(&link), <=, 1448 - 22);
 
     /* with tiny segments never below the least that can be asked for */
-    link = make_link(4, 600000, 5000);
+    link = test_make_link(4, 600000, 5000);
     link.mss = 88;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 512);
 }
@@ -236,9 +224,9 @@ static void test_record_size()
 static void test_record_size_idle()
 {
     /* a window grown large is not what TCP starts with after a pause */
-    RedStreamLink busy = make_link(100, 100000, 0);
+    RedStreamLink busy = test_make_link(100, 100000, 0);
     RedStreamLink idle = busy;
-    RedStreamLink fresh = make_link(10, 100000, 0);
+    RedStreamLink fresh = test_make_link(10, 100000, 0);
 
     busy.idle = busy.rto;
     idle.idle = idle.rto + 1;
@@ -259,19 +247,19 @@ static void test_record_size_unknown()
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 
     /* neither a rate nor a time to derive it from */
-    link = make_link(10, 0, 0);
+    link = test_make_link(10, 0, 0);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
-    link = make_link(10, 0, 250000);
+    link = test_make_link(10, 0, 250000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
-    link = make_link(0, 40000, 250000);
+    link = test_make_link(0, 40000, 250000);
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
-    link = make_link(10, 40000, 250000);
+    link = test_make_link(10, 40000, 250000);
     link.mss = 0;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 
     /* the largest facts there can be: 400 Gbit/s, a window of 1 GiB in 64 KiB segments */
-    link = make_link(16384, 1, UINT64_C(50000000000));
+    link = test_make_link(16384, 1, UINT64_C(50000000000));
     link.mss = 65483;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
 }
@@ -279,18 +267,18 @@ static void test_record_size_unknown()
 static void test_seen_rate()
 {
     /* 20 Mbit/s: TCP has left slow start, the delivery is what is known */
-    RedStreamLink link = make_link(70, 40000, 2400000);
+    RedStreamLink link = test_make_link(70, 40000, 2400000);
     g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 2400000);
     /* a lower bound of the link, whoever set it */
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 2400000);
 
     /* 250 KB sent, 177 segments in the window: nothing says that the path carries no more */
-    link = make_link(177, 100000, 1250000);
+    link = test_make_link(177, 100000, 1250000);
     link.slow_start = true;
     g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 177 * 1448 * 10);
     /* the round trips are those of a queue that grows, which both know */
-    link = make_link(177, 1000000, 250000);
+    link = test_make_link(177, 1000000, 250000);
     link.slow_start = true;
     g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 177 * 1448);
     link.delivery_rate = 260000;
@@ -305,19 +293,19 @@ static void test_seen_rate()
 static void test_unsent_limit()
 {
     /* 20 Mbit/s carries 50 KB in the budget */
-    RedStreamLink link = make_link(70, 40000, 2500000);
+    RedStreamLink link = test_make_link(70, 40000, 2500000);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 50000);
 
     /* enough to keep a slow line busy, not all of the memory for a fast one */
-    link = make_link(20, 100000, 250000);
+    link = test_make_link(20, 100000, 250000);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
-    link = make_link(4000, 200, 1200000000);
+    link = test_make_link(4000, 200, 1200000000);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
 
     /* not known: as if fast */
     link = { };
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
-    link = make_link(10, 0, 0);
+    link = test_make_link(10, 0, 0);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
 }
 
@@ -325,7 +313,7 @@ static void test_unsent_limit()
 static void test_pacing()
 {
     const uint64_t period = RED_STREAM_PACING_PERIOD;
-    RedStreamLink link = make_link(20, 100000, 250000);
+    RedStreamLink link = test_make_link(20, 100000, 250000);
     RedStreamPacing pacing;
 
     /* not as long as hardly anything is lost */
@@ -359,7 +347,7 @@ static void test_pacing()
 static void test_not_paced()
 {
     RedStreamPacing pacing;
-    RedStreamLink lossy = make_link(20, 100000, 250000);
+    RedStreamLink lossy = test_make_link(20, 100000, 250000);
 
     lossy.segments = 1000;
     lossy.retransmits = 100;

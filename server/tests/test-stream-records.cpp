@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include "test-stream-egress.h"
+#include "test-stream-link.h"
 #include "win-alarm.h"
 
 static const int tls_versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
@@ -168,11 +169,7 @@ static void test_batch_auto()
     stream.start(false);
     check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
-    link.mss = 1448;
-    link.cwnd = 20;
-    link.rtt = 100000;
-    link.delivery_rate = 250000;
-    link.rto = 300000;
+    link = test_make_link(20, 100000, 250000);
     check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
     check_sizes(drain_records(&stream, { { 8006 } }), { 2500, 2500, 2500, 506 });
     check_sizes(drain_records(&stream, { { 6, 40, 180 }, { 6, 3000 } }), { 2500, 732 });
@@ -192,13 +189,9 @@ static void test_batch_auto()
 /* And what the channel knows of the path. */
 static void test_path_rate()
 {
-    RedStreamLink link = { };
+    const RedStreamLink link = test_make_link(400, 100000, 0);
     TestConnection stream("flow", TLS1_3_VERSION);
 
-    link.mss = 1448;
-    link.cwnd = 400;
-    link.rtt = 100000;
-    link.rto = 300000;
     stream.kernel.link = &link;
     stream.start(false);
     check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
@@ -215,13 +208,10 @@ static void test_unsent_limit()
 {
     for (const char *mode : test_modes) {
         for (int version : test_versions) {
-            RedStreamLink link = { };
+            RedStreamLink link = test_make_link(20, 40000, 0);
             TestConnection stream(mode, version);
             const std::vector<uint32_t> &limits = stream.kernel.unsent_limits;
 
-            link.mss = 1448;
-            link.cwnd = 20;
-            link.rtt = 40000;
             stream.kernel.link = &link;
             stream.start(false);
             for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 10000000, 9000000, 250000 }) {
@@ -241,12 +231,9 @@ static void test_unsent_limit()
 static void test_pacing()
 {
     for (const char *mode : test_modes) {
-        RedStreamLink link = { };
+        RedStreamLink link = test_make_link(20, 40000, 0);
         TestConnection stream(mode, TLS1_3_VERSION);
 
-        link.mss = 1448;
-        link.cwnd = 20;
-        link.rtt = 40000;
         link.segments = 1000;
         link.retransmits = 100;
         stream.kernel.link = &link;
