@@ -309,12 +309,13 @@ static void conclude(Feeder *feeder)
     } else {
         result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
         show_surfaces(feeder);
-        if (can_mark(feeder)) {
-            push_marker(feeder, MARKER_END, 0);
-        }
+    }
+    /* before the marker: once the client has seen that the end may come first */
+    result->fed_ns = clock_ns();
+    if (result->status == FEEDER_FED) {
+        push_marker(feeder, MARKER_END, 0);
     }
     display_release(feeder->display);
-    result->fed_ns = clock_ns();
     result->probes = (const FeederProbe *) feeder->probes->data;
     result->n_probes = feeder->probes->len;
     getrusage(RUSAGE_THREAD, &usage);

@@ -44,7 +44,7 @@ typedef struct FeederProbe {
 typedef struct FeederResult {
     FeederStatus status;
     uint64_t commands;
-    int64_t fed_ns;
+    int64_t fed_ns;             /* all is handed over but the end marker */
     double cpu_user, cpu_system;    /* of this thread alone */
     const FeederProbe *probes;
     unsigned int n_probes;

@@ -20,7 +20,8 @@ ALL = {"sound", "record", "inputs", "pointer", "agent", "port"}
 def play_channels(plays: list[Play], file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
     play = Play(file, "--channels", channels, *arguments)
     plays.append(play)
-    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--cursor")
+    # the end comes on the display's connection: what is on the others is to be read as well
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--cursor", "--settle-end", "200")
     return play.finish()
 
 
