@@ -17,6 +17,7 @@ from bench.progress import duration
 from bench.steps import Steps
 
 VERBATIM = True     # the arguments are pytest's
+_AT_ONCE = 4        # files of tests at the most: many start several processes
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -71,12 +72,14 @@ def _sanitizers(steps: Steps) -> str:
 
 
 def _python_tests() -> str:
-    if _pytest([]):
+    # those of one file one after the other: they share what they build
+    if _pytest(["-p", "xdist.plugin", "--numprocesses", str(min(os.cpu_count() or 1, _AT_ONCE)), "--dist", "loadfile"]):
         raise BenchError("Python tests: see above")
     return "all"
 
 
 def _pytest(arguments: list[str]) -> int:
+    """Of the whole tree unless the arguments name a file or a folder."""
     named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *arguments],
