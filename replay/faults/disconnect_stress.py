@@ -5,7 +5,8 @@
 lasting-server draws a recording; clients come one after the other, take a random part of what it sends and go in one
 of several ways (rude_client.Plan). When all is drawn, or a client was to stay, the server is told to end, with the
 client still there or not, and has to do so in order. Then the next server starts. A server that ends otherwise, ends
-early, hangs, or that AddressSanitizer reports is a failure; its output is kept. A --seed gives the same plans again.
+early, hangs, turns a client away, or that AddressSanitizer reports is a failure; its output is kept. A --seed gives
+the same plans again.
 
 With --asan, --library is the directory of a library built with -Db_sanitize=address."""
 
@@ -31,6 +32,7 @@ from bench import certs, lab                                                # no
 from rude_client import Going, Gone, Plan, RudeClient                       # noqa: E402
 
 _PATIENCE = 60
+_DYING = 10                         # seconds a server that turned a client away may take to end
 _REPORT = "=" * 65                  # the first line of one of AddressSanitizer
 _CACHES = (1 << 16, 20 << 20, 20 << 20)
 _GREATEST_UNREAD = 0.3
@@ -87,19 +89,29 @@ class Server:
         self._end.start()
         self._client = RudeClient(("127.0.0.1", port), str(certificates.ca) if certificates else None)
         self._staying = False
+        self._turned_away = ""
 
     def visit(self, plan: Plan) -> bool:
         """False when there is no point in another visit."""
         try:
             taken = self._client.visit(plan)
-        except (Gone, OSError):
+        except (Gone, OSError) as error:
+            self._turned_away = str(error)
             return False            # close() finds out why
         self._staying = plan.going is Going.STAY
         return not self._staying and not (plan.cache_pixels and taken < plan.messages)
 
+    def _ended(self) -> bool:
+        """By itself. One that turned a client away may be about to."""
+        try:
+            self._process.wait(_DYING if self._turned_away else 0)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def close(self) -> str:
         """Empty if the server behaved, otherwise what was wrong."""
-        early = self._process.poll() is not None
+        early = self._ended()
         if not early:
             self._process.terminate()
         try:
@@ -118,6 +130,8 @@ class Server:
             return "reported by AddressSanitizer"
         if early or status:
             return f"status {status}"
+        if self._turned_away:
+            return f"turns a client away: {self._turned_away}"
         self.log.unlink()
         return ""
 

@@ -25,12 +25,20 @@ def test_twenty_clients_go(transport: list[str], capsys: pytest.CaptureFixture[s
     assert "20 clients of" in capsys.readouterr().out
 
 
-def test_a_server_that_dies_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("script, verdict", [("kill -SEGV $$", "status -11"),
+                                             ("sleep 0.5; kill -SEGV $$", "status -11"),
+                                             ("trap 'exit 0' TERM; while :; do sleep 0.1; done",
+                                              "turns a client away")], ids=["at once", "soon", "deaf"])
+def test_a_server_that_does_not_serve_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                   monkeypatch: pytest.MonkeyPatch,
+                                                   script: str, verdict: str) -> None:
+    if "TERM" in script:
+        monkeypatch.setattr(disconnect_stress, "_DYING", 0.1)
     server = tmp_path / "server"
-    server.write_text("#!/bin/sh\necho listening\nkill -SEGV $$\n")
+    server.write_text(f"#!/bin/sh\necho listening\n{script}\n")
     server.chmod(0o755)
     assert disconnect_stress.main([str(RECORDING), "--server", str(server), "--count", "1"]) == 1
-    assert "1 x status -11" in capsys.readouterr().out
+    assert f"1 x {verdict}" in capsys.readouterr().out
 
 
 def test_a_seed_gives_the_same_plans_of_every_kind() -> None:
