@@ -565,6 +565,7 @@ void RedStreamEgress::update_link()
         return;
     }
     link.path_rate = path_rate;
+    link.making_time = making_time;
     slow_start_window = link.slow_start ? static_cast<uint64_t>(link.cwnd) * link.mss : 0;
     if (wants_record_size) {
         record_size = red_stream_policy_record_size(&link);

@@ -133,6 +133,10 @@ public:
      * to come. */
     void set_path_rate(uint64_t rate) { path_rate = rate; }
 
+    /* The time that the channel takes to make a message, see RedStreamLink::making_time. For
+     * the drains to come. */
+    void set_making_time(uint32_t time) { making_time = time; }
+
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
@@ -182,6 +186,8 @@ private:
     uint64_t slow_start_window = 0;
     /* bytes a second, 0: not known */
     uint64_t path_rate = 0;
+    /* microseconds */
+    uint32_t making_time = 0;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 

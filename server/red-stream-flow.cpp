@@ -55,6 +55,9 @@
 #define SET_ACK_PAUSE 10000
 #define SET_ACK_PAUSE_DELAYS 2
 
+/* What is known of the time that a message takes falls by this part with each that takes less. */
+#define MAKING_TIME_PART 8
+
 #define SECOND 1000000
 
 void RedStreamFlow::close_group(uint64_t now)
@@ -247,6 +250,11 @@ void RedStreamFlow::check_full_rate()
     } else if (++full_rounds >= FULL_ROUNDS) {
         growing = false;
     }
+}
+
+void RedStreamFlow::made(uint32_t time)
+{
+    making_time = std::max(time, making_time - making_time / MAKING_TIME_PART);
 }
 
 void RedStreamFlow::starved()

@@ -76,6 +76,9 @@ public:
      * than it is told to: that must not end later than the one here. */
     void acked(uint64_t now);
 
+    /* Making a message took so many microseconds, in which its thread could not write. */
+    void made(uint32_t time);
+
     /* There was nothing more to send though there could have been. */
     void starved();
 
@@ -99,6 +102,10 @@ public:
      * out), and if half of what fills the path was sent since the last group: messages have
      * become larger, and the ack is far. Before the first SET_ACK false. */
     bool wants_set_ack(uint64_t now);
+
+    /* Microseconds that it took of late to make a message, the longest count most: of large
+     * pictures each takes tens of milliseconds. */
+    uint32_t get_making_time() const { return making_time; }
 
     /* The rate of the path, bytes a second, once it has stopped growing, before that 0. */
     uint64_t get_path_rate() const { return growing ? 0 : rate; }
@@ -184,6 +191,7 @@ private:
     uint64_t round_end = 0;
 
     uint64_t slow_start_window = 0;
+    uint32_t making_time = 0;
 
     /* growing until the rate does not grow for some rounds or the delay does */
     bool growing = true;

@@ -188,7 +188,9 @@ uint64_t red_stream_policy_seen_rate(const RedStreamLink *link)
 
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
 {
-    const uint64_t size = link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;
+    const uint32_t time = RED_STREAM_UNSENT_BUDGET +
+                          std::min<uint32_t>(link->making_time, RED_STREAM_MAKING_MAX);
+    const uint64_t size = link_rate(link) * time / 1000000;
 
     if (!size) {
         return RED_STREAM_UNSENT_MAX;

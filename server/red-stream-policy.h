@@ -72,7 +72,7 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy);
  */
 const RedStreamPolicy *red_stream_policy_get();
 
-/* What is known about a link: by TCP, from struct tcp_info, and path_rate by the channel. */
+/* What is known about a link: by TCP, from struct tcp_info, and the last two by the channel. */
 struct RedStreamLink {
     /* payload bytes of a segment */
     uint32_t mss;
@@ -96,6 +96,8 @@ struct RedStreamLink {
     /* bytes a second at which the client was seen to receive (RedStreamFlow::get_path_rate),
      * 0 if not known */
     uint64_t path_rate;
+    /* microseconds that the channel takes to make a message (RedStreamFlow::get_making_time) */
+    uint32_t making_time;
 };
 
 /* How many bytes to put in a TLS record on this link.
@@ -117,12 +119,15 @@ uint64_t red_stream_policy_seen_rate(const RedStreamLink *link);
 
 /* How many bytes that are not sent the kernel should hold for this link: enough to keep
  * it busy until the channel's thread comes back, no more, as what is there can't be
- * dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, from
+ * dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET and the
+ * time that making a message takes, of which RED_STREAM_MAKING_MAX counts, from
  * RED_STREAM_UNSENT_MIN to RED_STREAM_UNSENT_MAX bytes. */
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 
 /* microseconds */
 #define RED_STREAM_UNSENT_BUDGET 20000
+#define RED_STREAM_MAKING_MAX 100000
+/* bytes */
 #define RED_STREAM_UNSENT_MIN (16 * 1024)
 #define RED_STREAM_UNSENT_MAX (1024 * 1024)
 

@@ -640,6 +640,26 @@ static void test_hold()
     g_assert_cmpuint(flow.hold_time(), <=, path.delay / 4);
 }
 
+/* One large picture among small messages does not count for long, one after the other do, and so
+ * they do with a SET_ACK in between. */
+static void test_making_time()
+{
+    RedStreamFlow flow;
+
+    g_assert_cmpuint(flow.get_making_time(), ==, 0);
+    for (int i = 0; i < 10; ++i) {
+        flow.made(40000);
+        flow.made(3);
+        g_assert_cmpuint(flow.get_making_time(), ==, 35000);
+    }
+    flow.made(50000);
+    g_assert_cmpuint(flow.get_making_time(), ==, 50000);
+    for (int i = 0; i < 30; ++i) {
+        flow.made(3);
+    }
+    g_assert_cmpuint(flow.get_making_time(), <, 1000);
+}
+
 /* Sending stops only when a complete group is in flight, whatever the sizes, the times
  * and the intervals: the simulation asserts that an ack is on its way. */
 static void test_never_stuck()
@@ -684,6 +704,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/client-counts-set-ack", test_client_counts_set_ack);
     g_test_add_func("/server/stream-flow/slow-start", test_slow_start);
     g_test_add_func("/server/stream-flow/hold", test_hold);
+    g_test_add_func("/server/stream-flow/making-time", test_making_time);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
 
     return g_test_run();

@@ -302,6 +302,13 @@ static void test_unsent_limit()
     link = test_make_link(4000, 200, 1200000000);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
 
+    /* and while the next message, a large picture, is made */
+    link = test_make_link(70, 40000, 2500000);
+    link.making_time = 40000;
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 150000);
+    link.making_time = 10 * RED_STREAM_MAKING_MAX;
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 300000);
+
     /* not known: as if fast */
     link = { };
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);

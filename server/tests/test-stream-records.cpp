@@ -227,6 +227,20 @@ static void test_unsent_limit()
     }
 }
 
+/* And the time that the channel takes to make a message. */
+static void test_making_time()
+{
+    const RedStreamLink link = test_make_link(70, 40000, 2500000);
+    TestConnection stream("flow", TLS1_3_VERSION);
+
+    stream.kernel.link = &link;
+    stream.start(false);
+    drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+    stream.egress->set_making_time(60000);
+    drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+    g_assert_true(stream.kernel.unsent_limits == std::vector<uint32_t>({ 50000, 200000 }));
+}
+
 /* So does the rate at which TCP may send. */
 static void test_pacing()
 {
@@ -474,6 +488,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
     g_test_add_func("/server/stream/records/path-rate", test_path_rate);
     g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/records/making-time", test_making_time);
     g_test_add_func("/server/stream/records/pacing", test_pacing);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);
