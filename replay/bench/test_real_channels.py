@@ -25,7 +25,9 @@ def test_every_channel(library: str, mode: str, transport: str) -> None:
     assert record["valid"], record["invalid_reason"]
     found = record["channels"]
     assert found["port"]["bytes"] == 4 * 2**20 and found["agent"]["received_bytes"] == 256 * 2**10
-    assert found["sound"]["dropped"] == 0 and 0 < found["sound"]["p50"] < 1000
+    # spice-server leaves out a packet that still waits when the next is played, as on a machine that stood still for a while
+    sound = found["sound"]
+    assert sound["arrived"] + sound["dropped"] == sound["played"] < 2 * sound["arrived"] and 0 < sound["p50"] < 1000
     assert found["record"]["frames"] > 0 and found["echo"]["count"] > 0 and found["inputs"]["motions"] > 0
     assert 0 < found["pointer"]["p50"] < 1000 and found["pointer"]["arrived"] > 40      # a second, one in 20 ms
     assert all(record["channel_bytes"].values()) and len(record["channel_bytes"]) == len(_TYPES)
