@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         perror(options.file);
         return 1;
     }
-    display = display_new(spice);
+    display = display_new(spice, false);
     if (!display) {
         fprintf(stderr, "the library takes no display\n");
         return 1;

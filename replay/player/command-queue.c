@@ -9,18 +9,18 @@ struct CommandQueue {
     pthread_cond_t has_room;
     bool is_closed;
     bool wake_requested;
-    bool gathers;
     bool is_gathering;          /* nothing is shown yet */
-    size_t capacity;
+    size_t capacity, burst;
     size_t first, length;
     QXLCommandExt command[];
 };
 
-CommandQueue *command_queue_new(size_t capacity, bool gathers)
+CommandQueue *command_queue_new(size_t capacity, size_t burst)
 {
     CommandQueue *queue = g_malloc0(sizeof(*queue) + capacity * sizeof(queue->command[0]));
     pthread_mutexattr_t spins;
 
+    g_assert(burst <= capacity);
     /* held for some nanoseconds, a hundred thousand times a second: not worth going to sleep */
     pthread_mutexattr_init(&spins);
     pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -28,8 +28,8 @@ CommandQueue *command_queue_new(size_t capacity, bool gathers)
     pthread_mutexattr_destroy(&spins);
     pthread_cond_init(&queue->has_room, NULL);
     queue->capacity = capacity;
-    queue->gathers = gathers;
-    queue->is_gathering = gathers;
+    queue->burst = burst;
+    queue->is_gathering = burst > 0;
     return queue;
 }
 
@@ -62,7 +62,7 @@ static bool append(CommandQueue *queue, const QXLCommandExt *command, bool *wake
     }
     queue->command[(queue->first + queue->length) % queue->capacity] = *command;
     queue->length++;
-    if (!queue->is_gathering || queue->length == queue->capacity) {
+    if (!queue->is_gathering || queue->length >= queue->burst) {
         *wake = show(queue);
     }
     return true;
@@ -100,7 +100,7 @@ bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)
         *command = queue->command[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
         queue->length--;
-        queue->is_gathering = queue->gathers && queue->length == 0;
+        queue->is_gathering = queue->burst > 0 && queue->length == 0;
         popped = true;
         has_room = queue->length == queue->capacity / 2;
     }

@@ -18,14 +18,16 @@
  * Who waits for room is woken when the ring is half empty: one switch of threads for
  * many commands, and no call to the kernel in most of the worker's.
  *
- * A queue that gathers shows nothing, once it has run empty, until it is full
- * again or released: a guest draws in bursts, and how many commands the worker
- * finds should say nothing about how fast a recording is read. Release it
- * before whatever the worker has to have caught up with, and before waiting.
+ * A queue with a burst shows nothing, once it has run empty, until it holds that
+ * many commands again or is released: a guest draws in bursts, and how many
+ * commands the worker finds should say nothing about how fast a recording is
+ * read. Release it before whatever the worker has to have caught up with, and
+ * before waiting.
  */
 typedef struct CommandQueue CommandQueue;
 
-CommandQueue *command_queue_new(size_t capacity, bool gathers);
+/* @burst is at most @capacity, 0: what there is is shown at once. */
+CommandQueue *command_queue_new(size_t capacity, size_t burst);
 
 /* The queue must be empty. */
 void command_queue_free(CommandQueue *queue);

@@ -12,6 +12,10 @@
 /* Commands a burst, as upstream's replay utility makes them. A device's rings hold 32. */
 #define BURST 50
 
+/* Commands that wait when the recording is played as fast as the server takes it: a guest that always
+ * has more to draw, and whose thread the server's need not wake for every few of them. */
+#define AHEAD 512
+
 struct Display {
     QXLInstance instance;
     CommandQueue *commands;
@@ -125,7 +129,7 @@ static const QXLInterface interface = {
     .flush_resources = flush_resources,
 };
 
-Display *display_new(SpiceServer *server)
+Display *display_new(SpiceServer *server, bool ahead)
 {
     /* all addresses are the process's own */
     QXLDevMemSlot slot = {
@@ -135,9 +139,9 @@ Display *display_new(SpiceServer *server)
     };
     Display *display = g_new0(Display, 1);
 
-    display->commands = command_queue_new(BURST, true);
+    display->commands = command_queue_new(ahead ? AHEAD : BURST, BURST);
     /* a pointer is moved now, not when it has been moved often enough */
-    display->cursor_commands = command_queue_new(QXL_CURSOR_RING_SIZE, false);
+    display->cursor_commands = command_queue_new(ahead ? AHEAD : QXL_CURSOR_RING_SIZE, 0);
     display->instance.base.sif = &interface.base;
     if (spice_server_add_interface(server, &display->instance.base) != 0) {
         display_free(display);

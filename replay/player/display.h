@@ -15,8 +15,11 @@
  */
 typedef struct Display Display;
 
-/* Adds the device to a server that is initialised, and starts it. */
-Display *display_new(SpiceServer *server);
+/*
+ * Adds the device to a server that is initialised, and starts it. @ahead: its rings are
+ * larger than a device's, so that who fills them is woken rarely.
+ */
+Display *display_new(SpiceServer *server, bool ahead);
 
 /* To be called after the server is destroyed; frees what was never taken. */
 void display_free(Display *display);

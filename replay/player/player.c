@@ -397,7 +397,7 @@ static bool start_server(void)
     if (!player.server) {
         return false;
     }
-    player.display = display_new(player.server);
+    player.display = display_new(player.server, player.options.pace == PACE_MAX);
     if (!player.display) {
         player.error = g_strdup("the library takes no display");
         return false;

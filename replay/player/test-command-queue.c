@@ -13,6 +13,7 @@
 
 #define COMMANDS 300000
 #define CAPACITY 7
+#define BURST 4
 #define STUCK_SECONDS 20
 
 typedef struct Fixture {
@@ -20,9 +21,9 @@ typedef struct Fixture {
     sem_t doorbell;
 } Fixture;
 
-static void fixture_init(Fixture *fixture, bool gathers)
+static void fixture_init(Fixture *fixture, size_t burst)
 {
-    fixture->queue = command_queue_new(CAPACITY, gathers);
+    fixture->queue = command_queue_new(CAPACITY, burst);
     sem_init(&fixture->doorbell, 0, 0);
 }
 
@@ -68,12 +69,12 @@ static void push(Fixture *fixture, uint64_t number)
     }
 }
 
-static void test_no_wake_up_is_lost(gconstpointer gathers)
+static void test_no_wake_up_is_lost(gconstpointer burst)
 {
     Fixture fixture;
     pthread_t thread;
 
-    fixture_init(&fixture, GPOINTER_TO_INT(gathers));
+    fixture_init(&fixture, GPOINTER_TO_SIZE(burst));
     pthread_create(&thread, NULL, worker, &fixture);
     for (uint64_t i = 0; i < COMMANDS; i++) {
         push(&fixture, i);
@@ -90,22 +91,22 @@ static void test_shows_bursts(void)
     Fixture fixture;
     QXLCommandExt command;
 
-    fixture_init(&fixture, true);
+    fixture_init(&fixture, BURST);
     g_assert_true(command_queue_request_wake(fixture.queue));
-    for (uint64_t i = 0; i < CAPACITY - 1; i++) {
+    for (uint64_t i = 0; i < BURST - 1; i++) {
         push(&fixture, i);
         g_assert_false(command_queue_pop(fixture.queue, &command));
     }
     g_assert_cmpint(sem_trywait(&fixture.doorbell), !=, 0);
-    push(&fixture, CAPACITY - 1);
+    push(&fixture, BURST - 1);
     g_assert_cmpint(sem_trywait(&fixture.doorbell), ==, 0);
     g_assert_true(command_queue_pop(fixture.queue, &command));
 
     /* once shown, what is added is shown too, and the bell is not rung again */
-    push(&fixture, CAPACITY);
+    push(&fixture, BURST);
     g_assert_cmpint(sem_trywait(&fixture.doorbell), !=, 0);
     g_assert_false(command_queue_request_wake(fixture.queue));
-    for (uint64_t i = 1; i <= CAPACITY; i++) {
+    for (uint64_t i = 1; i <= BURST; i++) {
         g_assert_true(command_queue_pop(fixture.queue, &command));
         g_assert_cmpuint(command.cmd.data, ==, i);
     }
@@ -124,7 +125,7 @@ static void test_an_offer_does_not_wait(void)
     QXLCommandExt command;
     bool wake;
 
-    fixture_init(&fixture, false);
+    fixture_init(&fixture, 0);
     g_assert_true(command_queue_request_wake(fixture.queue));
     g_assert_true(command_queue_offer(fixture.queue, &offered, &wake));
     g_assert_true(wake);
@@ -159,7 +160,7 @@ static void test_closing_ends_a_waiting_push(void)
     QXLCommandExt command;
     pthread_t thread;
 
-    fixture_init(&fixture, false);
+    fixture_init(&fixture, 0);
     pthread_create(&thread, NULL, push_until_closed, &fixture);
     while (command_queue_length(fixture.queue) < CAPACITY) {
         g_usleep(1000);
@@ -174,10 +175,12 @@ static void test_closing_ends_a_waiting_push(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_data_func("/command-queue/no-wake-up-is-lost", GINT_TO_POINTER(false),
+    g_test_add_data_func("/command-queue/no-wake-up-is-lost", GSIZE_TO_POINTER(0),
                          test_no_wake_up_is_lost);
-    g_test_add_data_func("/command-queue/no-wake-up-is-lost-in-bursts", GINT_TO_POINTER(true),
+    g_test_add_data_func("/command-queue/no-wake-up-is-lost-in-bursts", GSIZE_TO_POINTER(BURST),
                          test_no_wake_up_is_lost);
+    g_test_add_data_func("/command-queue/no-wake-up-is-lost-in-full-bursts",
+                         GSIZE_TO_POINTER(CAPACITY), test_no_wake_up_is_lost);
     g_test_add_func("/command-queue/shows-bursts", test_shows_bursts);
     g_test_add_func("/command-queue/an-offer-does-not-wait", test_an_offer_does_not_wait);
     g_test_add_func("/command-queue/closing-ends-a-waiting-push",
