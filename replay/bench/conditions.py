@@ -24,6 +24,7 @@ class Conditions:
     channels: str | None = None         # made-up traffic beside the display: see channels.py
     show_surfaces: bool = False         # pictures hold every surface, not the primary alone
     probe_every: int | None = None      # milliseconds; 0: no probes, None: as is good for the pace
+    max_stolen: float | None = None     # percent of the processors' time that the machine's host may take; None: any
 
     @classmethod
     def asked(cls, args: argparse.Namespace) -> Self:
@@ -36,7 +37,8 @@ class Conditions:
 
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "streaming": "streaming",
-         "channels": "the other channels", "show_surfaces": "the surfaces shown", "probe_every": "the probes"}
+         "channels": "the other channels", "show_surfaces": "the surfaces shown", "probe_every": "the probes",
+         "max_stolen": "what the host may take of the processors"}
 
 
 def facts(plan: Mapping[str, Any]) -> dict[str, Any]:

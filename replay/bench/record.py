@@ -91,7 +91,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
         "reader_cpu_seconds": _reading(run.player),
-        "wall_seconds": _wall(spec, run),
+        "wall_seconds": _wall(spec, run), "stolen": run.stolen,
         "latency": _latency(spec, run),
         "picture_sha256": client.get("sha256"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"), "audio": _audio(client),

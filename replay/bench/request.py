@@ -65,6 +65,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
                      f"(default {_PAUSES} at pace max, else none)")
     how.add_argument("--show-surfaces", action="store_true", help="compare what is on every other surface, too, by drawing it "
                      "onto the primary for a moment (a few more messages)")
+    how.add_argument("--max-stolen", metavar="PERCENT", type=float, help="do not count runs in which a virtual "
+                     "machine's host took more of the processors' time than this (default: any)")
     how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
                      "'linux-*/lan/*/tls/*'")
 
@@ -166,6 +168,8 @@ def read(args: argparse.Namespace) -> Request:
             raise BenchError(f"--{name.replace('_', '-')} wants a number from {least}", 2)
     if not 1 <= args.jobs <= atonce.MOST:
         raise BenchError(f"--jobs wants a number from 1 to {atonce.MOST}", 2)
+    if args.max_stolen is not None and not 0 <= args.max_stolen <= 100:
+        raise BenchError("--max-stolen wants a percentage from 0 to 100", 2)
     if not 1 <= args.slow_client < 1000:
         raise BenchError("--slow-client wants a factor from 1", 2)
     for name in args.library or []:

@@ -14,17 +14,27 @@ from bench import capture, certs, download, ends, lab, linktest, pcap, record, t
 from bench.ends import Ends, Hook
 from bench.errors import BenchError
 from bench.runspec import RunSpec
+from bench.stolen import Stolen
 
 
 def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[download.Download | None]:
     return download.beside(where) if spec.beside_download else contextlib.nullcontext()
 
 
+def _stolen(spec: RunSpec, stolen: Stolen, run: validity.Evidence) -> float | None:
+    """While the recording played; None if it did not, or if the client has another clock."""
+    started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
+    if spec.link.host or not isinstance(started, int) or not isinstance(ended, int):
+        return None
+    share = stolen.share(started, ended)
+    return None if share is None else round(share, 4)
+
+
 def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
           started: Hook | None) -> validity.Evidence:
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with capture.capturing(where.server, where.device, pcap_file, where.ports, where.link.rate) as captured:
-        with _beside(spec, where) as also, Ends(spec, where, folder, keys, recording) as both:
+        with _beside(spec, where) as also, Stolen() as stolen, Ends(spec, where, folder, keys, recording) as both:
             both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls, library=spec.library.file,
@@ -34,8 +44,9 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 player_complaint=both.player.last_complaint(),
                 client_complaint=both.client.last_complaint() if both.client else "",
                 pauses=both.pauses, expected_pauses=len(spec.pause_at), channels=spec.channels,
-                timed_out=both.timed_out)
+                timed_out=both.timed_out, max_stolen=spec.max_stolen)
             run.download = also
+        run.stolen = _stolen(spec, stolen, run)
         run.capture = captured.stop()
     with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
         run.wire = pcap.analyse(pcap_file, where.ports, where.ports[1:])

@@ -79,6 +79,7 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
     (("--jobs", "0"), "--jobs wants a number from 1 to 32"),
     (("--jobs", "33"), "--jobs wants a number from 1 to 32"),
     (("--pauses", "-1"), "--pauses wants a number from 0"),
+    (("--max-stolen", "-1"), "--max-stolen wants a percentage from 0 to 100"),
     (("--link", "moon"), "unknown link 'moon'"),
     (("--pace", "fast"), "unknown pace 'fast'"),
     (("--only", "nothing/*"), "nothing matches 'nothing/*'"),

@@ -45,6 +45,8 @@ class Evidence:
     client_complaint: str = ""
     capture: capture.Statistics | None = None
     wire: pcap.Summary | None = None
+    stolen: float | None = None         # of the processors' time, from 0 to 1, while it played
+    max_stolen: float | None = None     # percent; None: any
     pauses: list[dict[str, Any]] = field(default_factory=list)      # command and picture of each
     expected_pauses: int = 0
     channels: str | None = None         # those that were to have traffic of their own
@@ -78,6 +80,12 @@ def _late(books: Mapping[str, Any] | None) -> str | None:
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
     return _late(run.books)
+
+
+def processors_were_ours(run: Evidence) -> str | None:
+    if run.max_stolen is None or run.stolen is None or 100 * run.stolen <= run.max_stolen:
+        return None
+    return f"the machine's host took {100 * run.stolen:.1f} % of the processors"
 
 
 def in_time(run: Evidence) -> str | None:
@@ -195,8 +203,9 @@ def payload_accounted(run: Evidence) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    link_as_described, link_kept_its_books, link_was_in_time, in_time, both_exited_well, all_played, client_saw_the_end,
-    all_pauses_shown, channels_carried_all, right_library, right_mode, capture_complete, frames_fit, payload_accounted)
+    link_as_described, link_kept_its_books, link_was_in_time, processors_were_ours, in_time, both_exited_well, all_played,
+    client_saw_the_end, all_pauses_shown, channels_carried_all, right_library, right_mode, capture_complete, frames_fit,
+    payload_accounted)
 
 
 def judge(run: Evidence) -> str | None:

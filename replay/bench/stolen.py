@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How much of the processors a virtual machine's host took away. The machine cannot tell such a moment from its own slowness:
+what was measured meanwhile is the host's."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_STAT = Path("/proc/stat")
+_STEP = 0.02        # seconds between two looks
+_STEAL = 8          # the field of the first line: proc_stat(5)
+
+
+def _ticks(text: str) -> int | None:
+    """Of all processors; None where the kernel does not tell."""
+    fields = text.split("\n", 1)[0].split()
+    return int(fields[_STEAL]) if len(fields) > _STEAL and fields[0] == "cpu" else None
+
+
+class Stolen:
+    """Looks as long as it is entered. The moments are of the monotonic clock, as the player's and the client's are."""
+
+    def __init__(self, stat: Path = _STAT) -> None:
+        self._stat = stat
+        self._seen: list[tuple[int, int]] = []      # nanoseconds, ticks
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._look()
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end.set()
+        self._thread.join()
+        self._look()
+
+    def _watch(self) -> None:
+        while not self._end.wait(_STEP):
+            self._look()
+
+    def _look(self) -> None:
+        ticks = _ticks(self._stat.read_text())
+        if ticks is not None:
+            self._seen.append((time.monotonic_ns(), ticks))
+
+    def share(self, begin_ns: int, end_ns: int) -> float | None:
+        """Of all processors' time between the two, from 0 to 1, from the last look before to the first one after."""
+        before = [look for look in self._seen if look[0] <= begin_ns]
+        after = [look for look in self._seen if look[0] >= end_ns]
+        if not before or not after or end_ns <= begin_ns:
+            return None
+        ticks = after[0][1] - before[-1][1]
+        seconds = (after[0][0] - before[-1][0]) / 1e9
+        return ticks / os.sysconf("SC_CLK_TCK") / seconds / (os.cpu_count() or 1)
