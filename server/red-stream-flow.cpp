@@ -70,7 +70,9 @@ void RedStreamFlow::close_group(uint64_t now)
         acked_sent_time = group_begin_time;
     }
     group->bytes = sent_bytes - group_begin_bytes;
+    group->uncounted = (group_begin_bytes - acked_bytes) - (group_begin_counted - counted_acked);
     group_begin_bytes = sent_bytes;
+    group_begin_counted = counted_bytes;
     group->sent_bytes = sent_bytes;
     group->counted_bytes = counted_bytes;
     group->sent_time = now;
@@ -112,6 +114,7 @@ void RedStreamFlow::set_ack_sent(uint64_t now, uint32_t new_interval, uint32_t b
         /* the sync tells of the newest group, too */
         --group_end;
         group_begin_bytes -= groups[group_end % RED_STREAM_FLOW_GROUPS].bytes;
+        group_begin_counted = groups[(group_end - 1) % RED_STREAM_FLOW_GROUPS].counted_bytes;
     }
     group_messages = 0;
     interval = new_interval;
@@ -149,6 +152,7 @@ void RedStreamFlow::begin_group_anew()
 {
     group_messages = 0;
     group_begin_bytes = sent_bytes;
+    group_begin_counted = counted_bytes;
     acked_bytes = sent_bytes;
     counted_acked = counted_bytes;
 }
@@ -171,6 +175,8 @@ void RedStreamFlow::update_delay(uint64_t now, const Group *group)
     const uint32_t sample = std::max<uint64_t>(now - group->sent_time, 1);
     /* the time that the line takes for the group itself */
     const uint64_t own = rate ? group->bytes * SECOND / rate : 0;
+    /* and for large messages before it: of these more is in flight than fills the path */
+    const uint64_t large = rate ? group->uncounted * SECOND / rate : 0;
     const uint64_t before = group->sent_bytes - group->bytes - group->acked_bytes;
 
     if (delay == 0 || sample <= delay) {
@@ -191,7 +197,7 @@ void RedStreamFlow::update_delay(uint64_t now, const Group *group)
     /* what waits for TCP's window to grow is not in the line yet */
     const uint64_t local = growing && slow_start_window ? WINDOWS * delay : 0;
 
-    if (sample > 2 * (delay + own) + local + QUEUE_DELAY) {
+    if (sample > 2 * (delay + own) + large + local + QUEUE_DELAY) {
         growing = false;
     } else {
         round_queued = false;

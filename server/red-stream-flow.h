@@ -129,6 +129,8 @@ private:
         uint64_t sent_bytes;
         uint64_t counted_bytes;
         uint64_t sent_time;
+        /* bytes in flight before it that were not counted: of messages longer than a flight */
+        uint64_t uncounted;
         /* what had been acked then, when, and when the last of that was sent */
         uint64_t acked_bytes;
         uint64_t acked_time;
@@ -154,8 +156,9 @@ private:
     uint32_t group_end = 0;
     /* messages of the group that is being filled */
     uint32_t group_messages = 0;
-    /* bytes sent before it, and when its first message was */
+    /* bytes sent before it, the same as counted, and when its first message was */
     uint64_t group_begin_bytes = 0;
+    uint64_t group_begin_counted = 0;
     uint64_t group_begin_time = 0;
     uint32_t interval = 0;
     /* a SET_ACK is on its way, and its group is this one */

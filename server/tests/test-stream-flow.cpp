@@ -92,6 +92,8 @@ public:
     Path path;
     uint64_t now = 1;
     RedStreamFlow flow;
+    /* bytes that the kernel takes beyond a flight */
+    uint64_t socket = 64 * 1024;
 
 private:
     struct Ack {
@@ -205,7 +207,7 @@ private:
     /* The end of a message is taken when the socket has room for it. */
     void wait_for_socket()
     {
-        const uint64_t room = (path.rate * path.delay / SECOND + 64 * 1024) * SECOND / path.rate;
+        const uint64_t room = (path.rate * path.delay / SECOND + socket) * SECOND / path.rate;
 
         if (line_free / 1000 > now + room) {
             const uint64_t end = line_free / 1000 - room;
@@ -683,6 +685,23 @@ static void test_never_stuck()
     g_rand_free(rand);
 }
 
+/* What waits behind a picture that is longer than a flight waits for that, not in a queue that
+ * stays: the rate goes on growing. */
+static void test_large_message_while_growing()
+{
+    for (const Path &path : paths) {
+        Simulation simulation(path);
+        const uint64_t flight = path.rate * path.delay / SECOND;
+        const uint32_t large = 2 * flight + path.rate / 20;
+
+        simulation.socket = large;
+        simulation.send(Sizes(flight / 8 / 30, 30), 0);
+        simulation.send({ large }, 0);
+        simulation.send(Sizes(4 * flight / 80, 80), 0);
+        g_assert_cmpstr(simulation.flow.get_phase(), ==, "growing");
+    }
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -705,6 +724,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/slow-start", test_slow_start);
     g_test_add_func("/server/stream-flow/hold", test_hold);
     g_test_add_func("/server/stream-flow/making-time", test_making_time);
+    g_test_add_func("/server/stream-flow/large-message-while-growing",
+                    test_large_message_while_growing);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
 
     return g_test_run();
