@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A client's end of a channel, from the first byte on: what it sends and gets until it is let in. */
+#ifndef TEST_LINK_H_
+#define TEST_LINK_H_
+
+#include <memory>
+#include <openssl/evp.h>
+#include <openssl/rsa.h>
+#include <openssl/x509.h>
+#include <spice.h>
+#include <spice/protocol.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "basic-event-loop.h"
+#include "test-glib-compat.h"
+
+#include "push-visibility.h"
+
+struct TestLink
+{
+    int socket;
+    SpiceLinkReply reply;
+
+    /* @connection_id: what the main channel's client was told; 0 for a main channel */
+    TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0)
+    {
+        int sv[2];
+        const uint32_t caps = GUINT32_TO_LE(1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
+                                            1 << SPICE_COMMON_CAP_AUTH_SPICE);
+        SpiceLinkHeader header;
+        SpiceLinkMess mess = { };
+
+        g_assert_cmpint(socketpair(AF_LOCAL, SOCK_STREAM, 0, sv), ==, 0);
+        socket = sv[1];
+        g_assert_cmpint(spice_server_add_client(server, sv[0], FALSE), ==, 0);
+        header.magic = SPICE_MAGIC;
+        header.major_version = GUINT32_TO_LE(SPICE_VERSION_MAJOR);
+        header.minor_version = GUINT32_TO_LE(SPICE_VERSION_MINOR);
+        header.size = GUINT32_TO_LE(sizeof(mess) + sizeof(caps));
+        mess.connection_id = GUINT32_TO_LE(connection_id);
+        mess.channel_type = channel_type;
+        mess.num_common_caps = GUINT32_TO_LE(1);
+        mess.caps_offset = GUINT32_TO_LE(sizeof(mess));
+        send_all(&header, sizeof(header));
+        send_all(&mess, sizeof(mess));
+        send_all(&caps, sizeof(caps));
+        receive(&header, sizeof(header));
+        receive(&reply, sizeof(reply));
+        g_assert_cmpint(GUINT32_FROM_LE(reply.error), ==, SPICE_LINK_ERR_OK);
+        skip(GUINT32_FROM_LE(header.size) - sizeof(reply));
+    }
+
+    ~TestLink()
+    {
+        close(socket);
+        run_events();
+    }
+
+    /* Returns the server's answer. */
+    uint32_t authenticate(const char *password)
+    {
+        const unsigned char *der = reply.pub_key;
+        const uint32_t mechanism = GUINT32_TO_LE(SPICE_COMMON_CAP_AUTH_SPICE);
+        uint8_t encrypted[SPICE_TICKET_KEY_PAIR_LENGTH / 8];
+        size_t size = sizeof(encrypted);
+        uint32_t result;
+
+        EVP_PKEY *key = d2i_PUBKEY(nullptr, &der, sizeof(reply.pub_key));
+        g_assert_nonnull(key);
+        EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(key, nullptr);
+        g_assert_cmpint(EVP_PKEY_encrypt_init(ctx), >, 0);
+        g_assert_cmpint(EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING), >, 0);
+        g_assert_cmpint(EVP_PKEY_encrypt(ctx, encrypted, &size,
+                                         reinterpret_cast<const unsigned char *>(password),
+                                         strlen(password) + 1), >, 0);
+        EVP_PKEY_CTX_free(ctx);
+        EVP_PKEY_free(key);
+        send_all(&mechanism, sizeof(mechanism));
+        send_all(encrypted, sizeof(encrypted));
+        receive(&result, sizeof(result));
+        return GUINT32_FROM_LE(result);
+    }
+
+    bool has_key_of(const TestLink &other) const
+    {
+        return memcmp(reply.pub_key, other.reply.pub_key, sizeof(reply.pub_key)) == 0;
+    }
+
+    void send_all(const void *data, size_t size)
+    {
+        g_assert_cmpint(write(socket, data, size), ==, size);
+    }
+
+    /* What the main thread sends. */
+    void receive(void *data, size_t size)
+    {
+        run_events();
+        g_assert_cmpint(recv(socket, data, size, MSG_DONTWAIT), ==, size);
+    }
+
+    void skip(size_t size)
+    {
+        auto rest = std::unique_ptr<uint8_t[]>(new uint8_t[size]);
+
+        receive(rest.get(), size);
+    }
+
+private:
+    static void run_events()
+    {
+        while (g_main_context_iteration(basic_event_loop_get_context(), FALSE)) {
+            continue;
+        }
+    }
+};
+
+#include "pop-visibility.h"
+
+#endif /* TEST_LINK_H_ */
