@@ -66,12 +66,14 @@ class Drain:
         self.process = subprocess.Popen([DRAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **SANITIZER, "LC_ALL": "C", **environment})
 
-    def first_event(self) -> dict[str, Any]:
+    def wait_for(self, name: str) -> None:
+        """The first event of that name. What came before it, and in one read with it, is lost to end()."""
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.end().complaint
-        event: dict[str, Any] = json.loads(line)
-        return event
+        event: dict[str, Any] = {}
+        while event.get("event") != name:
+            line = self.process.stdout.readline()
+            assert line, self.end().complaint
+            event = json.loads(line)
 
     def end(self, limit: float = 60) -> Outcome:
         try:

@@ -138,6 +138,11 @@ void test_device_start(int type)
     }
 }
 
+gboolean test_devices_are_busy(void)
+{
+    return sound_sent < options->sound_packets || port_sent < options->port_bytes;
+}
+
 void test_devices_add(SpiceServer *server, const TestOptions *test_options)
 {
     options = test_options;

@@ -230,6 +230,9 @@ static gboolean release_end(gpointer opaque)
 {
     TestDisplay *display = opaque;
 
+    if (test_cursor_is_busy(0) || test_devices_are_busy()) {
+        return G_SOURCE_CONTINUE;
+    }
     g_atomic_int_set(&display->released, display->num_drawables);
     spice_qxl_wakeup(&display->qxl);
     return G_SOURCE_REMOVE;
@@ -244,25 +247,37 @@ static gboolean release_move(gpointer opaque)
     return ++display->moves_released < options->moves;
 }
 
-static void release_moves(TestDisplay *display)
-{
-    if (options->moves_every_ms == 0) {
-        g_atomic_int_set(&display->moves_left, options->moves);
-    } else {
-        g_timeout_add(options->moves_every_ms, release_move, display);
-    }
-}
-
 void test_display_start(int id)
 {
     TestDisplay *display = &displays[id];
 
     g_atomic_int_set(&display->released, display->num_drawables - 1);
-    release_moves(display);
     spice_qxl_wakeup(&display->qxl);
-    if (id == 0 && !options->no_end) {
-        g_timeout_add(options->end_after_ms, release_end, display);
+}
+
+void test_cursor_start(int id)
+{
+    TestDisplay *display = &displays[id];
+
+    if (options->moves == 0) {
+        return;
     }
+    if (options->moves_every_ms == 0) {
+        g_atomic_int_set(&display->moves_left, options->moves);
+        spice_qxl_wakeup(&display->qxl);
+    } else {
+        g_timeout_add(options->moves_every_ms, release_move, display);
+    }
+}
+
+gboolean test_cursor_is_busy(int id)
+{
+    return options->moves_every_ms == 0 && g_atomic_int_get(&displays[id].moves_left) > 0;
+}
+
+void test_end_start(void)
+{
+    g_timeout_add(options->end_after_ms, release_end, &displays[0]);
 }
 
 void test_displays_add(SpiceServer *server, const TestOptions *test_options)

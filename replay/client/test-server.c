@@ -38,13 +38,40 @@ static const GOptionEntry entries[] = {
     { NULL, 0, 0, 0, NULL, NULL, NULL },
 };
 
+/* Bits, 1 << type, of the channels without which there is no end. A client opens its channels one
+ * after the other: on a busy machine the last can be up long after the first. */
+static unsigned awaited_channels(void)
+{
+    unsigned channels = 1u << SPICE_CHANNEL_DISPLAY;
+
+    channels |= options.moves > 0 ? 1u << SPICE_CHANNEL_CURSOR : 0;
+    channels |= options.sound_packets > 0 ? 1u << SPICE_CHANNEL_PLAYBACK : 0;
+    channels |= options.record ? 1u << SPICE_CHANNEL_RECORD : 0;
+    channels |= options.port_bytes > 0 ? 1u << SPICE_CHANNEL_PORT : 0;
+    return channels;
+}
+
 /* Everything begins when the client's channel for it is up. */
 static void on_channel_up(int type, int id)
 {
+    static unsigned awaited = 0;
+
+    if (type == SPICE_CHANNEL_MAIN) {
+        awaited = awaited_channels();
+        return;
+    }
     if (type == SPICE_CHANNEL_DISPLAY) {
         test_display_start(id);
+    } else if (type == SPICE_CHANNEL_CURSOR) {
+        test_cursor_start(id);
     } else {
         test_device_start(type);
+    }
+    if (id == 0 && (awaited & 1u << type) != 0) {
+        awaited &= ~(1u << type);
+        if (awaited == 0 && !options.no_end) {
+            test_end_start();
+        }
     }
 }
 

@@ -37,13 +37,21 @@ typedef struct TestOptions {
 typedef void (*TestChannelUpFunc)(int type, int id);
 SpiceCoreInterface *test_core(TestChannelUpFunc on_channel_up);
 
-/* display: draws, probes, ends; start when the display channel is up. */
+/* display: draws and probes, from when the display channel is up. */
 void test_displays_add(SpiceServer *server, const TestOptions *options);
 void test_display_start(int id);
+
+/* cursor: moves, from when the cursor channel is up. A move that nobody sees yet would be lost. */
+void test_cursor_start(int id);
+gboolean test_cursor_is_busy(int id); /* not all moves are taken; without --moves-every */
+
+/* end: shows the END marker, options->end_after_ms from now, then as soon as no device is busy. */
+void test_end_start(void);
 
 /* devices: sound, port and mouse; start when the channel of that type is up. */
 void test_devices_add(SpiceServer *server, const TestOptions *options);
 void test_device_start(int type);
+gboolean test_devices_are_busy(void); /* not all sound or port data has gone out */
 void test_devices_print(void); /* what the client has sent, as one line of JSON */
 
 #endif /* TEST_SERVER_H_ */
