@@ -33,6 +33,9 @@
 /* What a sender may have in flight after a pause (RFC 6928). */
 #define INITIAL_CWND 10
 
+/* A path that carries less than so many windows is full after two round trips in any case. */
+#define WARM_UP_WINDOWS 4
+
 /* Indexed by RedStreamMode. */
 static const RedStreamPolicy modes[] = {
     /* mode                     name      gather cork   more   batch  flow */
@@ -184,6 +187,16 @@ size_t red_stream_policy_record_size(const RedStreamLink *link)
 uint64_t red_stream_policy_seen_rate(const RedStreamLink *link)
 {
     return std::max(link->delivery_rate, link->slow_start ? window_rate(link, link->cwnd) : 0);
+}
+
+uint32_t red_stream_policy_warm_up_size(const RedStreamLink *link, uint64_t carries)
+{
+    const uint64_t window = link->slow_start ? static_cast<uint64_t>(link->cwnd) * link->mss : 0;
+
+    if (!window || carries / WARM_UP_WINDOWS < window) {
+        return 0;
+    }
+    return std::min<uint64_t>(window - link->mss, RED_STREAM_WARM_UP_MAX);
 }
 
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)

@@ -117,6 +117,16 @@ size_t red_stream_policy_record_size(const RedStreamLink *link);
  * link may be faster, hardly slower. 0 if TCP does not say. */
 uint64_t red_stream_policy_seen_rate(const RedStreamLink *link);
 
+/* While there is nothing to send yet on a new connection, bytes that mean nothing make its
+ * congestion window grow: RFC 5681 3.1 adds to it in slow start what is acked. Returns what the
+ * window lets go at once, but for a segment, and at most RED_STREAM_WARM_UP_MAX. 0 if that would
+ * gain little or cost more than it gains: on a path that carries (@carries bytes a round trip)
+ * less than four such windows, out of slow start, or if TCP does not say. */
+uint32_t red_stream_policy_warm_up_size(const RedStreamLink *link, uint64_t carries);
+
+/* bytes; Linux' initial window of 10 segments (RFC 6928), and some more */
+#define RED_STREAM_WARM_UP_MAX (32 * 1024)
+
 /* How many bytes that are not sent the kernel should hold for this link: enough to keep
  * it busy until the channel's thread comes back, no more, as what is there can't be
  * dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET and the

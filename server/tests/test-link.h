@@ -12,11 +12,19 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <vector>
 
 #include "basic-event-loop.h"
 #include "test-glib-compat.h"
+#include "test-stream-sockets.h"
 
 #include "push-visibility.h"
+
+struct TestLinkMessage
+{
+    uint16_t type;
+    std::vector<uint8_t> body;
+};
 
 struct TestLink
 {
@@ -24,7 +32,8 @@ struct TestLink
     SpiceLinkReply reply;
 
     /* @connection_id: what the main channel's client was told; 0 for a main channel */
-    TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0)
+    TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0,
+             TestTransport transport = TEST_UNIX)
     {
         int sv[2];
         const uint32_t caps = GUINT32_TO_LE(1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
@@ -32,7 +41,7 @@ struct TestLink
         SpiceLinkHeader header;
         SpiceLinkMess mess = { };
 
-        g_assert_cmpint(socketpair(AF_LOCAL, SOCK_STREAM, 0, sv), ==, 0);
+        test_make_sockets(transport, 0, sv);
         socket = sv[1];
         g_assert_cmpint(spice_server_add_client(server, sv[0], FALSE), ==, 0);
         header.magic = SPICE_MAGIC;
@@ -83,6 +92,54 @@ struct TestLink
         return GUINT32_FROM_LE(result);
     }
 
+    /* On a main channel, once, the first of all: the id under which the client's other channels
+     * come. */
+    uint32_t session_id()
+    {
+        const TestLinkMessage message = next_message();
+        uint32_t id;
+
+        g_assert_cmpint(message.type, ==, SPICE_MSG_MAIN_INIT);
+        memcpy(&id, message.body.data(), sizeof(id));
+        return GUINT32_FROM_LE(id);
+    }
+
+    void say_display_init()
+    {
+        /* SpiceMsgcDisplayInit: a cache's id and pixels, a dictionary's id and pixels */
+        uint8_t init[1 + sizeof(int64_t) + 1 + sizeof(int32_t)] = { 1 };
+        const int64_t cache = GINT64_TO_LE(1 << 20);
+        const int32_t window = GINT32_TO_LE(1 << 20);
+
+        memcpy(&init[1], &cache, sizeof(cache));
+        init[1 + sizeof(cache)] = 1;
+        memcpy(&init[2 + sizeof(cache)], &window, sizeof(window));
+        send_message(SPICE_MSGC_DISPLAY_INIT, init, sizeof(init));
+    }
+
+    void send_message(uint16_t type, const void *body, uint32_t size)
+    {
+        SpiceDataHeader header = { };
+
+        header.serial = GUINT64_TO_LE(++serial);
+        header.type = GUINT16_TO_LE(type);
+        header.size = GUINT32_TO_LE(size);
+        send_all(&header, sizeof(header));
+        send_all(body, size);
+    }
+
+    TestLinkMessage next_message()
+    {
+        SpiceDataHeader header;
+        TestLinkMessage message;
+
+        receive(&header, sizeof(header));
+        message.type = GUINT16_FROM_LE(header.type);
+        message.body.resize(GUINT32_FROM_LE(header.size));
+        receive(message.body.data(), message.body.size());
+        return message;
+    }
+
     bool has_key_of(const TestLink &other) const
     {
         return memcmp(reply.pub_key, other.reply.pub_key, sizeof(reply.pub_key)) == 0;
@@ -93,11 +150,21 @@ struct TestLink
         g_assert_cmpint(write(socket, data, size), ==, size);
     }
 
-    /* What the main thread sends. */
+    /* Waits for it, whichever thread sends it. */
     void receive(void *data, size_t size)
     {
-        run_events();
-        g_assert_cmpint(recv(socket, data, size, MSG_DONTWAIT), ==, size);
+        auto to = static_cast<uint8_t *>(data);
+
+        while (size > 0) {
+            run_events();
+            if (test_is_readable(socket, 10)) {
+                const ssize_t num_bytes = recv(socket, to, size, MSG_DONTWAIT);
+
+                g_assert_cmpint(num_bytes, >, 0);
+                to += num_bytes;
+                size -= num_bytes;
+            }
+        }
     }
 
     void skip(size_t size)
@@ -108,6 +175,8 @@ struct TestLink
     }
 
 private:
+    uint64_t serial = 0;
+
     static void run_events()
     {
         while (g_main_context_iteration(basic_event_loop_get_context(), FALSE)) {

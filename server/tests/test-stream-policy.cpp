@@ -290,6 +290,31 @@ static void test_seen_rate()
     g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 0);
 }
 
+static void test_warm_up_size()
+{
+    /* 50 Mbit/s 100 ms */
+    RedStreamLink link = test_make_link(10, 100000, 0);
+    link.slow_start = true;
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 625000), ==, 9 * 1448);
+    /* the least that a path must carry: 20 Mbit/s 40 ms does, 2 Mbit/s 100 ms does not */
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 100000), ==, 9 * 1448);
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 4 * 10 * 1448), ==, 9 * 1448);
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 4 * 10 * 1448 - 1), ==, 0);
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 25000), ==, 0);
+
+    /* whoever set a large initial window needs no help */
+    link = test_make_link(100, 100000, 0);
+    link.slow_start = true;
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 6250000), ==, RED_STREAM_WARM_UP_MAX);
+
+    /* TCP has found the end of the path, or does not say */
+    link.slow_start = false;
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 6250000), ==, 0);
+    link = { };
+    link.slow_start = true;
+    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, UINT64_MAX), ==, 0);
+}
+
 static void test_unsent_limit()
 {
     /* 20 Mbit/s carries 50 KB in the budget */
@@ -453,6 +478,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size/idle", test_record_size_idle);
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
     g_test_add_func("/server/stream/policy/seen-rate", test_seen_rate);
+    g_test_add_func("/server/stream/policy/warm-up-size", test_warm_up_size);
     g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/policy/pacing", test_pacing);
     g_test_add_func("/server/stream/policy/not-paced", test_not_paced);

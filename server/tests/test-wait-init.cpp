@@ -27,36 +27,6 @@ int usleep(useconds_t time)
     return nanosleep(&left, nullptr);
 }
 
-/* The id under which the client's other channels come. */
-static uint32_t session_id(TestLink *link)
-{
-    SpiceDataHeader header;
-    uint32_t id;
-
-    link->receive(&header, sizeof(header));
-    g_assert_cmpint(GUINT16_FROM_LE(header.type), ==, SPICE_MSG_MAIN_INIT);
-    link->receive(&id, sizeof(id));
-    return GUINT32_FROM_LE(id);
-}
-
-static void say_init(TestLink *link)
-{
-    /* SpiceMsgcDisplayInit: a cache's id and pixels, a dictionary's id and pixels */
-    uint8_t init[1 + sizeof(int64_t) + 1 + sizeof(int32_t)] = { 1 };
-    const int64_t cache = GINT64_TO_LE(1 << 20);
-    const int32_t window = GINT32_TO_LE(1 << 20);
-    SpiceDataHeader header = { };
-
-    memcpy(&init[1], &cache, sizeof(cache));
-    init[1 + sizeof(cache)] = 1;
-    memcpy(&init[2 + sizeof(cache)], &window, sizeof(window));
-    header.serial = GUINT64_TO_LE(1);
-    header.type = GUINT16_TO_LE(SPICE_MSGC_DISPLAY_INIT);
-    header.size = GUINT32_TO_LE(sizeof(init));
-    link->send_all(&header, sizeof(header));
-    link->send_all(init, sizeof(init));
-}
-
 static void test_wait_init()
 {
     TestDevice device;
@@ -64,10 +34,10 @@ static void test_wait_init()
     g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
     TestLink main(device.server, SPICE_CHANNEL_MAIN);
     g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
-    TestLink display(device.server, SPICE_CHANNEL_DISPLAY, session_id(&main));
+    TestLink display(device.server, SPICE_CHANNEL_DISPLAY, main.session_id());
     g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
     g_usleep(LATE);
-    say_init(&display);
+    display.say_display_init();
     /* the worker has heard that */
     device.run();
     g_assert_cmpint(sleeps, ==, 0);
