@@ -20,6 +20,7 @@ class Conditions:
     slow_client: float = 1.0            # the client takes so many times as long for everything
     beside_download: bool = False       # a bulk TCP download shares the link
     compression: str | None = None      # of images; None: as the player has it
+    jpeg: str | None = None             # for pictures; None: over a slow link
     streaming: str | None = None        # of video; None: as is good for the pace
     channels: str | None = None         # made-up traffic beside the display: see channels.py
     show_surfaces: bool = False         # pictures hold every surface, not the primary alone
@@ -36,7 +37,7 @@ class Conditions:
 
 
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
-         "beside_download": "a download beside it", "compression": "image compression", "streaming": "streaming",
+         "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",
          "channels": "the other channels", "show_surfaces": "the surfaces shown", "probe_every": "the probes",
          "max_stolen": "what the host may take of the processors"}
 

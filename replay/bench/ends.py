@@ -36,6 +36,8 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
         argv += ["--pause-at", ",".join(map(str, spec.pause_at))]
     if spec.compression:
         argv += ["--compression", spec.compression]
+    if spec.jpeg:
+        argv += ["--jpeg", spec.jpeg]
     if spec.streaming:
         argv += ["--streaming", spec.streaming]
     if spec.channels:

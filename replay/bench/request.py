@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     parser.set_defaults(library=None)
     what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
     what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
+    what.add_argument("--jpeg", metavar="NAME", help="for pictures, see spice-player --help (default: over a slow link)")
     what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
     what.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
                       "(default: %(default)s)")

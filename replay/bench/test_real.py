@@ -111,6 +111,13 @@ def test_every_surface_is_the_same_whoever_draws() -> None:
     assert len(with_surfaces) == 1 and with_surfaces != {shown("stock", "stock", "plain", False)}
 
 
+def test_jpeg_is_where_it_was_asked_for() -> None:
+    """By itself the server uses it over slow links only."""
+    shown = [matrix.perform(replace(tiny("patched", "flow", "plain"), recording=recordings.find("all-commands"),
+                                    jpeg=jpeg))["picture_sha256"] for jpeg in (None, "never", "always")]
+    assert shown[0] == shown[1] != shown[2]
+
+
 def test_tls_1_2() -> None:
     record = matrix.perform(replace(tiny("patched", "gather", "tls"), tls="1.2"))
     assert record["valid"], record["invalid_reason"]

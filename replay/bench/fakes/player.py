@@ -20,7 +20,7 @@ def say(**event):
 def options():
     parser = argparse.ArgumentParser()
     for name in ("--address", "--pace", "--tls-cert", "--tls-key", "--tls-ca", "--compression",
-                 "--streaming", "--channels"):
+                 "--jpeg", "--streaming", "--channels"):
         parser.add_argument(name)
     for name in ("--port", "--tls-port", "--probe-every"):
         parser.add_argument(name, type=int)
