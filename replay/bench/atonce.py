@@ -27,11 +27,17 @@ def _round(runs: Sequence[RunSpec]) -> list[Batch]:
 
 def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
     """What is done one batch after another: the runs of one may be under way together. Rounds stay rounds; in each those that
-    need the processor come first, then those that wait, all in their order."""
+    need the processor come first, then those that wait, all in their order. A round in which all wait goes on with the last one."""
     if jobs == 1:
         return [[spec] for spec in planned]
-    rounds = itertools.groupby(planned, key=lambda spec: spec.repeat)
-    return [batch for _, runs in rounds for batch in _round(list(runs))]
+    made: list[Batch] = []
+    for _, runs in itertools.groupby(planned, key=lambda spec: spec.repeat):
+        for batch in _round(list(runs)):
+            if made and all(map(expected.mostly_waits, made[-1] + batch)):
+                made[-1] += batch
+            else:
+                made.append(batch)
+    return made
 
 
 def has_room(under_way: Sequence[RunSpec], spec: RunSpec, jobs: int) -> bool:

@@ -106,6 +106,13 @@ def test_in_each_round_those_that_wait_come_last(spec: RunSpec) -> None:
         [("batch", 2)], [("gather", 2)], [(mode, 2) for mode in ("stock", "window", "more", "cork", "normal")]]
 
 
+def test_rounds_in_which_all_wait_follow_without_a_gap(spec: RunSpec) -> None:
+    planned = [replace(over(spec, _WAITS, mode), repeat=repeat) for repeat in (1, 2, 3) for mode in ("stock", "flow")]
+    assert atonce.batches(planned, 4) == [planned]
+    planned[2:2] = mixed(spec, 2)[1:2]
+    assert len(atonce.batches(planned, 4)) == 3
+
+
 @pytest.mark.parametrize(("other", "most"), [({}, 1.4), ({"pace": "recorded"}, 0.8)])
 def test_shares_of_a_processor_are_limited(spec: RunSpec, other: dict[str, Any], most: float) -> None:
     greedy = replace(over(spec, _WAITS, "flow"), **other)
