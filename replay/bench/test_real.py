@@ -80,10 +80,10 @@ def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
 def test_a_client_that_stops_is_a_stall(tmp_path: Path) -> None:
     """On a real trace and capture: what waits for the client is found, and is gone when it goes on."""
     def stop_for_a_while(_player: proc.Process, client: proc.Process) -> None:
-        # twice: on a busy machine the first may come before there is much to wait
-        for delay in (2.5, 4.5):
+        # several times, of six seconds: on a busy machine the first may come before there is much to wait
+        for delay in (1.0, 2.75, 4.5):
             threading.Timer(delay, client.signal, (signal.SIGSTOP,)).start()
-            threading.Timer(delay + 0.5, client.signal, (signal.SIGCONT,)).start()
+            threading.Timer(delay + 1.0, client.signal, (signal.SIGCONT,)).start()
 
     spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"), pace="1.5",
                    keep_trace=tmp_path / "traces")
