@@ -27,13 +27,15 @@ def _round(runs: Sequence[RunSpec]) -> list[Batch]:
 
 def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
     """What is done one batch after another: the runs of one may be under way together. Rounds stay rounds; in each those that
-    need the processor come first, then those that wait, all in their order. A round in which all wait goes on with the last one."""
+    need the processor come first, then those that wait, all in their order. Those that wait in rounds with nothing between them
+    are one batch."""
     if jobs == 1:
         return [[spec] for spec in planned]
     made: list[Batch] = []
     for _, runs in itertools.groupby(planned, key=lambda spec: spec.repeat):
         for batch in _round(list(runs)):
-            if made and all(map(expected.mostly_waits, made[-1] + batch)):
+            # all of a batch wait, or it is one that does not
+            if made and expected.mostly_waits(made[-1][0]) and expected.mostly_waits(batch[0]):
                 made[-1] += batch
             else:
                 made.append(batch)

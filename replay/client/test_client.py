@@ -19,6 +19,16 @@ from drain_lab import (HEIGHT, PIXEL_BYTES, WIDTH, Certificates, Drain, Outcome,
 BASIC_CHANNELS = {"main", "display-0", "cursor-0", "inputs-0"}
 
 
+class Stopwatch:
+    """How often a timer can have fired: no machine is too slow for that."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+
+    def times(self, interval_ms: float) -> float:
+        return (time.monotonic() - self.began) * 1000 / interval_ms
+
+
 @pytest.fixture(name="port")
 def fixture_port() -> str:
     return str(free_port())
@@ -326,25 +336,25 @@ def test_times_are_the_machines_monotonic_clock(port: str) -> None:
 # --- other channels ---
 
 def test_playback(port: str) -> None:
-    began = time.monotonic()
+    watch = Stopwatch()
     with serving("--port", port, "--sound", "20", "--end-after", "300") as server:
         done = drain("--port", port).done
         server.end()
-    lasted_ms = (time.monotonic() - began) * 1000
     audio = done["audio"]
     assert audio["starts"] == 1
     assert audio["packets"] == server.said["played"] == 20
     assert audio["bytes"] == 20 * 480 * 4
     assert len(audio["gaps_ms"]) == 19
     assert all(gap >= 0 for gap in audio["gaps_ms"])
-    assert 19 < sum(audio["gaps_ms"]) < lasted_ms
+    assert 19 < sum(audio["gaps_ms"]) < watch.times(1)
 
 
 def test_record(port: str) -> None:
+    watch = Stopwatch()
     with serving("--port", port, "--record", "--end-after", "400") as server:
         done = drain("--port", port).done
         server.end()
-    assert 0 < done["record"]["packets"]
+    assert 0 < done["record"]["packets"] <= watch.times(10)
     assert done["record"]["bytes"] == done["record"]["packets"] * 480 * 4
     assert 0 < server.said["recorded"] <= done["record"]["bytes"] // 4
 
@@ -375,19 +385,21 @@ def test_cursor_moves_are_counted(port: str) -> None:
 
 def test_inputs(port: str) -> None:
     """Each motion is one pixel; while the server owes an ack the library sums them up."""
+    watch = Stopwatch()
     with serving("--port", port, "--end-after", "400") as server:
         done = drain("--port", port, "--inputs", "5").done
         server.end()
-    assert 0 < server.said["motions"] <= done["motions_sent"]
+    assert 0 < server.said["motions"] <= done["motions_sent"] <= watch.times(5)
 
 
 def test_channels(port: str) -> None:
     """A user who does something on every channel. This server has no keyboard and no agent: keys have no echo and the
     clipboard stays empty, which spice-player's tests have."""
+    watch = Stopwatch()
     with serving("--port", port, "--end-after", "300", "--sound", "50", "--port-bytes", "1000") as server:
         done = drain("--port", port, "--channels").done
         server.end()
-    assert done["inputs"]["motions"] == done["motions_sent"]
+    assert done["inputs"]["motions"] == done["motions_sent"] <= watch.times(16)
     assert 0 < server.said["motions"] <= done["motions_sent"]
     assert done["inputs"]["keys"] == 1 and done["inputs"]["echoes_ms"] == []
     assert done["clipboard"] == {"received_bytes": 0, "received_sha256": None, "sent_bytes": 0, "sent_sha256": None}
