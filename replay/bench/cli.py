@@ -23,6 +23,8 @@ _COMMANDS = {
     "diff": ("bench.diff", "compare two result files"),
     "page": ("bench.page", "write the page of a result file anew"),
     "egress": ("bench.egress", "measure the stream layer alone"),
+    "tree": ("bench.tree", "the patches as commits of a git tree, to work on"),
+    "refresh": ("bench.refresh", "write the patches again, from such a tree or as they are"),
     "recording": ("bench.recording", "look into a recording"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }

@@ -150,7 +150,7 @@ def fingerprint(version: str, patched: bool) -> str:
     """Changes whenever the tree made from a release does."""
     digest = hashlib.sha256(release(version).sha256.encode())
     if patched:
-        for file in [*series(version), *(paths.ROOT / file for file in overlay.files())]:
+        for file in [*series(version), *(paths.ROOT / file for file in overlay.files(paths.ROOT))]:
             digest.update(f"{file.relative_to(paths.ROOT)}\0{file.stat().st_size}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -178,7 +178,7 @@ def unpack(version: str, target: Path) -> None:
 
 
 def copy_overlay(target: Path) -> None:
-    for file in overlay.files():
+    for file in overlay.files(paths.ROOT):
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(paths.ROOT / file, target / file)
 
