@@ -70,24 +70,35 @@ struct TestLink
     /* Returns the server's answer. */
     uint32_t authenticate(const char *password)
     {
+        return send_ticket(encrypt_ticket(password));
+    }
+
+    std::vector<uint8_t> encrypt_ticket(const char *password) const
+    {
         const unsigned char *der = reply.pub_key;
-        const uint32_t mechanism = GUINT32_TO_LE(SPICE_COMMON_CAP_AUTH_SPICE);
-        uint8_t encrypted[SPICE_TICKET_KEY_PAIR_LENGTH / 8];
-        size_t size = sizeof(encrypted);
-        uint32_t result;
+        std::vector<uint8_t> ticket(SPICE_TICKET_KEY_PAIR_LENGTH / 8);
+        size_t size = ticket.size();
 
         EVP_PKEY *key = d2i_PUBKEY(nullptr, &der, sizeof(reply.pub_key));
         g_assert_nonnull(key);
         EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(key, nullptr);
         g_assert_cmpint(EVP_PKEY_encrypt_init(ctx), >, 0);
         g_assert_cmpint(EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING), >, 0);
-        g_assert_cmpint(EVP_PKEY_encrypt(ctx, encrypted, &size,
+        g_assert_cmpint(EVP_PKEY_encrypt(ctx, ticket.data(), &size,
                                          reinterpret_cast<const unsigned char *>(password),
                                          strlen(password) + 1), >, 0);
         EVP_PKEY_CTX_free(ctx);
         EVP_PKEY_free(key);
+        return ticket;
+    }
+
+    uint32_t send_ticket(const std::vector<uint8_t> &ticket)
+    {
+        const uint32_t mechanism = GUINT32_TO_LE(SPICE_COMMON_CAP_AUTH_SPICE);
+        uint32_t result;
+
         send_all(&mechanism, sizeof(mechanism));
-        send_all(encrypted, sizeof(encrypted));
+        send_all(ticket.data(), ticket.size());
         receive(&result, sizeof(result));
         return GUINT32_FROM_LE(result);
     }
@@ -138,11 +149,6 @@ struct TestLink
         message.body.resize(GUINT32_FROM_LE(header.size));
         receive(message.body.data(), message.body.size());
         return message;
-    }
-
-    bool has_key_of(const TestLink &other) const
-    {
-        return memcmp(reply.pub_key, other.reply.pub_key, sizeof(reply.pub_key)) == 0;
     }
 
     void send_all(const void *data, size_t size)

@@ -1,0 +1,1 @@
+../../../../../server/tests/test-ticket-replay.cpp
