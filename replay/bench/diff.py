@@ -100,7 +100,7 @@ def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -
 def _number(found: stats.Estimate | None) -> str:
     if found is None:
         return table.UNKNOWN
-    return table.count(found.median) if abs(found.median) >= 1000 else f"{found.median:.3g}"
+    return table.short(found.median)
 
 
 def _page(lines: list[Line], everything: bool) -> str:

@@ -24,7 +24,7 @@ Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends 
 
 
 def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path) -> list[str]:
-    argv = [str(paths.player()), "--address", where.server_address, "--pace", spec.pace]
+    argv = [str(paths.player()), "--address", where.listens_at, "--pace", spec.pace]
     if keys is None:
         argv += ["--port", str(where.ports[0])]
     else:

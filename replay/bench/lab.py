@@ -28,6 +28,7 @@ MTU = 1500
 LARGEST_FRAME = MTU + 14
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESS = "10.83.0.2"
+LOOPBACK = "127.0.0.1"
 _DEVICE = "spice0"      # at either end
 _TO_SERVER, _TO_CLIENT = "spice1", "spice2"     # in the middle
 _FORWARDING = ("ipv4/ip_forward", "ipv4/conf/all/proxy_arp")
@@ -55,6 +56,11 @@ class Lab:
     congestion: str = ""    # how the server's TCP controls congestion
     remote: Remote | None = None    # the machine the client is on, where it is another one
     books: dict[str, Any] | None = None
+
+    @property
+    def listens_at(self) -> str:
+        """Where the server itself is to be reached: by the client, or by the relay beside it."""
+        return LOOPBACK if self.link.relay else self.server_address
 
 
 def offloads_on(features: str) -> list[str]:
@@ -173,7 +179,7 @@ def _emulated(server: Path, client: Path, link: Link) -> Iterator[Lab]:
         lab.books = said[1] if said else None
 
 
-def free_port(address: str = "127.0.0.1") -> int:
+def free_port(address: str = LOOPBACK) -> int:
     with socket.create_server((address, 0)) as listener:
         return int(listener.getsockname()[1])
 

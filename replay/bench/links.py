@@ -5,7 +5,7 @@ RATE/DELAY, 20M/40ms for example."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
 
@@ -19,6 +19,7 @@ class Link:
     loss: float = 0.0               # part of the packets, each way
     burst: int = 1                  # mean length of a run of lost packets
     host: str = ""                  # the client is there, reached by ssh; what lies between is what it is
+    relay: bool = False             # a TCP relay beside the server stands between it and the link
 
     @property
     def emulated(self) -> bool:
@@ -41,6 +42,10 @@ class Link:
 
     @property
     def says(self) -> str:
+        return self._says + (", through a relay beside the server" if self.relay else "")
+
+    @property
+    def _says(self) -> str:
         if self.host:
             return "another machine"
         if not self.emulated:
@@ -54,6 +59,7 @@ class Link:
 
 
 HOST = "host:"      # before the name of another machine
+RELAY = "+relay"    # after the name of a link
 
 LINKS: dict[str, Link] = {link.name: link for link in (
     Link("lan"),
@@ -65,7 +71,25 @@ LINKS: dict[str, Link] = {link.name: link for link in (
 )}
 
 
+def via_relay(link: Link) -> Link:
+    return link if link.relay else replace(link, name=link.name + RELAY, relay=True)
+
+
+def direct(name: str) -> str:
+    """The name of the same link without a relay."""
+    return name.removesuffix(RELAY)
+
+
+def rank(name: str) -> tuple[int, str]:
+    """For tables: the known ones in their order, what goes through a relay right after what does not."""
+    order = list(LINKS)
+    known = direct(name)
+    return order.index(known) if known in LINKS else len(order), name
+
+
 def find(name: str) -> Link:
+    if name.endswith(RELAY):
+        return via_relay(find(direct(name)))
     if name in LINKS:
         return LINKS[name]
     if name.startswith(HOST) and len(name) > len(HOST):

@@ -73,11 +73,10 @@ def groups(runs: list[Run]) -> dict[Group, list[Run]]:
     found: dict[Group, list[Run]] = collections.defaultdict(list)
     for run in runs:
         found[run["recording"], run["link"], run["pace"]].append(run)
-    order = list(links.LINKS)
 
     def rank(group: Group) -> tuple[str, int, str, str]:
         recording, link, pace = group
-        return recording, order.index(link) if link in order else len(order), link, pace
+        return recording, *links.rank(link), pace
     return {group: found[group] for group in sorted(found, key=rank)}
 
 
@@ -260,6 +259,41 @@ def _of(group: list[Run], mode: str, slow: bool, metric: str) -> float | None:
                     and run["library"] in ("stock", "patched")], metric)
 
 
+_VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("age", "age_p95", None),
+        ("messages", "message_bytes", None), ("packets with data", "data_packets", None), ("CPU", "cpu", None))
+
+
+def _from_to(before: list[Run], after: list[Run], metric: str) -> str:
+    old, new = (metrics.values(runs, metric) for runs in (before, after))
+    if not old or not new:
+        return table.UNKNOWN
+    found = stats.compare(old, new, metrics.METRICS[metric].noise)
+    return f"{table.short(statistics.median(old))} → {table.short(statistics.median(new))}" + (
+        "" if found.change is None else f" ({found.change * 100:+.0f} %)")
+
+
+def via_table(runs: list[Run]) -> str:
+    """What a relay beside the server changes: each row that was measured both ways; empty where none was."""
+    found = groups(runs)
+    rows = []
+    for (recording, link, pace), through in found.items():
+        before = found.get((recording, links.direct(link), pace))
+        if before is None or before is through:
+            continue
+        direct = cells(before)
+        # whether JPEG was chosen is part of a row; one that chose otherwise stands beside the other
+        for cell, cell_runs in cells(through).items():
+            base = direct.get(cell) or direct.get((*cell[:3], not cell[3]))
+            if base:
+                rows.append([recording, links.direct(link), pace, name(cell), cell[0], "yes" if cell in direct else "no", *(
+                    _from_to(base, cell_runs, metric) if only in (None, pace) else "" for _, metric, only in _VIA)])
+    if not rows:
+        return ""
+    return "## Through a relay\n\nDirect → through a relay beside the server, the change of the median in brackets; *alike*: JPEG " \
+        "for pictures, or none, both ways.\n\n" + table.markdown(
+            ("recording", "link", "pace", "mode", "transport", "alike", *(head for head, _, _ in _VIA)), rows, left=6)
+
+
 _OVERVIEWS = (("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
               ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
               ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None))
@@ -293,7 +327,7 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
         sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
     text = "\n\n".join(sections)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
-    parts = ["# Comparison", about(result), overview(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
+    parts = ["# Comparison", about(result), overview(runs), via_table(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
              LATENCY_COLUMNS if "| p50" in text else "",
              STALL_COLUMNS if "| longest stall" in text else "",
              channeltable.COLUMNS if "### By channel" in text else "",

@@ -23,6 +23,7 @@ _REPEATS = 10
 _ALL_REPEATS = 3
 _PROBE_EVERY = 100          # ms, where latency is what a pace is for
 _PAUSES = 3
+_WAYS: dict[str, Callable[[links.Link], links.Link]] = {"direct": lambda link: link, "relay": links.via_relay}
 
 
 def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
@@ -34,6 +35,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
                       "gather:threshold=64")
     what.add_argument("--transport", metavar="LIST", help="plain,tls")
     what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms (default lan)")
+    what.add_argument("--via", metavar="LIST", help="direct (default), relay (a TCP relay stands beside the server, as in "
+                      f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
     what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
                       f"{links.HOST}USER@HOST)")
     what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default), recorded, or a factor; "
@@ -124,10 +127,14 @@ def _modes(args: argparse.Namespace) -> list[str]:
 
 
 def _links(args: argparse.Namespace) -> list[links.Link]:
-    if args.client_host is not None:
-        return [links.find(links.HOST + args.client_host)]
     names = _listed(args.link, "link") if args.link is not None else list(links.LINKS) if args.all else ["lan"]
-    return [links.find(name) for name in names]
+    if args.client_host is not None:
+        names = [links.HOST + args.client_host]
+    ways = _listed(args.via, "way") if args.via is not None else ["direct"]
+    for way in ways:
+        if way not in _WAYS:
+            raise BenchError(f"unknown way '{way}': it is one of {', '.join(_WAYS)}", 2)
+    return list(dict.fromkeys(_WAYS[way](links.find(name)) for name in names for way in ways))
 
 
 def _repeats(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import capture, certs, download, ends, lab, linktest, pcap, record, trace, validity
+from bench import capture, certs, download, ends, lab, linktest, pcap, record, relay, trace, validity
 from bench.ends import Ends, Hook
 from bench.errors import BenchError
 from bench.runspec import RunSpec
@@ -19,6 +19,10 @@ from bench.stolen import Stolen
 
 def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[download.Download | None]:
     return download.beside(where) if spec.beside_download else contextlib.nullcontext()
+
+
+def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[None]:
+    return relay.beside(where, where.ports[spec.transport == "tls"]) if spec.link.relay else contextlib.nullcontext()
 
 
 def _stolen(spec: RunSpec, stolen: Stolen, run: validity.Evidence) -> float | None:
@@ -34,7 +38,8 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
           started: Hook | None) -> validity.Evidence:
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with capture.capturing(where.server, where.device, pcap_file, where.ports, where.link.rate) as captured:
-        with _beside(spec, where) as also, Stolen() as stolen, Ends(spec, where, folder, keys, recording) as both:
+        with _beside(spec, where) as also, _relay(spec, where), Stolen() as stolen, \
+                Ends(spec, where, folder, keys, recording) as both:
             both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls, library=spec.library.file,

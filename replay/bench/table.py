@@ -36,6 +36,11 @@ def milliseconds(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
+def short(value: float) -> str:
+    """Of any figure, three digits at least."""
+    return count(value) if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """A table whose columns line up in plain text too; the first `left` columns hold words."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]

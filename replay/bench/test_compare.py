@@ -81,6 +81,7 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
     (("--pauses", "-1"), "--pauses wants a number from 0"),
     (("--max-stolen", "-1"), "--max-stolen wants a percentage from 0 to 100"),
     (("--link", "moon"), "unknown link 'moon'"),
+    (("--via", "pigeon"), "unknown way 'pigeon': it is one of direct, relay"),
     (("--pace", "fast"), "unknown pace 'fast'"),
     (("--only", "nothing/*"), "nothing matches 'nothing/*'"),
     (("--unheard-of",), "unrecognized arguments: --unheard-of"),

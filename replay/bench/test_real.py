@@ -69,6 +69,15 @@ def test_every_mode_plays(library: str, mode: str, transport: str) -> None:
     assert record["message_bytes"] > 0 and len(record["pauses"]) == 1
 
 
+@pytest.mark.parametrize("pace", ["max", "recorded"])
+@pytest.mark.parametrize("transport", runspec.TRANSPORTS)
+def test_a_relay_stands_between_server_and_link(transport: str, pace: str, tmp_path: Path) -> None:
+    spec = replace(tiny("patched", "flow", transport), link=links.find("20M40ms+relay"), pace=pace, keep_trace=tmp_path)
+    (record,) = on_time([replace(spec, probe_every=10 if pace == "recorded" else None)], 1)
+    assert record["valid"], record["invalid_reason"]
+    assert record["link_books"]["a_to_b"]["packets_in"] >= record["server"]["packets"] > 0
+
+
 def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
     record = matrix.perform(replace(tiny("patched", "flow", "tls"), keep_trace=tmp_path / "traces"))
     assert record["valid"] and record["stalls"]["beyond"] == 0 and record["stalls"]["allowed"] == 50.0
