@@ -62,8 +62,7 @@ def _fingerprint(result: dict[str, Any]) -> str:
     """Two comparisons with the same are one: the same plan with the same recordings, libraries and programs on the same
     machine. How many runs of each are wanted may change, and how many were under way at once each run says itself."""
     plan = {name: value for name, value in result["plan"].items() if name not in ("jobs", "repeats")}
-    about = result["environment"]
-    what = [plan, *(about.get(name) for name in ("recordings", "libraries", "programs", "packages", "kernel", "cpu"))]
+    what = [plan, environment.machine(result["environment"])]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 

@@ -7,7 +7,7 @@ import contextlib
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ from bench.errors import BenchError
 from bench.libraries import Library
 from bench.recordings import Recording, sha256_of
 
-_PACKAGES = ("libspice-server1", "libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "gcc")
+# What runs beside our own programs, which the next ones only tell of.
+_IN_USE = ("libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "socat")
+_PACKAGES = (*_IN_USE, "gcc")
+_NO_FILES = ("not-installed", "config-files")
 
 
 def _output(argv: list[str]) -> str | None:
@@ -42,9 +45,13 @@ def _system() -> str | None:
 
 
 def _packages() -> dict[str, str | None]:
-    query = ["dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}"]
-    states = {name: _output([*query, name]) for name in _PACKAGES}
-    return {name: state[3:] if state and state.startswith("ii") else None for name, state in states.items()}
+    """Versions, whatever dpkg is about to do with them: while it works elsewhere a package in use may wait for its triggers."""
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}"]
+    found: dict[str, str | None] = {}
+    for name in _PACKAGES:
+        state, _, version = (_output([*query, name]) or "").partition(" ")
+        found[name] = version if version and state not in _NO_FILES else None
+    return found
 
 
 def _programs() -> dict[str, str]:
@@ -54,6 +61,13 @@ def _programs() -> dict[str, str]:
         with contextlib.suppress(BenchError):
             found[program().name] = sha256_of(program())
     return found
+
+
+def machine(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a description, what a measurement may go on with: no more than what changes figures."""
+    packages = described.get("packages") or {}
+    return {**{name: described.get(name) for name in ("recordings", "libraries", "programs", "kernel", "cpu")},
+            "packages": {name: packages.get(name) for name in _IN_USE}}
 
 
 def git_state() -> dict[str, Any]:
