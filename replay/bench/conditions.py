@@ -16,6 +16,7 @@ from bench import lab
 class Conditions:
     """Each field is an option of ./run compare, and a key of a result's plan."""
     tls: str = "1.3"                    # the version, where the transport is TLS
+    emulator: str = lab.SPICE_LINK      # of links that are not the machine's own
     congestion: str = lab.CONGESTION    # the algorithm of TCP, at both ends
     slow_client: float = 1.0            # the client takes so many times as long for everything
     beside_download: bool = False       # a bulk TCP download shares the link
@@ -36,7 +37,7 @@ class Conditions:
         return {each.name: getattr(self, each.name) for each in fields(Conditions)}
 
 
-_SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
+_SAID = {"tls": "the TLS version", "emulator": "the link's emulator", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",
          "channels": "the other channels", "show_surfaces": "the surfaces shown", "probe_every": "the probes",
          "max_stolen": "what the host may take of the processors"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The server's namespace, the client's namespace and the link between them: a bare veth pair where nothing is to be
-emulated, else netem in a namespace of its own in the middle, else, where the kernel has no netem, spice-link."""
+emulated, else spice-link, or, where that is asked for, netem in a namespace of its own in the middle."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-off
              "gro": "generic-receive-offload", "lro": "large-receive-offload"}
 
 
-SPICE_LINK = "spice-link"
-EMULATORS = ("none", "netem", SPICE_LINK)
+SPICE_LINK, NETEM, NO_EMULATOR = "spice-link", "netem", "none"
+EMULATORS = (SPICE_LINK, NETEM)     # of a link with a rate, a delay or losses
 CONGESTION = "cubic"    # the default of Linux
 
 
@@ -48,7 +48,7 @@ class Lab:
     server: Path
     client: Path
     link: Link
-    emulator: str       # one of EMULATORS
+    emulator: str       # one of EMULATORS, or none
     server_address: str = SERVER_ADDRESS
     client_address: str = CLIENT_ADDRESS
     device: str = _DEVICE
@@ -149,9 +149,9 @@ def kernel_has_netem() -> bool:
         return subprocess.run(proc.inside(where, argv), capture_output=True, check=False).returncode == 0
 
 
-def emulator_command(server: Path, client: Path, link: Link) -> list[str]:
+def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[str]:
     argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{SERVER_ADDRESS}/24", "--dev-a", _DEVICE,
-            "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE]
+            "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
     if link.rate:
         argv += ["--rate", str(link.rate), "--queue", str(link.queue_bytes)]
     if link.delay:
@@ -164,9 +164,9 @@ def emulator_command(server: Path, client: Path, link: Link) -> list[str]:
 
 
 @contextlib.contextmanager
-def _emulated(server: Path, client: Path, link: Link) -> Iterator[Lab]:
+def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab]:
     lab = Lab(server, client, link, SPICE_LINK)
-    with proc.Process("link", emulator_command(server, client, link)) as emulator:
+    with proc.Process("link", emulator_command(server, client, link, seed)) as emulator:
         said = proc.receive(emulator.mailbox, time.monotonic() + 10)
         if not said or not said[1] or said[1].get("event") != "ready":
             emulator.wait(time.monotonic() + 1)
@@ -199,7 +199,7 @@ def _other_machine(link: Link) -> Iterator[Lab]:
             raise BenchError(f"on {device} packets are put together before they can be counted: first run ethtool -K "
                              f"{device} {switches}")
         own = Path(f"/proc/{os.getpid()}/ns/net")
-        yield Lab(own, own, link, "none", address, remote.address, device, (free_port(address), free_port(address)),
+        yield Lab(own, own, link, NO_EMULATOR, address, remote.address, device, (free_port(address), free_port(address)),
                   remote=remote)
 
 
@@ -215,28 +215,30 @@ def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
 
 
 @contextlib.contextmanager
-def connect(link: Link, emulator: str | None = None, congestion: str = CONGESTION) -> Iterator[Lab]:
-    """A new lab with the link in it; emulator is one of EMULATORS where it is not to be chosen by what the
-    kernel has. congestion: the algorithm of both ends' TCP; another machine, and this one with it, keeps its own."""
+def connect(link: Link, emulator: str = SPICE_LINK, congestion: str = CONGESTION, seed: int = 1) -> Iterator[Lab]:
+    """A new lab with the link in it. emulator: of a link that needs one. congestion: the algorithm of both ends' TCP; another
+    machine, and this one with it, keeps its own. seed: of spice-link's losses and jitter."""
     proc.require("ip", "iproute2")
     if link.host:
         with _other_machine(link) as lab:
             lab.congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
             yield lab
         return
-    if emulator is None:
-        emulator = "none" if not link.emulated else "netem" if kernel_has_netem() else SPICE_LINK
+    if not link.emulated:
+        emulator = NO_EMULATOR
+    elif emulator == NETEM and not kernel_has_netem():
+        raise BenchError(f"the kernel has no netem: leave --emulator out to use {SPICE_LINK}")
     with contextlib.ExitStack() as stack:
         server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
         lab = Lab(server, client, link, emulator)
-        if emulator == "none":
+        if emulator == NO_EMULATOR:
             _cable(server, client)
-        elif emulator == "netem":
+        elif emulator == NETEM:
             middle = stack.enter_context(netns.create(*_FORWARDING))
             _routed(server, client, middle)
             _netem(middle, link)
         else:
-            lab = stack.enter_context(_emulated(server, client, link))
+            lab = stack.enter_context(_emulated(server, client, link, seed))
         _control_congestion(server, client, congestion)
         lab.congestion = congestion
         yield lab

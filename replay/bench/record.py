@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import channels, latency, pcap, validity
+from bench import channels, lab, latency, pcap, validity
 from bench.runspec import RunSpec
 
 _SIZE_STEP = 50     # bytes of a bar in the histogram of packet sizes
@@ -85,7 +85,8 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
     return {
         "recording": spec.recording.name, "library": spec.library.name, "mode": spec.mode,
         "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "repeat": spec.repeat,
-        "congestion": run.congestion,
+        "congestion": run.congestion, "emulator": run.emulator,
+        "link_seed": spec.link_seed if run.emulator == lab.SPICE_LINK else None,
         "valid": reason is None, "invalid_reason": reason,
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),

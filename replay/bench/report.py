@@ -231,6 +231,8 @@ def about(result: dict[str, Any]) -> str:
             f"commit {commit}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
             f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
             f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
+    if emulator := result["plan"].get("emulator"):
+        said.append(f"links with a rate or a delay by {emulator}")
     if result["plan"].get("jobs", 1) > 1:
         said.append(f"{result['plan']['jobs']} runs at a time where they wait")
     if result.get("seconds"):

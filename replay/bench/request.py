@@ -49,6 +49,8 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
     what.add_argument("--jpeg", metavar="NAME", help="for pictures, see spice-player --help (default: over a slow link)")
     what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
+    what.add_argument("--emulator", choices=lab.EMULATORS, default=lab.SPICE_LINK, help="of links with a rate or a delay (default: "
+                      "%(default)s)")
     what.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
                       "(default: %(default)s)")
     what.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "

@@ -62,7 +62,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
     what would spoil every run (a missing program, no privileges) is raised."""
     pcap_file = folder / "server.pcap"
-    with lab.connect(spec.link, congestion=spec.congestion) as where:
+    with lab.connect(spec.link, spec.emulator, spec.congestion, spec.link_seed) as where:
         wrong = None if where.remote else linktest.check(where)     # another machine's link is what it is
         if wrong:
             run = validity.Evidence(spec.transport, spec.tls, spec.library.file, spec.recording.commands,
@@ -70,7 +70,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)
     run.books = where.books
-    run.emulated = where.emulator == lab.SPICE_LINK
+    run.emulator = where.emulator
     run.congestion = where.congestion
     _look_for_stalls(spec, run, ends.trace_file(folder))
     _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")

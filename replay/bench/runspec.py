@@ -53,6 +53,11 @@ class RunSpec(Conditions):
         return self.settle_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.may_be_slow else 0)
 
     @property
+    def link_seed(self) -> int:
+        """Of the link's losses and jitter: another in each round, in which every mode meets the same."""
+        return self.repeat
+
+    @property
     def row(self) -> str:
         """As tables name it."""
         return modes.row(self.library.name, self.mode)

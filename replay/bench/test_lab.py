@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -65,8 +66,14 @@ def test_an_unknown_congestion_control() -> None:
 
 @pytest.mark.skipif(not lab.kernel_has_netem(), reason="the kernel has no netem")
 def test_netem_is_as_described() -> None:
-    with lab.connect(LINKS["20M40ms"], "netem") as where:
+    with lab.connect(LINKS["20M40ms"], lab.NETEM) as where:
         assert linktest.check(where) is None
+
+
+def test_netem_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "kernel_has_netem", lambda: False)
+    with pytest.raises(BenchError, match="the kernel has no netem"), lab.connect(LINKS["20M40ms"], lab.NETEM):
+        pass
 
 
 @needs_emulator
@@ -75,6 +82,37 @@ def test_an_emulated_link_is_as_described(name: str) -> None:
     with lab.connect(LINKS[name], "spice-link") as where:
         assert linktest.check(where) is None
     assert where.books and where.books["a_to_b"]["packets_in"] > 100 and where.books["a_to_b"]["missed"] == 0
+
+
+@needs_emulator
+def test_nobody_takes_another_emulator_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "kernel_has_netem", lambda: True)
+    with lab.connect(LINKS["20M40ms"]) as where:
+        assert where.emulator == lab.SPICE_LINK
+
+
+def _lost(seed: int) -> list[int]:
+    """Which of a stream of datagrams, slow enough for no queue to fill, do not arrive."""
+    with lab.connect(Link("lossy", rate=50_000_000, delay=0.002, loss=0.1, burst=2), seed=seed) as where:
+        receiver = netns.inside(where.client, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        with receiver, netns.inside(where.server, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+            receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            receiver.bind((where.client_address, 0))
+            receiver.settimeout(1)
+            for number in range(300):
+                sender.sendto(number.to_bytes(2, "big"), receiver.getsockname())
+            came = set()
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    came.add(int.from_bytes(receiver.recv(16), "big"))
+    assert where.books and where.books["a_to_b"]["dropped_queue"] == 0
+    return [number for number in range(300) if number not in came]
+
+
+@needs_emulator
+def test_a_seed_loses_the_same_packets_and_another_loses_others() -> None:
+    first = _lost(1)
+    assert first and _lost(1) == first and _lost(2) != first
 
 
 @needs_emulator

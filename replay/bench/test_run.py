@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import ends, links, matrix, proc, run
+from bench import ends, lab, links, matrix, proc, run
 from bench.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -46,6 +48,28 @@ def test_pictures_at_pause_points(spec: RunSpec) -> None:
     record = matrix.perform(replace(spec, pause_at=(75, 150)))
     assert record["valid"], record["invalid_reason"]
     assert record["pauses"] == [{"command": command, "sha256": "cd" * 32, "blocks": "AAAA"} for command in (75, 150)]
+
+
+def test_each_round_has_losses_of_its_own_and_they_are_recorded(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def cable(link: links.Link, emulator: str, congestion: str, seed: int) -> contextlib.AbstractContextManager[lab.Lab]:
+        """The lab of a lan that says it is of an emulator."""
+        @contextlib.contextmanager
+        def made() -> Iterator[lab.Lab]:
+            with connect(links.LINKS["lan"], congestion=congestion) as where:
+                seen.append((emulator, seed))
+                where.emulator, where.books = emulator, {"a_to_b": {}, "b_to_a": {}}
+                yield where
+        return made()
+
+    connect = lab.connect
+    monkeypatch.setattr(lab, "connect", cable)
+    records = [matrix.perform(replace(spec, mode=mode, repeat=repeat)) for repeat in (1, 2) for mode in ("gather", "cork")]
+    assert seen == [("spice-link", repeat) for repeat in (1, 1, 2, 2)]
+    assert [(record["emulator"], record["link_seed"], record["valid"]) for record in records] \
+        == [("spice-link", repeat, True) for repeat in (1, 1, 2, 2)]
+    monkeypatch.undo()
 
 
 def test_the_end_waits_for_what_is_sent_again(spec: RunSpec) -> None:

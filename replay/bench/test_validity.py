@@ -36,7 +36,7 @@ def evidence(**changes: Any) -> validity.Evidence:
 def test_a_good_run_counts() -> None:
     assert validity.judge(evidence()) is None
     carried = {"missed": 0, "refused": 0, "late_us": {"max": 49_000}}
-    assert validity.judge(evidence(emulated=True, books={"a_to_b": carried, "b_to_a": carried})) is None
+    assert validity.judge(evidence(emulator="spice-link", books={"a_to_b": carried, "b_to_a": carried})) is None
     assert validity.judge(evidence(stolen=0.9)) is None
     assert validity.judge(evidence(stolen=0.02, max_stolen=2.0)) is None
     assert validity.judge(evidence(stolen=None, max_stolen=0.0)) is None
@@ -46,7 +46,7 @@ def test_a_good_run_counts() -> None:
     ({"link": "link lan: no ping comes back"}, "no ping comes back"),
     ({"books": {"a_to_b": {"missed": 0, "refused": 0}, "b_to_a": {"missed": 2, "refused": 1}}}, "lost 3 packets"),
     ({"books": {"a_to_b": {"late_us": {"max": 60_000}}, "b_to_a": {"late_us": {"max": 70.5}}}}, "was 60 ms late"),
-    ({"emulated": True}, "did not say what it carried"),
+    ({"emulator": "spice-link"}, "did not say what it carried"),
     ({"stolen": 0.034, "max_stolen": 3.0}, "the machine's host took 3.4 % of the processors"),
     ({"timed_out": True}, "took too long"),
     ({"player_status": -11}, "player ended with status -11"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import capture, channels, pcap
+from bench import capture, channels, lab, pcap
 from bench.download import Download
 from bench.lab import LARGEST_FRAME
 
@@ -35,8 +35,8 @@ class Evidence:
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
     stalls: dict[str, float] | None = None  # of the trace, where one is written
-    emulated: bool = False                  # the link has an emulator
-    books: dict[str, Any] | None = None     # what that counted
+    emulator: str = lab.NO_EMULATOR         # the link's
+    books: dict[str, Any] | None = None     # what spice-link counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
     player_status: int | None = None    # None: it had to be killed
@@ -62,7 +62,7 @@ def link_as_described(run: Evidence) -> str | None:
 
 def link_kept_its_books(run: Evidence) -> str | None:
     """The emulator delivered or dropped on purpose every packet the devices had."""
-    if run.emulated and not run.books:
+    if run.emulator == lab.SPICE_LINK and not run.books:
         return "the link's emulator did not say what it carried"
     for way in ("a_to_b", "b_to_a"):
         counted = (run.books or {}).get(way, {})
