@@ -56,6 +56,7 @@ class Lab:
     congestion: str = ""    # how the server's TCP controls congestion
     remote: Remote | None = None    # the machine the client is on, where it is another one
     books: dict[str, Any] | None = None
+    link_tests: int = 0     # how many it took until the link did what it is said to do
 
     @property
     def listens_at(self) -> str:

@@ -24,10 +24,11 @@ _SIZE = 1400
 _PINGS = 7
 _LATE = 0.005                   # seconds the median ping may take beyond the link's own time
 _RATE_BOUNDS = (0.90, 1.03)     # of the link's rate
-_LAN_RATE = 100e6               # a link without a limit carries at least this
+_LAN_RATE = 100e6               # how much is sent over a link without a limit
 _LOSS_BOUNDS = (0.1, 4.0)       # times the link's loss; few packets, so only the order can be told
 _BULK_SECONDS = 0.4
 _LOSS_PACKETS = 1200
+_TRIES = 3
 
 
 @dataclass
@@ -129,10 +130,7 @@ def judge(link: Link, found: Measured) -> str | None:
         return f"link {link.name}: the median ping took {found.ping * 1e3:.2f} ms"
     if found.rate is None:
         return f"link {link.name}: the bulk transfer did not arrive"
-    if link.rate is None:
-        if found.rate < _LAN_RATE:
-            return f"link {link.name} carries only {found.rate / 1e6:.1f} Mbit/s"
-    else:
+    if link.rate is not None:       # without one it carries what this program can send, which says nothing of it
         kept = 1 - link.loss
         if not _RATE_BOUNDS[0] * kept <= found.rate / link.rate <= _RATE_BOUNDS[1]:
             return f"link {link.name} carries {found.rate / 1e6:.2f} Mbit/s"
@@ -143,9 +141,9 @@ def judge(link: Link, found: Measured) -> str | None:
 
 
 def check(where: Lab) -> str | None:
-    """Measures up to three times: a machine with other work may be late once, a wrong link always is."""
+    """Measures up to _TRIES times: a machine with other work may be late once, a wrong link always is. How often is noted."""
     reason = None
-    for _ in range(3):
+    for where.link_tests in range(1, _TRIES + 1):
         reason = judge(where.link, measure(where))
         if reason is None:
             return None

@@ -86,7 +86,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "recording": spec.recording.name, "library": spec.library.name, "mode": spec.mode,
         "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "repeat": spec.repeat,
         "congestion": run.congestion, "emulator": run.emulator,
-        "link_seed": spec.link_seed if run.emulator == lab.SPICE_LINK else None,
+        "link_tests": run.link_tests, "link_seed": spec.link_seed if run.emulator == lab.SPICE_LINK else None,
         "valid": reason is None, "invalid_reason": reason,
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),

@@ -241,7 +241,15 @@ def about(result: dict[str, Any]) -> str:
         said.append(f"the client takes {result['plan']['slow_client']:g} times as long for everything")
     if result["plan"].get("beside_download"):
         said.append("a bulk TCP download shares the link")
+    said += _tried_again(result["runs"])
     return "; ".join(said) + ".  \nCommand: `" + " ".join(result["command"]) + "`"
+
+
+def _tried_again(runs: list[Run]) -> list[str]:
+    """What did not go well at once."""
+    again = sum(run.get("attempt", 1) > 1 for run in runs)
+    tests = sum(max(run.get("link_tests") or 1, 1) - 1 for run in runs)
+    return [f"{number} {what} more than once" for number, what in ((again, "runs done"), (tests, "links tested")) if number]
 
 
 def mode_list(runs: list[Run]) -> str:

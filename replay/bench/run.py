@@ -71,6 +71,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
             run = _play(spec, where, folder, recording, pcap_file, started)
     run.books = where.books
     run.emulator = where.emulator
+    run.link_tests = where.link_tests
     run.congestion = where.congestion
     _look_for_stalls(spec, run, ends.trace_file(folder))
     _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")

@@ -122,6 +122,16 @@ def test_a_link_that_is_not_as_described_is_found_out() -> None:
         assert "less than the link has" in (linktest.check(said) or "")
 
 
+def test_it_is_known_how_often_a_link_was_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    where = lab.Lab(Path(), Path(), LINKS["20M40ms"], lab.SPICE_LINK)
+    slow = linktest.Measured(ping=0.06, fastest=0.0402, rate=20e6, loss=None)
+    for measured, tests in (([GOOD], 1), ([slow, GOOD], 2), ([slow, slow, slow], 3)):
+        left = list(measured)
+        monkeypatch.setattr(linktest, "measure", lambda _, left=left: left.pop(0))
+        assert (linktest.check(where) is None) is (measured[-1] is GOOD)
+        assert (where.link_tests, left) == (tests, [])
+
+
 @pytest.mark.parametrize(("changes", "reason"), [
     ({"ping": None}, "no ping"),
     ({"fastest": 0.039}, "less than the link has"),

@@ -116,6 +116,14 @@ def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest
     assert "python3-matplotlib" in capsys.readouterr().err
 
 
+def test_what_was_tried_again_is_told() -> None:
+    result = samples.result(["stock", "flow"], repeats=3)
+    assert "more than once" not in publish.page(result)
+    for run, attempt, tests in zip(result["runs"], (2, 2, 1), (1, 3, 2), strict=False):
+        run.update(attempt=attempt, link_tests=tests)
+    assert "2 runs done more than once; 3 links tested more than once" in publish.page(result)
+
+
 def test_no_two_modes_look_the_same() -> None:
     assert len({mode.colour for mode in modes.MODES.values()}) == len(modes.MODES)
     assert len({mode.dash for mode in modes.MODES.values()}) == len(modes.MODES)

@@ -32,6 +32,7 @@ class Evidence:
     commands: int | None                # of the recording, where the manifest knows
     mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
     link: str | None = None             # what is wrong with the link
+    link_tests: int = 0                 # how many it took to say so
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
     stalls: dict[str, float] | None = None  # of the trace, where one is written
