@@ -81,10 +81,10 @@ def plant(version: str, tree: Path) -> int:
     there = {_origin(_message(tree, commit), _FROM) for commit in _commits(tree)}
     patches = upstream.series(version)
     for file in patches:
-        if _key(file) in there:
+        if _key(file, version) in there:
             continue
         patch = patchfile.read(file)
-        marks = f"\n\n{_FROM}{_key(file)}\n"
+        marks = f"\n\n{_FROM}{_key(file, version)}\n"
         if file.parent.name == version:
             marks += f"{_VARIANT}yes\n"
         if patch.diff:
@@ -95,9 +95,10 @@ def plant(version: str, tree: Path) -> int:
     return len(patches)
 
 
-def _key(file: Path) -> str:
-    """What names a patch and its variants."""
-    return file.name
+def _key(file: Path, version: str) -> str:
+    """What names a patch and its variants: series and file."""
+    folder = file.parent.parent if file.parent.name == version else file.parent
+    return f"{folder.name}/{file.name}"
 
 
 def _stop(tree: Path, file: Path, patch: Patch, version: str, marks: str, said: str) -> None:
@@ -107,8 +108,8 @@ def _stop(tree: Path, file: Path, patch: Patch, version: str, marks: str, said: 
         marks += f"{_VARIANT}yes\n"
     (tree / ".git" / _WAITING).write_text(patch.message + marks)
     why = [line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")]
-    raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {version}: {(why or ['?'])[-1]}; in {tree}, put "
-                     f"the *.rej right, git add -A, git commit -F .git/{_WAITING}, and do the same again")
+    raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {version}: {(why or ['?'])[-1]}; in {tree}, "
+                     f"put the *.rej right, git add -A, git commit -F .git/{_WAITING}, and do the same again")
 
 
 def _patch(tree: Path, commit: str) -> tuple[Patch, str]:
@@ -123,26 +124,37 @@ def _patch(tree: Path, commit: str) -> tuple[Patch, str]:
 
 def harvest(tree: Path) -> list[Path]:
     """Writes the patches of a tree, their numbers by their order, and the series; of another release than the default
-    the variants. Returns the files that are new, gone or different."""
+    the variants. A commit that is new is of the series of the one before it. Returns the files that are new, gone or
+    different."""
     version = version_of(tree)
     folder = paths.ROOT / "patches"
     wanted: dict[Path, str] = {}
-    names = []
-    for number, commit in enumerate(_commits(tree), 1):
+    names: dict[str, list[str]] = {name: [] for name in upstream.bases()}
+    renamed: dict[str, str] = {}
+    name = next(iter(names))
+    for commit in _commits(tree):
         patch, stat = _patch(tree, commit)
-        if version == upstream.DEFAULT:
-            names.append(patch.name(number))
-            wanted[folder / names[-1]] = patchfile.text(patch, stat)
-        elif _origin(_message(tree, commit), _VARIANT):
-            wanted[folder / version / _origin(_message(tree, commit), _FROM)] = patchfile.text(patch, stat)
-    renamed = {}
-    if version == upstream.DEFAULT:
-        renamed = {_origin(_message(tree, commit), _FROM): name for commit, name in zip(_commits(tree), names)}
-    return _replace(folder if version == upstream.DEFAULT else folder / version, wanted, names, renamed)
+        message = _message(tree, commit)
+        origin = _origin(message, _FROM)
+        if version != upstream.DEFAULT:
+            if _origin(message, _VARIANT):
+                wanted[folder / Path(origin).parent / version / Path(origin).name] = patchfile.text(patch, stat)
+            continue
+        name = Path(origin).parent.name or name
+        names[name].append(patch.name(len(names[name]) + 1))
+        renamed[origin] = f"{name}/{names[name][-1]}"
+        wanted[folder / renamed[origin]] = patchfile.text(patch, stat)
+    if version != upstream.DEFAULT:
+        return _replace(list(folder.glob(f"*/{version}/*.patch")), wanted)
+    changed = _replace(list(folder.glob("*/*.patch")), wanted)
+    _move_variants(folder, renamed)
+    for name, listed in names.items():
+        (folder / name / "series").write_text("".join(f"{line}\n" for line in listed))
+    return changed
 
 
-def _replace(folder: Path, wanted: dict[Path, str], names: list[str], renamed: dict[str, str]) -> list[Path]:
-    before = {file: file.read_text(encoding="utf-8") for file in folder.glob("*.patch")}
+def _replace(there: list[Path], wanted: dict[Path, str]) -> list[Path]:
+    before = {file: file.read_text(encoding="utf-8") for file in there}
     changed = [file for file in before.keys() | wanted.keys() if before.get(file) != wanted.get(file)]
     for file in changed:
         if file in wanted:
@@ -150,13 +162,20 @@ def _replace(folder: Path, wanted: dict[Path, str], names: list[str], renamed: d
             file.write_text(wanted[file], encoding="utf-8")
         else:
             file.unlink()
-    if names:
-        variants = {file: file.read_text(encoding="utf-8") for file in folder.glob("*/*.patch")
-                    if renamed.get(file.name, file.name) != file.name}
-        for file in variants:
-            file.unlink()
-        for file, text in variants.items():
-            file.with_name(renamed[file.name]).write_text(text, encoding="utf-8")
-        comments = [line for line in (folder / "series").read_text().splitlines() if line.startswith("#")]
-        (folder / "series").write_text("\n".join([*comments, *names]) + "\n")
     return sorted(changed)
+
+
+def _move_variants(folder: Path, renamed: dict[str, str]) -> None:
+    """Along with their patches, all at once, as one may get the name that another had."""
+    texts = {}
+    for file in folder.glob("*/*/*.patch"):
+        origin = f"{file.parents[1].name}/{file.name}"
+        if renamed.get(origin) != origin:
+            texts[file] = file.read_text(encoding="utf-8")
+            file.unlink()
+    for file, text in texts.items():
+        origin = f"{file.parents[1].name}/{file.name}"
+        if origin in renamed:
+            target = folder / Path(renamed[origin]).parent / file.parent.name / Path(renamed[origin]).name
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(text, encoding="utf-8")

@@ -8,13 +8,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from bench import patchtree, paths, upstream
+from bench import brings, overlay, patchtree, paths, upstream
 from bench.steps import Steps
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Writes all patches again in the one form they have, numbered by their order: from the commits "
-                          "of a tree that ./run tree made, or else from the patches themselves, for all releases.")
+    parser.description = ("Writes all patches again in the one form they have, numbered by their order: from the "
+                          "commits of a tree that ./run tree made, or else from themselves, for all releases.")
     parser.add_argument("tree", nargs="?", type=Path, help="made by ./run tree")
 
 
@@ -29,6 +29,8 @@ def execute(args: argparse.Namespace) -> int:
         patchtree.plant(version, tree)
         changed += patchtree.harvest(tree)
         shutil.rmtree(tree)
+    brings.sync_lists()
+    overlay.sync()
     upstream.sync_wrap()
     for file in sorted(set(changed)):
         print(file.relative_to(paths.ROOT), "" if file.exists() else "(gone)", file=sys.stderr)

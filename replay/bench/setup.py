@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import bases, overlay, paths, upstream
+from bench import bases, brings, overlay, paths, upstream
 from bench.steps import Steps
 
 
@@ -27,6 +27,8 @@ def setup(verbose: bool = False) -> SetupResult:
     """Makes everything a measurement needs; seconds when it is there already. Raises BenchError, one line."""
     with _alone():
         steps = Steps(paths.build_dir() / "setup.log", verbose)
+        if brings.sync_lists():
+            steps.say("the lists of new files were not what the patches bring; put right")
         for problem in overlay.sync():
             steps.say(f"overlay link {problem}; put right")
         if upstream.sync_wrap():

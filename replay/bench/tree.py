@@ -11,9 +11,9 @@ from bench.steps import Steps
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Makes a git tree of a release with the overlay and each patch as a commit. Change, rebase and "
-                          "add commits there, then: ./run refresh TREE. Where a patch does not apply it stops and goes on "
-                          "when called again.")
+    parser.description = ("Makes a git tree of a release with the overlay and each patch as a commit. Change, rebase "
+                          "and add commits there, then: ./run refresh TREE. Where a patch does not apply it stops, and "
+                          "goes on when called again.")
     parser.add_argument("tree", type=Path)
     parser.add_argument("--release", default=upstream.DEFAULT, help=f"default {upstream.DEFAULT}")
 

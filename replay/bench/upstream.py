@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,7 @@ class Release:
         return paths.ROOT / "subprojects" / "packagecache" / f"spice-{self.version}.tar.bz2"
 
 
+RELEASE = "release"     # what a series may be made on, beside another one
 DEFAULT = "0.15.2"
 RELEASES = {release.version: release for release in (
     Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a", ("bookworm",)),
@@ -114,11 +115,36 @@ def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
     return {"PKG_CONFIG_PATH": str(description.parent)}
 
 
-def series(version: str = DEFAULT) -> list[Path]:
-    """The patches, in order; patches/VERSION/ holds those that are different for another release than the default."""
-    folder = paths.ROOT / "patches"
-    lines = (line.split("#")[0].strip() for line in (folder / "series").read_text().splitlines())
-    return [variant if (variant := folder / version / line).is_file() else folder / line for line in lines if line]
+def _lines(file: Path) -> list[str]:
+    return [line for text in file.read_text().splitlines() if (line := text.split("#")[0].strip())]
+
+
+def bases() -> dict[str, str]:
+    """Each series and what it is made on: another one, or the release. In the order in which all are applied."""
+    return dict(line.split() for line in _lines(paths.ROOT / "patches/series"))     # type: ignore[misc]
+
+
+def below(name: str) -> list[str]:
+    """The series that one needs, in order, and itself."""
+    if name not in bases():
+        raise BenchError(f"no series {name}: it is one of {', '.join(bases())}", 2)
+    return [name] if bases()[name] == RELEASE else [*below(bases()[name]), name]
+
+
+def series(version: str = DEFAULT, names: Iterable[str] | None = None) -> list[Path]:
+    """The patches, in order, of all series or some; a folder VERSION in a series' holds those that are different for
+    another release than the default."""
+    found = []
+    for name in bases() if names is None else names:
+        folder = paths.ROOT / "patches" / name
+        found += [variant if (variant := folder / version / line).is_file() else folder / line
+                  for line in _lines(folder / "series")]
+    return found
+
+
+def changes_files(patch: Path) -> bool:
+    """Whether it does: one may do no more than bring new ones."""
+    return "\ndiff --git " in patch.read_text(encoding="utf-8")
 
 
 def wrap() -> configparser.SectionProxy:
@@ -135,10 +161,11 @@ def wrapped_series() -> list[Path]:
 
 def sync_wrap() -> bool:
     """Makes spice.wrap name the patches of the series; True when it did not."""
-    if wrapped_series() == series():
+    wanted = [patch for patch in series() if changes_files(patch)]
+    if wrapped_series() == wanted:
         return False
     file = paths.ROOT / "subprojects" / "spice.wrap"
-    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in series())
+    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in wanted)
     text, changed = re.subn(r"^diff_files *=.*(?:\n[ \t]+.*)*$", f"diff_files =\n  {names}", file.read_text(),
                             flags=re.MULTILINE)
     assert changed == 1
@@ -162,7 +189,7 @@ def make_tree(version: str, target: Path, patched: bool) -> bool:
         unpack(version, target)
         if patched:
             copy_overlay(target)
-            for patch in series(version):
+            for patch in filter(changes_files, series(version)):
                 apply_patch(patch, target)
 
     return refresh(target, fingerprint(version, patched), make)
