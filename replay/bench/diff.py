@@ -15,7 +15,8 @@ from bench.errors import BenchError
 from bench.stats import Verdict
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
-_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99")
+_MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
+_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "age_p95")
 
 # how a figure of time begins
 TIMES = ("cpu", "wall", "over_path", "latency", "age", "stall", "sound", "echo", "pointer", "own", "download")
@@ -27,7 +28,8 @@ Key = tuple[str, ...]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
                           "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
-                          "not be compared.")
+                          "not be compared, or more than half of it is unknown. Of many figures some differ by chance: better "
+                          "and worse are those of which at most one in twenty is expected to.")
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
@@ -39,7 +41,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         "else can be told from them")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
                         "of two libraries")
+    own = {action.dest for action in parser._actions} | {"library"}
     request.configure(parser, library=False)
+    # what only measuring heeds, and what it is when it was not asked for
+    parser.set_defaults(measuring={action.dest: (action.option_strings, parser.get_default(action.dest))
+                                   for action in parser._actions if action.dest not in own})
+
+
+def _refuse_measuring(args: argparse.Namespace) -> None:
+    """Options that would do nothing to two result files."""
+    for name, (options, default) in args.measuring.items():
+        if (getattr(args, name) or None) != (default or None):
+            what = options[-1] if options else f"a recording ({getattr(args, name)[0]})"
+            raise BenchError(f"{what} says what is measured: two result files are only compared", NOT_COMPARABLE)
 
 
 def _facts(result: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +90,8 @@ Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate |
 
 
 def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) -> list[Line]:
-    """Every metric of every row that both files have: key, metric, comparison, both medians with their intervals."""
+    """Every metric of every row that both files have: key, metric, comparison as it stands among all of these, both medians with
+    their intervals."""
     first, second = _rows(before), _rows(after)
     lines: list[Line] = []
     for key in sorted(first.keys() & second.keys()):
@@ -84,9 +99,9 @@ def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) ->
             old, new = metrics.values(first[key], name), metrics.values(second[key], name)
             if not old and not new:
                 continue
-            lines.append((key, name, stats.compare(old, new, metrics.METRICS[name].noise),
-                          stats.estimate(old), stats.estimate(new)))
-    return lines
+            lines.append((key, name, metrics.compared(first[key], second[key], name), stats.estimate(old), stats.estimate(new)))
+    judged = stats.corrected([line[2] for line in lines])
+    return [(line[0], line[1], one, line[3], line[4]) for line, one in zip(lines, judged, strict=True)]
 
 
 def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -> str | None:
@@ -140,6 +155,7 @@ def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     files = [Path(name).is_file() or name.endswith((".json", ".json.xz")) for name in (args.before, args.after)]
     if all(files):
+        _refuse_measuring(args)
         before, after = (results.load_complete(Path(name), NOT_COMPARABLE) for name in (args.before, args.after))
         return before, after
     if any(files):
@@ -166,6 +182,8 @@ def execute(args: argparse.Namespace) -> int:
         return WORSE
     if broken := _broken(before, after):
         raise BenchError(f"not comparable: no run counts any more of {', '.join(broken)}", NOT_COMPARABLE)
-    if verdicts == {Verdict.UNKNOWN} and not args.agreement:
-        raise BenchError("nothing can be told from so few runs", NOT_COMPARABLE)
+    unknown = sum(line[2].verdict is Verdict.UNKNOWN for line in lines)
+    if unknown > _MOST_UNKNOWN * len(lines) and not args.agreement:
+        raise BenchError(f"of {unknown} of {len(lines)} figures nothing can be told from so few runs, or such different ones",
+                         NOT_COMPARABLE)
     return SAME_OR_BETTER

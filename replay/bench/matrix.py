@@ -71,6 +71,8 @@ def outcome(record: dict[str, Any]) -> str:
     if not record["valid"]:
         return f"does not count: {record['invalid_reason']}"
     server = record["server"]
+    if not record["captured"]:
+        return f"{record['wall_seconds']:.2f} s" if record["wall_seconds"] is not None else "played"
     return f"{server['data_packets']} packets with data, {server['tcp_payload_bytes'] / 1e6:.2f} MB"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bench import links
+from bench import links, stats
 
 Run = dict[str, Any]
 
@@ -110,6 +110,8 @@ class Metric:
     says: str
     read: Callable[[Run], float | None]
     noise: float            # relative differences up to this are noise of the machine, not of the mode
+    more: bool = False              # is better
+    without_capture: bool = False   # from runs that no capture slowed down, where a row has any
 
 
 def _server(name: str) -> Callable[[Run], float | None]:
@@ -128,17 +130,17 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("tls_records", "TLS records from the server",
            lambda run: run["server"]["tls_records"] if run["transport"] == "tls" else None, 0.02),
     Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
-    Metric("cpu", "CPU seconds of the server", cpu, 0.05),
-    Metric("cpu_around", "CPU seconds of what reads, carries and receives", cpu_around, 0.05),
-    Metric("wall", "seconds until the client has the last picture", lambda run: run["wall_seconds"], 0.05),
+    Metric("cpu", "CPU seconds of the server", cpu, 0.05, without_capture=True),
+    Metric("cpu_around", "CPU seconds of what reads, carries and receives", cpu_around, 0.05, without_capture=True),
+    Metric("wall", "seconds until the client has the last picture", lambda run: run["wall_seconds"], 0.05, without_capture=True),
     Metric("over_path", "seconds as a multiple of what the path may take for the bytes", over_path, 0.05),
     Metric("latency_p50", "latency, median, ms", _latency("p50"), 0.10),
     Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
     Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),
     Metric("latency_max", "latency, longest, ms", _latency("max"), 0.20),
-    Metric("download", "bits a second of the download beside it", _download("bits_a_second"), 0.05),
-    Metric("own_rate", "bits a second of the server beside a download", _download("server_bits_a_second"), 0.05),
-    Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05),
+    Metric("download", "bits a second of the download beside it", _download("bits_a_second"), 0.05, more=True),
+    Metric("own_rate", "bits a second of the server beside a download", _download("server_bits_a_second"), 0.05, more=True),
+    Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05, more=True),
     Metric("stall_longest", "the longest stall, ms", _stalls("longest"), 0.20),
     Metric("stalls", "stalls longer than a round trip and 50 ms", _stalls("beyond"), 0.0),
     Metric("sound_p50", "lateness of sound, median, ms", _channel("sound", "p50"), 0.10),
@@ -158,7 +160,26 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
 )}
 
 
+def of_capture(run: Run) -> bool:
+    """Whether its packets were captured; once those of all runs were."""
+    return bool(run.get("captured", True))
+
+
+def used(runs: Iterable[Run], name: str) -> list[Run]:
+    """The runs that count for a metric."""
+    valid = [run for run in runs if run["valid"]]
+    if METRICS[name].without_capture:
+        return [run for run in valid if not of_capture(run)] or valid
+    return valid
+
+
+def compared(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Comparison:
+    """The second's against the first's."""
+    metric = METRICS[name]
+    return stats.compare(values(before, name), values(after, name), metric.noise, metric.more)
+
+
 def values(runs: Iterable[Run], name: str) -> list[float]:
-    """A metric of each run that counts and has it."""
+    """A metric of each run that counts for it and has it."""
     read = METRICS[name].read
-    return [value for run in runs if run["valid"] and (value := read(run)) is not None]
+    return [value for run in used(runs, name) if (value := read(run)) is not None]

@@ -151,17 +151,21 @@ def latency(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
                    draw)
 
 
-def _typical(runs: list[Run]) -> Run:
-    """The run nearest to the middle, by how long it took."""
-    middle = statistics.median(run["wall_seconds"] for run in runs)
-    return min(runs, key=lambda run: abs(run["wall_seconds"] - middle))
+def _typical(runs: list[Run]) -> Run | None:
+    """Of the captured ones the run nearest to their middle, by how long it took."""
+    captured = [run for run in runs if metrics.of_capture(run)]
+    if not captured:
+        return None
+    middle = statistics.median(run["wall_seconds"] for run in captured)
+    return min(captured, key=lambda run: abs(run["wall_seconds"] - middle))
 
 
 def over_time(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
     def draw(axes: Any, cell: Cell, runs: list[Run]) -> bool:
-        timeline = _typical(runs)["timeline"]
-        if not timeline:
+        typical = _typical(runs)
+        if typical is None or not typical["timeline"]:
             return False
+        timeline = typical["timeline"]
         every = max(1, len(timeline) // _POINTS)
         times, totals, total = [0.0], [0.0], 0
         for number, (step, amount) in enumerate(timeline, 1):
@@ -189,14 +193,14 @@ def sizes(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
     shown = {transport: list(_known(cells, transport)) for transport, _ in _TRANSPORTS}
 
     def draw(axes: Any, cell: Cell, runs: list[Run]) -> bool:
-        histogram = _typical(runs)["packet_sizes"]
-        if not histogram:
+        typical = _typical(runs)
+        if typical is None or not typical["packet_sizes"]:
             return False
         rows = shown[cell[0]]
         width = 0.85 / len(rows)
         shift = (rows.index(cell) - (len(rows) - 1) / 2) * width
         mode = modes.base(cell[2])
-        axes.bar([number + shift for number in range(len(_CLASSES))], _classes(histogram), width=width, color=mode.colour,
+        axes.bar([number + shift for number in range(len(_CLASSES))], _classes(typical["packet_sizes"]), width=width, color=mode.colour,
                  hatch=mode.hatch, edgecolor="#222222", linewidth=0.4, label=_label(cell))
         axes.set_yscale("symlog", linthresh=10)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

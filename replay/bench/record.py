@@ -87,7 +87,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "repeat": spec.repeat,
         "congestion": run.congestion, "emulator": run.emulator,
         "link_tests": run.link_tests, "link_seed": spec.link_seed if run.emulator == lab.SPICE_LINK else None,
-        "valid": reason is None, "invalid_reason": reason,
+        "captured": run.captured, "valid": reason is None, "invalid_reason": reason,
         "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
         "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),

@@ -20,7 +20,9 @@ COLUMNS = """\
 packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
 message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
 client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
-until the client has the last picture. *valid*: runs that count, of all. Medians of the valid runs.
+until the client has the last picture. Medians of the runs that count. *runs*: how many of those had their packets captured and
+how many not, of all: capturing takes of the processors, most from who sends most packets, so every other run is without it.
+CPU and seconds are of those alone, unless there is but one run of each; packets, bytes and records are of the captured ones.
 Rows called *slow* are runs in which the server took the link for a slow one, from its own measurement when the client
 connected: it then sends photographs as JPEG and lets more messages be under way."""
 
@@ -44,7 +46,8 @@ measured from when the session drew it: that a server makes a guest wait is in i
 AGAINST = """\
 Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap; of three runs hardly more than what
 they span, which holds a median three times in four), and what it means: *better* and *worse* where the whole interval lies
-beyond what two measurements of one thing may differ by, *same* where it lies within, *unknown* where more runs are needed."""
+beyond what two measurements of one thing may differ by and chance is unlikely among as many comparisons as the table has, *same*
+where it lies within, *unknown* where more runs are needed."""
 
 
 def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
@@ -120,13 +123,14 @@ def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Calla
     return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
 
 
-def _valid(runs: list[Run]) -> str:
-    return f"{sum(run['valid'] for run in runs)}/{len(runs)}"
+def _counting(runs: list[Run]) -> str:
+    captured = sum(run["valid"] and metrics.of_capture(run) for run in runs)
+    return f"{captured}+{sum(run['valid'] for run in runs) - captured}/{len(runs)}"
 
 
 def cost_table(group: list[Run]) -> str:
     path = tuple(column for column in _PATH if metrics.values(group, "over_path") and metrics.values(group, column[1]))
-    return _table(group, _COST + path, "valid", _valid)
+    return _table(group, _COST + path, "runs", _counting)
 
 
 def _dropped(runs: list[Run]) -> str:
@@ -144,7 +148,7 @@ def latency_table(group: list[Run]) -> str:
 
 def tables_where_asked(group: list[Run]) -> list[str]:
     """What only some comparisons have: a download that shared the link, traces that were looked into."""
-    return [_table(group, columns, "valid", _valid) for columns in (_BESIDE, _STALLS)
+    return [_table(group, columns, "runs", _counting) for columns in (_BESIDE, _STALLS)
             if any(metrics.values(group, metric) for _, metric, _ in columns)]
 
 
@@ -175,13 +179,12 @@ def against_table(group: list[Run]) -> str:
     """Every row against the baseline of its transport; empty without one or without enough runs."""
     found = cells(group)
     columns = [(head, metric) for head, metric in _COMPARED if metrics.values(group, metric)]
+    compared = {(cell, metric): metrics.compared(found[base], runs, metric) for cell, runs in found.items()
+                if (base := baseline(found, cell)) not in (None, cell) for _, metric in columns}
+    compared = dict(zip(compared, stats.corrected(list(compared.values())), strict=True))
     rows = []
-    for cell, runs in found.items():
-        base = baseline(found, cell)
-        if base is None or base == cell:
-            continue
-        verdicts = [_verdict(stats.compare(metrics.values(found[base], metric), metrics.values(runs, metric),
-                                           metrics.METRICS[metric].noise)) for _, metric in columns]
+    for cell in dict.fromkeys(cell for cell, _ in compared):
+        verdicts = [_verdict(compared[cell, metric]) for _, metric in columns]
         if any(verdict != table.UNKNOWN for verdict in verdicts):
             rows.append([name(cell), cell[0], *verdicts])
     if not rows:
@@ -277,7 +280,7 @@ def _from_to(before: list[Run], after: list[Run], metric: str) -> str:
     old, new = (metrics.values(runs, metric) for runs in (before, after))
     if not old or not new:
         return table.UNKNOWN
-    found = stats.compare(old, new, metrics.METRICS[metric].noise)
+    found = metrics.compared(before, after, metric)
     return f"{table.short(statistics.median(old))} → {table.short(statistics.median(new))}" + (
         "" if found.change is None else f" ({found.change * 100:+.0f} %)")
 

@@ -21,6 +21,11 @@ def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[
     return download.beside(where) if spec.beside_download else contextlib.nullcontext()
 
 
+def _capture(spec: RunSpec, where: lab.Lab, file: Path) -> contextlib.AbstractContextManager[capture.Capture | None]:
+    return capture.capturing(where.server, where.device, file, where.ports, where.link.rate) if spec.captured \
+        else contextlib.nullcontext()
+
+
 def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[None]:
     return relay.beside(where, where.ports[spec.transport == "tls"]) if spec.link.relay else contextlib.nullcontext()
 
@@ -37,7 +42,7 @@ def _stolen(spec: RunSpec, stolen: Stolen, run: validity.Evidence) -> float | No
 def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
           started: Hook | None) -> validity.Evidence:
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
-    with capture.capturing(where.server, where.device, pcap_file, where.ports, where.link.rate) as captured:
+    with _capture(spec, where, pcap_file) as captured:
         with _beside(spec, where) as also, _relay(spec, where), Stolen() as stolen, \
                 Ends(spec, where, folder, keys, recording) as both:
             both.play(started)
@@ -52,9 +57,11 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 timed_out=both.timed_out, max_stolen=spec.max_stolen)
             run.download = also
         run.stolen = _stolen(spec, stolen, run)
-        run.capture = captured.stop()
-    with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
-        run.wire = pcap.analyse(pcap_file, where.ports, where.ports[1:])
+        run.capture = captured.stop() if captured else None
+    run.captured = spec.captured
+    if spec.captured:
+        with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
+            run.wire = pcap.analyse(pcap_file, where.ports, where.ports[1:])
     return run
 
 

@@ -58,6 +58,12 @@ class RunSpec(Conditions):
         return self.repeat
 
     @property
+    def captured(self) -> bool:
+        """tcpdump shares the processors, and costs those more who send more packets. So every other run is for packets, the
+        ones between for times; where what is captured is wanted of every run, all are."""
+        return self.repeat % 2 == 1 or self.beside_download or self.keep_pcap is not None or self.keep_trace is not None
+
+    @property
     def row(self) -> str:
         """As tables name it."""
         return modes.row(self.library.name, self.mode)

@@ -20,7 +20,7 @@ def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: s
     latencies = [round(source.gammavariate(2, 3), 3) for _ in range(100)]
     return {
         "recording": recording, "library": "stock" if mode == "stock" else "patched", "mode": mode,
-        "transport": transport, "link": link, "pace": pace, "repeat": repeat, "valid": True, "invalid_reason": None,
+        "transport": transport, "link": link, "pace": pace, "repeat": repeat, "valid": True, "captured": True, "invalid_reason": None,
         "messages": None if mode == "stock" else 5000, "message_bytes": messages,
         "server": {"packets": packets + 5, "data_packets": packets, "tcp_payload_bytes": payload,
                    "wire_bytes": payload + 66 * packets, "retransmissions": 0, "tls_records": records},

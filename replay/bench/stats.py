@@ -4,15 +4,19 @@ and are counted. The same values always give the same figures: the resampling ha
 
 from __future__ import annotations
 
+import collections
+import functools
+import math
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 SEED = 20170929
 RESAMPLES = 1000
 LEVEL = 0.95
+FALSE = 0.05    # of the differences that are called so, how many may be chance
 FEWEST = 3      # with fewer values a spread cannot be told
 
 
@@ -41,6 +45,7 @@ class Comparison:
     change: float | None
     low: float | None = None
     high: float | None = None
+    chance: float = 1.0     # of two samples of one thing, how many lie as far apart as these in the direction of the verdict
 
 
 def quantile(values: Sequence[float], part: float) -> float:
@@ -85,8 +90,43 @@ def meet(one: Estimate | None, other: Estimate | None) -> bool | None:
     return one.low <= other.high and other.low <= one.high
 
 
-def compare(before: Sequence[float], after: Sequence[float], noise: float) -> Comparison:
-    """Less is better. `noise` is the relative difference that two measurements of one thing may show: the interval of
+@functools.cache
+def _sums(ranks: tuple[int, ...], size: int) -> collections.Counter[int]:
+    """How many choices of so many of the ranks have each sum."""
+    found: list[collections.Counter[int]] = [collections.Counter() for _ in range(size + 1)]
+    found[0][0] = 1
+    for rank in ranks:
+        for chosen in range(size, 0, -1):
+            for total, ways in found[chosen - 1].items():
+                found[chosen][total + rank] += ways
+    return found[size]
+
+
+def chance(lower: Sequence[float], higher: Sequence[float]) -> float:
+    """How often values like these, dealt out at random, have the second sample's as high above the first's as they are: the exact
+    rank sum test. Of three each never less than one in twenty."""
+    both = sorted((*lower, *higher))
+    # twice the mean rank of equal values, to stay with integers
+    ranks = {value: 2 * both.index(value) + both.count(value) + 1 for value in both}
+    sums = _sums(tuple(ranks[value] for value in both), len(higher))
+    seen = sum(ranks[value] for value in higher)
+    return sum(ways for total, ways in sums.items() if total >= seen) / math.comb(len(both), len(higher))
+
+
+def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+    """Of hundreds of comparisons some differ by chance alone: better and worse stay only so many as that at most FALSE of them are
+    expected to be such (Benjamini and Hochberg); the rest is unknown."""
+    tried = sum(one.low is not None for one in found)
+    allowed: dict[Verdict, float] = {}
+    for verdict in (Verdict.BETTER, Verdict.WORSE):
+        chances = sorted(one.chance for one in found if one.verdict is verdict)
+        allowed[verdict] = max((each for rank, each in enumerate(chances, 1) if each <= rank * FALSE / tried), default=-1.0)
+    return [replace(one, verdict=Verdict.UNKNOWN) if one.verdict in allowed and one.chance > allowed[one.verdict] else one
+            for one in found]
+
+
+def compare(before: Sequence[float], after: Sequence[float], noise: float, more: bool = False) -> Comparison:
+    """Less is better, unless more is. `noise` is the relative difference that two measurements of one thing may show: the interval of
     the change lies within it (same), wholly beyond it (better, worse), or neither (unknown)."""
     if not before or not after:
         return Comparison(Verdict.UNKNOWN, None)
@@ -102,11 +142,11 @@ def compare(before: Sequence[float], after: Sequence[float], noise: float) -> Co
                                          strict=True) if a]
     low, high = quantile(changes, (1 - LEVEL) / 2), quantile(changes, (1 + LEVEL) / 2)
     if -noise <= low and high <= noise:
-        verdict = Verdict.SAME
-    elif high < -noise:
-        verdict = Verdict.BETTER
-    elif low > noise:
-        verdict = Verdict.WORSE
-    else:
-        verdict = Verdict.UNKNOWN
-    return Comparison(verdict, change, low, high)
+        return Comparison(Verdict.SAME, change, low, high)
+    if high < -noise:
+        return Comparison(Verdict.WORSE if more else Verdict.BETTER, change, low, high,
+                          chance(after, [value * (1 - noise) for value in before]))
+    if low > noise:
+        return Comparison(Verdict.BETTER if more else Verdict.WORSE, change, low, high,
+                          chance([value * (1 + noise) for value in before], after))
+    return Comparison(Verdict.UNKNOWN, change, low, high)

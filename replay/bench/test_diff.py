@@ -47,6 +47,57 @@ def test_better_is_0_and_worse_is_1(tmp_path: Path, before: dict[str, Any], caps
     assert "cpu" in out and "worse" in out
 
 
+def test_more_may_be_better(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    def sharing(share: float) -> dict[str, Any]:
+        return {**before, "runs": [{**run, "download": {"share": share, "bits_a_second": 1e6, "server_bits_a_second": 1e6 * share}}
+                                   for run in before["runs"]]}
+
+    assert run_diff(tmp_path, sharing(0.1), sharing(0.3), "--metrics", "own_share,own_rate") == 0
+    assert "8 better" in capsys.readouterr().out
+    assert run_diff(tmp_path, sharing(0.3), sharing(0.1), "--metrics", "own_share,own_rate") == 1
+
+
+def test_one_lone_difference_among_many_is_not_called_worse(tmp_path: Path, before: dict[str, Any],
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
+    """Of so few runs one in 252 looks like that by chance, and hundreds of figures are compared."""
+    many = samples.result(["stock", "batch", "flow"], repeats=5, recordings=[f"r{number}" for number in range(10)])
+    other = copy.deepcopy(many)
+    for run in other["runs"]:
+        if (run["recording"], run["mode"], run["transport"]) == ("r3", "flow", "tls"):
+            run["cpu_seconds"]["user"] *= 1.2
+    assert run_diff(tmp_path, many, other) == 0
+    assert "0 worse, 0 better, 1 unknown" in capsys.readouterr().out
+    assert run_diff(tmp_path, before, changed(before, 1.2)) == 1      # in every row it is no chance
+
+
+def test_mostly_unknown_is_2(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    source = random.Random(1)
+    wild = copy.deepcopy(before)
+    for run in wild["runs"]:
+        run["cpu_seconds"]["user"] = 1 + source.random()
+    assert run_diff(tmp_path, wild, changed(wild, 1.1), "--metrics", "cpu,wall,packets") == 0
+    assert run_diff(tmp_path, wild, changed(wild, 1.1), "--metrics", "cpu") == 2
+    assert "of 4 of 4 figures nothing can be told" in capsys.readouterr().err
+
+
+def test_the_age_of_the_picture_is_compared_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = samples.result(["stock", "flow"], repeats=5, paces=("recorded",))
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        run["latency"]["age"]["p95"] *= 3
+    assert run_diff(tmp_path, before, other) == 1
+    assert "age_p95" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    (("--modes", "flow"), "--modes"), (("--repeat", "3"), "--repeat"), (("--all",), "--all"), (("--link", "lan"), "--link"),
+    (("--tls", "1.2"), "--tls"), (("--quick",), "--quick"), (("tiny",), "a recording (tiny)"), (("--via", "relay"), "--via")])
+def test_options_that_do_nothing_to_files_are_refused(tmp_path: Path, before: dict[str, Any], options: tuple[str, ...], named: str,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_diff(tmp_path, before, before, *options) == 2
+    assert capsys.readouterr().err == f"bench: {named} says what is measured: two result files are only compared\n"
+
+
 def test_only_the_metrics_asked_for_count(tmp_path: Path, before: dict[str, Any]) -> None:
     assert run_diff(tmp_path, before, changed(before, 1.5), "--metrics", "packets,overhead") == 0
     assert run_diff(tmp_path, before, before, "--metrics", "beauty") == 2
@@ -183,10 +234,10 @@ def test_an_unpatched_library_stands_against_every_mode() -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 def test_two_libraries_are_measured(bench: Bench) -> None:
-    arguments = ("--modes", "gather", "--repeat", "3", "--transport", "plain", "--output", str(bench.output))
-    done = bench("diff", "stock", "patched", str(bench.folder / "tiny.rec"), "--metrics", "cpu", *arguments)
+    arguments = ("--modes", "gather", "--repeat", "5", "--transport", "plain", "--output", str(bench.output))
+    done = bench("diff", "stock", "patched", str(bench.folder / "tiny.rec"), "--metrics", "message_bytes", *arguments)
     assert (done.returncode, done.stdout) == (0, "0 worse, 0 better, 0 unknown, 1 same\n"), done.stderr
-    assert len(json.loads((bench.output / "diff.json").read_text())["runs"]) == 6
+    assert len(json.loads((bench.output / "diff.json").read_text())["runs"]) == 10
 
 
 @pytest.mark.parametrize(("names", "reason"), [
@@ -208,5 +259,5 @@ def test_slow_links_are_rows_of_their_own() -> None:
     text = report.cost_table(result["runs"])
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
     assert [(row[0], row[1], row[-1]) for row in rows] == [
-        ("stock, slow", "plain", "3/4"), ("batch", "plain", "1/1"), ("batch, slow", "plain", "3/3"),
-        ("stock", "tls", "1/1"), ("stock, slow", "tls", "3/3"), ("batch", "tls", "1/1"), ("batch, slow", "tls", "3/3")]
+        ("stock, slow", "plain", "3+0/4"), ("batch", "plain", "1+0/1"), ("batch, slow", "plain", "3+0/3"),
+        ("stock", "tls", "1+0/1"), ("stock, slow", "tls", "3+0/3"), ("batch", "tls", "1+0/1"), ("batch, slow", "tls", "3+0/3")]

@@ -24,6 +24,18 @@ def test_overhead_and_floor() -> None:
     assert metrics.overhead_ratio(run(message_bytes=None)) is None
 
 
+def test_times_are_of_runs_without_a_capture() -> None:
+    def taken(captured: bool, seconds: float, packets: int | None, **changes: Any) -> dict[str, Any]:
+        return run(captured=captured, wall_seconds=seconds, server={"packets": packets}, **changes)
+
+    runs = [taken(True, 3.0, 7), taken(False, 2.0, None), taken(False, 1.0, None, valid=False)]
+    assert (metrics.values(runs, "wall"), metrics.values(runs, "packets")) == ([2.0], [7])
+    assert metrics.values(runs[:1], "wall") == [3.0]        # the only one there is
+    old = taken(True, 4.0, 8)
+    del old["captured"]
+    assert (metrics.values([old], "wall"), metrics.values([old], "packets")) == ([4.0], [8])
+
+
 def test_packets_over_floor() -> None:
     assert metrics.packets_over_floor(run()) == pytest.approx(110 / 101)
     assert metrics.packets_over_floor(run(server={"data_packets": None, "tcp_payload_bytes": None})) is None

@@ -116,6 +116,21 @@ def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest
     assert "python3-matplotlib" in capsys.readouterr().err
 
 
+def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
+    result = samples.result(["stock", "flow"], repeats=5)
+    for run in result["runs"]:
+        if run["repeat"] % 2 == 0:
+            run.update(captured=False, packet_sizes=None, timeline=None, server=dict.fromkeys(run["server"]),
+                       client=dict.fromkeys(run["client"]))
+    result["runs"][1].update(valid=False, invalid_reason="bad luck")
+    written = publish.write(result, tmp_path, "compare", wanted=True)
+    counts = [line.split("|")[-2].strip() for line in written[0].read_text().splitlines() if line.startswith("| stock")]
+    assert counts[:2] == ["3+1/5", "3+2/5"]
+    rows = [line.split(",") for line in written[2].read_text().splitlines()]
+    assert {(row[7], row[11]) for row in rows if row[3:6] == ["plain", "stock", "stock"] and row[7] in ("packets", "wall")} \
+        == {("packets", "3"), ("wall", "1")}
+
+
 def test_what_was_tried_again_is_told() -> None:
     result = samples.result(["stock", "flow"], repeats=3)
     assert "more than once" not in publish.page(result)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench import ends, lab, links, matrix, proc, run
+from bench import capture, ends, lab, links, matrix, proc, run
 from bench.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -42,6 +42,30 @@ def test_tls_records_are_counted(spec: RunSpec, version: str) -> None:
 
 def test_an_unpatched_library_counts_no_messages(spec: RunSpec) -> None:
     assert matrix.perform(replace(spec, mode="stock"))["messages"] is None
+
+
+def test_every_other_run_is_for_times_and_has_no_capture(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Path] = []
+    capturing = capture.capturing
+
+    def noted(netns: Path, device: str, path: Path, *more: Any) -> contextlib.AbstractContextManager[capture.Capture]:
+        taken.append(path)
+        return capturing(netns, device, path, *more)
+
+    monkeypatch.setattr(capture, "capturing", noted)
+    records = [matrix.perform(replace(spec, repeat=repeat)) for repeat in (1, 2, 3)]
+    assert [record["captured"] for record in records] == [True, False, True] and len(taken) == 2
+    assert all(record["valid"] for record in records)
+    timed = records[1]
+    assert timed["server"]["packets"] is timed["packet_sizes"] is None
+    assert timed["message_bytes"] == 301_000 and timed["wall_seconds"] > 0 and timed["cpu_seconds"]["user"] == 0.1
+
+
+def test_what_needs_a_capture_has_one_every_time(spec: RunSpec, fake_tree: Path) -> None:
+    timed = replace(spec, repeat=2)
+    assert not timed.captured
+    for changes in ({"keep_pcap": fake_tree}, {"keep_trace": fake_tree}, {"beside_download": True}):
+        assert replace(timed, **changes).captured
 
 
 def test_pictures_at_pause_points(spec: RunSpec) -> None:

@@ -71,6 +71,40 @@ def test_a_change_is_relative_to_the_first() -> None:
     assert found.change == pytest.approx(-0.2) and found.low == pytest.approx(-0.2)
 
 
+def test_the_chance_of_ranks() -> None:
+    assert stats.chance([1, 2, 3], [4, 5, 6]) == pytest.approx(1 / 20)
+    assert stats.chance([4, 5, 6], [1, 2, 3]) == 1
+    assert stats.chance([1] * 5, [2] * 5) == pytest.approx(1 / 252)
+    assert stats.chance([1, 1, 1], [1, 1, 1]) == 1      # as many ways as there are
+    assert stats.chance([1, 3], [2, 4]) == pytest.approx(2 / 6)     # (2, 4) and (3, 4) of six
+
+
+def test_of_many_comparisons_those_stay_that_are_no_chance() -> None:
+    def of(verdict: Verdict, chance: float) -> stats.Comparison:
+        return stats.Comparison(verdict, 0.1, 0.05, 0.15, chance)
+
+    same = [of(Verdict.SAME, 1.0)] * 95
+    lone = stats.corrected([*same, of(Verdict.WORSE, 0.01)])
+    assert lone[-1].verdict is Verdict.UNKNOWN and lone[:-1] == same
+    # the third of a hundred may be as likely as 3 x 0.05 / 100
+    worse = stats.corrected([*same, *(of(Verdict.WORSE, chance) for chance in (0.0015, 0.0001, 0.0014, 0.2)),
+                             of(Verdict.BETTER, 0.001)])
+    assert [one.verdict for one in worse[95:]] == [Verdict.WORSE] * 3 + [Verdict.UNKNOWN] * 2
+
+
+def test_two_measurements_of_one_thing_are_seldom_worse_anywhere() -> None:
+    for family in range(2):
+        found = [stats.compare(sample(2 * seed, 100, 3, 5), sample(2 * seed + 1, 100, 3, 5), 0.0)
+                 for seed in range(200 * family, 200 * family + 200)]
+        assert any(one.verdict is Verdict.WORSE for one in found)
+        assert not any(one.verdict is Verdict.WORSE for one in stats.corrected(found))
+
+
+def test_more_can_be_better() -> None:
+    assert stats.compare([100] * 5, [80] * 5, 0.02, more=True).verdict is Verdict.WORSE
+    assert stats.compare([100] * 5, [120] * 5, 0.02, more=True).verdict is Verdict.BETTER
+
+
 def test_equal_samples_are_seldom_called_different() -> None:
     wrong = sum(stats.compare(sample(2 * seed, 100, 2), sample(2 * seed + 1, 100, 2), 0.02).verdict
                 in (Verdict.BETTER, Verdict.WORSE) for seed in range(100))

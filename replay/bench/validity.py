@@ -44,6 +44,7 @@ class Evidence:
     client_status: int | None = None
     player_complaint: str = ""
     client_complaint: str = ""
+    captured: bool = True               # a capture was to be taken
     capture: capture.Statistics | None = None
     wire: pcap.Summary | None = None
     stolen: float | None = None         # of the processors' time, from 0 to 1, while it played
@@ -160,6 +161,8 @@ def right_mode(run: Evidence) -> str | None:
 
 
 def capture_complete(run: Evidence) -> str | None:
+    if not run.captured:
+        return None
     seen = run.capture
     if seen is None or run.wire is None:
         return "nothing was captured"
