@@ -13,7 +13,7 @@ static void partial_header()
 
     for (auto &c: cases) {
         for (unsigned first = 1; first <= c.header_len; first++) {
-            Connection connection(false);
+            Connection connection;
             auto bytes = make_bytes(c.size);
             unsigned frames;
 
@@ -27,7 +27,7 @@ static void partial_header()
 
 static void random_sizes()
 {
-    random_messages(false);
+    random_messages();
 }
 
 int main(int argc, char *argv[])
