@@ -23,6 +23,7 @@ _COMMANDS = {
     "diff": ("bench.diff", "compare two result files"),
     "page": ("bench.page", "write the page of a result file anew"),
     "egress": ("bench.egress", "measure the stream layer alone"),
+    "vm": ("vm.command", "run a command under another kernel"),
     "tree": ("bench.tree", "the patches as commits of a git tree, to work on"),
     "refresh": ("bench.refresh", "write the patches again, from such a tree or as they are"),
     "recording": ("bench.recording", "look into a recording"),

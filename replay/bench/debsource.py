@@ -123,6 +123,27 @@ class Mirror:
 
         return self._first("deb", suites, download, target)
 
+    def packages(self, package: str, wanted: re.Pattern[str], suite: str, target: Path) -> bool:
+        """Writes the .deb files of what a package depends on, however far down, to the folder target: those of a name
+        that is wanted. False as above."""
+        base = self._cache / f"{suite}-deb"
+        try:
+            env = self._area(base, "deb", suite)
+            known, asked = [package], 0
+            while asked < len(known):
+                told = self._steps.run(f"looking for {known[asked]}", ["apt-cache", "depends", known[asked]],
+                                       quiet=True, env=env)
+                named = (line.split()[-1] for line in told if line.strip().startswith("Depends: "))
+                known += [name for name in named if wanted.match(name) and name not in known]
+                asked += 1
+            target.mkdir(parents=True, exist_ok=True)
+            self._steps.run(f"downloading {known[-1]}", ["apt-get", "-q", "download", *known[1:]], cwd=target, env=env)
+        except StepFailed:
+            return False
+        finally:
+            shutil.rmtree(base, ignore_errors=True)
+        return len(known) > 1
+
     def _first(self, kind: str, suites: tuple[str, ...], download: Callable[[Path, dict[str, str]], str],
                target: Path) -> bool:
         """Tries one suite after the other; download returns the pattern of the file it fetched."""

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run vm: what goes into the machine, what is said where there can be none, and a machine of each kernel."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import paths, proc
+from bench.errors import BenchError
+from bench.steps import Steps
+from vm import kernels, machine
+
+needs_machine = pytest.mark.skipif(machine.missing() is not None, reason=str(machine.missing()))
+
+# What the machine must have that this one may lack; each line of output is compared.
+_LOOK_AROUND = r"""
+set -e
+echo "words: $*"
+pwd
+echo "variable: $SPICE_VM_TEST"
+id -u
+echo complaint >&2
+echo new > "$1/written" && cat "$1/written" "$1/there"
+ip link add one type veth peer name two netns $(unshare --net sh -c 'sleep 60 >/dev/null 2>&1 & echo $!')
+tc qdisc add dev one root netem delay 20ms && tc qdisc show dev one | grep -o 'netem.*delay 20ms' | grep -o netem
+python3 - <<'EOF'
+import socket
+with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()) as stream:
+    stream.setsockopt(socket.IPPROTO_TCP, 31, b"tls")   # TCP_ULP
+    print("tls.ko")
+EOF
+uname -r
+exit 7
+"""
+
+
+def unpacked(archive: bytes) -> dict[str, tuple[int, bytes]]:
+    """Name -> mode and content, as the kernel reads them: one archive behind the other."""
+    found, position = {}, 0
+    while position < len(archive):
+        header = archive[position:position + 110]
+        assert header[:6] == b"070701"
+        fields = [int(header[6 + 8 * n:14 + 8 * n], 16) for n in range(13)]
+        name_at = position + 110
+        data_at = name_at + fields[11] + -(name_at + fields[11]) % 4
+        name = archive[name_at:name_at + fields[11] - 1].decode()
+        if name != "TRAILER!!!":
+            found[name] = (fields[1], archive[data_at:data_at + fields[6]])
+        position = data_at + fields[6] + -fields[6] % 4
+    return found
+
+
+def test_an_archive_holds_what_was_put_into_it() -> None:
+    archive = io.BytesIO()
+    entries = [("a", 0o040755, b""), ("a/bcd", 0o100755, b"12345"), ("longer", 0o100644, b"1" * 4096)]
+    kernels.write_cpio(archive, entries[:1])
+    kernels.write_cpio(archive, entries[1:])
+    assert unpacked(archive.getvalue()) == {name: (mode, data) for name, mode, data in entries}
+
+
+def test_a_module_comes_behind_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "kernel" / "net"
+    folder.mkdir(parents=True)
+    for name, needs in (("over-lay.ko", "base"), ("base.ko", ""), ("other.ko", "over-lay,builtin")):
+        (folder / name).write_bytes(b"ELF\0license=GPL\0depends=" + needs.encode() + b"\0rest")
+    (tmp_path / "modules.builtin").write_text("kernel/lib/builtin.ko\n")
+    monkeypatch.setattr(kernels, "_MODULES", ("other", "base"))
+    names = [Path(name).name for name, _, _ in kernels._module_files(tmp_path)]
+    assert names == ["modules", "00-base.ko", "01-over_lay.ko", "02-other.ko"]
+    monkeypatch.setattr(kernels, "_MODULES", ("nowhere",))
+    with pytest.raises(BenchError, match="no module nowhere"):
+        list(kernels._module_files(tmp_path))
+
+
+def _run_vm(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "bench", "vm", *arguments], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(paths.ROOT / "replay"), **extra}, timeout=300,
+                          check=False)
+
+
+def test_what_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def nothing(program: str, package: str) -> str:
+        raise BenchError(f"{program} is missing: install the package {package}")
+
+    monkeypatch.setattr(proc, "require", nothing)
+    assert machine.missing() == "qemu-system-x86_64 is missing: install the package qemu-system-x86"
+    kernel = kernels.Kernel("bookworm", "6.1", tmp_path / "image", tmp_path / "modules")
+    with pytest.raises(BenchError, match="install the package qemu-system-x86"):
+        machine.run(kernel, ["true"])
+
+
+def test_an_unknown_kernel_is_one_line() -> None:
+    done = _run_vm("--kernel", "potato", "true")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+@needs_machine
+@pytest.mark.parametrize("suite", kernels.KERNELS)
+def test_a_machine_runs_a_command(suite: str, tmp_path: Path) -> None:
+    kernel = kernels.fetch(suite, Steps(tmp_path / "log"))
+    (tmp_path / "there").write_text("old\n")
+    done = _run_vm("--kernel", suite, "sh", "-c", _LOOK_AROUND, "sh", str(tmp_path), "two  words", SPICE_VM_TEST="a b")
+    assert done.stderr == "complaint\n"
+    assert done.stdout.splitlines() == [
+        f"words: {tmp_path} two  words", os.getcwd(), "variable: a b", "0", "new", "old", "netem", "tls.ko",
+        kernel.release]
+    assert done.returncode == 7
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "there"]      # what it wrote is gone
+
+
+@needs_machine
+def test_a_machine_that_ends_by_itself_is_one_line() -> None:
+    done = _run_vm("sh", "-c", "echo b > /proc/sysrq-trigger; sleep 60")
+    assert done.returncode == 1
+    assert done.stderr.startswith("bench: the machine did not run the command") and done.stderr.count("\n") == 1
