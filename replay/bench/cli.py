@@ -26,6 +26,8 @@ _COMMANDS = {
     "vm": ("vm.command", "run a command under another kernel"),
     "tree": ("bench.tree", "the patches as commits of a git tree, to work on"),
     "refresh": ("bench.refresh", "write the patches again, from such a tree or as they are"),
+    "export": ("bench.export", "write a series of patches as mails"),
+    "rebase": ("bench.rebase", "whether the patches apply to another release"),
     "recording": ("bench.recording", "look into a recording"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is exported: git am takes it on pristine releases, and nothing of ours is left in it."""
+
+from __future__ import annotations
+
+import email
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import brings, buildlists, export, paths, upstream
+from bench.brings import New
+from bench.errors import BenchError
+from bench.steps import Steps
+
+_WHO = export.Author("Some One", "some@one.example")
+_PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, **_WHO.environment}
+
+
+def git(tree: Path, *arguments: str | Path) -> str:
+    done = subprocess.run(["git", "-C", tree, *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, **_PLAIN})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: Path) -> None:
+    upstream.fetch(version, Steps(tmp_path / "log"))
+    tree = tmp_path / "tree"
+    upstream.unpack(version, tree)
+    git(tree, "init", "-q")
+    git(tree, "add", "-Af")
+    git(tree, "commit", "-qm", "pristine")
+    git(tree, "tag", upstream.RELEASE)
+    for name, base in upstream.bases().items():
+        if name == export.NOT_EXPORTED:
+            continue
+        mails = export.export(version, name, tmp_path / name, _WHO)
+        git(tree, "checkout", "-q", base)
+        git(tree, "am", "-q", *mails)
+        git(tree, "tag", name)
+        assert len(mails) == len(upstream.series(version, [name]))
+        changed = git(tree, "diff", "--name-only", base, name).split()
+        brought = {str(entry.file) for patch, new in brings.by_patch().items() if patch.parent.name == name for entry in new}
+        assert brought <= set(changed), "each new file is in a patch of the series"
+        makefiles = {f"server/{folder}{file}" for folder in ("", "tests/") for file in ("Makefile.am", "meson.build")}
+        tests = {Path(file).stem for file in brought if Path(file).name.startswith("test-") and file.endswith(".cpp")}
+        for file in makefiles & set(changed):
+            added = git(tree, "diff", base, name, "--", file)
+            assert "tests/" not in file or [test for test in tests if f"\t{test}\t" not in added and f"'{test}'" not in added] == []
+        for mail in mails:
+            check_mail(mail)
+
+
+def check_mail(mail: Path) -> None:
+    text = mail.read_text(encoding="utf-8")
+    message = email.message_from_string(text)
+    body = str(message.get_payload()).partition("\n---\n")[0]
+    assert message["From"] == _WHO.signature
+    assert body.endswith(f"\nSigned-off-by: {_WHO.signature}")
+    assert "Brings" not in body and "Series-" not in body and "overlay" not in text
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Of a release without Makefile.am."""
+    for file, text in (("server/meson.build", "spice_server_sources = [\n  headers,\n  'a.c',\n  'red-x.h',\n  'z.c',\n]\n"),
+                       ("server/tests/meson.build", "tests = [\n  ['test-a', true],\n  ['test-z', true],\n]\n"
+                                                    "if unix\n  tests += [\n    ['test-u', true],\n  ]\nendif\n"),
+                       ("server/tests/test-new.cpp", '#include "test-h.h"\n#include <x.h>\n#include "not-ours.h"\n'),
+                       ("server/tests/test-h.h", '#include "test-i.h"\n'), ("server/tests/test-i.h", "")):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    return tmp_path
+
+
+def test_a_new_name_goes_behind_the_one_most_like_it(tree: Path) -> None:
+    new = brings.said("Why.\n\nBrings: red-y.cpp tests/test-zz.cpp\nBrings-to-Unix: tests/test-unix.cpp tests/x.txt\n")
+    buildlists.add(tree, new)
+    assert (tree / "server/meson.build").read_text() == (
+        "spice_server_sources = [\n  headers,\n  'a.c',\n  'red-x.h',\n  'red-y.cpp',\n  'z.c',\n]\n")
+    assert (tree / "server/tests/meson.build").read_text() == (
+        "tests = [\n  ['test-a', true],\n  ['test-z', true],\n  ['test-zz', true, 'cpp'],\n]\n"
+        "if unix\n  tests += [\n    ['test-u', true],\n    ['test-unix', true, 'cpp'],\n  ]\nendif\n")
+    (tree / "server/meson.build").write_text("")
+    with pytest.raises(BenchError, match="server/meson.build: no list .* for red-y.cpp"):
+        buildlists.add(tree, new)
+
+
+def test_headers_of_a_test_come_with_the_first_to_include_them(tree: Path) -> None:
+    new = [New(Path("server/tests/test-new.cpp"), False)]
+    assert [entry.file.name for entry in brings.headers(tree, new, set())] == ["test-h.h", "test-i.h"]
+    assert [entry.file.name for entry in brings.headers(tree, new, {Path("server/tests/test-i.h")})] == ["test-h.h"]
+
+
+def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/file").write_text("")
+    with pytest.raises(BenchError, match="is there and not empty"):
+        export.export(upstream.DEFAULT, "faults", tmp_path / "there", _WHO)
+    for name, complaint in (("nothing", "no series nothing: it is one of"), ("work", "not for export")):
+        with pytest.raises(BenchError, match=complaint):
+            export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_name_in_git_there_is_no_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("GLOBAL", "SYSTEM"):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", os.devnull)
+    with pytest.raises(BenchError, match="git knows no user.name and user.email"):
+        export.author()
