@@ -28,6 +28,7 @@ _COMMANDS = {
     "refresh": ("bench.refresh", "write the patches again, from such a tree or as they are"),
     "export": ("bench.export", "write a series of patches as mails"),
     "rebase": ("bench.rebase", "whether the patches apply to another release"),
+    "each": ("bench.each", "build and test after every single patch"),
     "recording": ("bench.recording", "look into a recording"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
