@@ -31,6 +31,26 @@ class Source:
     def render(self, kind: str, suite: str) -> str:
         return self.text.replace("{kind}", kind).replace("{suite}", suite)
 
+    @property
+    def uri(self) -> str:
+        """Where it is; the first place if there are several."""
+        return next(word for word in self.text.split() if "://" in word or word.startswith("file:"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A suite and where it comes from."""
+    source: Source
+    suite: str
+
+
+@dataclass(frozen=True)
+class SourcePackage:
+    dsc: Path
+    version: str
+    places: tuple[Place, ...]       # those that answered: the suite, maybe its updates and security fixes
+    silent: tuple[str, ...]         # the suites among them that did not
+
 
 def parse_list(text: str) -> list[Source]:
     """The one-line format of sources.list."""
@@ -77,13 +97,29 @@ def distribution(sources: list[Source], codename: str) -> Source | None:
     return next(iter(named + whole), None)
 
 
-def _codename() -> str:
+def places(sources: list[Source], machine: str, suite: str) -> list[Place]:
+    """Where a suite and what came after its release may be; machine is the machine's own suite."""
+    whole = distribution(sources, machine)
+    if whole is None:
+        return []
+    security = next((source for source in sources if "main" in source.components
+                     and any(name.endswith("-security") for name in source.suites)), None)
+    return [Place(whole, suite), Place(whole, f"{suite}-updates"),
+            *([Place(security, f"{suite}-security")] if security else [])]
+
+
+def newer(version: str, than: str) -> bool:
+    return subprocess.run(["dpkg", "--compare-versions", version, "gt", than], check=False).returncode == 0
+
+
+def codename() -> str:
+    """The suite of this machine; nothing where nobody says."""
     release = Path("/etc/os-release")
     named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
     return named[1] if named else ""
 
 
-def _machine_acquire() -> str:
+def machine_acquire() -> str:
     """How the machine reaches its mirror (proxies, timeouts), without its hooks and its choice of indexes."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False).stdout
     return "".join(f"{line}\n" for line in dump.splitlines()
@@ -96,7 +132,7 @@ class Mirror:
     def __init__(self, cache: Path, steps: Steps) -> None:
         self._cache = cache
         self._steps = steps
-        self._source = distribution(machine_sources(), _codename()) if shutil.which("apt-get") else None
+        self._source = distribution(machine_sources(), codename()) if shutil.which("apt-get") else None
 
     def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
         """Writes the release tarball of an upstream version to target, from the first of the suites that has it; False
@@ -144,6 +180,35 @@ class Mirror:
             shutil.rmtree(base, ignore_errors=True)
         return len(known) > 1
 
+    def source(self, package: str, suite: str, target: Path) -> SourcePackage | None:
+        """Fetches the newest source package that a suite has, its updates and security fixes too, into the folder
+        target. None when the suite has none, or when this machine has no apt."""
+        best, found, silent = "", [], []
+        for place in places(machine_sources(), codename(), suite) if shutil.which("apt-get") else []:
+            base = self._cache / f"{place.suite}-source"
+            try:
+                env = self._area(base, "deb-src", place.suite, place.source)
+                found.append(place)
+                known = self._steps.run(f"looking for {package} in {place.suite}",
+                                        ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
+                for version in _versions(known):
+                    if not best or newer(version, best):
+                        self._steps.run(f"downloading {package} {version}",
+                                        ["apt-get", "-q", "source", "--download-only", f"{package}={version}"],
+                                        quiet=True, cwd=base, env=env)
+                        best = version
+                        shutil.rmtree(target, ignore_errors=True)
+                        target.mkdir(parents=True)
+                        for file in base.glob(f"{package}_*"):
+                            shutil.copyfile(file, target / file.name)
+            except StepFailed:
+                if place not in found:
+                    silent.append(place.suite)
+            finally:
+                shutil.rmtree(base, ignore_errors=True)
+        dsc = next(target.glob("*.dsc"), None) if best else None
+        return SourcePackage(dsc, best, tuple(found), tuple(silent)) if dsc else None
+
     def _first(self, kind: str, suites: tuple[str, ...], download: Callable[[Path, dict[str, str]], str],
                target: Path) -> bool:
         """Tries one suite after the other; download returns the pattern of the file it fetched."""
@@ -162,14 +227,15 @@ class Mirror:
                 shutil.rmtree(base, ignore_errors=True)     # the lists are large and soon out of date
         return False
 
-    def _area(self, base: Path, kind: str, suite: str) -> dict[str, str]:
+    def _area(self, base: Path, kind: str, suite: str, source: Source | None = None) -> dict[str, str]:
         """Makes apt's private directory for a suite, its lists up to date; the environment that makes apt use it."""
-        if self._source is None:
+        source = source or self._source
+        if source is None:
             raise StepFailed("this machine has no apt, or no source of the distribution's packages", [])
         for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
             (base / folder).mkdir(parents=True, exist_ok=True)
-        (base / "sources.list.d" / f"suite{self._source.suffix}").write_text(self._source.render(kind, suite))
-        (base / "apt.conf").write_text(_machine_acquire() + f'''
+        (base / "sources.list.d" / f"suite{source.suffix}").write_text(source.render(kind, suite))
+        (base / "apt.conf").write_text(machine_acquire() + f'''
 Acquire::Check-Date "false";
 Acquire::Check-Valid-Until "false";
 Acquire::Languages "none";
@@ -190,7 +256,10 @@ Dir::State::lists "{base}/lists";
         return env
 
 
+def _versions(showsrc: list[str]) -> list[str]:
+    return [line.split(":", 1)[1].strip() for line in showsrc if line.startswith("Version:")]
+
+
 def _debian_version(showsrc: list[str], upstream: str) -> str | None:
     """The Debian version of an upstream version among those apt knows."""
-    versions = [line.split(":", 1)[1].strip() for line in showsrc if line.startswith("Version:")]
-    return next((version for version in versions if version.rsplit("-", 1)[0] == upstream), None)
+    return next((version for version in _versions(showsrc) if version.rsplit("-", 1)[0] == upstream), None)

@@ -18,6 +18,7 @@ _NINJA = re.compile(r"\[(\d+)/(\d+)\]")
 _COMPLAINTS = (re.compile(r"\b(error|ERROR):|^E: |undefined reference"), re.compile(r"(?i)failed|fatal|error"))
 _REPAINT_SECONDS = 0.2
 _LONG = 5.0
+_PATIENCE = 2.0
 
 
 class StepFailed(BenchError):
@@ -94,5 +95,9 @@ class Steps:
         finally:
             if child.poll() is None:    # interrupted
                 child.terminate()
-                child.wait()
+                try:
+                    child.wait(_PATIENCE)
+                except subprocess.TimeoutExpired:       # unshare waits for what it started, which does not hear it
+                    child.kill()
+                    child.wait()
             child.stdout.close()

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,45 @@ def test_a_failed_step_names_reason_and_log(tmp_path: Path) -> None:
     with pytest.raises(StepFailed, match=r"counting failed: E: no such number \(log: .*/log\)"):
         steps.run("counting", ["sh", "-c", "echo one; echo 'E: no such number'; exit 3"])
     assert "one\n" in (tmp_path / "log").read_text()
+
+
+def test_a_suite_is_looked_for_with_its_updates_and_security_fixes() -> None:
+    text = ("deb http://mirror.example/debian bookworm main\n"
+            "deb http://security.example/debian-security bookworm-security main\n")
+    found = debsource.places(debsource.parse_list(text), "bookworm", "trixie")
+    assert [place.source.render("deb-src", place.suite) for place in found] == [
+        "deb-src http://mirror.example/debian trixie main\n",
+        "deb-src http://mirror.example/debian trixie-updates main\n",
+        "deb-src http://security.example/debian-security trixie-security main\n"]
+    assert found[2].source.uri == "http://security.example/debian-security"
+    assert debsource.places([], "bookworm", "trixie") == []
+
+
+def _source_suite(mirror: Path, suite: str, version: str) -> None:
+    """A suite of a repository of files, with one source package."""
+    folder = mirror / "dists" / suite / "main/source"
+    folder.mkdir(parents=True)
+    content = f"{version}\n".encode()
+    names = [f"thing_{version}.{ending}" for ending in ("dsc", "tar.xz")]
+    for name in names:
+        (mirror / name).write_bytes(content)
+    listed = "".join(f"\n {hashlib.sha256(content).hexdigest()} {len(content)} {name}" for name in names)
+    sources = (f"Package: thing\nFormat: 3.0 (native)\nBinary: thing\nArchitecture: all\nVersion: {version}\n"
+               f"Directory: .\nChecksums-Sha256:{listed}\n").encode()
+    (folder / "Sources").write_bytes(sources)
+    (folder.parents[1] / "Release").write_text(
+        f"Suite: {suite}\nCodename: {suite}\nComponents: main\nArchitectures: all\nSHA256:\n"
+        f" {hashlib.sha256(sources).hexdigest()} {len(sources)} main/source/Sources\n")
+
+
+def test_the_newest_source_package_of_a_suite_is_fetched_whole(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _source_suite(tmp_path / "mirror", "here", "1.0-1")
+    _source_suite(tmp_path / "mirror", "here-updates", "1.0-2")
+    sources = debsource.parse_list(f"deb [trusted=yes] file:{tmp_path}/mirror here main\n"
+                                   f"deb [trusted=yes] file:{tmp_path}/nowhere here-security main\n")
+    monkeypatch.setattr(debsource, "machine_sources", lambda: sources)
+    found = debsource.Mirror(tmp_path / "apt", Steps(tmp_path / "log")).source("thing", "here", tmp_path / "target")
+    assert found is not None
+    assert (found.version, found.silent) == ("1.0-2", ("here-security",))
+    assert sorted(file.name for file in (tmp_path / "target").iterdir()) == ["thing_1.0-2.dsc", "thing_1.0-2.tar.xz"]
