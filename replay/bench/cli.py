@@ -16,7 +16,7 @@ from bench.errors import BenchError
 
 # subcommand -> module and what it does. A module has configure(parser) and execute(args) -> exit status; with
 # VERBATIM its execute gets args.arguments as they were written.
-_COMMANDS = {
+COMMANDS = {
     "setup": ("bench.setup", "get and build everything"),
     "compare": ("bench.compare", "play recordings in every mode and print what each cost"),
     "test": ("bench.testing", "run every test"),
@@ -30,6 +30,7 @@ _COMMANDS = {
     "rebase": ("bench.rebase", "whether the patches apply to another release"),
     "each": ("bench.each", "build and test after every single patch"),
     "recording": ("bench.recording", "look into a recording"),
+    "deb": ("distro.deb", "build Debian packages of the library"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
 _INTERRUPTED = 130
@@ -43,14 +44,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _usage() -> str:
-    width = max(map(len, _COMMANDS))
+    width = max(map(len, COMMANDS))
     return "usage: ./run COMMAND [--help]\n\n" + "\n".join(
-        f"  {name.ljust(width)}  {says}" for name, (_, says) in _COMMANDS.items()) + "\n"
+        f"  {name.ljust(width)}  {says}" for name, (_, says) in COMMANDS.items()) + "\n"
 
 
 def _module(name: str) -> ModuleType:
     """Only the chosen command's module is loaded, so that one works whatever another needs."""
-    module, _ = _COMMANDS[name]
+    module, _ = COMMANDS[name]
     if importlib.util.find_spec(module) is None:
         raise BenchError(f"{name} is not part of this tree", 2)
     return importlib.import_module(module)
@@ -61,8 +62,8 @@ def _run(arguments: list[str]) -> int:
         (sys.stdout if arguments else sys.stderr).write(_usage())
         return 0 if arguments else 2
     name, *rest = arguments
-    if name not in _COMMANDS:
-        raise BenchError(f"unknown command '{name}': it is one of {', '.join(_COMMANDS)}", 2)
+    if name not in COMMANDS:
+        raise BenchError(f"unknown command '{name}': it is one of {', '.join(COMMANDS)}", 2)
     module = _module(name)
     if getattr(module, "VERBATIM", False):
         return int(module.execute(argparse.Namespace(arguments=rest)))

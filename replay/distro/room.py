@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where packages are built: on this machine, or in a small root of another suite. Either has the tools of its own
+suite, no network while it builds, and leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from bench import proc
+from bench.debsource import Place, machine_acquire
+from bench.errors import BenchError
+from bench.steps import StepFailed, Steps
+
+_TOOLS = ("build-essential", "dpkg-dev", "lintian", "abigail-tools")
+_APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")
+_QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
+_LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
+
+
+class Room:
+    """This machine."""
+
+    def __init__(self, suite: str, home: Path, steps: Steps) -> None:
+        self.suite = suite
+        self.home = home
+        self.steps = steps
+
+    @property
+    def work(self) -> Path:
+        """The folder to build in."""
+        return self.home / "work"
+
+    def inside(self, path: Path) -> str:
+        """What a path below work is called in the room."""
+        return str(path)
+
+    def run(self, title: str, argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None,
+            network: bool = False) -> list[str]:
+        return self.steps.run(title, proc.inside(None, self._entered(argv, self.inside(cwd or self.work), network)),
+                              quiet=True, env=env)
+
+    def _entered(self, argv: Sequence[str], folder: str, network: bool) -> list[str]:
+        if network:
+            return ["sh", "-c", 'cd "$0" && exec "$@"', folder, *argv]
+        return [*self.alone, "sh", "-c", _LOOPBACK if self.alone else 'cd "$0" && exec "$@"', folder, *argv]
+
+    @cached_property
+    def alone(self) -> list[str]:
+        """What gives a command processes and a network of its own; nothing where that is not allowed."""
+        unshare = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []),
+                   "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        return unshare if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0 else []
+
+    def prepare(self, places: Sequence[Place]) -> None:
+        """Makes the room ready: the tools, not yet what the package needs."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        if self._knows(_TOOLS):
+            return
+        self.install(f"the tools of {self.suite}", ["install", *_TOOLS], " ".join(_TOOLS))
+
+    def _knows(self, packages: Sequence[str]) -> bool:
+        try:
+            states = self.run("looking for tools", ["dpkg-query", "-W", "-f", "${db:Status-Status}\n", *packages])
+        except StepFailed:
+            return False
+        return states == ["installed"] * len(packages)
+
+    def install(self, what: str, arguments: Sequence[str], packages: str) -> None:
+        if os.geteuid():
+            raise BenchError(f"packages are missing; as root: apt-get install --no-install-recommends {packages}")
+        self.run("asking for package lists", [*_APT, "update"], env=_QUIET, network=True)
+        self.run(f"installing {what}", [*_APT, *arguments], env=_QUIET, network=True)
+
+    def require_for(self, tree: Path) -> None:
+        """Installs what the source package in the folder tree needs to be built, if it is not there."""
+        try:
+            self.run("checking what the build needs", ["dpkg-checkbuilddeps"], tree)
+        except StepFailed as failure:
+            unmet = next((line.split("dependencies:", 1)[1].strip() for line in failure.output
+                          if "dependencies:" in line), "")
+            self.install("what the build needs", ["build-dep", self.inside(tree)], unmet)
+
+
+class Root(Room):
+    """A root of another suite, made by debootstrap; the mirror and its keys are this machine's."""
+
+    _READY = ".ready"
+
+    @property
+    def _root(self) -> Path:
+        return self.home / "root"
+
+    @property
+    def work(self) -> Path:
+        return self._root / "build"
+
+    def inside(self, path: Path) -> str:
+        return f"/{path.relative_to(self._root)}"
+
+    def _entered(self, argv: Sequence[str], folder: str, network: bool) -> list[str]:
+        enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
+                 + ("" if network else "ip link set lo up && ") + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
+        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
+                "sh", "-c", enter, str(self._root), folder, *argv]
+
+    def prepare(self, places: Sequence[Place]) -> None:
+        if os.geteuid():
+            raise BenchError(f"only root can make a root of {self.suite}; others can build on a machine that runs it")
+        if not (self._root / self._READY).is_file():
+            self._make(places)
+        super().prepare(places)
+
+    def _make(self, places: Sequence[Place]) -> None:
+        proc.require("debootstrap", "debootstrap")
+        shutil.rmtree(self._root, ignore_errors=True)       # what an interrupted run left
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.steps.run(f"making a root of {self.suite}", proc.inside(None, [
+            "debootstrap", "--variant=buildd", "--include=ca-certificates", self.suite, str(self._root),
+            places[0].source.uri]), quiet=True, env=_QUIET)
+        sources = self._root / "etc/apt/sources.list.d"
+        (self._root / "etc/apt/sources.list").unlink(missing_ok=True)
+        for place in places:
+            (sources / f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
+        (self._root / "etc/apt/apt.conf.d/00machine").write_text(machine_acquire())
+        for file in ("resolv.conf", "hosts"):
+            shutil.copyfile(f"/etc/{file}", self._root / "etc" / file)
+        (self._root / self._READY).touch()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A package's patches make the tree that ./run makes; its version gives way to whatever the distribution does."""
+
+from __future__ import annotations
+
+import datetime
+import email
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import debsource, overlay, upstream
+from bench.steps import Steps
+from distro import changes
+
+_MADE = datetime.datetime(2026, 11, 23, 22, 5, tzinfo=datetime.UTC)
+
+
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_the_patches_apply_and_make_our_tree(version: str, tmp_path: Path) -> None:
+    upstream.fetch(version, Steps(tmp_path / "fetch.log"))
+    by_patches, by_us = tmp_path / "by-patches", tmp_path / "by-us"
+    upstream.unpack(version, by_patches)
+    for patch in changes.patches(version):
+        file = tmp_path / patch.name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(changes.dep3(patch).text, encoding="utf-8")
+        upstream.apply_patch(file, by_patches)
+    upstream.make_tree(version, by_us, patched=True)
+    differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_patches], capture_output=True, text=True,
+                               check=False)
+    build_files = {"meson.build"}       # what only a subproject needs is left out
+    assert [line for line in differing.stdout.splitlines() if Path(line.split()[1]).name not in build_files] == []
+    assert all((by_patches / file).is_file() for file in overlay.files())
+
+
+def test_a_patch_says_who_what_where_from_and_whether_upstream_knows() -> None:
+    for patch in changes.patches(upstream.DEFAULT):
+        header = email.message_from_string(changes.dep3(patch).text)
+        assert [name for name in ("Subject", "Origin", "Forwarded") if not header[name]] == [], patch.name
+        assert changes.dep3(patch).text.split("\n\n", 1)[1] == patch.text.split("\n\n", 1)[1]
+
+
+@pytest.mark.parametrize("base", ["0.15.1-1", "0.15.2-1+b1", "0.15.1-1build2", "0.16.0-3"])
+def test_the_version_is_above_the_distributions_and_below_all_that_follows_it(base: str) -> None:
+    ours = changes.suffixed(base, _MADE)
+    assert debsource.newer(ours, base)
+    assert debsource.newer(changes.suffixed(base, _MADE + datetime.timedelta(days=1)), ours)
+    following = ["0.16.0-4", "0.17.0-1", "1:0.1-1", f"{base}.1", f"{base}+deb12u1", f"{base}ubuntu1", f"{base}+b3"]
+    following += ["0.15.2-1+b2"] if "+b1" in base else ["0.15.1-1build3"] if "build" in base else [f"{base}build1"]
+    assert [version for version in following if not debsource.newer(version, ours)] == []

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from bench.errors import BenchError
+from bench.steps import Steps
+from distro import changes, deb
+from distro.room import Room
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "debian/patches").mkdir(parents=True)
+    (tmp_path / "debian/patches/series").write_text("theirs.patch")
+    (tmp_path / "debian/changelog").write_text("spice (0.15.1-1) unstable; urgency=medium\n")
+    return tmp_path
+
+
+def test_our_patches_come_after_the_distributions(tree: Path) -> None:
+    deb.add_patches(tree, [changes.Patch("0001-a.patch", "a"), changes.Patch("0002-b.patch", "b")])
+    assert (tree / "debian/patches/series").read_text() == "theirs.patch\nbatch/0001-a.patch\nbatch/0002-b.patch\n"
+    assert (tree / "debian/patches/batch/0002-b.patch").read_text() == "b"
+
+
+def test_the_newest_change_is_ours(tree: Path) -> None:
+    deb.add_change(tree, "0.15.1-1batch1", "bookworm", "Mon, 23 Nov 2026 22:05:00 +0000")
+    text = (tree / "debian/changelog").read_text()
+    assert text.startswith("spice (0.15.1-1batch1) bookworm; urgency=medium\n\n  * ")
+    assert "\n -- spice-batch <spice-batch@localhost>  Mon, 23 Nov 2026 22:05:00 +0000\n\nspice (0.15.1-1) " in text
+
+
+def test_a_build_that_leaves_one_of_our_tests_out_is_none() -> None:
+    said = ["...", " 1/3 spice-common / test-theirs   OK   0.17s", "2/3 test-a   OK    0.02s",
+            " 3/3 spice / test-b  OK 1.00s"]
+    assert deb.count_tests(said, {"test-a", "test-b"}) == 3
+    with pytest.raises(BenchError, match="did not run test-b"):
+        deb.count_tests([*said[:3], " 3/3 spice / test-b  FAIL 1.00s"], {"test-a", "test-b"})
+
+
+def test_a_rooms_command_has_no_network_unless_it_says_so(tmp_path: Path) -> None:
+    room = Room("here", tmp_path, Steps(tmp_path / "log"))
+    room.work.mkdir()
+    assert room.run("looking", ["pwd"], network=True) == [str(room.work)]
+    if room.alone:
+        assert room.run("looking", ["wc", "-l", "/proc/net/route"]) == ["1 /proc/net/route"]
+
+
+@pytest.mark.parametrize("suite", ["-oProxy", "a b", "../x"])
+def test_a_suite_is_a_name(suite: str) -> None:
+    with pytest.raises(BenchError, match="is no suite"):
+        deb.execute(argparse.Namespace(suite=suite, verbose=False))
