@@ -31,6 +31,7 @@ COMMANDS = {
     "each": ("bench.each", "build and test after every single patch"),
     "recording": ("bench.recording", "look into a recording"),
     "deb": ("distro.deb", "build Debian packages of the library"),
+    "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
 _INTERRUPTED = 130

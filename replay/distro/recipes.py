@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run recipes: what other distributions need to build the library as theirs, each in a folder of its own."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import shutil
+from pathlib import Path
+
+from bench import paths, upstream
+from bench.errors import BenchError
+from bench.steps import Steps
+from distro import changes
+
+_TEMPLATES = paths.ROOT / "packaging"
+_PATCH = "spice-batch.patch"
+_NAME = re.compile(r"@([A-Z0-9_]+)@")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Writes build/recipes/: for Arch, Fedora, Nix and Alpine the recipe of packaging/ with its "
+                          f"blanks filled in, and the whole series as one file, {_PATCH}. packaging/README.md says how "
+                          "each is used.")
+    parser.add_argument("--version", default=upstream.DEFAULT, help="upstream's release: "
+                        f"{', '.join(upstream.RELEASES)} (default: {upstream.DEFAULT})")
+
+
+def execute(args: argparse.Namespace) -> int:
+    release = upstream.release(args.version)
+    output = paths.build_dir() / "recipes"
+    tarball = upstream.fetch(release.version, Steps(paths.build_dir() / "recipes.log")).read_bytes()
+    written = write(release, tarball, output)
+    print(f"recipes for spice {release.version}: {', '.join(str(path) for path in written)}")
+    return 0
+
+
+def combined(version: str) -> str:
+    """The series as one file that patch takes: new files first."""
+    return "".join(patch.text.rstrip("\n") + "\n\n" for patch in changes.patches(version))
+
+
+def write(release: upstream.Release, tarball: bytes, output: Path) -> list[Path]:
+    patch = combined(release.version)
+    values = {"VERSION": release.version, "URL": release.url, "TARBALL": release.tarball.name,
+              "TARBALL_SHA256": release.sha256, "TARBALL_SHA512": hashlib.sha512(tarball).hexdigest(),
+              "PATCH_SHA256": hashlib.sha256(patch.encode()).hexdigest(),
+              "PATCH_SHA512": hashlib.sha512(patch.encode()).hexdigest()}
+    shutil.rmtree(output, ignore_errors=True)
+    written = []
+    for template in sorted(_TEMPLATES.glob("*/*")):
+        if template.name == "README.md":
+            continue
+        folder = output / template.parent.name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / template.name).write_text(_filled(template, values), encoding="utf-8")
+        (folder / _PATCH).write_text(patch, encoding="utf-8")
+        written.append(folder)
+    return written
+
+
+def _filled(template: Path, values: dict[str, str]) -> str:
+    def value(blank: re.Match[str]) -> str:
+        if blank[1] not in values:
+            raise BenchError(f"{template.relative_to(paths.ROOT)}: nothing is known for {blank[0]}")
+        return values[blank[1]]
+
+    return _NAME.sub(value, template.read_text(encoding="utf-8"))
