@@ -1,0 +1,1 @@
+../../../../../server/tests/test-send-fd.cpp
