@@ -32,6 +32,7 @@ COMMANDS = {
     "recording": ("bench.recording", "look into a recording"),
     "deb": ("distro.deb", "build Debian packages of the library"),
     "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
+    "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
 _INTERRUPTED = 130

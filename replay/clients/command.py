@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run clients: real clients on a QEMU whose guest draws, in every mode, over every transport, none worse off than with stock."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bench import bases, paths, setup, upstream
+from bench.errors import BenchError
+from bench.steps import Steps
+from clients import guest, machine, matrix, packages, table, target
+from clients.drivers import ryll
+from clients.drivers.base import Driver
+from clients.errors import Failed, NotRun
+from clients.guest import Guest
+from clients.machine import STOCK, Library, Machine
+from clients.matrix import Plan
+from clients.table import BAD, GOOD, NOT_RUN, Cell
+from clients.world import World
+
+MODES = (STOCK, "cork", "batch", "flow")
+HOME = paths.RESULTS / "clients"
+_NAME = "clients"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Real clients on a QEMU (TCG) whose guest draws text for ever. Needs x86_64 and root, or the packages of "
+        "packages-clients.txt. All of it takes some hours; a choice of it less."
+    )
+    names = ", ".join(driver.name for driver in matrix.DRIVERS)
+    for option, metavar, says in (
+        ("clients", "NAME,...", names),
+        ("transports", "T,...", ", ".join(target.TRANSPORTS)),
+        ("modes", "M,...", f"{', '.join(MODES)}, or what SPICE_STREAM takes"),
+        ("scenarios", "S,...", ", ".join(matrix.SCENARIOS)),
+    ):
+        parser.add_argument(f"--{option}", metavar=metavar, help=f"only these: {says}")
+    parser.add_argument("--release", default=upstream.DEFAULT, help=f"of spice-server ({upstream.DEFAULT})")
+    parser.add_argument("--seconds", type=float, default=20, help="to watch the drawing for, in the scenario draw (20)")
+    parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
+    parser.add_argument("--list", action="store_true", help="only say what would be played")
+
+
+def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
+    """The names of a list with commas; all of them if there is none."""
+    if named is None:
+        return list(known)
+    names = [name.strip() for name in named.split(",")]
+    for name in names:
+        if name not in known:
+            raise BenchError(f"no {what} {name!r}: there are {', '.join(known)}", 2)
+    return names
+
+
+def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
+    """Of the default release those of ./run setup."""
+    if release == upstream.DEFAULT:
+        if paths.build_is_ours():
+            setup.setup()
+        folders = {True: paths.patched_library(), False: paths.stock_library()}
+    else:
+        folders = {
+            patched: bases.prepare_base(release, steps, patched=patched, tests=patched).library
+            for patched in {mode != STOCK for mode in modes}
+        }
+    return [Library(folders[mode != STOCK], mode, release) for mode in modes]
+
+
+class Player:
+    """Plays cells, on as few machines as it can."""
+
+    def __init__(self, guest: Guest, folder: Path, seconds: float, say: Any) -> None:
+        self._guest, self._folder, self._seconds, self._say = guest, folder, seconds, say
+        self._machine: Machine | None = None
+        self._machines = 0
+
+    def play(self, plan: Plan, library: Library) -> Cell:
+        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario)
+        began = time.monotonic()
+        try:
+            plan.driver.version()
+            world = self._world(plan, library)
+            try:
+                cell.says = matrix.scenario(plan.scenario)(world)
+                world.check_machine()
+                cell.outcome = GOOD
+            finally:
+                cell.figures = world.figures
+                with suppress(Failed):
+                    world.nobody()
+        except NotRun as error:
+            cell.says = str(error)
+        except Failed as error:
+            cell.outcome, cell.says = BAD, str(error)
+            if self._machine and not self._machine.running():
+                cell.says = self._machine.ended()
+            self.end()  # the next one shall not suffer
+        cell.seconds = round(time.monotonic() - began, 1)
+        self._say(f"{plan.driver.name}, {plan.transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
+        return cell
+
+    def _world(self, plan: Plan, library: Library) -> World:
+        way = machine.WAY.get(plan.transport, machine.OPEN)
+        if self._machine and (self._machine.way, self._machine.library) != (way, library) or plan.scenario == "resize":
+            self.end()
+        self._machines += 1
+        folder = self._folder / f"{self._machines}"
+        folder.mkdir()
+        if self._machine is None:
+            home = folder / "machine"
+            home.mkdir()
+            self._machine = Machine(self._guest, library, home, way)
+            self._machine.booted()
+        return World(self._machine, plan.driver, plan.transport, folder, self._seconds)
+
+    def end(self) -> None:
+        if self._machine:
+            self._machine.close()
+            self._machine = None
+
+
+def _order(plans: Sequence[Plan]) -> list[Plan]:
+    """Those that share a machine one after the other."""
+    ways = [machine.OPEN, machine.SASL, machine.UNIX]
+    return sorted(plans, key=lambda plan: ways.index(machine.WAY.get(plan.transport, machine.OPEN)))
+
+
+def versions(drivers: Sequence[type[Driver]]) -> dict[str, str]:
+    found = {}
+    for driver in drivers:
+        try:
+            found[driver.name] = driver.version()
+        except NotRun as error:
+            found[driver.name] = f"not here: {error}"
+    return found
+
+
+def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
+    modes = [
+        mode
+        for mode in (*MODES, *sorted({cell.mode for cell in cells} - set(MODES)))
+        if any(cell.mode == mode for cell in cells)
+    ]
+    worse = table.worse_than(STOCK, cells)
+    text = [
+        "# Real clients on QEMU\n",
+        f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}. Each cell "
+        f"is one scenario in the modes {', '.join(modes)}; where the modes differ, it says how. "
+        f"{len(cells)} cells: {sum(cell.outcome == GOOD for cell in cells)} good, {sum(cell.outcome == BAD for cell in cells)} bad, "
+        f"{sum(cell.outcome == NOT_RUN for cell in cells)} not run. "
+        f"**Worse than stock: {len(worse) or 'none'}.**\n",
+        table.markdown(cells, modes, matrix.SCENARIOS, "client"),
+        _messages(cells, modes),
+    ]
+    if bad := table.reasons(cells, BAD):
+        text += ["## Bad\n", bad]
+    text += [
+        "## Not run\n",
+        table.reasons(cells, NOT_RUN) + "".join(f"- {what}: {why}\n" for what, why in matrix.NOT_HERE.items()),
+        "## Versions\n",
+        "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
+        "## What is done\n",
+        "".join(f"- **{name}**: {_does(name)}\n" for name in matrix.SCENARIOS),
+    ]
+    return "\n".join(text)
+
+
+def _does(scenario: str) -> str:
+    return (sys.modules[matrix.scenario(scenario).__module__].__doc__ or "").strip()
+
+
+def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
+    """Messages of the display channel in the scenario draw, where the client counts them."""
+    counted = [cell for cell in cells if cell.scenario == "draw" and "messages" in cell.figures]
+    if not counted:
+        return ""
+    lines = [
+        "Messages of the display channel a line of text that the guest drew (and messages in all), in the scenario draw:\n",
+        "| client | transport | " + " | ".join(modes) + " |",
+        "|---|---|" + "--:|" * len(modes),
+    ]
+    for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in counted):
+        found = {cell.mode: cell.figures for cell in counted if (cell.row, cell.transport) == (row, transport)}
+        lines.append(
+            f"| {row} | {transport} | "
+            + " | ".join(
+                f"{found[mode]['messages a line']:.2f} ({found[mode]['messages']:.0f})" if mode in found else "–"
+                for mode in modes
+            )
+            + " |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def execute(args: argparse.Namespace) -> int:
+    names = {driver.name: driver for driver in matrix.DRIVERS}
+    drivers = [names[name] for name in chosen(args.clients, list(names), "client")]
+    wanted = matrix.plans(
+        drivers,
+        chosen(args.transports, target.TRANSPORTS, "transport"),
+        chosen(args.scenarios, matrix.SCENARIOS, "scenario"),
+    )
+    modes = args.modes.split(",") if args.modes else list(MODES)
+    if args.release not in upstream.RELEASES:
+        raise BenchError(f"no release {args.release} here: it is one of {', '.join(upstream.RELEASES)}", 2)
+    if not wanted:
+        raise BenchError("no client chosen uses a transport chosen", 2)
+    if args.list:
+        for plan in wanted:
+            print(f"{plan.driver.name}, {plan.transport}, {plan.scenario}: {', '.join(modes)}")
+        return 0
+    return _play_all(args, drivers, wanted, modes)
+
+
+def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: list[Plan], modes: list[str]) -> int:
+    steps = Steps(paths.cache_dir() / "clients" / "log")
+    packages.install(steps)
+    made = guest.prepare(steps)
+    if any(driver is ryll.Ryll for driver in drivers):
+        try:
+            ryll.install(steps)
+        except NotRun as error:
+            steps.say(f"ryll: {error}")
+    found = libraries(args.release, modes, steps)
+    old, was = table.load(args.out, _NAME)
+    facts = {
+        "date": table.now(),
+        "qemu": machine.qemu_version(),
+        "release": args.release,
+        "guest": "a guest that draws text (TCG, QXL)",
+        "versions": {**was.get("versions", {}), **versions(drivers)},
+    }
+    cells: list[Cell] = []
+    everything = old
+    with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder:
+        player = Player(made, Path(folder), args.seconds, steps.say)
+        try:
+            for library in found:
+                for plan in _order(wanted):
+                    cells.append(player.play(plan, library))
+                    everything = table.merged(old, cells)
+                    table.save(args.out, _NAME, everything, facts)
+        finally:
+            player.end()
+            if cells:  # interrupted, too
+                (args.out / "README.md").write_text(page(everything, facts))
+    worse = table.worse_than(STOCK, everything)
+    print(f"{args.out / 'README.md'}: {len(cells)} cells played, {len(worse)} of all there are worse than stock")
+    return 1 if worse or any(cell.outcome == BAD and cell.mode != STOCK for cell in cells) else 0

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A session of spice-gtk that does what it is told on a Unix socket, one JSON object a line. Runs where spice-gtk is, alone:
+
+python3 gtk_session.py SOCKET URI [CA-FILE]
+"""
+
+import ctypes
+import json
+import os
+import socket
+import sys
+
+import gi
+
+gi.require_version("SpiceClientGLib", "2.0")
+from gi.repository import GLib, GObject, SpiceClientGLib as Spice  # noqa: E402
+
+on = GObject.Object.connect  # a session's and a channel's own connect() means the network
+
+
+class Session:
+    def __init__(self, uri, authority):
+        self.session = Spice.Session.new()
+        self.session.set_property("uri", uri)
+        if authority:
+            self.session.set_property("ca-file", authority)
+        for name, value in (
+            ("username", os.environ.get("SPICE_GTK_USER")),
+            ("password", os.environ.get("SPICE_GTK_PASSWORD")),
+        ):
+            if value:
+                self.session.set_property(name, value)
+        self.primary, self.inputs, self.ports, self.came, self.heard = None, None, {}, {}, 0
+        on(self.session, "channel-new", self.new_channel)
+        on(self.session, "disconnected", lambda _: sys.exit("disconnected"))
+
+    def new_channel(self, _session, channel):
+        on(channel, "channel-event", self.event)
+        if isinstance(channel, Spice.DisplayChannel):
+            on(channel, "display-primary-create", self.create)
+            on(channel, "display-primary-destroy", self.destroy)
+        elif isinstance(channel, Spice.InputsChannel):
+            self.inputs = channel
+        elif isinstance(channel, Spice.PlaybackChannel):
+            on(channel, "playback-data", self.sound)
+        elif isinstance(channel, Spice.PortChannel):
+            on(channel, "notify::port-name", self.named)
+            on(channel, "port-data", self.data)
+        Spice.Channel.connect(channel)
+
+    @staticmethod
+    def event(channel, event):
+        if event not in (Spice.ChannelEvent.OPENED, Spice.ChannelEvent.SWITCHING, Spice.ChannelEvent.CLOSED):
+            sys.exit("%s: %s" % (type(channel).__name__, event.value_nick))
+
+    def create(self, _channel, _format, width, height, stride, _shm, data):
+        self.primary = (width, height, stride, data)
+
+    def destroy(self, _channel):
+        self.primary = None
+
+    def sound(self, _channel, _data, size):
+        self.heard += size
+
+    def named(self, channel, _what):
+        self.ports[channel.get_property("port-name")] = channel
+        self.came[channel] = bytearray()
+
+    def data(self, channel, data, size):
+        self.came.setdefault(channel, bytearray()).extend(ctypes.string_at(data, size))
+
+    def do_picture(self, answer, file, **_):
+        if self.primary is None:
+            return answer(answer=False)
+        width, height, stride, data = self.primary
+        with open(file, "wb") as out:
+            out.write(ctypes.string_at(data, stride * height))
+        return answer(answer=True, width=width, height=height, stride=stride)
+
+    def do_type(self, answer, codes, between, **_):
+        steps = [(press, code) for code in codes for press in (True, False)]
+
+        def step():
+            if not steps:
+                answer(answer=True)
+                return False
+            press, code = steps.pop(0)
+            (self.inputs.key_press if press else self.inputs.key_release)(code)
+            return True
+
+        GLib.timeout_add(int(between * 1000), step)
+
+    def do_heard(self, answer, **_):
+        answer(answer=self.heard)
+
+    def do_port(self, answer, name, data, **_):
+        if name not in self.ports:
+            return answer(answer="", error="no port %s" % name)
+        channel, sent, waited = self.ports[name], bytes.fromhex(data), [0]
+        start = len(self.came[channel])
+
+        def written(source, result):
+            source.write_finish(result)
+
+        def look():
+            waited[0] += 1
+            if len(self.came[channel]) - start < len(sent) and waited[0] < 300:
+                return True
+            answer(answer=bytes(self.came[channel][start:]).hex())
+            return False
+
+        channel.write_async(sent, None, written)
+        GLib.timeout_add(100, look)
+
+
+def main():
+    path, uri = sys.argv[1:3]
+    session = Session(uri, sys.argv[3] if len(sys.argv) > 3 else None)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(1)
+    connection, waiting = [None], [b""]
+
+    def answer(**what):
+        connection[0].sendall(json.dumps(what).encode() + b"\n")
+
+    def readable(*_):
+        more = connection[0].recv(1 << 20)
+        if not more:
+            sys.exit(0)
+        waiting[0] += more
+        while b"\n" in waiting[0]:
+            line, _, waiting[0] = waiting[0].partition(b"\n")
+            question = json.loads(line)
+            getattr(session, "do_" + question.pop("do"))(answer, **question)
+        return True
+
+    def accept(*_):
+        connection[0] = listener.accept()[0]
+        GLib.io_add_watch(connection[0].fileno(), GLib.IO_IN, readable)
+        return False
+
+    GLib.io_add_watch(listener.fileno(), GLib.IO_IN, accept)
+    Spice.Session.connect(session.session)
+    GLib.MainLoop().run()
+
+
+main()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-html5 in headless Chromium, over web sockets that the server itself takes."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import http.server
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+
+from clients import picture, target
+from clients.drivers import chromium
+from clients.drivers.base import Driver, debian_version, first_line
+from clients.errors import Failed, NotRun
+from clients.keys import BETWEEN
+
+_SOURCE = Path("/usr/share/spice-html5")
+_PAGE = """<!doctype html><meta charset="utf-8"><title>session</title><body>
+<div id="message"></div><div id="dump"></div><div id="screen"></div>
+<script type="module">
+import {{ SpiceMainConn }} from './main.js';
+import {{ SpiceConn }} from './spiceconn.js';
+window.counted = 0;
+const usual = SpiceConn.prototype.process_message;
+SpiceConn.prototype.process_message = function (message) {{
+    if (this.type === 2) window.counted++;
+    return usual.call(this, message);
+}};
+window.connection = new SpiceMainConn({{uri: '{uri}', screen_id: 'screen', dump_id: 'dump', message_id: 'message', password: '',
+                                       onerror: (error) => {{ window.failed = String(error); }}}});
+</script>"""
+_PICTURE = """(() => {
+    const canvas = document.querySelector('#screen canvas');
+    if (!canvas) return null;
+    const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    let text = '';
+    for (let at = 0; at < data.length; at += 32768) text += String.fromCharCode.apply(null, data.subarray(at, at + 32768));
+    return [canvas.width, canvas.height, btoa(text)];
+})()"""
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Html5(Driver):
+    name = "spice-html5"
+    transports = frozenset({target.WS, target.WSS})
+    source = _SOURCE
+    _page: chromium.Page | None = None
+    _web: http.server.ThreadingHTTPServer | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        if not shutil.which("chromium"):
+            raise NotRun("the Debian package chromium is not installed")
+        return f"{debian_version('spice-html5')}, {first_line(['chromium', '--version'], 'chromium does not start')}"
+
+    def start(self) -> None:
+        site = self.folder / "site"
+        if not site.exists():
+            shutil.copytree(self.source, site)
+        scheme = "wss" if self.target.encrypted else "ws"
+        (site / "session.html").write_text(_PAGE.format(uri=f"{scheme}://{target.HOST}:{self.target.port}/"))
+        self._web = http.server.ThreadingHTTPServer((target.HOST, 0), functools.partial(_Quiet, directory=str(site)))
+        threading.Thread(target=self._web.serve_forever, daemon=True).start()
+        to_browser, from_browser = os.pipe(), os.pipe()
+        url = f"http://{target.HOST}:{self._web.server_address[1]}/session.html"
+        ends = (to_browser[0], from_browser[1])
+        self._run(chromium.command(self.folder, url, *ends), {"HOME": str(self.folder)}, pass_fds=ends)
+        for end in ends:
+            os.close(end)
+        self._page = chromium.Page(from_browser[0], to_browser[1])
+
+    def _evaluate(self, expression: str) -> object:
+        assert self._page
+        failed = self._page.evaluate("window.failed || ''")
+        if failed:
+            raise Failed(f"{self.name}: {failed}")
+        return self._page.evaluate(expression)
+
+    def picture(self) -> picture.Picture:
+        told = self._evaluate(_PICTURE)
+        if not isinstance(told, list):
+            return picture.Picture(1, 1, bytes(3))
+        return picture.from_rgba(told[0], told[1], base64.b64decode(told[2]))
+
+    def type(self, text: str) -> None:
+        self._evaluate("document.querySelector('#screen canvas').focus()")
+        assert self._page
+        for letter in text:
+            self._page.press(letter)
+            time.sleep(BETWEEN)
+
+    def messages(self) -> int:
+        told = self._evaluate("window.counted")
+        return told if isinstance(told, int) else 0
+
+    def _end(self) -> None:
+        if self._page:
+            self._page.close()
+            self._page = None
+        if self._web:
+            self._web.shutdown()
+            self._web.server_close()
+            self._web = None
+
+    def vanish(self) -> None:
+        super().vanish()
+        self._end()
+
+    def stop(self) -> None:
+        super().stop()
+        self._end()

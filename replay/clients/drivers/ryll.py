@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""ryll, a client in Rust: from its registry, run headless, asked through its control socket."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from bench import paths
+from bench.errors import BenchError
+from bench.steps import StepFailed, Steps
+from clients import picture, target
+from clients.drivers.base import Driver, first_line
+from clients.errors import Failed, NotRun
+from clients.keys import BETWEEN, SCAN_CODES
+from clients.lines import Lines
+
+_ANSWER = 20
+
+
+def program() -> Path:
+    """SPICE_CLIENTS_RYLL names one; otherwise the one built here, or the machine's."""
+    named = os.environ.get("SPICE_CLIENTS_RYLL")
+    own = paths.cache_dir() / "clients" / "ryll" / "bin" / "ryll"
+    return Path(named) if named else own if own.exists() else Path(shutil.which("ryll") or own)
+
+
+def install(steps: Steps) -> None:
+    """Builds it unless it is there: without its window, its sound and its video files; that is 10 minutes of two processors."""
+    if program().exists():
+        return
+    if not shutil.which("cargo"):
+        raise NotRun("cargo is missing; SPICE_CLIENTS_RYLL=FILE names a ryll")
+    home = paths.cache_dir() / "clients" / "ryll"
+    fast = {
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+        "CARGO_PROFILE_RELEASE_LTO": "off",
+        "CARGO_PROFILE_RELEASE_DEBUG": "0",
+    }
+    try:
+        steps.run(
+            "building ryll",
+            [
+                "nice",
+                "cargo",
+                "install",
+                "ryll",
+                "--locked",
+                "--no-default-features",
+                "--root",
+                home,
+                "--target-dir",
+                home / "target",
+            ],
+            env={**os.environ, **fast},
+        )
+    except (StepFailed, BenchError) as error:
+        raise NotRun(f"ryll cannot be built here: {error}") from None
+    shutil.rmtree(home / "target", ignore_errors=True)
+
+
+class Ryll(Driver):
+    name = "ryll"
+    transports = frozenset({target.PLAIN, target.TLS, target.RELAY})
+    _control: Lines | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        return first_line([str(program()), "--version"], "ryll is not built")
+
+    def start(self) -> None:
+        vv = self.folder / "target.vv"
+        lines = ["[virt-viewer]", "type=spice", f"host={target.HOST}"]
+        if self.target.encrypted:
+            assert self.target.ca
+            authority = self.target.ca.read_text().strip().replace("\n", "\\n")
+            lines += [f"tls-port={self.target.port}", f"ca={authority}\\n", f"host-subject=CN={target.HOST}"]
+        else:
+            lines += [f"port={self.target.port}"]
+        vv.write_text("\n".join(lines) + "\n")
+        socket = self.folder / "control"
+        socket.unlink(missing_ok=True)
+        self._run(
+            [program(), "--file", vv, "--headless", "--control-socket", socket],
+            {"HOME": str(self.folder), "RUST_LOG": "info"},
+        )
+        self._numbers = 0
+        try:
+            self._control = Lines(socket)
+            self._ask("hello", {"client_name": "clients", "protocol_version": "1.4"})
+        except Failed:
+            raise Failed(f"ryll does not start: {self.complaint()}") from None
+
+    def _ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        assert self._control
+        self._numbers += 1
+        answer = self._control.ask({"id": self._numbers, "method": method, "params": params or {}}, "id", _ANSWER)
+        if not answer.get("ok"):
+            raise Failed(f"ryll: {method}: {answer.get('error')}")
+        return dict(answer.get("result") or {})
+
+    def picture(self) -> picture.Picture:
+        told = self._ask("screenshot", {"format": "rgba"})
+        return picture.from_rgba(told["width"], told["height"], base64.b64decode(told["data_base64"]))
+
+    def type(self, text: str) -> None:
+        for letter in text:
+            for state in ("down", "up"):
+                self._ask("send_key", {"scancode": SCAN_CODES[letter], "state": state})
+                time.sleep(BETWEEN)
+
+    def messages(self) -> int:
+        return int(self._ask("stats")["display"]["messages_received"])
+
+    def stop(self) -> None:
+        if self._control:
+            self._control.close()
+            self._control = None
+        super().stop()

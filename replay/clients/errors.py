@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How a cell of the table ends, other than well."""
+
+
+class Failed(Exception):
+    """What should have happened did not."""
+
+
+class NotRun(Exception):
+    """It can't be tried here; the text says why."""

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A QEMU with the guest in it, on a chosen libspice-server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import certs, proc
+from clients import picture, target
+from clients.errors import Failed
+from clients.guest import Guest
+from clients.lines import Lines
+from clients.relay import Relay
+from clients.target import Target
+
+QEMU = "qemu-system-x86_64"
+ECHO_PORT = "org.spice-batch.echo"
+_BOOT = 240  # seconds, on a busy machine that emulates the guest's processor
+_ANSWER = 60
+STOCK = "stock"
+
+OPEN, SASL, UNIX = "open", "sasl", "unix"  # ways a QEMU can be listening
+WAY = {target.SASL: SASL, target.UNIX: UNIX}  # of a transport; the others are all served by an open one
+
+
+@dataclass(frozen=True)
+class Library:
+    """`mode` is STOCK or what SPICE_STREAM says."""
+
+    folder: Path
+    mode: str
+    version: str
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SPICE_")}
+        kept["LD_LIBRARY_PATH"] = str(self.folder)
+        return kept if self.mode == STOCK else {**kept, "SPICE_STREAM": self.mode}
+
+
+def qemu_version() -> str:
+    return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
+
+
+class Machine:
+    """Boots in the constructor; close() ends it. `folder` is its own, for sockets and logs."""
+
+    def __init__(
+        self,
+        guest: Guest,
+        library: Library,
+        folder: Path,
+        way: str = OPEN,
+        many: bool = False,
+        more: Sequence[str] = (),
+    ) -> None:
+        self.library, self.way, self._folder = library, way, folder
+        self.port, self.tls_port = target.free_port(), target.free_port()
+        self.certificates = certs.kept(target.HOST)
+        self.log = folder / "qemu.log"
+        self.graphics = self.tone = False  # what the guest has been told to do, and cannot be told not to
+        self._relay: Relay | None = None
+        self._lines: Lines | None = None
+        self._qmp: Lines | None = None
+        environment = library.environment()
+        if many:
+            environment["SPICE_DEBUG_ALLOW_MC"] = "1"
+        if way == SASL:
+            environment["SASL_CONF_PATH"] = str(self._sasl())
+        with self.log.open("wb") as log:
+            self._qemu = subprocess.Popen(
+                proc.inside(None, [*self._command(guest), *more]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+            )
+        try:
+            self._qmp = Lines(folder / "qmp")
+            self._qmp.wait("{", _ANSWER)
+            self.qmp("qmp_capabilities")
+        except Failed:
+            self.close()
+            raise Failed(f"QEMU does not start: {self._complaint()}") from None
+
+    def _command(self, guest: Guest) -> list[str]:
+        spice = ["disable-ticketing=on"] if self.way != SASL else ["sasl=on"]
+        if self.way == UNIX:
+            spice += ["unix=on", f"addr={self._folder / 'spice'}"]
+        else:
+            made = self.certificates
+            spice += [
+                f"addr={target.HOST}",
+                f"port={self.port}",
+                f"tls-port={self.tls_port}",
+                f"x509-key-file={made.key}",
+                f"x509-cert-file={made.certificate}",
+                f"x509-cacert-file={made.ca}",
+            ]
+        return [
+            QEMU,
+            "-machine",
+            "pc",
+            "-accel",
+            "tcg",
+            "-m",
+            "256",
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-nic",
+            "none",
+            "-device",
+            "qxl-vga",
+            "-spice",
+            ",".join(spice),
+            "-kernel",
+            str(guest.kernel),
+            "-initrd",
+            str(guest.initrd),
+            "-append",
+            "quiet loglevel=0 mitigations=off",
+            "-chardev",
+            f"socket,id=serial,path={self._folder / 'serial'},server=on,wait=off",
+            "-serial",
+            "chardev:serial",
+            "-qmp",
+            f"unix:{self._folder / 'qmp'},server=on,wait=off",
+            "-device",
+            "virtio-serial",
+            "-chardev",
+            f"spiceport,id=echo,name={ECHO_PORT}",
+            "-device",
+            f"virtserialport,chardev=echo,name={ECHO_PORT}",
+            "-device",
+            "qemu-xhci",
+            "-chardev",
+            "spicevmc,id=usb,name=usbredir",
+            "-device",
+            "usb-redir,chardev=usb",
+            "-audiodev",
+            "spice,id=sound",
+            "-device",
+            "intel-hda",
+            "-device",
+            "hda-output,audiodev=sound,mixer=off",
+        ]
+
+    def _sasl(self) -> Path:
+        """A user in a database of this machine's own."""
+        home = self._folder / "sasl"
+        home.mkdir()
+        database = home / "users.db"
+        subprocess.run(
+            [
+                proc.require("saslpasswd2", "sasl2-bin"),
+                "-p",
+                "-c",
+                "-f",
+                database,
+                "-a",
+                "qemu",
+                "-u",
+                "qemu",
+                target.USER,
+            ],
+            input=target.PASSWORD.encode(),
+            check=True,
+            capture_output=True,
+        )
+        (home / "qemu.conf").write_text(
+            f"mech_list: scram-sha-1 digest-md5\npwcheck_method: auxprop\nauxprop_plugin: sasldb\n"
+            f"sasldb_path: {database}\n"
+        )
+        shutil.copy(home / "qemu.conf", home / "spice.conf")
+        return home
+
+    def booted(self) -> None:
+        """Waits for the guest."""
+        if self._lines is None:
+            self._lines = Lines(self._folder / "serial")
+            self._lines.wait("ready", _BOOT)
+
+    def guest(self, command: str, answer: str = "") -> str:
+        """Has the guest do something; returns what follows `answer` in what it says, if any is wanted."""
+        self.booted()
+        assert self._lines
+        self._lines.say(command)
+        said = self._lines.wait(answer, _ANSWER) if answer else ""
+        self._lines.wait(f"done {command}", _ANSWER)
+        return said
+
+    def typed(self, seconds: float) -> str:
+        """The next line that somebody typed at the guest."""
+        self.booted()
+        assert self._lines
+        return self._lines.wait("typed ", seconds)
+
+    def qmp(self, command: str, **arguments: Any) -> Any:
+        assert self._qmp
+        answer = self._qmp.ask({"execute": command, "arguments": arguments, "id": command}, "id", _ANSWER)
+        if "error" in answer:
+            raise Failed(f"QEMU: {command}: {answer['error'].get('desc')}")
+        return answer["return"]
+
+    def screen(self) -> picture.Picture:
+        file = self._folder / "screen.ppm"
+        self.qmp("screendump", filename=str(file))
+        return picture.from_ppm(file.read_bytes())
+
+    def running(self) -> bool:
+        return self._qemu.poll() is None
+
+    def target(self, transport: str) -> Target:
+        made = self.certificates
+        if transport == target.UNIX:
+            return Target(transport, path=self._folder / "spice")
+        if transport in (target.TLS, target.WSS):
+            return Target(transport, self.tls_port, ca=made.ca)
+        if transport == target.RELAY:
+            self._relay = self._relay or Relay(self.port)
+            return Target(transport, self._relay.port)
+        return Target(transport, self.port)
+
+    def sent(self) -> int:
+        """Bytes that QEMU's open connections of SPICE have sent and the other end has acknowledged."""
+        told = subprocess.run(
+            ["ss", "-tinH", "state", "established", f"( sport = :{self.port} or sport = :{self.tls_port} )"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        return sum(int(word.partition(":")[2]) for word in told.split() if word.startswith("bytes_acked:"))
+
+    def clients(self) -> list[dict[str, Any]]:
+        """The channels that QEMU says are open."""
+        return list(self.qmp("query-spice").get("channels", []))
+
+    def memory(self) -> int:
+        """Resident bytes."""
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{self._qemu.pid}/status").read_text().splitlines():
+                if line.startswith("VmRSS:"):
+                    return int(line.split()[1]) * 1024
+        return 0
+
+    def _complaint(self) -> str:
+        told = self.log.read_text(errors="replace").strip().splitlines()
+        return told[-1] if told else "no reason told"
+
+    def ended(self) -> str:
+        """Why it ended."""
+        return f"QEMU ended with {self._qemu.wait()}: {self._complaint()}"
+
+    def close(self) -> None:
+        for each in (self._relay, self._lines, self._qmp):
+            if each:
+                each.close()
+        if self.running():
+            self._qemu.terminate()
+            try:
+                self._qemu.wait(10)
+            except subprocess.TimeoutExpired:
+                self._qemu.kill()
+                self._qemu.wait()
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def wait_for(what: str, seconds: float, true: Any, step: float = 0.2) -> None:
+    """Until true() is; Failed, naming what was waited for, if it never is."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise Failed(f"no {what} in {seconds:.0f} s")
+        time.sleep(step)
+
+
+__all__ = ["Library", "Machine", "OPEN", "STOCK", "WAY", "qemu_version", "wait_for"]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which clients, transports and scenarios there are, and which of them make a cell."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clients import target
+from clients.drivers.base import Driver
+from clients.drivers.counting import GtkLike, PureSpiceLike, RyllLike
+from clients.drivers.gtk import SpiceGtk
+from clients.drivers.html5 import Html5
+from clients.drivers.remote_viewer import RemoteViewer
+from clients.drivers.ryll import Ryll
+from clients.world import World
+
+DRIVERS: tuple[type[Driver], ...] = (RemoteViewer, SpiceGtk, Html5, Ryll, PureSpiceLike, RyllLike, GtkLike)
+
+# in the order in which they are played on a machine; resize changes its screen for good
+SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "resize")
+
+# what is wanted and cannot be a cell here
+NOT_HERE = {
+    "clipboard": "the guest has no agent; `./run compare --channels=agent:KIB` shares a clipboard with spice-gtk",
+    "usb stick": "the machine has none to redirect",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played on one machine after the other."""
+
+    driver: type[Driver]
+    transport: str
+    scenario: str
+
+
+def scenario(name: str) -> Callable[[World], str]:
+    run: Callable[[World], str] = importlib.import_module(f"clients.scenarios.{name}").run
+    return run
+
+
+def plans(drivers: list[type[Driver]], transports: list[str], scenarios: list[str]) -> list[Plan]:
+    return [
+        Plan(driver, transport, name)
+        for name in SCENARIOS
+        if name in scenarios
+        for driver in drivers
+        for transport in target.TRANSPORTS
+        if transport in transports and transport in driver.transports
+    ]

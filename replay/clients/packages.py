@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Debian packages that only these commands need: put in when they are missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from bench import paths
+from bench.errors import BenchError
+from bench.steps import Steps
+
+_LIST = paths.ROOT / "packages-clients.txt"
+
+
+def wanted() -> list[str]:
+    lines = (line.split("#")[0].strip() for line in _LIST.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def missing() -> list[str]:
+    told = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *wanted()],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    installed = {line.split()[1] for line in told.splitlines() if line.startswith("installed ")}
+    return [package for package in wanted() if package not in installed]
+
+
+def install(steps: Steps) -> None:
+    """Raises BenchError, one line, when something is missing and cannot be put in."""
+    if not shutil.which("dpkg-query"):
+        raise BenchError("this is not Debian: ./run clients, migration need its packages")
+    if not (lacking := missing()):
+        return
+    command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *lacking]
+    if os.geteuid() != 0:
+        raise BenchError(f"packages are missing; as root: {' '.join(command)}")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    steps.run("updating the lists of packages", ["apt-get", "-q", "update"], quiet=True, env=environment)
+    steps.run(f"installing {len(lacking)} packages", command, env=environment)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is typed at the client reaches the guest, letter by letter, while it draws."""
+
+from __future__ import annotations
+
+from clients.errors import Failed
+from clients.world import World
+
+_TEXT = "sphinxofblackquartz"
+
+
+def run(world: World) -> str:
+    client = world.client()
+    world.machine.guest("draw")
+    world.must_flow(client, 6)
+    client.type(_TEXT + "\n")
+    typed = world.machine.typed(30)
+    if typed != _TEXT:
+        raise Failed(f"the guest read {typed!r}, not {_TEXT!r}")
+    return f"{len(_TEXT)} letters"

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Bytes go through a port into the guest and come back, each as it was, while it draws."""
+
+from __future__ import annotations
+
+import random
+
+from clients.errors import Failed
+from clients.machine import ECHO_PORT
+from clients.world import World
+
+_SIZE = 200_000
+
+
+def run(world: World) -> str:
+    client = world.client()
+    world.machine.guest("draw")
+    data = random.Random(1).randbytes(_SIZE)
+    back = client.through_port(data, ECHO_PORT)
+    if back != data:
+        same = next((at for at, (a, b) in enumerate(zip(data, back, strict=False)) if a != b), min(len(back), _SIZE))
+        raise Failed(f"{len(back)} of {_SIZE} bytes came back, the first {same} as they were sent")
+    return f"{_SIZE} bytes, there and back"

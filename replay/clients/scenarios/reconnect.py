@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Comes and goes four times while the guest draws; the last one sees the right picture."""
+
+from __future__ import annotations
+
+from clients.world import World
+
+
+def run(world: World) -> str:
+    world.machine.guest("draw")
+    for _ in range(3):
+        world.must_flow(world.client(), 3, step=3)
+        world.nobody()
+    client = world.client()
+    world.must_flow(client, 3, step=3)
+    if client.shows_pictures:
+        world.must_show(client, world.card())
+    return "4 times"

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""After drawing, what the client shows is QEMU's screendump, pixel by pixel: three times."""
+
+from __future__ import annotations
+
+from clients.world import World
+
+
+def run(world: World) -> str:
+    client = world.client()
+    client.picture()
+    for _ in range(3):
+        world.machine.guest("draw")
+        world.must_flow(client, 3, step=3)
+        shown = world.card()
+        world.must_show(client, shown)
+    return f"{shown.width}x{shown.height}, 3 times"

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A second client takes the session over from the first, as spice-server has it."""
+
+from __future__ import annotations
+
+from clients.world import World
+
+
+def run(world: World) -> str:
+    world.machine.guest("draw")
+    first = world.client()
+    world.must_flow(first, 3, step=3)
+    second = world.client()
+    world.must_flow(second, 6, step=6)
+    if second.shows_pictures:
+        world.must_show(second, world.card())
+    return "the second one has it"

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The client is killed while the guest draws, three times; the next one finds everything as it should be."""
+
+from __future__ import annotations
+
+from clients.world import World
+
+
+def run(world: World) -> str:
+    world.machine.guest("draw")
+    for _ in range(3):
+        client = world.client()
+        world.must_flow(client, 3, step=3)
+        client.vanish()
+        world.check_machine()
+        world.nobody()
+    client = world.client()
+    world.must_flow(client, 3, step=3)
+    if client.shows_pictures:
+        world.must_show(client, world.card())
+    return "3 times"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What was seen, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+GOOD, BAD, NOT_RUN = "good", "bad", "not run"
+
+
+@dataclass
+class Cell:
+    row: str  # a client, a pair of libraries
+    transport: str
+    mode: str
+    scenario: str
+    outcome: str = NOT_RUN
+    says: str = ""
+    seconds: float = 0.0
+    figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return self.row, self.transport, self.mode, self.scenario
+
+
+def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
+    """Bad where the stock library is not: bad itself, or not tried."""
+    fails = {(cell.row, cell.transport, cell.scenario) for cell in cells if cell.mode == stock and cell.outcome == BAD}
+    return [
+        cell
+        for cell in cells
+        if cell.mode != stock and cell.outcome == BAD and (cell.row, cell.transport, cell.scenario) not in fails
+    ]
+
+
+def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
+    """What was measured before stays where it was not measured again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(
+        json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n"
+    )
+
+
+def load(folder: Path, name: str) -> tuple[list[Cell], dict[str, Any]]:
+    file = folder / f"{name}.json"
+    if not file.exists():
+        return [], {}
+    read = json.loads(file.read_text())
+    return [Cell(**cell) for cell in read["cells"]], read["facts"]
+
+
+def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
+    """A cell that was run replaces what it was before; one that could not be run this time does not replace one that was."""
+    cells = {cell.key: cell for cell in old}
+    for cell in new:
+        if cell.outcome != NOT_RUN or cells.get(cell.key, cell).outcome == NOT_RUN:
+            cells[cell.key] = cell
+    return list(cells.values())
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
+    """One table cell: the same in all modes, or what is different."""
+    by_mode = {cell.mode: cell.outcome for cell in found}
+    outcomes = {by_mode.get(mode, "–") for mode in modes}
+    if len(outcomes) == 1:
+        return outcomes.pop()
+    groups: dict[str, list[str]] = {}
+    for mode in modes:
+        groups.setdefault(by_mode.get(mode, "–"), []).append(mode)
+    return "; ".join(f"{outcome}: {', '.join(inside)}" for outcome, inside in groups.items())
+
+
+def markdown(cells: Sequence[Cell], modes: Sequence[str], scenarios: Sequence[str], first: str) -> str:
+    """Rows and transports down, scenarios across; each cell over all modes."""
+    columns = [scenario for scenario in scenarios if any(cell.scenario == scenario for cell in cells)]
+    lines = [f"| {first} | transport | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
+    for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in cells):
+        here = [cell for cell in cells if (cell.row, cell.transport) == (row, transport)]
+        shown = [_shown([cell for cell in here if cell.scenario == scenario], modes) for scenario in columns]
+        lines.append(f"| {row} | {transport} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def reasons(cells: Sequence[Cell], outcome: str) -> str:
+    """Why, each reason once, with where it holds."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for cell in cells:
+        if cell.outcome == outcome:
+            places.setdefault((cell.row, cell.says), []).append(f"{cell.scenario} ({cell.transport}, {cell.mode})")
+    return "".join(f"- {row}: {says}: {_listed(where)}\n" for (row, says), where in places.items())
+
+
+def _listed(where: Sequence[str]) -> str:
+    return ", ".join(where) if len(where) <= 4 else f"{', '.join(where[:3])} and {len(where) - 3} more"

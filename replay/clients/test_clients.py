@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What ./run clients is made of, as far as it needs neither QEMU nor a client."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from bench.errors import BenchError
+from clients import command, matrix, picture, table, target, wire
+from clients.table import BAD, GOOD, NOT_RUN, Cell
+
+
+def _picture(width: int, height: int, first: int = 0) -> picture.Picture:
+    return picture.Picture(width, height, bytes((first + at) % 251 for at in range(width * height * 3)))
+
+
+def test_a_picture_is_found_within_a_larger_one() -> None:
+    small = _picture(5, 4, 7)
+    rows = [bytes(9 * 3) for _ in range(8)]
+    for y in range(4):
+        rows[2 + y] = bytes(3 * 3) + small.row(y) + bytes(3)
+    large = picture.Picture(9, 8, b"".join(rows))
+    assert large.shows(small)
+    assert not large.shows(_picture(5, 4, 8))
+    assert not small.shows(large)
+    changed = bytearray(large.rgb)
+    changed[(5 * 9 + 7) * 3] ^= 1  # its last pixel
+    assert not picture.Picture(9, 8, bytes(changed)).shows(small)
+
+
+def test_pictures_of_every_kind_are_the_same_one() -> None:
+    wanted = picture.Picture(2, 1, bytes((1, 2, 3, 4, 5, 6)))
+    assert picture.from_ppm(b"P6\n2 1\n255\n\1\2\3\4\5\6") == wanted
+    assert picture.from_rgba(2, 1, bytes((1, 2, 3, 255, 4, 5, 6, 255))) == wanted
+    assert picture.from_bgrx(2, 1, 12, bytes((3, 2, 1, 0, 6, 5, 4, 0, 9, 9, 9, 9))) == wanted
+    header = [100 + 3, 7, 2, 24, 2, 1, 0, 0, 32, 0, 32, 32, 8, 0, 0, 0, 0, 0, 256, 1, 0, 0, 0, 0, 0]
+    xwd = struct.pack(">25I", *header) + b"xwd" + bytes(12) + bytes((3, 2, 1, 0, 6, 5, 4, 0))
+    assert picture.from_xwd(xwd) == wanted
+
+
+def _acks(style: str, windows: dict[int, int], messages: int) -> list[int]:
+    counting, acks = wire.STYLES[style](), []
+    for number in range(messages):
+        if number in windows:
+            counting.set_window(windows[number])
+        if counting.due():
+            acks.append(number)
+    return acks
+
+
+def test_clients_count_each_in_its_own_way() -> None:
+    same = {style: _acks(style, {0: 20}, 100) for style in wire.STYLES}
+    assert same == {style: [19, 39, 59, 79, 99] for style in wire.STYLES}
+    smaller = {0: 20, 30: 5}  # 10 are counted when the window becomes 5
+    assert _acks("spice-gtk", smaller, 50) == [19, 34, 39, 44, 49]
+    assert _acks("ryll", smaller, 50) == [19, 30, 35, 40, 45]
+    assert _acks("PureSpice", smaller, 50) == [19]
+
+
+def _cell(mode: str, outcome: str, row: str = "a", says: str = "") -> Cell:
+    return Cell(row, "plain", mode, "draw", outcome, says)
+
+
+def test_worse_is_what_stock_does_not_share() -> None:
+    cells = [
+        _cell("stock", GOOD),
+        _cell("flow", BAD),
+        _cell("stock", BAD, "b"),
+        _cell("flow", BAD, "b"),
+        _cell("flow", BAD, "c"),
+    ]
+    assert [cell.row for cell in table.worse_than("stock", cells)] == ["a", "c"]
+
+
+def test_a_cell_is_replaced_by_one_that_was_run() -> None:
+    old = [_cell("flow", GOOD, says="before"), _cell("stock", NOT_RUN)]
+    new = [_cell("flow", NOT_RUN), _cell("stock", GOOD, says="now")]
+    assert [cell.says for cell in table.merged(old, new)] == ["before", "now"]
+
+
+def test_results_are_kept(tmp_path: Path) -> None:
+    cells = [_cell("flow", BAD, says="why"), _cell("stock", GOOD)]
+    table.save(tmp_path, "x", cells, {"date": "d"})
+    assert table.load(tmp_path, "x") == (cells, {"date": "d"})
+    shown = table.markdown(cells, ["stock", "flow"], ["draw"], "client")
+    assert "| a | plain | good: stock; bad: flow |" in shown
+    assert table.reasons(cells, BAD) == "- a: why: draw (plain, flow)\n"
+
+
+def test_every_scenario_and_client_is_there() -> None:
+    for name in matrix.SCENARIOS:
+        assert matrix.scenario(name).__name__ == "run"
+    assert len({driver.name for driver in matrix.DRIVERS}) == len(matrix.DRIVERS)
+    for driver in matrix.DRIVERS:
+        assert driver.transports <= set(target.TRANSPORTS) and driver.transports
+
+
+def test_a_wrong_name_is_one_line() -> None:
+    with pytest.raises(BenchError, match="no client 'x'"):
+        command.chosen("x", ["a"], "client")
+    assert command.chosen("b, a", ["a", "b"], "client") == ["b", "a"]

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""SPICE on the wire, as much as a client needs that decodes no picture: links, tickets, messages, acks."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clients.errors import Failed
+from clients.target import HOST, TLS, UNIX, WS, WSS, Target
+from faults.rude_client import _empty_ticket as empty_ticket
+
+MAIN, DISPLAY, INPUTS, CURSOR, PLAYBACK, USBREDIR, PORT = 1, 2, 3, 4, 5, 9, 10
+SET_ACK, PING, DISCONNECTING = 3, 4, 6
+MAIN_INIT, MAIN_CHANNELS = 103, 104
+ACK_SYNC, ACK, PONG = 1, 2, 3
+ATTACH_CHANNELS, DISPLAY_INIT = 104, 101
+
+_LINK_HEADER = struct.Struct("<4sIII")
+_LINK = struct.Struct("<IBBIII")
+_MINI_HEADER = struct.Struct("<HI")
+_KEY_BYTES = 162
+_MINI_HEADERS = 1 << 3
+_PATIENCE = 20
+_BLOCK = 1 << 18
+
+
+class Stream:
+    """Bytes to and from the server; over ws and wss they are in frames."""
+
+    def __init__(self, target: Target) -> None:
+        if target.transport == UNIX:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(_PATIENCE)
+            self.socket.connect(str(target.path))
+        else:
+            self.socket = socket.create_connection((HOST, target.port), timeout=_PATIENCE)
+        if target.transport in (TLS, WSS):
+            self.socket = ssl.create_default_context(cafile=str(target.ca)).wrap_socket(
+                self.socket, server_hostname=HOST
+            )
+        self._framed = target.transport in (WS, WSS)
+        self._raw = b""
+        self._bytes = bytearray()
+        self.closed = False
+        if self._framed:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        self.socket.sendall(
+            f"GET / HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "
+            "AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: binary\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+        )
+        while b"\r\n\r\n" not in self._raw:
+            if not (more := self.socket.recv(4096)):
+                raise Failed("the server refused the web socket")
+            self._raw += more
+        head, _, self._raw = self._raw.partition(b"\r\n\r\n")
+        if b" 101 " not in head.split(b"\r\n")[0]:
+            raise Failed(f"the server refused the web socket: {head[:60]!r}")
+
+    def send(self, data: bytes) -> None:
+        if self._framed:
+            mask = os.urandom(4)
+            size = (
+                bytes([128 | len(data)])
+                if len(data) < 126
+                else struct.pack(">BH", 128 | 126, len(data))
+                if len(data) < 1 << 16
+                else struct.pack(">BQ", 128 | 127, len(data))
+            )
+            data = b"\x82" + size + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(data))
+        try:
+            self.socket.sendall(data)
+        except OSError:
+            self.closed = True
+
+    def fill(self, seconds: float) -> bool:
+        """Waits so long for more bytes; False if none came."""
+        self.socket.settimeout(seconds)
+        try:
+            more = self.socket.recv(_BLOCK)
+        except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except OSError:
+            more = b""
+        self.socket.settimeout(_PATIENCE)
+        if not more:
+            self.closed = True
+            return False
+        if not self._framed:
+            self._bytes += more
+            return True
+        self._raw += more
+        while (frame := self._frame()) is not None:
+            self._bytes += frame
+        return True
+
+    def _frame(self) -> bytes | None:
+        """The next frame's content, if it is there whole. The server does not mask."""
+        raw = self._raw
+        if len(raw) < 2:
+            return None
+        size, start = raw[1] & 127, 2
+        if size >= 126:
+            start = 4 if size == 126 else 10
+            if len(raw) < start:
+                return None
+            size = int.from_bytes(raw[2:start], "big")
+        if len(raw) < start + size:
+            return None
+        self._raw = raw[start + size :]
+        return raw[start : start + size] if raw[0] & 15 in (0, 2) else b""
+
+    def have(self, count: int) -> bool:
+        return len(self._bytes) >= count
+
+    def peek(self, count: int) -> bytes:
+        return bytes(self._bytes[:count])
+
+    def take(self, count: int) -> bytes:
+        taken = bytes(self._bytes[:count])
+        del self._bytes[:count]
+        return taken
+
+    def exactly(self, count: int) -> bytes:
+        while not self.have(count):
+            if not self.fill(_PATIENCE):
+                raise Failed(
+                    "the server ended the link" if self.closed else f"the server says nothing for {_PATIENCE} s"
+                )
+        return self.take(count)
+
+
+@dataclass
+class Counting:
+    """How a client counts what it has to acknowledge."""
+
+    restarts: bool  # at each SET_ACK
+    at_least: bool  # acks at count >= window, not only at count == window
+    count: int = 0
+    window: int = 0
+
+    def set_window(self, window: int) -> None:
+        self.window = window
+        if self.restarts:
+            self.count = 0
+
+    def due(self) -> bool:
+        """Called for each message."""
+        self.count += 1
+        if self.window and (self.count >= self.window if self.at_least else self.count == self.window):
+            self.count = 0
+            return True
+        return False
+
+
+# At SET_ACK spice-gtk starts anew; PureSpice counts on, and acks only when it meets the number; ryll counts on, and acks at or
+# above it.
+STYLES: dict[str, Callable[[], Counting]] = {
+    "spice-gtk": lambda: Counting(restarts=True, at_least=True),
+    "PureSpice": lambda: Counting(restarts=False, at_least=False),
+    "ryll": lambda: Counting(restarts=False, at_least=True),
+}
+
+
+class Channel:
+    def __init__(
+        self, target: Target, kind: int, session: int = 0, number: int = 0, counting: Counting | None = None
+    ) -> None:
+        self.kind, self.number = kind, number
+        self.messages = 0
+        self._stream = Stream(target)
+        self._counting = counting or STYLES["spice-gtk"]()
+        body = _LINK.pack(session, kind, number, 1, 0, _LINK.size) + struct.pack("<I", _MINI_HEADERS)
+        self._stream.send(_LINK_HEADER.pack(b"REDQ", 2, 2, len(body)) + body)
+        size = _LINK_HEADER.unpack(self._stream.exactly(_LINK_HEADER.size))[3]
+        reply = self._stream.exactly(size)
+        if any(reply[:4]):
+            raise Failed("the server refused the link")
+        self._stream.send(empty_ticket(reply[4 : 4 + _KEY_BYTES]))
+        if any(self._stream.exactly(4)):
+            raise Failed("the server refused the ticket")
+
+    @property
+    def closed(self) -> bool:
+        return self._stream.closed
+
+    def send(self, kind: int, body: bytes = b"") -> None:
+        self._stream.send(_MINI_HEADER.pack(kind, len(body)) + body)
+
+    def next(self, seconds: float) -> tuple[int, bytes] | None:
+        """The next message, answered as far as it wants an answer; None if none is there in that time."""
+        while True:
+            if self._stream.have(_MINI_HEADER.size):
+                kind, size = _MINI_HEADER.unpack(self._stream.peek(_MINI_HEADER.size))
+                if self._stream.have(_MINI_HEADER.size + size):
+                    self._stream.take(_MINI_HEADER.size)
+                    body = self._stream.take(size)
+                    self._answer(kind, body)
+                    return kind, body
+            if not self._stream.fill(seconds):
+                return None
+
+    def wait(self, wanted: int) -> bytes:
+        while (message := self.next(_PATIENCE)) is not None:
+            if message[0] == wanted:
+                return message[1]
+        raise Failed(f"no message {wanted} from the server")
+
+    def _answer(self, kind: int, body: bytes) -> None:
+        self.messages += 1
+        if kind == SET_ACK:
+            generation, window = struct.unpack("<II", body)
+            self.send(ACK_SYNC, struct.pack("<I", generation))
+            self._counting.set_window(window)
+        elif kind == PING:
+            self.send(PONG, body[:12])
+        if self._counting.due():
+            self.send(ACK)
+
+    def close(self) -> None:
+        self._stream.socket.close()

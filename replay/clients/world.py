@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a scenario has at hand: a machine that has booted and drivers for its clients."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clients.drivers.base import Driver
+from clients.errors import Failed
+from clients.machine import Machine
+from clients.picture import Picture
+
+_SHOWN = 40  # seconds for a picture to be the right one
+_CONNECTED = 60
+
+
+@dataclass
+class World:
+    machine: Machine
+    kind: type[Driver]
+    transport: str
+    folder: Path
+    seconds: float  # how long to watch what goes on
+    figures: dict[str, float] = field(default_factory=dict)
+    _clients: list[Driver] = field(default_factory=list)
+
+    def client(self) -> Driver:
+        """A new one, connected and shown to be."""
+        folder = self.folder / f"client-{len(self._clients)}"
+        folder.mkdir()
+        made = self.kind(self.machine.target(self.transport), folder)
+        self._clients.append(made)
+        made.start()
+        deadline = time.monotonic() + _CONNECTED
+        while not self._display_open():
+            made.must_run()
+            if time.monotonic() > deadline:
+                raise Failed(f"{made.name} opens no display in {_CONNECTED} s: {made.complaint()}")
+            time.sleep(0.2)
+        return made
+
+    def _display_open(self) -> bool:
+        return any(channel.get("channel-type") == 2 for channel in self.machine.clients())
+
+    def nobody(self) -> None:
+        """Ends every client and waits until QEMU has seen it."""
+        for each in self._clients:
+            with contextlib.suppress(Failed):
+                each.stop()
+        self._clients = []
+        deadline = time.monotonic() + _CONNECTED
+        while self.machine.running() and self.machine.clients():
+            if time.monotonic() > deadline:
+                raise Failed("QEMU keeps channels of clients that are gone")
+            time.sleep(0.2)
+
+    def check_machine(self) -> None:
+        if not self.machine.running():
+            raise Failed(self.machine.ended())
+
+    def card(self) -> Picture:
+        """Has the guest stand still and returns what is on its screen."""
+        self.machine.guest("card")
+        before = self.machine.screen()
+        for _ in range(100):
+            time.sleep(0.3)
+            now = self.machine.screen()
+            if now == before and not now.blank():
+                return now
+            before = now
+        raise Failed("the guest's screen does not come to rest")
+
+    def must_show(self, client: Driver, wanted: Picture) -> None:
+        """Waits until the client shows it, pixel by pixel."""
+        deadline = time.monotonic() + _SHOWN
+        while True:
+            client.must_run()
+            shown = client.picture()
+            if shown.shows(wanted):
+                return
+            if time.monotonic() > deadline:
+                shown.save(self.folder.parent / "shown.ppm")
+                wanted.save(self.folder.parent / "wanted.ppm")
+                raise Failed(f"another picture than the guest's: {shown.differing(wanted)}")
+            time.sleep(0.5)
+
+    def must_flow(self, client: Driver, seconds: float, step: float = 5) -> None:
+        """While the guest draws, something must reach the client in every step."""
+        ends = time.monotonic() + seconds
+        before = self._received(client)
+        while (left := ends - time.monotonic()) > 0:
+            time.sleep(min(step, max(left, 1)))
+            self.check_machine()
+            client.must_run()
+            now = self._received(client)
+            if now <= before:
+                raise Failed(f"it froze: nothing came for {step:.0f} s while the guest draws")
+            before = now
+
+    def _received(self, client: Driver) -> int:
+        counted = client.messages()
+        return self.machine.sent() if counted is None else counted
