@@ -103,10 +103,14 @@ static void on_marker(Marker marker, int64_t now_ns, void *opaque)
         g_array_append_val(session->probes, probe);
         break;
     case MARKER_PAUSE:
-        wait_for_picture(session, marker);
+        /* the player may have reminded of it */
+        if (marker.number != session->last_pause) {
+            session->last_pause = marker.number;
+            wait_for_picture(session, marker);
+        }
         break;
     case MARKER_END:
-        if (session->options->no_end) {
+        if (session->options->no_end || session->end_ns != 0) {
             break;
         }
         session->end_ns = now_ns;
@@ -306,6 +310,7 @@ static void disconnect(Session *session)
 void session_run(const Options *options, const SessionEvents *events, void *opaque)
 {
     Session session = {
+        .last_pause = -1,
         .options = options,
         .spice = new_spice_session(options),
         .loop = g_main_loop_new(NULL, FALSE),

@@ -46,6 +46,7 @@ struct Session {
 
     bool connected;       /* every offered channel has been open */
     Marker marker;        /* a pause or the end whose picture is waited for */
+    int last_pause;       /* the number of the pause that came last, or -1 */
     Settle *settle;       /* that wait, or NULL */
     bool end_shown;       /* the END marker came, and its picture */
     SessionEnd end;

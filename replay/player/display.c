@@ -56,10 +56,13 @@ static int get_command(QXLInstance *instance, QXLCommandExt *command)
     if (!command_queue_pop(display->commands, command)) {
         return false;
     }
-    atomic_fetch_add(&display->taken, 1);
     info = (QXLReleaseInfo *) (uintptr_t) command->cmd.data;
     if (marker_is_marker(info) && marker_kind(info) == MARKER_END) {
         atomic_store(&display->end_taken, true);
+    }
+    /* to be reminded is no progress */
+    if (!marker_is_marker(info) || marker_kind(info) == MARKER_PROBE) {
+        atomic_fetch_add(&display->taken, 1);
     }
     return true;
 }

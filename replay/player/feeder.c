@@ -409,6 +409,23 @@ bool feeder_is_paused(Feeder *feeder)
     return paused;
 }
 
+void feeder_remind(Feeder *feeder)
+{
+    QXLCommandExt command;
+
+    if (!can_mark(feeder)) {
+        return;
+    }
+    if (feeder_is_paused(feeder)) {
+        command = marker_new(MARKER_PAUSE, feeder->next_pause - 1);
+    } else if (feeder->result.status == FEEDER_FED) {
+        command = marker_new(MARKER_END, 0);
+    } else {
+        return;
+    }
+    display_offer(feeder->display, &command);
+}
+
 void feeder_stop(Feeder *feeder)
 {
     pthread_mutex_lock(&feeder->mutex);

@@ -77,6 +77,13 @@ uint64_t feeder_commands(Feeder *feeder);
 bool feeder_is_waiting(Feeder *feeder);
 bool feeder_is_paused(Feeder *feeder);
 
+/*
+ * A server that shows the client what is there instead of what was drawn may leave out the
+ * marker that the client is to answer. Hands it over once more, if there is one: in a pause, or
+ * after feeder_join. The client answers the first that comes.
+ */
+void feeder_remind(Feeder *feeder);
+
 /* Makes it end early; the display must be closed too. */
 void feeder_stop(Feeder *feeder);
 

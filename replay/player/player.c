@@ -27,6 +27,7 @@
 
 #define TICK_MS 100
 #define PROGRESS_TICKS 5
+#define REMIND_TICKS 3
 #define CURSOR_WAIT_NS NSEC_PER_SEC
 #define STOP_SECONDS 2
 
@@ -292,8 +293,13 @@ static gboolean tick(gpointer data G_GNUC_UNUSED)
     if (player.stdin_ended && player.feeder && feeder_is_paused(player.feeder)) {
         finish(EXIT_USAGE, g_strdup("standard input ended, nothing can end the pause"));
     }
-    if (player.show_progress && ++player.ticks % PROGRESS_TICKS == 0) {
+    player.ticks++;
+    if (player.show_progress && player.ticks % PROGRESS_TICKS == 0) {
         show_progress();
+    }
+    if (player.ticks % REMIND_TICKS == 0 && player.feeder &&
+        (player.is_fed || feeder_is_paused(player.feeder))) {
+        feeder_remind(player.feeder);
     }
     return G_SOURCE_CONTINUE;
 }
