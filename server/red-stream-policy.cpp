@@ -40,19 +40,19 @@
 static const RedStreamPolicy modes[] = {
     /* mode                     name      gather cork   more   batch  flow */
     { RED_STREAM_MODE_NORMAL,  "normal", false, false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
     { RED_STREAM_MODE_GATHER,  "gather", true,  false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
     { RED_STREAM_MODE_CORK,    "cork",   false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
     { RED_STREAM_MODE_MORE,    "more",   false, false, true,  false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
     { RED_STREAM_MODE_WINDOW,  "window", false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW },
+      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, false },
     { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
     { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
-      DEFAULT_GATHER_THRESHOLD, 0, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
 };
 
 /* Replace @value by the number in @text. Returns false if it isn't one from @min
@@ -89,6 +89,10 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
     if (g_str_has_prefix(text, "window=")) {
         return parse_number(text + strlen("window="), MIN_WINDOW, MAX_WINDOW, &policy->window);
     }
+    if (strcmp(text, "catchup=on") == 0 || strcmp(text, "catchup=off") == 0) {
+        policy->catch_up = strcmp(text, "catchup=on") == 0;
+        return true;
+    }
     return false;
 }
 
@@ -124,8 +128,8 @@ static RedStreamPolicy policy_from_environment()
     const char *text = getenv("SPICE_STREAM");
 
     if (text && !red_stream_policy_parse(text, &policy)) {
-        spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N] "
-                      "with a mode of normal, gather, cork, more, window, batch or flow; "
+        spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
+                      "[,catchup=on|off] with a mode of normal, gather, cork, more, window, batch or flow; "
                       "using %s", text, policy.name);
     }
     return policy;

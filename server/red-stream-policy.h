@@ -53,6 +53,9 @@ struct RedStreamPolicy {
     /* messages that may wait for the client's ack, 0: twice the ack interval,
      * which is upstream's rule */
     uint32_t window;
+    /* show a client that the path does not keep up with what is there by then instead of
+     * all that was drawn, see red-catch-up.h */
+    bool catch_up;
 };
 
 /* Fill @policy from a text like "batch,record=auto,window=400".
@@ -61,6 +64,7 @@ struct RedStreamPolicy {
  *   threshold=N     gather_threshold
  *   record=auto|N   record_size, 512 to RED_STREAM_RECORD_MAX
  *   window=N        window, 80 to 100000
+ *   catchup=on|off  catch_up
  *
  * Returns false, leaving @policy as it was, if the text is not of this form.
  */

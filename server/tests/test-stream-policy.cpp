@@ -66,6 +66,10 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 100000);
 
     /* in any order, the last one counts */
+    g_assert_true(red_stream_policy_parse("flow,catchup=on", &policy));
+    g_assert_true(policy.catch_up);
+    g_assert_true(red_stream_policy_parse("flow,catchup=on,catchup=off", &policy));
+    g_assert_false(policy.catch_up);
     g_assert_true(red_stream_policy_parse("flow,window=400,record=2000,threshold=99,record=4000",
                                           &policy));
     g_assert_cmpint(policy.mode, ==, RED_STREAM_MODE_FLOW);
@@ -93,7 +97,7 @@ static void test_bad_texts()
         "gather,threshold=", "batch,window=0", "batch,window=79", "batch,window=100001",
         "batch,window=auto", "batch,window=80;", "batch,unknown=1", "batch, record=auto",
         /* what comes after a good setting counts too */
-        "batch,record=600,window=1",
+        "batch,record=600,window=1", "flow,catchup=", "flow,catchup=1",
     };
 
     for (const char *text : texts) {

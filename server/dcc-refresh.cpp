@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include "dcc-private.h"
+#include "display-channel-private.h"
+#include "main-channel-client.h"
+#include "red-client.h"
+#include "red-stream-policy.h"
+
+/* Milliseconds without a drawing after which what was sent with losses is sent again. */
+#define REFINE_AFTER 500
+
+#define LATE_NS (RED_CATCH_UP_LATE * UINT64_C(1000))
+
+static bool is_enabled()
+{
+    return red_stream_policy_get()->catch_up;
+}
+
+DccRefresh::DccRefresh(DisplayChannelClient *init_dcc):
+    dcc(init_dcc)
+{
+    areas.fill(nullptr);
+}
+
+DccRefresh::~DccRefresh()
+{
+    stop();
+    for (uint32_t id = 0; id < areas.size(); ++id) {
+        forget(id);
+    }
+}
+
+void DccRefresh::stop()
+{
+    red_timer_remove(timer);
+    timer = nullptr;
+    is_finished = true;
+}
+
+void DccRefresh::forget(uint32_t surface_id)
+{
+    if (areas[surface_id]) {
+        delete areas[surface_id];
+        areas[surface_id] = nullptr;
+        --n_areas;
+    }
+}
+
+/* Where a video plays, which is sent as one. */
+void DccRefresh::get_hidden(QRegion *hidden) const
+{
+    DisplayChannel *display = DCC_TO_DC(dcc);
+    RingItem *item;
+
+    region_init(hidden);
+    RING_FOREACH(item, &display->priv->streams) {
+        VideoStream *stream = SPICE_CONTAINEROF(item, VideoStream, link);
+        const int id = display_channel_get_video_stream_id(display, stream);
+        const VideoStreamAgent *agent = &dcc->priv->stream_agents[id];
+
+        if (agent->video_encoder) {
+            region_or(hidden, &agent->vis_region);
+        }
+    }
+}
+
+bool DccRefresh::is_frame(const Drawable *drawable) const
+{
+    if (!drawable->stream) {
+        return false;
+    }
+    const int id = display_channel_get_video_stream_id(DCC_TO_DC(dcc), drawable->stream);
+    return dcc->priv->stream_agents[id].video_encoder != nullptr;
+}
+
+bool DccRefresh::is_dirty(const RedSurface *surface)
+{
+    const RedCatchUpArea *area = areas[surface->id];
+
+    if (!area || DCC_TO_DC(dcc)->priv->surfaces[surface->id] != surface) {
+        return false;
+    }
+    QRegion hidden;
+    if (is_primary_surface(DCC_TO_DC(dcc), surface)) {
+        get_hidden(&hidden);
+    } else {
+        region_init(&hidden);
+    }
+    const bool dirty = area->is_dirty(&hidden);
+    region_destroy(&hidden);
+    return dirty;
+}
+
+bool DccRefresh::is_dirty()
+{
+    if (!n_areas) {
+        return false;
+    }
+    for (const auto surface : DCC_TO_DC(dcc)->priv->surfaces) {
+        if (surface && is_dirty(surface)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void DccRefresh::add(RedSurface *surface, const QRegion *changed)
+{
+    /* the guest may have destroyed it, and made another one of that number */
+    if (DCC_TO_DC(dcc)->priv->surfaces[surface->id] != surface) {
+        return;
+    }
+
+    QRegion all;
+    region_init(&all);
+    if (!dcc->priv->surface_client_created[surface->id]) {
+        const SpiceRect bounds = {
+            0, 0,
+            static_cast<int32_t>(surface->context.width),
+            static_cast<int32_t>(surface->context.height)
+        };
+        region_add(&all, &bounds);
+        changed = &all;
+        dcc_create_surface(dcc, surface);
+    }
+    if (dcc->priv->surface_client_created[surface->id]) {
+        RedCatchUpArea *&area = areas[surface->id];
+
+        if (!area) {
+            area = new RedCatchUpArea;
+            ++n_areas;
+        }
+        area->add(changed);
+    }
+    region_destroy(&all);
+}
+
+void DccRefresh::add(Drawable *drawable)
+{
+    const RedDrawable *red_drawable = drawable->red_drawable.get();
+    QRegion changed;
+
+    /* not that of the tree, which lacks what newer drawings cover */
+    region_init(&changed);
+    region_add(&changed, &red_drawable->bbox);
+    if (red_drawable->clip.type == SPICE_CLIP_TYPE_RECTS) {
+        QRegion clip;
+
+        region_init(&clip);
+        region_add_clip_rects(&clip, red_drawable->clip.rects);
+        region_and(&changed, &clip);
+        region_destroy(&clip);
+    }
+    if (!region_is_empty(&changed)) {
+        add(drawable->surface, &changed);
+    }
+    region_destroy(&changed);
+}
+
+void DccRefresh::add(RedPipeItem *item)
+{
+    if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
+        add(static_cast<RedDrawablePipeItem *>(item)->drawable);
+        return;
+    }
+    if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
+        add(static_cast<RedUpgradeItem *>(item)->drawable);
+        return;
+    }
+
+    const RedImageItem *image = static_cast<RedImageItem *>(item);
+    RedSurface *surface = DCC_TO_DC(dcc)->priv->surfaces[image->surface_id];
+    const SpiceRect bounds = {
+        image->pos.x, image->pos.y, image->pos.x + image->width, image->pos.y + image->height
+    };
+    QRegion changed;
+
+    if (!surface || bounds.right > static_cast<int32_t>(surface->context.width) ||
+        bounds.bottom > static_cast<int32_t>(surface->context.height)) {
+        return;
+    }
+    region_init(&changed);
+    region_add(&changed, &bounds);
+    add(surface, &changed);
+    region_destroy(&changed);
+}
+
+/* What shows the client something that the region can stand for. */
+bool DccRefresh::is_drawing(const RedPipeItem *item) const
+{
+    switch (item->type) {
+    case RED_PIPE_ITEM_TYPE_DRAW:
+        return !is_frame(static_cast<const RedDrawablePipeItem *>(item)->drawable);
+    case RED_PIPE_ITEM_TYPE_UPGRADE:
+    case RED_PIPE_ITEM_TYPE_IMAGE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void DccRefresh::take_all()
+{
+    auto &pipe = dcc->get_pipe();
+    RedChannelClient::Pipe taken;
+
+    for (auto l = pipe.begin(); l != pipe.end(); ) {
+        const auto item = l++;
+
+        if (is_drawing(item->get())) {
+            taken.splice(taken.end(), pipe, item);
+        }
+    }
+    guest_waits(false);
+    /* to create or to release a surface changes the pipe */
+    for (const auto &item : taken) {
+        add(item.get());
+    }
+}
+
+/* Have a refresh in the pipe if there is something to show. */
+void DccRefresh::queue()
+{
+    if (is_queued || is_finished || !(is_refining || is_dirty())) {
+        return;
+    }
+
+    QRegion hidden, nothing;
+    get_hidden(&hidden);
+    region_init(&nothing);
+    for (uint32_t id = 0; id < areas.size(); ++id) {
+        if (areas[id]) {
+            areas[id]->make_ready(id == 0 ? &hidden : &nothing);
+        }
+    }
+    region_destroy(&hidden);
+    region_destroy(&nothing);
+
+    is_queued = true;
+    dcc->pipe_add_type(RED_PIPE_ITEM_TYPE_REFRESH);
+}
+
+void DccRefresh::uncover()
+{
+    if (is_enabled() && n_areas) {
+        queue();
+    }
+}
+
+static bool is_late(red_time_t since)
+{
+    return spice_get_monotonic_time_ns() - since > LATE_NS;
+}
+
+/* The oldest drawing in the pipe should have been shown long ago, or the guest had to wait that
+ * long with what is to come. */
+bool DccRefresh::waits_too_long()
+{
+    const auto &pipe = dcc->get_pipe();
+
+    if (waiting_since ? is_late(waiting_since - waited) : waited > LATE_NS) {
+        return true;
+    }
+    for (auto l = pipe.rbegin(); l != pipe.rend(); ++l) {
+        if ((*l)->type == RED_PIPE_ITEM_TYPE_DRAW) {
+            const Drawable *drawable = static_cast<RedDrawablePipeItem *>(l->get())->drawable;
+
+            if (!is_frame(drawable)) {
+                return is_late(drawable->creation_time);
+            }
+        }
+    }
+    return false;
+}
+
+bool DccRefresh::takes(Drawable *drawable, bool all)
+{
+    if (!is_enabled() || is_finished) {
+        return false;
+    }
+    drawn();
+    if (is_frame(drawable)) {
+        return false;
+    }
+
+    bool taken = is_dirty(drawable->surface);
+    for (const auto surface : drawable->surface_deps) {
+        taken = taken || (surface && is_dirty(surface));
+    }
+    if (all && (waits_too_long() || (dcc->get_pipe_size() > MAX_PIPE_SIZE && is_dirty()))) {
+        take_all();
+        taken = true;
+    }
+    if (taken) {
+        add(drawable);
+        queue();
+    }
+    return taken;
+}
+
+bool DccRefresh::overtakes(RedPipeItem *item)
+{
+    if (!is_enabled() || is_finished) {
+        return false;
+    }
+    drawn();
+
+    RedSurface *surface = nullptr;
+    bool late = false;
+    if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
+        const Drawable *drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
+
+        surface = drawable->surface;
+        late = is_late(drawable->creation_time);
+    } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
+        surface = static_cast<RedUpgradeItem *>(item)->drawable->surface;
+    } else {
+        surface = DCC_TO_DC(dcc)->priv->surfaces[static_cast<RedImageItem *>(item)->surface_id];
+    }
+
+    if (!late && !(surface && is_dirty(surface))) {
+        return false;
+    }
+    add(item);
+    take_all();
+    queue();
+    return true;
+}
+
+red::shared_ptr<RedImageItem> DccRefresh::take_image(uint32_t surface_id, SpiceRect *piece,
+                                                     bool can_lossy)
+{
+    DisplayChannel *display = DCC_TO_DC(dcc);
+
+    display_channel_draw(display, piece, surface_id);
+    pace.sent(g_get_monotonic_time(),
+              (piece->right - piece->left) * (piece->bottom - piece->top));
+    return dcc_new_surface_area_image(dcc, display->priv->surfaces[surface_id], piece, can_lossy);
+}
+
+red::shared_ptr<RedImageItem> DccRefresh::next()
+{
+    red::shared_ptr<RedImageItem> image;
+    SpiceRect piece;
+
+    is_queued = false;
+    if (is_finished) {
+        return image;
+    }
+    /* the user sees the first one only */
+    for (uint32_t id = 0; n_areas && id < areas.size() && !image; ++id) {
+        if (!areas[id]) {
+            continue;
+        }
+        if (areas[id]->take(pace.get_pixels(), &piece)) {
+            image = take_image(id, &piece, id == 0);
+        }
+        if (areas[id] && areas[id]->is_empty()) {
+            forget(id);
+        }
+    }
+    if (!image && is_refining) {
+        image = next_lossless();
+    }
+    queue();
+    if (!is_queued) {
+        pace.pause();
+    }
+    return image;
+}
+
+/* Note that something is drawn, or shown with losses. */
+void DccRefresh::drawn()
+{
+    last_drawn = g_get_monotonic_time();
+    is_refining = false;
+    if (!pace.is_started()) {
+        const MainChannelClient *mcc = dcc->get_client()->get_main();
+
+        pace.start(mcc && mcc->is_network_info_initialized() ? mcc->get_bitrate_per_sec() / 8 : 0);
+    }
+    if (!is_timing && DCC_TO_DC(dcc)->priv->enable_jpeg) {
+        if (!timer) {
+            timer = dcc->get_channel()->get_core_interface()->timer_new(refine, this);
+        }
+        red_timer_start(timer, REFINE_AFTER);
+        is_timing = true;
+    }
+}
+
+bool DccRefresh::is_lossy() const
+{
+    for (uint32_t id = 0; id < areas.size(); ++id) {
+        if (dcc->priv->surface_client_created[id] && DCC_TO_DC(dcc)->priv->surfaces[id] &&
+            !region_is_empty(&dcc->priv->surface_client_lossy_region[id])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When all is still, see whether something should be sent without losses. */
+void DccRefresh::refine(DccRefresh *self)
+{
+    const uint64_t still = (g_get_monotonic_time() - self->last_drawn) / 1000;
+
+    if (still < REFINE_AFTER || !self->dcc->pipe_is_empty()) {
+        red_timer_start(self->timer, still < REFINE_AFTER ? REFINE_AFTER - still : REFINE_AFTER);
+        return;
+    }
+    self->is_timing = false;
+    if (self->is_lossy()) {
+        self->is_refining = true;
+        self->queue();
+    }
+}
+
+red::shared_ptr<RedImageItem> DccRefresh::next_lossless()
+{
+    /* what waits may be a drawing, and be part of the picture already */
+    for (uint32_t id = 0; dcc->pipe_is_empty() && id < areas.size(); ++id) {
+        const QRegion *lossy = &dcc->priv->surface_client_lossy_region[id];
+
+        if (dcc->priv->surface_client_created[id] && DCC_TO_DC(dcc)->priv->surfaces[id] &&
+            !region_is_empty(lossy)) {
+            SpiceRect piece = red_catch_up_piece(lossy, pace.get_pixels());
+
+            return take_image(id, &piece, false);
+        }
+    }
+    is_refining = false;
+    return red::shared_ptr<RedImageItem>();
+}
+
+bool DccRefresh::replaces_clip(VideoStreamClipItem *item)
+{
+    if (!is_enabled() || dcc->get_pipe_size() <= MAX_PIPE_SIZE / 2) {
+        return false;
+    }
+    for (const auto &other : dcc->get_pipe()) {
+        if (other->type == RED_PIPE_ITEM_TYPE_STREAM_CLIP) {
+            auto waiting = static_cast<VideoStreamClipItem *>(other.get());
+
+            if (waiting->stream_agent == item->stream_agent) {
+                waiting->rects = std::move(item->rects);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool DccRefresh::forgets_created(uint32_t surface_id)
+{
+    auto &pipe = dcc->get_pipe();
+
+    forget(surface_id);
+    if (!is_enabled() || is_finished || pipe.size() <= MAX_PIPE_SIZE / 2) {
+        return false;
+    }
+    const auto created = std::find_if(pipe.begin(), pipe.end(), [=](const RedPipeItemPtr &item) {
+        return item->type == RED_PIPE_ITEM_TYPE_CREATE_SURFACE &&
+               static_cast<RedSurfaceCreateItem *>(item.get())->surface_create.surface_id ==
+               surface_id;
+    });
+    if (created == pipe.end()) {
+        return false;
+    }
+    /* no drawing of it is left, or it would not go */
+    pipe.erase(created);
+    pipe.remove_if([=](const RedPipeItemPtr &item) {
+        return item->type == RED_PIPE_ITEM_TYPE_IMAGE &&
+               static_cast<RedImageItem *>(item.get())->surface_id ==
+               static_cast<int>(surface_id);
+    });
+    return true;
+}
+
+void DccRefresh::finish()
+{
+    DisplayChannel *display = DCC_TO_DC(dcc);
+
+    if (!is_enabled() || is_finished) {
+        return;
+    }
+    for (uint32_t id = 0; id < areas.size(); ++id) {
+        if (!areas[id]) {
+            continue;
+        }
+        QRegion all;
+        uint32_t n_rects;
+
+        region_init(&all);
+        areas[id]->get_all(&all);
+        SpiceRect *rects = region_dup_rects(&all, &n_rects);
+        for (uint32_t i = 0; i < n_rects; ++i) {
+            display_channel_draw(display, &rects[i], id);
+            dcc_add_surface_area_image(dcc, display->priv->surfaces[id], &rects[i],
+                                       dcc->get_pipe().end(), false);
+        }
+        g_free(rects);
+        region_destroy(&all);
+        forget(id);
+    }
+    stop();
+}
+
+uint32_t DccRefresh::pipe_size()
+{
+    const uint32_t size = dcc->get_pipe_size();
+
+    if (size <= MAX_PIPE_SIZE) {
+        if (waiting_since) {
+            waited += spice_get_monotonic_time_ns() - waiting_since;
+            waiting_since = 0;
+        }
+        return size;
+    }
+    if (!is_enabled() || is_finished) {
+        return size;
+    }
+    /* what is drawn next takes all that is drawn out of the pipe */
+    return is_dirty() || waits_too_long() ? 0 : size;
+}
+
+void DccRefresh::guest_waits(bool waits)
+{
+    if (!waits) {
+        waited = 0;
+        waiting_since = 0;
+    } else if (!waiting_since && !dcc->pipe_is_empty()) {
+        waiting_since = spice_get_monotonic_time_ns();
+    }
+}

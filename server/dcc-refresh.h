@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Catching up: what a display's client is shown when the path does not keep up.
+ *
+ * A drawing that has waited in the pipe for RED_CATCH_UP_LATE is not sent any more, nor is any
+ * other that waits. Where they draw becomes a region to be refreshed, one for each surface of
+ * each client. As long as there is something to refresh on a surface, what is drawn on it or
+ * reads it makes regions grow and is not sent either; all else is sent as ever. A refresh is an
+ * item in the pipe: it takes a piece of the region, reads what the surface shows by then, and
+ * goes to the end of the pipe again if something is left. So nothing in the pipe grows old, the
+ * worker need not wait for a slow client, and where the path keeps up none of this happens.
+ *
+ * What holds at any time, for each client: when it has received all that is in the pipe now, each
+ * surface is there as it is here, except in the region to be refreshed. For
+ *  - a drawing that is sent reads and changes surfaces without such a region only, and is made
+ *    there from what it is made from here;
+ *  - one that is taken out of the pipe leaves its destination in the region, and takes all others
+ *    along, which might have read that;
+ *  - a piece is taken out of what was in the region when the refresh was queued. What was queued
+ *    before the refresh has been sent then, and none that was queued later draws on that surface
+ *    but a video's frames and pictures of what was there: what has changed since they were queued
+ *    is still in the region, as it is not ready, and comes after them.
+ *
+ * A video goes on as one: a frame replaces the one that waits, and what is under a video is not
+ * refreshed until it ends. What was sent with losses is sent again without them when nothing has
+ * been drawn for a while.
+ */
+#ifndef DCC_REFRESH_H_
+#define DCC_REFRESH_H_
+
+#include "dcc.h"
+#include "display-limits.h"
+#include "red-catch-up.h"
+
+#include "push-visibility.h"
+
+struct Drawable;
+struct RedImageItem;
+struct VideoStreamClipItem;
+
+/* See DisplayChannelClientPrivate. All of it is for the thread of the display only. */
+class DccRefresh
+{
+public:
+    SPICE_CXX_GLIB_ALLOCATOR
+
+    explicit DccRefresh(DisplayChannelClient *dcc);
+    ~DccRefresh();
+    DccRefresh(const DccRefresh &) = delete;
+    DccRefresh &operator=(const DccRefresh &) = delete;
+
+    /* A drawing is about to be queued. True if it is not to be: the region has grown. With
+     * @all, what waits in the pipe may go the same way. */
+    bool takes(Drawable *drawable, bool all=true);
+
+    /* A drawing or a picture was taken from the pipe to be sent. True if it is not to be. */
+    bool overtakes(RedPipeItem *item);
+
+    /* The turn of a refresh has come. Returns the picture to send, or null. */
+    red::shared_ptr<RedImageItem> next();
+
+    /* A video that hid something may have ended, or shows through less. */
+    void uncover();
+
+    /* True if the clip of a video that waits to be sent has become the one of @item. */
+    bool replaces_clip(VideoStreamClipItem *item);
+
+    /* The surface goes. True if the client need not know, as it did not know of it yet. */
+    bool forgets_created(uint32_t surface_id);
+    void forget(uint32_t surface_id);
+
+    /* Queue all that is left, and take nothing any more: the client goes to another server. */
+    void finish();
+
+    /* The client has gone. */
+    void stop();
+
+    /* Messages that the worker has to wait for until it may take more from the guest. */
+    uint32_t pipe_size();
+
+    /* The worker takes no more from the guest though what could be sent has been, or it has
+     * taken all that there is. */
+    void guest_waits(bool waits);
+
+private:
+    void add(Drawable *drawable);
+    void add(RedSurface *surface, const QRegion *changed);
+    void add(RedPipeItem *item);
+    void take_all();
+    void queue();
+    bool is_dirty();
+    bool is_dirty(const RedSurface *surface);
+    bool is_frame(const Drawable *drawable) const;
+    bool is_drawing(const RedPipeItem *item) const;
+    bool waits_too_long();
+    void get_hidden(QRegion *hidden) const;
+    bool is_lossy() const;
+    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect *piece,
+                                             bool can_lossy);
+    red::shared_ptr<RedImageItem> next_lossless();
+    void drawn();
+    static void refine(DccRefresh *self);
+
+    DisplayChannelClient *const dcc;
+    /* of each surface, or null */
+    std::array<RedCatchUpArea *, NUM_SURFACES> areas;
+    uint32_t n_areas = 0;
+    RedCatchUpPace pace;
+    /* a refresh is in the pipe */
+    bool is_queued = false;
+    bool is_finished = false;
+    /* nothing is drawn, so what was sent with losses is sent again */
+    bool is_refining = false;
+    SpiceTimer *timer = nullptr;
+    bool is_timing = false;
+    /* microseconds */
+    uint64_t last_drawn = 0;
+    /* nanoseconds that the guest has waited since the worker had last taken all that it drew,
+     * and since when it does, 0: it does not */
+    red_time_t waited = 0;
+    red_time_t waiting_since = 0;
+};
+
+#include "pop-visibility.h"
+
+#endif /* DCC_REFRESH_H_ */

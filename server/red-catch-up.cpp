@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+
+#include <common/rect.h>
+
+#include "red-catch-up.h"
+
+/* A region of more rectangles becomes their bounds: each change would cost more than the
+ * pixels it saves. */
+#define MAX_RECTS 512
+
+/* A piece of more lines than this is not cut narrower than what it shows. */
+#define PIECE_LINES 16
+
+/* Rectangles that are tried for a place in a piece. */
+#define PIECE_RECTS 128
+
+/* Of a box for several rectangles one of so many pixels is among them. */
+#define PIECE_SPARSE 2
+
+/* What a picture's pixel takes when little is known: between text and a photo. */
+#define PIXELS_PER_BYTE 3
+
+static uint64_t box_area(const SpiceRect *box)
+{
+    return static_cast<uint64_t>(box->right - box->left) * (box->bottom - box->top);
+}
+
+RedCatchUpArea::RedCatchUpArea():
+    latest { 0, 0, 0, 0 }
+{
+    region_init(&waiting);
+    region_init(&newer);
+    region_init(&older);
+}
+
+RedCatchUpArea::~RedCatchUpArea()
+{
+    region_destroy(&waiting);
+    region_destroy(&newer);
+    region_destroy(&older);
+}
+
+static void region_simplify(QRegion *region)
+{
+    if (pixman_region32_n_rects(region) > MAX_RECTS) {
+        SpiceRect bounds;
+
+        region_extents(region, &bounds);
+        region_clear(region);
+        region_add(region, &bounds);
+    }
+}
+
+void RedCatchUpArea::add(const QRegion *changed)
+{
+    region_or(&waiting, changed);
+    region_simplify(&waiting);
+    region_extents(changed, &latest);
+}
+
+bool RedCatchUpArea::is_ready() const
+{
+    return !region_is_empty(&newer) || !region_is_empty(&older);
+}
+
+bool RedCatchUpArea::is_empty() const
+{
+    return region_is_empty(&waiting) && !is_ready();
+}
+
+bool RedCatchUpArea::is_dirty(const QRegion *hidden) const
+{
+    if (is_ready()) {
+        return true;
+    }
+    if (region_is_empty(&waiting)) {
+        return false;
+    }
+    return region_is_empty(hidden) || !region_contains(hidden, &waiting);
+}
+
+void RedCatchUpArea::make_ready(const QRegion *hidden)
+{
+    QRegion stays;
+
+    region_clone(&stays, &waiting);
+    region_and(&stays, hidden);
+    region_exclude(&waiting, hidden);
+    region_or(&newer, &waiting);
+    region_simplify(&newer);
+    region_destroy(&waiting);
+    waiting = stays;
+}
+
+bool RedCatchUpArea::take(uint32_t pixels, SpiceRect *piece)
+{
+    if (!is_ready()) {
+        return false;
+    }
+    if (region_is_empty(&older)) {
+        std::swap(older, newer);
+        newer_is_next = false;
+    }
+
+    QRegion *from = newer_is_next && !region_is_empty(&newer) ? &newer : &older;
+    QRegion begin;
+
+    region_init(&begin);
+    region_add(&begin, &latest);
+    region_and(&begin, from);
+    *piece = red_catch_up_piece(region_is_empty(&begin) ? from : &begin, pixels);
+    region_destroy(&begin);
+
+    region_remove(&newer, piece);
+    region_remove(&older, piece);
+    newer_is_next = from == &older;
+    return true;
+}
+
+void RedCatchUpArea::get_all(QRegion *all) const
+{
+    region_or(all, &waiting);
+    region_or(all, &newer);
+    region_or(all, &older);
+}
+
+SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
+{
+    uint32_t n_rects;
+    SpiceRect *rects = region_dup_rects(region, &n_rects);
+    SpiceRect box = rects[0];
+
+    if (box_area(&box) > pixels) {
+        const int32_t width = std::max<int32_t>(pixels / PIECE_LINES, 1);
+
+        box.right = std::min(box.right, box.left + width);
+        const int32_t height = std::max<int32_t>(pixels / (box.right - box.left), 1);
+        box.bottom = std::min(box.bottom, box.top + height);
+        g_free(rects);
+        return box;
+    }
+
+    uint64_t held = box_area(&box);
+    for (uint32_t i = 1; i < std::min<uint32_t>(n_rects, PIECE_RECTS); ++i) {
+        SpiceRect wider = box;
+
+        rect_union(&wider, &rects[i]);
+        const uint64_t area = box_area(&wider);
+        const uint64_t more = held + box_area(&rects[i]);
+        if (area <= pixels && area <= more * PIECE_SPARSE) {
+            box = wider;
+            held = more;
+        }
+    }
+    g_free(rects);
+    return box;
+}
+
+void RedCatchUpPace::start(uint64_t rate)
+{
+    const uint64_t bytes = rate * RED_CATCH_UP_PIECE_TIME / 1000000;
+
+    pixels = std::min<uint64_t>(std::max<uint64_t>(bytes * PIXELS_PER_BYTE,
+                                                   RED_CATCH_UP_PIECE_MIN),
+                                RED_CATCH_UP_PIECE_MAX);
+    since = 0;
+    started = true;
+}
+
+void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)
+{
+    if (!since) {
+        since = now;
+        pixels_since = 0;
+    }
+    if (now - since >= RED_CATCH_UP_PACE_TIME) {
+        const uint64_t fit = pixels_since * RED_CATCH_UP_PIECE_TIME / (now - since);
+        /* a picture that compresses well does not make the next one late */
+        const uint64_t next = (pixels + fit) / 2;
+
+        pixels = std::min<uint64_t>(std::max<uint64_t>(next, RED_CATCH_UP_PIECE_MIN),
+                                    RED_CATCH_UP_PIECE_MAX);
+        since = now;
+        pixels_since = 0;
+    }
+    pixels_since += sent_pixels;
+}

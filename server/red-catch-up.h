@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What to show a client that the path does not keep up with: pure decisions.
+ *
+ * Drawings wait in a channel's pipe until the path takes them. On a line that is slower than
+ * the guest draws they would grow old there, and nobody wants to see what was on the screen
+ * seconds ago. So what has waited too long is forgotten, and where it drew becomes a region of
+ * which the client is shown what is there when its turn comes (see dcc-refresh.h).
+ *
+ * No clock, canvas or pipe here; times are microseconds of a monotonic clock. Not thread safe.
+ */
+#ifndef RED_CATCH_UP_H_
+#define RED_CATCH_UP_H_
+
+#include <common/region.h>
+
+#include "red-common.h"
+
+#include "push-visibility.h"
+
+/* A drawing that waits longer than this (microseconds) is not sent any more. */
+#define RED_CATCH_UP_LATE (150 * 1000)
+
+/* Where a surface is not what the client has been shown.
+ *
+ * Changes become ready when asked for, so that all that was in the pipe before is sent before
+ * them. What is ready is taken piece by piece: in turn of what has changed last, for that is
+ * what the user looks at, and of what has waited longest, so that nothing waits for ever.
+ */
+class RedCatchUpArea
+{
+public:
+    SPICE_CXX_GLIB_ALLOCATOR
+
+    RedCatchUpArea();
+    ~RedCatchUpArea();
+    RedCatchUpArea(const RedCatchUpArea &) = delete;
+    RedCatchUpArea &operator=(const RedCatchUpArea &) = delete;
+
+    void add(const QRegion *changed);
+
+    /* Whether there is something to show outside of @hidden. */
+    bool is_dirty(const QRegion *hidden) const;
+
+    /* Nothing at all is left. */
+    bool is_empty() const;
+
+    /* What has changed by now may be taken from now on, except in @hidden. */
+    void make_ready(const QRegion *hidden);
+    bool is_ready() const;
+
+    /* Take a piece of what is ready, of about @pixels. False if nothing is. */
+    bool take(uint32_t pixels, SpiceRect *piece);
+
+    /* All of it, ready or not. */
+    void get_all(QRegion *all) const;
+
+private:
+    QRegion waiting;
+    /* ready: changed since the last sweep over everything began, and before */
+    QRegion newer;
+    QRegion older;
+    /* the latest change */
+    SpiceRect latest;
+    bool newer_is_next = true;
+};
+
+/* A box of at most about @pixels that holds the beginning of @region, which is not empty. Small
+ * rectangles share a box if that does not hold much else. */
+SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
+
+/* How many pixels make a piece that the path carries in RED_CATCH_UP_PIECE_TIME. It is seen from
+ * the pieces themselves: how well they compress differs more than lines do. */
+class RedCatchUpPace
+{
+public:
+    /* The path is said to carry @rate bytes a second, 0: not known. */
+    void start(uint64_t rate);
+    bool is_started() const { return started; }
+
+    /* A piece of @pixels is sent at @now; until then the path had no time for it. */
+    void sent(uint64_t now, uint32_t pixels);
+
+    /* There is nothing left to send: the time to the next piece says nothing. */
+    void pause() { since = 0; }
+
+    uint32_t get_pixels() const { return pixels; }
+
+private:
+    bool started = false;
+    uint32_t pixels = RED_CATCH_UP_PIECE_MIN;
+    uint64_t since = 0;
+    uint64_t pixels_since = 0;
+
+public:
+    enum {
+        /* a square of 96 */
+        RED_CATCH_UP_PIECE_MIN = 96 * 96,
+        RED_CATCH_UP_PIECE_MAX = 2 * 1024 * 1024,
+        /* microseconds */
+        RED_CATCH_UP_PIECE_TIME = 40 * 1000,
+        RED_CATCH_UP_PACE_TIME = 200 * 1000,
+    };
+};
+
+#include "pop-visibility.h"
+
+#endif /* RED_CATCH_UP_H_ */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a client that is behind is shown: all that has changed and little else, in pieces of the
+ * size that is asked for, what has changed last among the first, and nothing never.
+ */
+#include <config.h>
+
+#include "red-catch-up.h"
+#include "test-glib-compat.h"
+
+#include "push-visibility.h"
+
+enum { SIDE = 1000 };
+
+struct Region: public QRegion
+{
+    Region() { region_init(this); }
+    Region(int left, int top, int right, int bottom)
+    {
+        region_init(this);
+        add(left, top, right, bottom);
+    }
+    Region(const Region &) = delete;
+    ~Region() { region_destroy(this); }
+
+    void add(int left, int top, int right, int bottom)
+    {
+        const SpiceRect rect = { left, top, right, bottom };
+        region_add(this, &rect);
+    }
+};
+
+static int64_t pixels_of(const QRegion *region)
+{
+    uint32_t n_rects;
+    SpiceRect *rects = region_dup_rects(region, &n_rects);
+    int64_t pixels = 0;
+
+    for (uint32_t i = 0; i < n_rects; ++i) {
+        pixels += int64_t{rects[i].right - rects[i].left} * (rects[i].bottom - rects[i].top);
+    }
+    g_free(rects);
+    return pixels;
+}
+
+static void add_random(Region *region, GRand *rand, int boxes)
+{
+    for (int i = 0; i < boxes; ++i) {
+        const int left = g_rand_int_range(rand, 0, SIDE - 100);
+        const int top = g_rand_int_range(rand, 0, SIDE - 100);
+
+        region->add(left, top, left + g_rand_int_range(rand, 1, 100),
+                    top + g_rand_int_range(rand, 1, 100));
+    }
+}
+
+/* Whatever changes, the pieces show all of it, none is too large, and they end. */
+static void all_is_shown()
+{
+    GRand *rand = g_rand_new_with_seed(7);
+
+    for (int i = 0; i < 200; ++i) {
+        const uint32_t limit = g_rand_int_range(rand, 1, 20000);
+        RedCatchUpArea area;
+        Region changed, shown, nothing;
+        SpiceRect piece;
+        int pieces = 0;
+        int64_t sent = 0;
+
+        for (int round = 0; round < 3; ++round) {
+            Region more;
+            add_random(&more, rand, g_rand_int_range(rand, 1, 40));
+            area.add(&more);
+            region_or(&changed, &more);
+            area.make_ready(&nothing);
+            g_assert_true(area.is_dirty(&nothing));
+            for (int n = 0; n < 5 && area.take(limit, &piece); ++n) {
+                region_add(&shown, &piece);
+                sent += int64_t{piece.right - piece.left} * (piece.bottom - piece.top);
+            }
+        }
+        while (area.take(limit, &piece)) {
+            const int64_t pixels = int64_t{piece.right - piece.left} * (piece.bottom - piece.top);
+
+            g_assert_cmpint(pixels, >, 0);
+            g_assert_cmpint(pixels, <=, limit);
+            region_add(&shown, &piece);
+            sent += pixels;
+            g_assert_cmpint(++pieces, <, 3 * SIDE * SIDE);
+        }
+        g_assert_true(area.is_empty());
+        g_assert_false(area.is_dirty(&nothing));
+        g_assert_true(region_contains(&shown, &changed));
+        /* each round may change what was shown before; no box is half empty */
+        g_assert_cmpint(sent, <=, 3 * 2 * pixels_of(&changed));
+    }
+    g_rand_free(rand);
+}
+
+/* What changes while a refresh is under way was not there when it was queued. */
+static void later_changes_wait()
+{
+    RedCatchUpArea area;
+    Region first(0, 0, 10, 10), second(0, 0, 20, 10), nothing;
+    SpiceRect piece;
+
+    area.add(&first);
+    g_assert_false(area.take(SIDE, &piece));
+    area.make_ready(&nothing);
+    area.add(&second);
+    g_assert_true(area.take(SIDE, &piece));
+    g_assert_cmpint(piece.right, ==, 10);
+    g_assert_false(area.take(SIDE, &piece));
+    g_assert_true(area.is_dirty(&nothing));
+    area.make_ready(&nothing);
+    g_assert_true(area.take(SIDE, &piece));
+    g_assert_cmpint(piece.right, ==, 20);
+    g_assert_true(area.is_empty());
+}
+
+/* Under a video nothing is shown anew, and nothing of that is forgotten. */
+static void hidden_waits()
+{
+    RedCatchUpArea area;
+    Region changed(0, 0, 100, 100), video(0, 0, 100, 50), nothing;
+    SpiceRect piece;
+
+    area.add(&changed);
+    area.make_ready(&video);
+    g_assert_true(area.take(SIDE * SIDE, &piece));
+    g_assert_cmpint(piece.top, ==, 50);
+    g_assert_false(area.take(SIDE * SIDE, &piece));
+    g_assert_false(area.is_dirty(&video));
+    g_assert_false(area.is_empty());
+    g_assert_true(area.is_dirty(&nothing));
+    area.make_ready(&nothing);
+    g_assert_true(area.take(SIDE * SIDE, &piece));
+    g_assert_cmpint(piece.bottom, ==, 50);
+    g_assert_true(area.is_empty());
+}
+
+/* A small change in a large one that is being shown comes next, each time, and the large one is
+ * shown all the same. */
+static void latest_first_and_nothing_last()
+{
+    enum { PIECE = SIDE * SIDE / 100 };
+    RedCatchUpArea area;
+    Region large(0, 0, SIDE, SIDE), key(700, 700, 710, 720), nothing;
+    SpiceRect piece;
+    int64_t left = SIDE * SIDE;
+
+    area.add(&large);
+    area.make_ready(&nothing);
+    for (int rounds = 0; left > 0; ++rounds) {
+        bool key_shown = false;
+        Region all;
+
+        g_assert_cmpint(rounds, <, 200);
+        area.add(&key);
+        area.make_ready(&nothing);
+        for (int i = 0; i < 2 && area.take(PIECE, &piece); ++i) {
+            key_shown |= piece.left <= 700 && piece.top <= 700 &&
+                         piece.right >= 710 && piece.bottom >= 720;
+        }
+        g_assert_true(key_shown);
+        area.get_all(&all);
+        left = pixels_of(&all);
+    }
+}
+
+/* Of very many small changes the bounds are kept. */
+static void memory_is_bounded()
+{
+    RedCatchUpArea area;
+    Region all;
+
+    for (int y = 0; y < SIDE; y += 2) {
+        for (int x = 0; x < 40; x += 2) {
+            Region dot(x, y, x + 1, y + 1);
+            area.add(&dot);
+        }
+    }
+    area.get_all(&all);
+    g_assert_cmpint(pixman_region32_n_rects(&all), <=, 1024);
+}
+
+/* Words of a line share a piece, what is far apart does not. */
+static void pieces_are_shared()
+{
+    Region words(10, 10, 50, 26);
+
+    words.add(58, 10, 90, 26);
+    words.add(98, 10, 120, 26);
+    words.add(800, 900, 810, 916);
+    const SpiceRect piece = red_catch_up_piece(&words, 100000);
+    g_assert_cmpint(piece.left, ==, 10);
+    g_assert_cmpint(piece.top, ==, 10);
+    g_assert_cmpint(piece.right, ==, 120);
+    g_assert_cmpint(piece.bottom, ==, 26);
+}
+
+/* A path that takes a piece every 100 ms gets smaller ones, one that takes them at once larger
+ * ones; a time in which nothing was sent does not count. */
+static void pace_follows_path()
+{
+    RedCatchUpPace pace;
+    uint64_t now = 1000000;
+
+    g_assert_false(pace.is_started());
+    pace.start(250000);
+    g_assert_true(pace.is_started());
+    const uint32_t first = pace.get_pixels();
+    for (int i = 0; i < 20; ++i) {
+        pace.sent(now, pace.get_pixels());
+        now += 100000;
+    }
+    const uint32_t slow = pace.get_pixels();
+    g_assert_cmpuint(slow, <, first);
+
+    pace.pause();
+    now += 60 * 1000000;
+    pace.sent(now, slow);
+    g_assert_cmpuint(pace.get_pixels(), ==, slow);
+
+    for (int i = 0; i < 2000; ++i) {
+        pace.sent(now, pace.get_pixels());
+        now += 1000;
+    }
+    g_assert_cmpuint(pace.get_pixels(), >, 10 * slow);
+    g_assert_cmpuint(pace.get_pixels(), <=, RedCatchUpPace::RED_CATCH_UP_PIECE_MAX);
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
+    g_test_add_func("/server/catch-up/later-changes-wait", later_changes_wait);
+    g_test_add_func("/server/catch-up/hidden-waits", hidden_waits);
+    g_test_add_func("/server/catch-up/latest-first-and-nothing-last",
+                    latest_first_and_nothing_last);
+    g_test_add_func("/server/catch-up/memory-is-bounded", memory_is_bounded);
+    g_test_add_func("/server/catch-up/pieces-are-shared", pieces_are_shared);
+    g_test_add_func("/server/catch-up/pace-follows-path", pace_follows_path);
+
+    return g_test_run();
+}

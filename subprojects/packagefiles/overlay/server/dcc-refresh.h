@@ -1,0 +1,1 @@
+../../../../server/dcc-refresh.h

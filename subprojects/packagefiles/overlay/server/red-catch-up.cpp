@@ -1,0 +1,1 @@
+../../../../server/red-catch-up.cpp
