@@ -11,7 +11,6 @@
 
 #include "red-stream-policy.h"
 
-#define DEFAULT_MODE RED_STREAM_MODE_FLOW
 
 /* In 2017 the gain of gathering had levelled off at 1 KiB. */
 #define DEFAULT_GATHER_THRESHOLD 1024
@@ -124,9 +123,10 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy)
 
 static RedStreamPolicy policy_from_environment()
 {
-    RedStreamPolicy policy = modes[DEFAULT_MODE];
+    RedStreamPolicy policy = { };
     const char *text = getenv("SPICE_STREAM");
 
+    spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
     if (text && !red_stream_policy_parse(text, &policy)) {
         spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
                       "[,catchup=on|off] with a mode of normal, gather, cork, more, window, batch or flow; "

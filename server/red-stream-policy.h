@@ -12,6 +12,11 @@
 
 #include "push-visibility.h"
 
+/* The mode where SPICE_STREAM names none; the build's option stream-mode may be another. */
+#ifndef RED_STREAM_DEFAULT
+#define RED_STREAM_DEFAULT "flow"
+#endif
+
 /* Largest plaintext of a TLS record (RFC 8446, section 5.1). */
 #define RED_STREAM_RECORD_MAX 16384
 

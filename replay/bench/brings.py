@@ -3,6 +3,8 @@
 
     Brings: red-stream-bio.cpp red-stream-bio.h
     Brings-to-Unix: tests/test-disconnect.cpp
+    Changelog: What users are told; it may go on
+     in lines that begin with a space.
 
 A header among the tests comes with the first test that includes it. Where work is done all new files are there at once,
 and upstream's build takes them from lists made from these lines; an export has each file, and its lines in both build
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from bench import overlay, patchfile, paths, upstream
 
+_CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
 _LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
@@ -47,7 +50,12 @@ def said(body: str) -> list[New]:
 
 def without(body: str) -> str:
     """The message as others read it."""
-    return re.sub(r"\n{3,}", "\n\n", _LINE.sub("", body)).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", _CHANGE.sub("", _LINE.sub("", body))).strip("\n")
+
+
+def changes(body: str) -> list[str]:
+    """What a message has to say to users, for the file that tells of each release's changes."""
+    return [" ".join(found.split()) for found in _CHANGE.findall(body)]
 
 
 def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from pathlib import Path
 
 from bench.brings import New
@@ -69,6 +70,20 @@ def add(root: Path, new: list[New]) -> None:
     programs = [entry.file.stem for entry in tests] + benches   # automake would take a C file for each
     _insert(root, "server/tests/Makefile.am", r"test_channel_SOURCES = .*", r"(\w+)_SOURCES = ",
             [(name.replace("-", "_"), f"{name.replace('-', '_')}_SOURCES = {name}.cpp") for name in programs])
+
+
+def tell(root: Path, version: str, changes: list[str]) -> None:
+    """Puts what users are told on top of the changes of the releases."""
+    file = root / "CHANGELOG.md"
+    if not changes or not file.is_file():
+        return
+    title = f"Major Changes since {version}:\n"
+    text = file.read_text(encoding="utf-8")
+    if not text.startswith(title):
+        text = f"{title}{'=' * (len(title) - 1)}\n\n\n{text}"
+    head, rule, rest = text.partition("\n\n\n")
+    lines = [textwrap.fill(change, 78, initial_indent="* ", subsequent_indent="  ") for change in changes]
+    file.write_text("\n".join([head, *([""] if "*" not in head else []), *lines]) + rule + rest, encoding="utf-8")
 
 
 def _sources(root: Path, names: list[str]) -> None:

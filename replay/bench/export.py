@@ -76,6 +76,7 @@ class Tree:
                 (self.folder / entry.file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(paths.ROOT / entry.file, self.folder / entry.file)
             buildlists.add(self.folder, new)
+            buildlists.tell(self.folder, self.version, brings.changes(patch.body))
         except BenchError as error:
             raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.version}: {error}") from None
         self.there |= {entry.file for entry in new}

@@ -90,6 +90,18 @@ def test_a_new_name_goes_behind_the_one_most_like_it(tree: Path) -> None:
         buildlists.add(tree, new)
 
 
+def test_what_users_are_told_is_on_top_of_the_changes(tree: Path) -> None:
+    (tree / "CHANGELOG.md").write_text("Major Changes in 1:\n===\n\n* old\n")
+    buildlists.tell(tree, "1", [])
+    body = f"Why.\n\nChangelog: One\n {'w' * 72} and more.\nBrings: a.h"
+    buildlists.tell(tree, "1", brings.changes(body))
+    buildlists.tell(tree, "1", ["Two"])
+    assert (tree / "CHANGELOG.md").read_text() == (
+        f"Major Changes since 1:\n======================\n\n* One {'w' * 72}\n  and more.\n* Two\n\n\n"
+        "Major Changes in 1:\n===\n\n* old\n")
+    assert brings.without(body) == "Why."
+
+
 def test_headers_of_a_test_come_with_the_first_to_include_them(tree: Path) -> None:
     new = [New(Path("server/tests/test-new.cpp"), False)]
     assert [entry.file.name for entry in brings.headers(tree, new, set())] == ["test-h.h", "test-i.h"]

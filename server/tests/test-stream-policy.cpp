@@ -127,13 +127,13 @@ static void run_with_environment(const char *value, bool warns)
     }
 
     if (warns) {
-        g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*SPICE_STREAM=*using flow*");
+        g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*SPICE_STREAM=*using " RED_STREAM_DEFAULT "*");
     }
     const RedStreamPolicy *policy = red_stream_policy_get();
     g_test_assert_expected_messages();
 
     RedStreamPolicy expected = { };
-    g_assert_true(red_stream_policy_parse(warns || !value ? "flow" : value, &expected));
+    g_assert_true(red_stream_policy_parse(warns || !value ? RED_STREAM_DEFAULT : value, &expected));
     g_assert_cmpint(policy->mode, ==, expected.mode);
     g_assert_cmpuint(policy->record_size, ==, expected.record_size);
     g_assert_cmpuint(policy->window, ==, expected.window);
