@@ -474,7 +474,10 @@ bool RedStreamEgress::encrypt_clear(size_t size, bool more)
 
 ssize_t RedStreamEgress::take_record(const void *data, size_t size)
 {
-    struct iovec iov = { const_cast<void *>(data), size };
+    struct iovec iov;
+
+    iov.iov_base = const_cast<void *>(data);
+    iov.iov_len = size;
 
     if (error) {
         errno = error;

@@ -19,6 +19,13 @@
 /* A line is shorter, but for a write of very many iovecs, which is cut. */
 #define LINE_MAX_SIZE 1024
 
+/* Not for the programs that this one starts; where there is no exec() it is not known to fopen(). */
+#ifdef _WIN32
+#define APPEND "a"
+#else
+#define APPEND "ae"
+#endif
+
 static FILE *open_named_by(const char *variable)
 {
     const char *name = getenv(variable);
@@ -26,7 +33,7 @@ static FILE *open_named_by(const char *variable)
     if (!name || !*name) {
         return nullptr;
     }
-    FILE *file = fopen(name, "ae");
+    FILE *file = fopen(name, APPEND);
     if (!file) {
         spice_warning("%s: can't write %s: %s", variable, name, strerror(errno));
     }

@@ -7,9 +7,9 @@
 
 #include <glib.h>
 #include <unistd.h>
-#include <sys/socket.h>
 
 #include "red-common.h"
+#include "sys-socket.h"
 
 /* descriptors that the last poll found ready */
 static int ready;

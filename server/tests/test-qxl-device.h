@@ -28,11 +28,11 @@ struct TestDevice
 
     TestDevice()
     {
-        static const QXLInterface interface = make_interface();
+        static const QXLInterface functions = make_interface();
 
         current() = this;
         g_assert_cmpint(spice_server_init(server, core), ==, 0);
-        qxl.base.sif = &interface.base;
+        qxl.base.sif = &functions.base;
         g_assert_cmpint(spice_server_add_interface(server, &qxl.base), ==, 0);
     }
 
@@ -74,25 +74,25 @@ private:
 
     static QXLInterface make_interface()
     {
-        QXLInterface interface = {};
+        QXLInterface functions = {};
 
-        interface.base.type = SPICE_INTERFACE_QXL;
-        interface.base.description = "test";
-        interface.base.major_version = SPICE_INTERFACE_QXL_MAJOR;
-        interface.base.minor_version = SPICE_INTERFACE_QXL_MINOR;
-        interface.attached_worker = attached_worker;
-        interface.set_compression_level = [](QXLInstance *, int) {};
-        interface.get_init_info = get_init_info;
-        interface.get_command = get_command;
-        interface.req_cmd_notification = [](QXLInstance *) { return 1; };
-        interface.get_cursor_command = [](QXLInstance *, QXLCommandExt *) { return 0; };
-        interface.req_cursor_notification = [](QXLInstance *) { return 1; };
-        interface.release_resource = release_resource;
-        interface.notify_update = [](QXLInstance *, uint32_t id) {
+        functions.base.type = SPICE_INTERFACE_QXL;
+        functions.base.description = "test";
+        functions.base.major_version = SPICE_INTERFACE_QXL_MAJOR;
+        functions.base.minor_version = SPICE_INTERFACE_QXL_MINOR;
+        functions.attached_worker = attached_worker;
+        functions.set_compression_level = [](QXLInstance *, int) {};
+        functions.get_init_info = get_init_info;
+        functions.get_command = get_command;
+        functions.req_cmd_notification = [](QXLInstance *) { return 1; };
+        functions.get_cursor_command = [](QXLInstance *, QXLCommandExt *) { return 0; };
+        functions.req_cursor_notification = [](QXLInstance *) { return 1; };
+        functions.release_resource = release_resource;
+        functions.notify_update = [](QXLInstance *, uint32_t id) {
             current()->updates.push_back(id);
         };
-        interface.flush_resources = [](QXLInstance *) { return 0; };
-        return interface;
+        functions.flush_resources = [](QXLInstance *) { return 0; };
+        return functions;
     }
 
     static void get_init_info(QXLInstance *, QXLDevInitInfo *info)

@@ -12,6 +12,7 @@
 
 #include "red-worker.h"
 #include "test-qxl-device.h"
+#include "win-alarm.h"
 
 #include "push-visibility.h"
 
