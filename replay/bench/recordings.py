@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from bench import paths
+from bench import paths, trim
 from bench.errors import BenchError
 
 _CHUNK = 1 << 20
@@ -30,6 +30,7 @@ class Recording:
     commands: int | None = None         # as the manifest says
     picture_sha256: str | None = None   # the final picture, as the library itself drew it
     seconds: float | None = None        # how long the session was
+    part: tuple[float, float] | None = None     # seconds of it that are to be cut out, before it is looked into
 
 
 def sha256_of(path: Path) -> str:
@@ -66,11 +67,17 @@ def _plain_name(path: Path) -> str:
 
 def is_one(wanted: str) -> bool:
     """Whether a shipped recording has that name, or a file that path."""
+    wanted = trim.split(wanted)[0]
     return wanted in manifest() or Path(wanted).is_file()
 
 
 def find(wanted: str, folder: Path | None = None) -> Recording:
-    """A shipped recording by its name, or any file by its path."""
+    """A shipped recording by its name, or any file by its path; of either a part, as NAME@FROM-TO."""
+    whole, part = trim.split(wanted)
+    if part is not None:
+        found = find(whole, folder)
+        return replace(found, name=f"{found.name}@{wanted.rpartition('@')[2]}", seconds=part[1] - part[0], part=part,
+                       picture_sha256=None)
     folder = folder or paths.RECORDINGS
     shipped = manifest(folder)
     entry = shipped.get(wanted)
@@ -96,7 +103,9 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
 
 
 def looked_into(recording: Recording) -> Recording:
-    """With the figures that the manifest has not, or one line saying where the recording is damaged."""
+    """Cut, if a part of it is wanted, and with the figures that the manifest has not, or one line saying where it is damaged."""
+    if recording.part is not None:
+        recording = trim.cut(recording, recording.part)
     if recording.commands is not None:
         return recording
     argv = [str(paths.recording_tool()), "info", "--json", str(recording.path)]

@@ -89,6 +89,31 @@ def test_what_the_manifest_does_not_know_is_looked_up(folder: Path, fake_tree: P
     assert (mine.commands, mine.seconds) == (300, 1.0)
 
 
+def test_a_part_is_cut_once(folder: Path, fake_tree: Path) -> None:
+    part = recordings.find("one@2-4.5", folder)
+    assert (part.name, part.seconds, part.picture_sha256) == ("one@2-4.5", 2.5, None)
+    cut = recordings.looked_into(part)
+    assert (cut.commands, cut.seconds) == (300, 1.0)
+    plain = recordings.unpacked(cut)
+    assert plain.read_bytes() == b"SPICE_REPLAY 1\n" and cut.sha256 == recordings.sha256_of(plain)
+    plain.write_bytes(b"kept")
+    assert recordings.unpacked(recordings.looked_into(part)).read_bytes() == b"kept"
+    assert recordings.unpacked(recordings.looked_into(recordings.find("one@2-4", folder))).read_bytes() != b"kept"
+
+
+def test_a_part_that_cannot_be(folder: Path, fake_tree: Path) -> None:
+    with pytest.raises(BenchError, match="one@4-2: a part begins before it ends"):
+        recordings.find("one@4-2", folder)
+    with pytest.raises(BenchError, match="no recording 'two'"):
+        recordings.find("two@1-2", folder)
+    with pytest.raises(BenchError, match="recording one@7-8: spice-recording: it has no seventh second"):
+        recordings.looked_into(recordings.find("one@7-8", folder))
+    assert list((fake_tree / "cache/recordings").iterdir()) == []
+    named_so = fake_tree / "mine@1-2"
+    named_so.write_bytes(CONTENT)
+    assert recordings.find(str(named_so), folder).part is None
+
+
 def test_libraries(fake_tree: Path) -> None:
     assert libraries.find("patched").patched
     assert not libraries.find("stock").patched
