@@ -21,8 +21,8 @@ from bench.runspec import RunSpec
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Plays recordings through libspice-server to a real client over a real link and compares "
-                          f"what the modes cost. Without arguments: {request.NEWCOMER} in modes "
-                          f"{', '.join(modes.defaults())}, plain and TLS.")
+                          f"what the modes cost. Without arguments: {request.NEWCOMER} as fast as it goes in modes "
+                          f"{', '.join(modes.defaults())}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
     out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "
@@ -101,8 +101,9 @@ def _unused(file: Path) -> Path:
 
 
 def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]:
-    """None for a first look, one run of each mode: nothing is compared to within a few percent then."""
-    return matrix.warm_ups(cells) if asked.repeats > 1 or len(asked.recordings) > 1 else []
+    """None for a first look or one run of each mode: nothing is compared to within a few percent then."""
+    few = asked.repeats <= 2 if asked.first_look else asked.repeats == len(asked.recordings) == 1
+    return [] if few else matrix.warm_ups(cells)
 
 
 def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1,

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,14 @@ def spec(fake_tree: Path) -> RunSpec:
     return RunSpec(recordings.find(str(fake_tree / "tiny.rec")), libraries.find("patched"), "gather", "plain")
 
 
+def wait_until(happened: Callable[[], object], limit: float = 60.0) -> None:
+    """Of what another process does; on a busy machine it takes its time."""
+    deadline = time.monotonic() + limit
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
 def _children() -> set[str]:
     listing = subprocess.run(["ps", "-o", "pid=,ppid=,args=", "--ppid", str(os.getpid())], capture_output=True,
                              text=True, check=False).stdout.splitlines()
@@ -90,4 +99,5 @@ class Bench:
                               timeout=120, cwd=self.folder, check=False)
 
     def compare(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-        return self("compare", str(self.folder / "tiny.rec"), "--output", str(self.output), *arguments, **extra)
+        plots = () if {"--plots", "--no-plots"} & {*arguments} else ("--no-plots",)     # they take longer than the runs
+        return self("compare", str(self.folder / "tiny.rec"), "--output", str(self.output), *plots, *arguments, **extra)

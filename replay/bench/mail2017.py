@@ -66,18 +66,19 @@ def _row(runs: list[Run], line: Line, normal: Line) -> list[str] | None:
 _HEAD = ("2017", "transport", "mode", "packets", "bytes", "a packet", "packets", "2017", "bytes", "2017")
 
 
-def section(runs: list[Run]) -> str:
-    """A table a recording, played as fast as possible on a lan; empty where normal over plain TCP was not measured."""
+def page(runs: list[Run]) -> str:
+    """A table a recording and pace, over a lan; empty where normal over plain TCP was not measured."""
     parts = []
     for group, group_runs in report.groups(runs).items():
-        if group[1:] != ("lan", "max"):
+        if group[1] != "lan":
             continue
         for block in _BLOCKS:
             normal = next(line for line in block if line.packets is None)
             rows = [row for line in block if (row := _row(group_runs, line, normal))]
             if len(rows) > 1 and _median(group_runs, normal, "packets"):
-                parts.append(f"### {group[0]}: {', '.join(line.called for line in block)}\n\n" +
+                pace = "as fast as it goes" if group[2] == "max" else f"pace {group[2]}"
+                parts.append(f"## {group[0]}, {pace}: {', '.join(line.called for line in block)}\n\n" +
                              table.markdown(_HEAD, rows, left=3))
     if not parts:
         return ""
-    return "\n\n".join(("## As it was measured in 2017", *parts, WHY))
+    return "\n\n".join(("# As it was measured in 2017", *parts, WHY)) + "\n"

@@ -4,12 +4,13 @@ told apart without colours, too."""
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import math
 import re
 import statistics
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -217,22 +218,23 @@ def file_name(group: Group, kind: str) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join((*group, kind)))
 
 
-def draw(result: dict[str, Any], output: Path) -> dict[Group, list[str]]:
-    """Writes every picture into output/plots; returns the PNGs of each group, as seen from output."""
+def draw(result: dict[str, Any], output: Path, only: Sequence[str] = ("*",)) -> dict[Group, list[str]]:
+    """Writes the pictures into output/plots; returns the PNGs of each group, as seen from output. only: patterns of
+    recording/link/pace."""
     pyplot = _pyplot()
     folder = output / FOLDER
     made: dict[Group, list[str]] = {}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for group, runs in report.groups(result["runs"]).items():
             cells = report.cells(runs)
-            if not any(run["valid"] for run in runs):
+            if not any(run["valid"] for run in runs) or not any(fnmatch.fnmatchcase("/".join(group), one) for one in only):
                 continue
             for kind, make in _KINDS.items():
                 figure = make(pyplot, group, cells)
                 if figure is None:
                     continue
                 name = file_name(group, kind)
+                folder.mkdir(parents=True, exist_ok=True)
                 figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
                 figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
                 pyplot.close(figure)

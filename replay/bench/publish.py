@@ -5,34 +5,29 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import htmlpage, mail2017, plots, report, results, stats, summary
+from bench import htmlpage, plots, report, results, summary
 
 
 def add_option(parser: Any) -> None:
     """To a parser or a group of one."""
-    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: where there are enough "
-                        "runs for intervals)")
-
-
-def _worth_plotting(result: dict[str, Any]) -> bool:
-    return bool(result["plan"]["repeats"] >= stats.FEWEST)
+    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: yes)")
 
 
 def page(result: dict[str, Any], pictures: dict[report.Group, list[str]] | None = None) -> str:
     """All there is to say of a result, in Markdown."""
-    compared = mail2017.section(result["runs"])
-    return report.markdown(result, pictures) + (f"\n{compared}\n" if compared else "")
+    return report.markdown(result, pictures)
 
 
-def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None = None) -> list[Path]:
-    """wanted: whether to draw plots; None draws them where there are enough runs for intervals and matplotlib is there."""
+def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None = None, only: Sequence[str] = ("*",)) -> list[Path]:
+    """wanted: whether to draw plots; None draws them if matplotlib is there. only: of which recording/link/pace."""
     pictures = None
-    if wanted or (wanted is None and _worth_plotting(result)):
+    if wanted is not False:
         if plots.available():
-            pictures = plots.draw(result, output)
+            pictures = plots.draw(result, output, only)
         else:
             print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
     text = page(result, pictures)

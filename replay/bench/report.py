@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench import channeltable, links, metrics, modes, stats, table
+from bench import channeltable, links, metrics, modes, stats, table, verdict
 from bench.progress import duration
 
 Run = dict[str, Any]
@@ -231,7 +231,7 @@ def about(result: dict[str, Any]) -> str:
     cpu = environment["cpu"]
     packages = environment["packages"]
     said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
-            f"commit {commit}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
+            f"commit {commit}", f"library {(environment.get('library_tree') or 'unknown')[:12]}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
             f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
             f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
     if emulator := result["plan"].get("emulator"):
@@ -340,7 +340,7 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
         sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
     text = "\n\n".join(sections)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
-    parts = ["# Comparison", about(result), overview(runs), via_table(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
+    parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
              LATENCY_COLUMNS if "| p50" in text else "",
              STALL_COLUMNS if "| longest stall" in text else "",
              channeltable.COLUMNS if "### By channel" in text else "",

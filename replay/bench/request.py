@@ -17,6 +17,8 @@ from bench.errors import BenchError
 from bench.runspec import RunSpec
 
 NEWCOMER = "vga-text-boot"
+NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded
+_PACED_MODES = (modes.STOCK, "batch", "flow")
 KEEP_PCAP, KEEP_TRACE = Path("pcap"), Path("trace")     # where they go if nobody says
 _NEWCOMER_REPEATS = 2        # one for packets, one for times
 _REPEATS = 10
@@ -93,6 +95,7 @@ class Request:
     conditions: Conditions = field(default_factory=Conditions)
     keep_pcap: Path | None = None
     keep_trace: Path | None = None
+    first_look: bool = False        # nothing was named: the last recording is for the recorded pace, in the modes that matter there
 
 
 def _listed(text: str, what: str) -> list[str]:
@@ -147,8 +150,14 @@ def _repeats(args: argparse.Namespace) -> int:
     return int(args.repeat)
 
 
+def _is_first_look(args: argparse.Namespace) -> bool:
+    return not (args.recordings or args.all or args.pace or args.link or args.client_host)
+
+
 def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
     names = args.recordings or (recordings.sessions() if args.all else [NEWCOMER])
+    if _is_first_look(args):
+        names = [NEWCOMER, NEWCOMER_PACED]
     found = [recordings.find(name) for name in names]
     if len({one.name for one in found}) < len(found):
         raise BenchError("two recordings have the same name: a table could not tell them apart", 2)
@@ -191,7 +200,7 @@ def read(args: argparse.Namespace) -> Request:
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), jobs=args.jobs, pauses=args.pauses, only=args.only,
         conditions=replace(Conditions.asked(args), channels=other_channels),
-        keep_pcap=keep_pcap, keep_trace=keep_trace)
+        keep_pcap=keep_pcap, keep_trace=keep_trace, first_look=_is_first_look(args))
 
 
 def rows(request: Request) -> list[tuple[libraries.Library, str]]:
@@ -235,14 +244,30 @@ def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
 
 def cells(request: Request) -> list[RunSpec]:
     """One spec for each thing to measure."""
-    found = [RunSpec(
-        recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
-        pause_at=_pause_at(request, recording, pace), keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
-        **_conditions(request.conditions, pace))
-        for recording in request.recordings for link in request.links for pace in request.paces
-        for transport in request.transports for library, mode in rows(request)]
+    if request.first_look:
+        found = _first_look(request)
+    else:
+        found = _product(request)
     if request.only is not None:
         found = [cell for cell in found if fnmatch.fnmatchcase(cell.address, request.only)]
         if not found:
             raise BenchError(f"nothing matches '{request.only}' (recording/link/pace/transport/mode)", 2)
     return found
+
+
+def _first_look(request: Request) -> list[RunSpec]:
+    """Everything as fast as it goes; what matters at recorded pace, too, over the last of the transports."""
+    fast, paced = request.recordings
+    names = request.modes if request.modes_named else [name for name in request.modes if name in _PACED_MODES]
+    return [*_product(replace(request, recordings=[fast])),
+            *_product(replace(request, recordings=[paced], paces=["recorded"], modes=names,
+                              transports=request.transports[-1:]))]
+
+
+def _product(request: Request) -> list[RunSpec]:
+    return [RunSpec(
+        recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
+        pause_at=_pause_at(request, recording, pace), keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
+        **_conditions(request.conditions, pace))
+        for recording in request.recordings for link in request.links for pace in request.paces
+        for transport in request.transports for library, mode in rows(request)]

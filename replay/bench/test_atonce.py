@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bench import atonce, expected, links, matrix, paths, samples
-from bench.conftest import Bench
+from bench.conftest import Bench, wait_until
 from bench.errors import BenchError
 from bench.progress import Progress
 from bench.runspec import RunSpec
@@ -132,6 +132,20 @@ def test_the_length_of_a_plan_counts_what_overlaps(spec: RunSpec) -> None:
     assert atonce.seconds([[]], 2, [(slow, 10.0)]) == pytest.approx(length - 10)
 
 
+@pytest.mark.parametrize("jobs", [2, 5])
+def test_as_many_at_once_as_asked_for(spec: RunSpec, jobs: int) -> None:
+    """Each waits for all the others."""
+    together = multiprocessing.get_context("fork").Barrier(jobs)
+
+    def one(of: RunSpec) -> Record:
+        together.wait(60)
+        return record(of)
+
+    found: list[Record] = []
+    do([over(spec, _WAITS, repeat=repeat) for repeat in range(1, jobs + 1)], one, jobs, found)
+    assert [one["beside_runs"] for one in found] == [jobs - 1] * jobs
+
+
 @pytest.mark.parametrize("jobs", [2, 3, 8])
 def test_never_more_at_once_than_asked_for_and_each_once(spec: RunSpec, jobs: int) -> None:
     planned = mixed(spec, 1) + mixed(spec, 2)
@@ -146,7 +160,7 @@ def test_never_more_at_once_than_asked_for_and_each_once(spec: RunSpec, jobs: in
         beside[matrix.key(one)] = max(sum(other["began"] <= at < other["ended"] for other in others) for at in moments)
         assert one["beside_runs"] >= beside[matrix.key(one)]
         assert one["link"] != "lan" or beside[matrix.key(one)] == one["beside_runs"] == 0
-    assert max(beside.values()) == max(one["beside_runs"] for one in found) == min(jobs, 5) - 1
+    assert max(beside.values()) <= max(one["beside_runs"] for one in found) <= min(jobs, 5) - 1
     begun = [matrix.key(one) for one in sorted(found, key=lambda one: float(one["began"]))]
     wanted = [matrix.spec_key(one) for batch in atonce.batches(planned, jobs) for one in batch]
     if jobs == 2:       # more that begin together may note it in another order
@@ -264,10 +278,7 @@ def begun(distant: Bench) -> subprocess.Popen[str]:
     arguments = ("compare", str(distant.folder / "tiny.rec"), "--output", str(distant.output), *_AT_ONCE)
     child = subprocess.Popen(distant.command(*arguments), env=distant.environment(FAKE_PLAYER="slow"), cwd=distant.folder,
                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
-    for _ in range(100):
-        if listing().count("fakes/client.py --host") >= 3:
-            break
-        time.sleep(0.1)
+    wait_until(lambda: listing().count("fakes/client.py --host") >= 3)
     return child
 
 
@@ -282,7 +293,7 @@ def test_a_signal_leaves_nothing(distant: Bench, fake_tree: Path, number: signal
         child.send_signal(number)
     else:
         os.killpg(child.pid, number)
-    _, said = child.communicate(timeout=20)
+    _, said = child.communicate(timeout=60)
     assert (child.returncode, said) == (130, "bench: interrupted\n")
     assert str(fake_tree) not in listing()
 
@@ -291,10 +302,10 @@ def test_a_killed_one_leaves_no_process(distant: Bench, fake_tree: Path) -> None
     child = begun(distant)
     child.kill()
     child.communicate()
-    time.sleep(0.5)
-    assert str(fake_tree) not in listing()
-    for _ in range(50):     # until whoever inherits them has taken note of their end
+    wait_until(lambda: str(fake_tree) not in listing())
+
+    def removed() -> bool:      # once whoever inherits them has taken note of their end
         matrix.remove_stale()
-        time.sleep(0.1)
-        if not list((fake_tree / "tmp").iterdir()):
-            break
+        return not list((fake_tree / "tmp").iterdir())
+
+    wait_until(removed)

@@ -9,14 +9,13 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bench import compare, matrix, request
-from bench.conftest import Bench
+from bench import compare, matrix, modes, request
+from bench.conftest import Bench, wait_until
 from bench.errors import BenchError
 from bench.runspec import RunSpec
 
@@ -48,6 +47,23 @@ def test_the_known_pictures_are_of_the_primary_surface_alone() -> None:
     request.configure(parser)
     references = [compare.references(request.read(parser.parse_args(["tiny", *line]))) for line in ([], ["--show-surfaces"])]
     assert references[0]["tiny"] and references[1] == {}
+
+
+def test_a_first_look_has_both_paces() -> None:
+    def asked(*arguments: str) -> list[str]:
+        parser = argparse.ArgumentParser()
+        compare.configure(parser)
+        return [cell.address for cell in request.cells(request.read(parser.parse_args(arguments)))]
+
+    cells = asked()
+    fast, paced = cells[:-3], cells[-3:]
+    assert [cell.split("/")[0] for cell in fast] == [request.NEWCOMER] * 2 * len(modes.defaults())
+    assert {cell.split("/")[2] for cell in fast} == {"max"}
+    assert paced == [f"{request.NEWCOMER_PACED}/lan/recorded/tls/{mode}" for mode in ("stock", "batch", "flow")]
+    assert asked("--modes", "gather", "--transport", "plain") == [f"{request.NEWCOMER}/lan/max/plain/gather",
+                                                                 f"{request.NEWCOMER_PACED}/lan/recorded/plain/gather"]
+    for named in (("--pace", "max"), ("tiny",), ("--link", "lan")):
+        assert not any(request.NEWCOMER_PACED in cell for cell in asked(*named))
 
 
 def test_json_on_standard_output(bench: Bench) -> None:
@@ -136,25 +152,29 @@ def test_what_is_no_file_is_not_replaced(bench: Bench) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_comparison_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
     arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
-    child = subprocess.Popen(bench.command(*arguments), env=bench.environment(FAKE_PLAYER="slow"), cwd=bench.folder,
-                             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    time.sleep(2)
+    connected = bench.folder / "connected"
+    child = subprocess.Popen(bench.command(*arguments), cwd=bench.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                             text=True, env=bench.environment(FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected)))
+    wait_until(connected.exists)
     child.send_signal(number)
-    _, said = child.communicate(timeout=20)
+    _, said = child.communicate(timeout=60)
     assert child.returncode == 130
     assert said.strip().split("\n")[-1] == "bench: interrupted"
 
 
+def _listing() -> str:
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
 def test_a_killed_comparison_leaves_no_process(bench: Bench, fake_tree: Path) -> None:
     arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
-    child = subprocess.Popen(bench.command(*arguments), env=bench.environment(FAKE_PLAYER="slow"), cwd=bench.folder,
-                             stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    time.sleep(2)
+    connected = bench.folder / "connected"
+    child = subprocess.Popen(bench.command(*arguments), cwd=bench.folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             env=bench.environment(FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected)))
+    wait_until(connected.exists)
     child.kill()
     child.wait()
-    time.sleep(0.5)
-    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert str(fake_tree) not in listing
+    wait_until(lambda: str(fake_tree) not in _listing())
     # its temporary folder is removed by the next one
     assert list((fake_tree / "tmp").iterdir())
     assert bench.compare("--quick", "--modes", "gather", "--transport", "plain").returncode == 0

@@ -99,7 +99,7 @@ def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture
     result = samples.result(["stock", "batch"], repeats=1)
     file = tmp_path / "compare.json"
     results.save(result, str(file))
-    assert cli.main(["page", str(file)]) == 0
+    assert cli.main(["page", str(file), "--no-plots"]) == 0
     assert (tmp_path / "compare.md").read_text() == publish.page(result)
     assert (tmp_path / "compare.html").is_file() and (tmp_path / "compare.csv").is_file()
     results.save({**result, "complete": False}, str(file))
@@ -144,20 +144,54 @@ def test_no_two_modes_look_the_same() -> None:
     assert len({mode.dash for mode in modes.MODES.values()}) == len(modes.MODES)
 
 
+def test_a_first_line_says_what_came_out() -> None:
+    result = samples.result(["stock", "flow"], repeats=1, links=("lan", "20M40ms"), paces=("max", "recorded"))
+    for run in result["runs"]:
+        mine = run["mode"] == "flow"
+        run["cpu_seconds"] = {"user": 0.5 if mine else 1.0, "system": 0.0}
+        run["server"].update(packets=500 if mine else 1000, wire_bytes=run["message_bytes"] * (1.05 if mine else 1.5))
+        run["wall_seconds"] = 3.0 if mine else 80.0
+        if run["latency"]:
+            run["latency"]["p95"], run["latency"]["age"]["p95"] = (0.74, 16.0) if mine else (0.84, 29_500.0)
+    first = publish.page(result).splitlines()[0]
+    assert first.startswith("**`flow` against `stock` over TLS.** Over a LAN, at the session's own pace: 50 % fewer packets, 50 % "
+                            "less CPU, 5.0 % overhead instead of 50.0 %, 95 % of what is drawn shows within 0.74 ms")
+    assert "Over a distance, as fast as it goes: " in first and "3.0 s instead of 80.0 s" in first
+    assert "the picture is at most so old, 95 % of the time: 16 ms instead of 29.5 s" in first
+    assert publish.page(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
+
+
+def test_the_verdict_is_of_the_middle_of_several() -> None:
+    result = samples.result(["cork", "batch"], repeats=1, recordings=("one", "other", "third"))
+    for run in result["runs"]:
+        factor = {"one": 0.5, "other": 1.2, "third": 0.9}[run["recording"]] if run["mode"] == "batch" else 1
+        run["server"].update(packets=round(1000 * factor))
+    first = publish.page(result).splitlines()[0]
+    assert "**`batch` against `cork` over TLS.** Over a LAN, as fast as it goes (the middle one of 3): 10 % fewer packets" in first
+
+
+def test_2017_stands_on_a_page_of_its_own() -> None:
+    result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1, paces=("max", "recorded"))
+    assert "2017" not in publish.page(result)
+    assert re.findall("^## .*", mail2017.page(result["runs"]), re.MULTILINE) == [
+        f"## tiny, {pace}: {rows}" for pace in ("as fast as it goes", "pace recorded")
+        for rows in ("tls, tls opt, normal", "normal, cork, hacks-2")]
+
+
 def test_the_layout_of_2017() -> None:
     result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1)
     for run in result["runs"]:
         packets = {("plain", "normal"): 1000, ("tls", "normal"): 1300, ("tls", "gather"): 1100,
                    ("plain", "cork"): 400, ("plain", "window"): 300}.get((run["transport"], run["mode"]), 7)
         run["server"].update(packets=packets, wire_bytes=packets * 100)
-    text = mail2017.section(result["runs"])
+    text = mail2017.page(result["runs"])
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
     assert [row[:3] for row in rows if row[0] != "2017"] == [
         ["tls", "tls", "normal"], ["tls opt", "tls", "gather"], ["normal", "plain", "normal"],
         ["normal", "plain", "normal"], ["cork", "plain", "cork"], ["hacks-2", "plain", "window"]]
     assert rows[1][6:] == ["+30.0 %", "+30 %", "+30.0 %", "+7.5 %"]
     assert rows[6][6:] == ["-60.0 %", "-56 %", "-60.0 %", "-11 %"]
-    assert mail2017.section(samples.result(["stock", "batch"], repeats=1)["runs"]) == ""
+    assert mail2017.page(samples.result(["stock", "batch"], repeats=1)["runs"]) == ""
 
 
 def test_many_tables_have_an_overview() -> None:

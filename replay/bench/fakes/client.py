@@ -48,6 +48,8 @@ def main():
     if args.tls_port:
         connection = ssl.create_default_context(cafile=args.ca).wrap_socket(connection, server_hostname=args.host)
     print(json.dumps({"event": "connected"}), flush=True)
+    if "FAKE_CONNECTED" in os.environ:      # a file that tells a test
+        open(os.environ["FAKE_CONNECTED"], "w").close()
     total, ended, pauses, probes = 0, False, 0, []
     while not ended:
         message = b""
