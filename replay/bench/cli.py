@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": ("bench.compare", "play recordings in every mode and print what each cost"),
     "test": ("bench.testing", "run every test"),
     "diff": ("bench.diff", "compare two result files"),
+    "results": ("bench.makeresults", "make everything in results/ anew"),
     "page": ("bench.page", "write the page of a result file anew"),
     "egress": ("bench.egress", "measure the stream layer alone"),
     "vm": ("vm.command", "run a command under another kernel"),

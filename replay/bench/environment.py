@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import paths
+from bench import overlay, paths, upstream
 from bench.errors import BenchError
 from bench.libraries import Library
 from bench.recordings import Recording, sha256_of
@@ -70,6 +71,16 @@ def machine(described: Mapping[str, Any]) -> dict[str, Any]:
             "packages": {name: packages.get(name) for name in _IN_USE}}
 
 
+def library_tree() -> str:
+    """What the patched library is made from: the release, the patches that are taken, the new files but for their tests."""
+    digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
+    for file in (*upstream.series(), *(paths.ROOT / name for name in overlay.files(paths.ROOT))):
+        name = str(file.relative_to(paths.ROOT))
+        if not name.startswith("server/tests/"):
+            digest.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
 def git_state() -> dict[str, Any]:
     """The commit and whether anything but results/ differs from it; nulls outside a repository."""
     git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
@@ -86,6 +97,7 @@ def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> d
         "python": platform.python_version(),
         "packages": _packages(),
         "git": git_state(),
+        "library_tree": library_tree(),
         "programs": _programs(),
         "recordings": {recording.name: recording.sha256 for recording in recordings},
         "libraries": {library.name: {"file": library.file.name, "sha256": sha256_of(library.file),

@@ -8,10 +8,16 @@ import statistics
 
 import pytest
 
-from bench import metrics, modes, paths, recordings, results
+from bench import makeresults, metrics, modes, paths, recordings, results
 
 _COMPARE, _MODES = "<!-- compare: the table of results/compare.md -->\n", "<!-- modes: the first table of results/modes -->\n"
 _END = "<!-- end -->"
+
+
+def _page(name: str) -> str:
+    """compare.md was in results/ itself."""
+    new = paths.RESULTS / "first" / "compare.md"
+    return (new if name == "compare.md" and new.is_file() else paths.RESULTS / name).read_text()
 
 
 def _tables(text: str) -> list[str]:
@@ -22,7 +28,7 @@ def _tables(text: str) -> list[str]:
 def test_readme_shows_the_measured_table(mark: str, page: str) -> None:
     readme = (paths.ROOT / "README.md").read_text()
     shown = readme.split(mark)[1].split(_END)[0]
-    assert _tables(shown) == _tables((paths.ROOT / "results" / page).read_text())[:1]
+    assert _tables(shown) == _tables(_page(page))[:1]
 
 
 def test_every_shipped_recording_is_in_the_table_of_modes() -> None:
@@ -41,6 +47,10 @@ _DISTANCES = (      # of the table: result for upstream and the fixed window, fo
 
 
 def test_readme_tells_distances_as_measured() -> None:
+    if made := makeresults.distances(paths.RESULTS):
+        assert made in (paths.ROOT / "README.md").read_text()
+        return
+
     def cell(result: str, mode: str, link: str, metric: str) -> float:
         runs = results.load(paths.RESULTS / result / "compare.json")["runs"]
         return statistics.median(metrics.values(

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is in results/: a folder a question, as the commands that answer it. ./run results makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_SESSIONS = "vga-text-boot linux-boot linux-desktop linux-video"
+_GENERATED = "gdi-synthetic small-messages big-images all-commands"
+_FAR = "20M40ms,50M100ms,100M10ms,2M100ms"
+_EVERY_MODE = "stock,normal,gather,cork,more,window,batch,flow"
+
+COMPARE, EGRESS, RELEASES = "compare", "egress", "releases"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One command and its page. `repeat`: how often, if nobody says; every other run is captured, the rest is timed."""
+    where: str              # below results/
+    question: str
+    arguments: str
+    repeat: int
+    kind: str = COMPARE
+    pictures: tuple[str, ...] = ()      # drawn for these recording/link/pace
+
+    @property
+    def folder(self) -> str:
+        return self.where.split("/")[0]
+
+
+PARTS: tuple[Part, ...] = (
+    Part("first", "The newcomer's comparison: what does it save?", "", 2,
+         pictures=("*",)),
+    Part("modes", "What does each mode cost, as fast as it goes?", f"{_SESSIONS} {_GENERATED} --modes {_EVERY_MODE}", 2,
+         pictures=("linux-desktop/lan/max",)),
+    Part("modes/recorded", "And at the pace people work?",
+         "linux-desktop@30-60 --pace recorded --modes stock,normal,gather,cork,window,batch,flow", 2),
+    Part("distance", "How long does a session take over a distance, direct and through a relay?",
+         f"{_SESSIONS} --link {_FAR} --via direct,relay --modes stock,batch:window=400,flow --transport tls --pauses 0 --jobs 6", 4,
+         pictures=("linux-desktop/20M40ms*/max",)),
+    Part("distance/download", "What is left of a line beside a bulk download?",
+         "linux-desktop --link 20M40ms --modes stock,batch:window=400,flow --transport tls --pauses 0 --beside-download", 3),
+    Part("age", "How old is the picture over a distance, direct and through a relay?",
+         f"{_SESSIONS} --link 2M100ms,20M40ms --via direct,relay --pace recorded --modes stock,batch,flow --transport tls --jobs 6",
+         4, pictures=("linux-desktop/2M100ms*/recorded",)),
+    Part("lan", "What is the latency on a LAN at the pace people work, and what does it cost?",
+         f"{_SESSIONS} --pace recorded --modes stock,batch,flow --transport tls", 6, pictures=("linux-*/lan/recorded",)),
+    Part("channels", "What do sound, keys, the pointer, the clipboard and a port have of it?",
+         "linux-desktop --link lan,20M40ms --channels --modes stock,batch,flow --transport tls --jobs 4", 3),
+    Part("channels/burst", "And beside a desktop played as fast as a slow line takes it?",
+         "linux-desktop --link 2M100ms --channels=sound,inputs,pointer --modes stock,batch,flow --transport tls --jobs 4", 4),
+    Part("clients", "What if the client takes twice as long for everything?",
+         "linux-desktop --pace 10 --slow-client 2 --modes stock,batch,flow --transport tls", 6),
+    Part("kernel", "What does the stream layer alone ask of the kernel and the processor?", "", 5, EGRESS),
+    Part("recordings", "Does every mode draw the same, on every surface?",
+         "linux-desktop linux-video gdi-synthetic all-commands --show-surfaces", 1),
+    Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),
+)
