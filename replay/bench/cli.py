@@ -34,6 +34,8 @@ COMMANDS = {
     "deb": ("distro.deb", "build Debian packages of the library"),
     "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
     "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
+    "migration": ("clients.migration", "move a guest between libraries under a client"),
+    "soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
 _INTERRUPTED = 130

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import bases, paths, setup, upstream
+from bench import modes as mode_names
 from bench.errors import BenchError
 from bench.steps import Steps
 from clients import guest, machine, matrix, packages, table, target
@@ -39,11 +40,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for option, metavar, says in (
         ("clients", "NAME,...", names),
         ("transports", "T,...", ", ".join(target.TRANSPORTS)),
-        ("modes", "M,...", f"{', '.join(MODES)}, or what SPICE_STREAM takes"),
+        ("modes", "M,...", f"{', '.join(MODES)}, or what SPICE_STREAM takes, with a colon for a comma"),
         ("scenarios", "S,...", ", ".join(matrix.SCENARIOS)),
     ):
         parser.add_argument(f"--{option}", metavar=metavar, help=f"only these: {says}")
     parser.add_argument("--release", default=upstream.DEFAULT, help=f"of spice-server ({upstream.DEFAULT})")
+    parser.add_argument(
+        "--library", type=Path, metavar="DIR", help="of a patched libspice-server.so.1, instead of the one built here"
+    )
     parser.add_argument("--seconds", type=float, default=20, help="to watch the drawing for, in the scenario draw (20)")
     parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
     parser.add_argument("--list", action="store_true", help="only say what would be played")
@@ -60,9 +64,18 @@ def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
     return names
 
 
-def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
-    """Of the default release those of ./run setup."""
-    if release == upstream.DEFAULT:
+def stream_mode(text: str) -> str:
+    """As Library has it; on a command line there is a colon for a comma."""
+    return STOCK if text == STOCK else mode_names.stream_value(mode_names.check(text))
+
+
+def libraries(release: str, modes: Sequence[str], steps: Steps, named: Path | None = None) -> list[Library]:
+    """Of the default release those of ./run setup; `named` is the folder of a patched one that is to be used instead."""
+    if named and not (named / paths.LIBRARY_FILE).exists():
+        raise BenchError(f"no {paths.LIBRARY_FILE} in {named}", 2)
+    if named and release == upstream.DEFAULT:
+        folders = {True: named, False: paths.stock_library()}
+    elif release == upstream.DEFAULT:
         if paths.build_is_ours():
             setup.setup()
         folders = {True: paths.patched_library(), False: paths.stock_library()}
@@ -77,8 +90,8 @@ def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]
 class Player:
     """Plays cells, on as few machines as it can."""
 
-    def __init__(self, guest: Guest, folder: Path, seconds: float, say: Any) -> None:
-        self._guest, self._folder, self._seconds, self._say = guest, folder, seconds, say
+    def __init__(self, guest: Guest, booted: str, folder: Path, seconds: float, say: Any) -> None:
+        self._guest, self._booted, self._folder, self._seconds, self._say = guest, booted, folder, seconds, say
         self._machine: Machine | None = None
         self._machines = 0
 
@@ -117,7 +130,7 @@ class Player:
         if self._machine is None:
             home = folder / "machine"
             home.mkdir()
-            self._machine = Machine(self._guest, library, home, way)
+            self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
             self._machine.booted()
         return World(self._machine, plan.driver, plan.transport, folder, self._seconds)
 
@@ -201,14 +214,15 @@ def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
 
 
 def execute(args: argparse.Namespace) -> int:
-    names = {driver.name: driver for driver in matrix.DRIVERS}
-    drivers = [names[name] for name in chosen(args.clients, list(names), "client")]
+    known = {driver.name: driver for driver in matrix.DRIVERS}
+    drivers = [known[name] for name in chosen(args.clients, list(known), "client")]
     wanted = matrix.plans(
         drivers,
         chosen(args.transports, target.TRANSPORTS, "transport"),
         chosen(args.scenarios, matrix.SCENARIOS, "scenario"),
     )
-    modes = args.modes.split(",") if args.modes else list(MODES)
+    names = args.modes.split(",") if args.modes else list(MODES)
+    modes = [stream_mode(name) for name in names]
     if args.release not in upstream.RELEASES:
         raise BenchError(f"no release {args.release} here: it is one of {', '.join(upstream.RELEASES)}", 2)
     if not wanted:
@@ -229,7 +243,9 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
             ryll.install(steps)
         except NotRun as error:
             steps.say(f"ryll: {error}")
-    found = libraries(args.release, modes, steps)
+    found = libraries(args.release, modes, steps, args.library)
+    steps.say("booting the guest, once")
+    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     old, was = table.load(args.out, _NAME)
     facts = {
         "date": table.now(),
@@ -241,7 +257,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
     cells: list[Cell] = []
     everything = old
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder:
-        player = Player(made, Path(folder), args.seconds, steps.say)
+        player = Player(made, booted, Path(folder), args.seconds, steps.say)
         try:
             for library in found:
                 for plan in _order(wanted):

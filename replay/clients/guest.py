@@ -47,13 +47,13 @@ def prepare(steps: Steps) -> Guest:
     home.mkdir(parents=True, exist_ok=True)
     package = _kernel_package()
     modules = hashlib.sha256(" ".join(_MODULES).encode()).hexdigest()[:8]
-    kernel = _once(home / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, steps))
+    kernel = once(home / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, steps))
     script = hashlib.sha256(_INIT.read_bytes()).hexdigest()[:8]
-    guest = _once(home / f"guest-{modules}-{script}", lambda folder: _make_guest(folder, kernel, steps))
+    guest = once(home / f"guest-{modules}-{script}", lambda folder: _make_guest(folder, kernel, steps))
     return Guest(kernel / "vmlinuz", guest / "initrd")
 
 
-def _once(done: Path, make: Callable[[Path], None]) -> Path:
+def once(done: Path, make: Callable[[Path], None]) -> Path:
     """A folder that is there whole or not at all."""
     if not done.is_dir():
         with tempfile.TemporaryDirectory(prefix="new-", dir=done.parent) as name:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,14 @@ from typing import Any
 from bench import certs, proc
 from clients import picture, target
 from clients.errors import Failed
-from clients.guest import Guest
+from clients.guest import Guest, once
 from clients.lines import Lines
 from clients.relay import Relay
 from clients.target import Target
 
 QEMU = "qemu-system-x86_64"
 ECHO_PORT = "org.spice-batch.echo"
-_BOOT = 240  # seconds, on a busy machine that emulates the guest's processor
+_BOOT = 900  # seconds, on a busy machine that emulates the guest's processor
 _ANSWER = 60
 STOCK = "stock"
 
@@ -49,6 +49,17 @@ def qemu_version() -> str:
     return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
 
 
+# what of a QEMU a guest that has booted depends on
+_HARDWARE = (
+    "-machine pc -accel tcg -m 256 -nodefaults -no-user-config -display none -nic none -device qxl-vga "
+    "-serial chardev:serial "
+    f"-device virtio-serial -chardev spiceport,id=echo,name={ECHO_PORT} "
+    f"-device virtserialport,chardev=echo,name={ECHO_PORT} "
+    "-device qemu-xhci -chardev spicevmc,id=usb,name=usbredir -device usb-redir,chardev=usb "
+    "-audiodev spice,id=sound -device intel-hda -device hda-output,audiodev=sound,mixer=off"
+)
+
+
 class Machine:
     """Boots in the constructor; close() ends it. `folder` is its own, for sockets and logs."""
 
@@ -59,9 +70,11 @@ class Machine:
         folder: Path,
         way: str = OPEN,
         many: bool = False,
-        more: Sequence[str] = (),
+        incoming: str | None = None,
+        seamless: bool = False,
     ) -> None:
-        self.library, self.way, self._folder = library, way, folder
+        """`incoming` is where the guest comes from, if it has booted somewhere else."""
+        self.library, self.way, self._folder, self._seamless = library, way, folder, seamless
         self.port, self.tls_port = target.free_port(), target.free_port()
         self.certificates = certs.kept(target.HOST)
         self.log = folder / "qemu.log"
@@ -69,6 +82,8 @@ class Machine:
         self._relay: Relay | None = None
         self._lines: Lines | None = None
         self._qmp: Lines | None = None
+        self._incoming = incoming is not None
+        command = [*self._command(guest), *(["-incoming", incoming] if incoming else [])]
         environment = library.environment()
         if many:
             environment["SPICE_DEBUG_ALLOW_MC"] = "1"
@@ -76,7 +91,7 @@ class Machine:
             environment["SASL_CONF_PATH"] = str(self._sasl())
         with self.log.open("wb") as log:
             self._qemu = subprocess.Popen(
-                proc.inside(None, [*self._command(guest), *more]),
+                proc.inside(None, command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -92,6 +107,8 @@ class Machine:
 
     def _command(self, guest: Guest) -> list[str]:
         spice = ["disable-ticketing=on"] if self.way != SASL else ["sasl=on"]
+        if self._seamless:
+            spice.append("seamless-migration=on")
         if self.way == UNIX:
             spice += ["unix=on", f"addr={self._folder / 'spice'}"]
         else:
@@ -104,55 +121,11 @@ class Machine:
                 f"x509-cert-file={made.certificate}",
                 f"x509-cacert-file={made.ca}",
             ]
-        return [
-            QEMU,
-            "-machine",
-            "pc",
-            "-accel",
-            "tcg",
-            "-m",
-            "256",
-            "-nodefaults",
-            "-no-user-config",
-            "-display",
-            "none",
-            "-nic",
-            "none",
-            "-device",
-            "qxl-vga",
-            "-spice",
-            ",".join(spice),
-            "-kernel",
-            str(guest.kernel),
-            "-initrd",
-            str(guest.initrd),
-            "-append",
-            "quiet loglevel=0 mitigations=off",
-            "-chardev",
-            f"socket,id=serial,path={self._folder / 'serial'},server=on,wait=off",
-            "-serial",
-            "chardev:serial",
-            "-qmp",
-            f"unix:{self._folder / 'qmp'},server=on,wait=off",
-            "-device",
-            "virtio-serial",
-            "-chardev",
-            f"spiceport,id=echo,name={ECHO_PORT}",
-            "-device",
-            f"virtserialport,chardev=echo,name={ECHO_PORT}",
-            "-device",
-            "qemu-xhci",
-            "-chardev",
-            "spicevmc,id=usb,name=usbredir",
-            "-device",
-            "usb-redir,chardev=usb",
-            "-audiodev",
-            "spice,id=sound",
-            "-device",
-            "intel-hda",
-            "-device",
-            "hda-output,audiodev=sound,mixer=off",
-        ]
+        files = ["-kernel", str(guest.kernel), "-initrd", str(guest.initrd)]
+        sockets = ["-chardev", f"socket,id=serial,path={self._folder / 'serial'},server=on,wait=off"]
+        sockets += ["-qmp", f"unix:{self._folder / 'qmp'},server=on,wait=off"]
+        words = "quiet loglevel=0 mitigations=off"
+        return [QEMU, *sockets, *_HARDWARE.split(), "-spice", ",".join(spice), *files, "-append", words]
 
     def _sasl(self) -> Path:
         """A user in a database of this machine's own."""
@@ -185,9 +158,25 @@ class Machine:
 
     def booted(self) -> None:
         """Waits for the guest."""
-        if self._lines is None:
-            self._lines = Lines(self._folder / "serial")
+        if self._lines is not None:
+            return
+        self._lines = Lines(self._folder / "serial")
+        if self._incoming:
+            wait_for("arrival of the guest", _BOOT, lambda: self.qmp("query-status")["status"] == "running")
+            self._lines.say("hello")
+            self._lines.wait("done hello", _ANSWER)
+        else:
             self._lines.wait("ready", _BOOT)
+
+    def migrate(self, where: str) -> None:
+        """Sends the guest there, as QEMU names it, and waits until it has gone."""
+        self.qmp("migrate", uri=where)
+        wait_for("end of the migration", _BOOT, lambda: self._migration() not in ("setup", "active", "device"), 0.05)
+        if self._migration() != "completed":
+            raise Failed(f"the migration {self._migration()}: {self._complaint()}")
+
+    def _migration(self) -> str:
+        return str(self.qmp("query-migrate").get("status", "setup"))
 
     def guest(self, command: str, answer: str = "") -> str:
         """Has the guest do something; returns what follows `answer` in what it says, if any is wanted."""
@@ -277,6 +266,18 @@ class Machine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def booted(guest: Guest, library: Library) -> str:
+    """Where a guest that has booted comes from, for Machine(incoming=): it boots once, which takes minutes on a busy machine."""
+    version = hashlib.sha256((qemu_version() + _HARDWARE).encode()).hexdigest()[:8]
+
+    def make(folder: Path) -> None:
+        with Machine(guest, library, folder.parent) as machine:
+            machine.booted()
+            machine.migrate(f"exec:cat >{folder / 'state'}")
+
+    return f"exec:cat {once(guest.initrd.parent.with_name(f'{guest.initrd.parent.name}-{version}'), make) / 'state'}"
 
 
 def wait_for(what: str, seconds: float, true: Any, step: float = 0.2) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import BenchError
-from clients import command, matrix, picture, table, target, wire
+from clients import command, matrix, migration, picture, table, target, wire
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
 
@@ -102,3 +102,13 @@ def test_a_wrong_name_is_one_line() -> None:
     with pytest.raises(BenchError, match="no client 'x'"):
         command.chosen("x", ["a"], "client")
     assert command.chosen("b, a", ["a", "b"], "client") == ["b", "a"]
+
+
+def test_a_pair_names_modes_and_releases() -> None:
+    assert migration.pair("stock>flow").name == "stock@0.15.2>flow@0.15.2"
+    assert migration.pair("stock@0.15.1>batch:window=400@0.16.0").sink == ("batch,window=400", "0.16.0")
+    for wrong in ("flow", ">flow", "stock>flow>batch"):
+        with pytest.raises(BenchError, match="no pair"):
+            migration.pair(wrong)
+    with pytest.raises(BenchError, match="no release 0.1"):
+        migration.pair("stock>flow@0.1")

@@ -32,13 +32,18 @@ _BLOCK = 1 << 18
 class Stream:
     """Bytes to and from the server; over ws and wss they are in frames."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, receive_buffer: int = 0) -> None:
+        """`receive_buffer`: of the socket, in bytes, where it is not to be the system's."""
         if target.transport == UNIX:
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(_PATIENCE)
             self.socket.connect(str(target.path))
         else:
-            self.socket = socket.create_connection((HOST, target.port), timeout=_PATIENCE)
+            self.socket = socket.socket()
+            self.socket.settimeout(_PATIENCE)
+            if receive_buffer:
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            self.socket.connect((HOST, target.port))
         if target.transport in (TLS, WSS):
             self.socket = ssl.create_default_context(cafile=str(target.ca)).wrap_socket(
                 self.socket, server_hostname=HOST
@@ -170,11 +175,17 @@ STYLES: dict[str, Callable[[], Counting]] = {
 
 class Channel:
     def __init__(
-        self, target: Target, kind: int, session: int = 0, number: int = 0, counting: Counting | None = None
+        self,
+        target: Target,
+        kind: int,
+        session: int = 0,
+        number: int = 0,
+        counting: Counting | None = None,
+        receive_buffer: int = 0,
     ) -> None:
         self.kind, self.number = kind, number
         self.messages = 0
-        self._stream = Stream(target)
+        self._stream = Stream(target, receive_buffer)
         self._counting = counting or STYLES["spice-gtk"]()
         body = _LINK.pack(session, kind, number, 1, 0, _LINK.size) + struct.pack("<I", _MINI_HEADERS)
         self._stream.send(_LINK_HEADER.pack(b"REDQ", 2, 2, len(body)) + body)
@@ -223,5 +234,8 @@ class Channel:
         if self._counting.due():
             self.send(ACK)
 
-    def close(self) -> None:
+    def close(self, reset: bool = False) -> None:
+        """Without a word; with `reset`, as of a process that is killed with data unread."""
+        if reset:
+            self._stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._stream.socket.close()

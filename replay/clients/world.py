@@ -35,14 +35,14 @@ class World:
         self._clients.append(made)
         made.start()
         deadline = time.monotonic() + _CONNECTED
-        while not self._display_open():
+        while not self.display_open():
             made.must_run()
             if time.monotonic() > deadline:
                 raise Failed(f"{made.name} opens no display in {_CONNECTED} s: {made.complaint()}")
             time.sleep(0.2)
         return made
 
-    def _display_open(self) -> bool:
+    def display_open(self) -> bool:
         return any(channel.get("channel-type") == 2 for channel in self.machine.clients())
 
     def nobody(self) -> None:
@@ -72,6 +72,14 @@ class World:
                 return now
             before = now
         raise Failed("the guest's screen does not come to rest")
+
+    def lines(self) -> int:
+        """How many lines the guest has drawn; it may be about to write that down."""
+        for _ in range(20):
+            if (told := self.machine.guest("lines", "lines")).isdecimal():
+                return int(told)
+            time.sleep(0.1)
+        raise Failed("the guest does not draw")
 
     def must_show(self, client: Driver, wanted: Picture) -> None:
         """Waits until the client shows it, pixel by pixel."""

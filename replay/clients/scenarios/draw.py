@@ -9,9 +9,9 @@ from clients.world import World
 def run(world: World) -> str:
     client = world.client()
     world.machine.guest("draw")
-    lines, came = int(world.machine.guest("lines", "lines")), client.messages()
+    lines, came = world.lines(), client.messages()
     world.must_flow(client, world.seconds)
-    lines = int(world.machine.guest("lines", "lines")) - lines
+    lines = world.lines() - lines
     world.figures["lines"] = lines
     if came is None:
         return f"{lines} lines"

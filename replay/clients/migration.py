@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run migration: a guest moves from one QEMU to another while it draws and a client watches; libraries and modes in pairs."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import paths, upstream
+from bench.errors import BenchError
+from bench.steps import Steps
+from clients import guest, machine, packages, table, target
+from clients.command import HOME, chosen, libraries, stream_mode
+from clients.drivers.base import Driver
+from clients.drivers.gtk import SpiceGtk
+from clients.drivers.remote_viewer import RemoteViewer
+from clients.errors import Failed, NotRun
+from clients.guest import Guest
+from clients.machine import STOCK, Library, Machine
+from clients.table import BAD, GOOD, Cell
+from clients.world import World
+
+SEAMLESS, SWITCH = "seamless", "switch-host"
+_KINDS = (SEAMLESS, SWITCH)
+_TRANSPORTS = (target.PLAIN, target.TLS)
+_CLIENTS: dict[str, type[Driver]] = {driver.name: driver for driver in (SpiceGtk, RemoteViewer)}
+_PAIRS = ("stock>stock", "stock>flow", "flow>stock", "flow>flow", "stock>batch", "batch>stock", "batch>batch")
+_NAME = "migration"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Where from and where to, each a mode and a release."""
+
+    source: tuple[str, str]
+    sink: tuple[str, str]
+
+    @property
+    def name(self) -> str:
+        return ">".join(f"{mode}@{release}" for mode, release in (self.source, self.sink))
+
+
+def pair(text: str) -> Pair:
+    """MODE[@RELEASE]>MODE[@RELEASE]"""
+    ends = [tuple(end.partition("@")[::2]) for end in text.split(">")]
+    if len(ends) != 2 or not all(mode for mode, _ in ends):
+        raise BenchError(f"'{text}' is no pair: MODE[@RELEASE]>MODE[@RELEASE]", 2)
+    for _, release in ends:
+        if release and release not in upstream.RELEASES:
+            raise BenchError(f"no release {release} here: it is one of {', '.join(upstream.RELEASES)}", 2)
+    (one, first), (two, second) = ends
+    return Pair((stream_mode(one), first or upstream.DEFAULT), (stream_mode(two), second or upstream.DEFAULT))
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Moves a guest that draws from one QEMU to another under a client that watches, and compares pictures."
+    )
+    parser.add_argument("--pairs", default=",".join(_PAIRS), help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
+    parser.add_argument("--clients", help=f"only these: {', '.join(_CLIENTS)}")
+    parser.add_argument("--transports", help=f"only these: {', '.join(_TRANSPORTS)}")
+    parser.add_argument("--kinds", help=f"only these: {', '.join(_KINDS)}")
+    parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
+
+
+def move(
+    made: Guest,
+    booted: str,
+    source: Library,
+    sink: Library,
+    kind: str,
+    client: type[Driver],
+    transport: str,
+    folder: Path,
+) -> str:
+    """One migration; what was seen."""
+    homes = [folder / name for name in ("source", "sink", "world")]
+    for home in homes:
+        home.mkdir()
+    port = target.free_port()
+    seamless = kind == SEAMLESS
+    with Machine(made, source, homes[0], incoming=booted, seamless=seamless) as first:
+        first.booted()
+        world = World(first, client, transport, homes[2], 5)
+        try:
+            viewer = world.client()
+            first.guest("draw")
+            world.must_flow(viewer, 3, step=3)
+            with Machine(made, sink, homes[1], incoming=f"tcp:{target.HOST}:{port}", seamless=seamless) as second:
+                tls = {"tls-port": second.tls_port} if transport == target.TLS else {}
+                plain = {"port": second.port} if transport == target.PLAIN else {}
+                first.qmp("client_migrate_info", protocol="spice", hostname=target.HOST, **plain, **tls)
+                first.migrate(f"tcp:{target.HOST}:{port}")
+                second.booted()
+                world.machine = second
+                machine.wait_for("display at the new place", 60, world.display_open)
+                first.close()
+                viewer.must_run()
+                world.must_flow(viewer, 5)
+                world.must_show(viewer, world.card())
+                world.check_machine()
+        finally:
+            with suppress(Failed):
+                world.nobody()
+    return "it draws on, and shows the guest's screen"
+
+
+def _cell(
+    made: Guest,
+    booted: str,
+    found: dict[tuple[str, str], Library],
+    each: Pair,
+    kind: str,
+    client: type[Driver],
+    transport: str,
+) -> Cell:
+    cell = Cell(client.name, transport, each.name, kind)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
+        try:
+            client.version()
+            cell.says = move(made, booted, found[each.source], found[each.sink], kind, client, transport, Path(folder))
+            cell.outcome = GOOD
+        except NotRun as error:
+            cell.says = str(error)
+        except Failed as error:
+            cell.outcome, cell.says = BAD, str(error)
+    cell.seconds = round(time.monotonic() - began, 1)
+    return cell
+
+
+def page(cells: list[Cell], facts: dict[str, str]) -> str:
+    pairs = list(dict.fromkeys(cell.mode for cell in cells))
+    columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
+    by_key = {cell.key: cell for cell in cells}
+    lines = [
+        "# A guest moves to another QEMU while a client watches\n",
+        f"Written by `./run migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
+        "client that watched the old QEMU goes on at the new one by itself, gets what is drawn there, and then shows the guest's "
+        "screen pixel by pixel.\n",
+        "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",
+        "|---|" + "---|" * len(columns),
+    ]
+    for name in pairs:
+        found = [by_key.get((row, transport, name, kind)) for row, transport, kind in columns]
+        lines.append(
+            f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome if cell else "–" for cell in found) + " |"
+        )
+    for title, outcome in (("Bad", BAD), ("Not run", table.NOT_RUN)):
+        if told := table.reasons(cells, outcome):
+            lines += [f"\n## {title}\n", told]
+    return "\n".join(lines) + "\n"
+
+
+def execute(args: argparse.Namespace) -> int:
+    pairs = [pair(text) for text in args.pairs.split(",")]
+    kinds, transports = chosen(args.kinds, _KINDS, "kind"), chosen(args.transports, _TRANSPORTS, "transport")
+    drivers = [_CLIENTS[name] for name in chosen(args.clients, list(_CLIENTS), "client")]
+    steps = Steps(paths.cache_dir() / "clients" / "log")
+    packages.install(steps)
+    made = guest.prepare(steps)
+    found: dict[tuple[str, str], Library] = {}
+    for release in dict.fromkeys(end[1] for each in pairs for end in (each.source, each.sink)):
+        modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
+        found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
+    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
+    old, _ = table.load(args.out, _NAME)
+    facts = {"date": table.now(), "qemu": machine.qemu_version()}
+    cells: list[Cell] = []
+    for client in drivers:
+        for transport in transports:
+            for kind in kinds:
+                for each in pairs:
+                    cell = _cell(made, booted, found, each, kind, client, transport)
+                    steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
+                    cells.append(cell)
+                    everything = table.merged(old, cells)
+                    table.save(args.out, _NAME, everything, facts)
+                    (args.out / "migration.md").write_text(page(everything, facts))
+    bad = [cell for cell in cells if cell.outcome == BAD]
+    print(f"{args.out / 'migration.md'}: {len(cells)} migrations, {len(bad)} bad")
+    return 1 if bad else 0

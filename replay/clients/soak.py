@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run soak: clients good and bad come and go at one QEMU for an hour: its memory stays, nobody waits, no picture is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import struct
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import paths, upstream
+from bench.errors import BenchError
+from bench.steps import Steps
+from clients import guest, machine, packages, target, wire
+from clients.command import libraries, stream_mode
+from clients.drivers.gtk import SpiceGtk
+from clients.errors import Failed
+from clients.machine import STOCK, Library, Machine
+from clients.target import Target
+from clients.world import World
+
+_LONGEST = 4.0  # seconds of a visit, about
+_CHECK_EVERY = 12  # visits
+_TINY = 2048  # bytes of a receive buffer
+_GROWTH = 32 << 20  # bytes of memory that are no leak: the guest's own pages, touched late
+_WARM = 0.25  # part of the time in which memory may grow as it likes
+
+
+class Visitor:
+    """Opens the channels of a client and reads them in one thread, well or badly."""
+
+    def __init__(self, where: Target, style: str, receive_buffer: int = 0) -> None:
+        def channel(kind: int, session: int = 0) -> wire.Channel:
+            made = wire.Channel(where, kind, session, counting=wire.STYLES[style](), receive_buffer=receive_buffer)
+            self.channels.append(made)
+            return made
+
+        self.channels: list[wire.Channel] = []
+        main = channel(wire.MAIN)
+        session = int(struct.unpack_from("<I", main.wait(wire.MAIN_INIT))[0])
+        self.display = channel(wire.DISPLAY, session)
+        self.display.send(wire.DISPLAY_INIT, struct.pack("<BqBi", 1, 1 << 20, 1, 1 << 23))
+        channel(wire.CURSOR, session)
+
+    def read(self, seconds: float, pause: float = 0.0) -> int:
+        """Messages of the display channel read in that time, with a pause after each."""
+        ends, before = time.monotonic() + seconds, self.display.messages
+        while time.monotonic() < ends:
+            for channel in self.channels:
+                if channel.next(0.2 if channel is self.display else 0.001) and pause:
+                    time.sleep(pause)
+        return self.display.messages - before
+
+    def leave(self, reset: bool = False) -> None:
+        for channel in self.channels:
+            channel.close(reset)
+
+
+def _good(where: Target, chance: random.Random) -> None:
+    visitor = Visitor(where, chance.choice(list(wire.STYLES)))
+    visitor.read(_LONGEST * chance.random())
+    visitor.leave()
+
+
+def _resets(where: Target, chance: random.Random) -> None:
+    visitor = Visitor(where, "spice-gtk")
+    visitor.read(_LONGEST * chance.random())
+    visitor.leave(reset=True)
+
+
+def _slow(where: Target, chance: random.Random) -> None:
+    visitor = Visitor(where, "spice-gtk")
+    visitor.read(_LONGEST, pause=0.05 * chance.random())
+    visitor.leave(reset=chance.random() < 0.5)
+
+
+def _tiny_window(where: Target, chance: random.Random) -> None:
+    visitor = Visitor(where, "spice-gtk", _TINY)
+    visitor.read(_LONGEST * chance.random())
+    visitor.leave()
+
+
+def _black_hole(where: Target, chance: random.Random) -> None:
+    """Takes and says nothing more, and stays."""
+    visitor = Visitor(where, "spice-gtk", chance.choice((0, _TINY)))
+    visitor.read(0.5)
+    time.sleep(2 * _LONGEST * chance.random())
+    visitor.leave(reset=True)
+
+
+def _half(where: Target, chance: random.Random) -> None:
+    """Goes before its link is made."""
+    stream = wire.Stream(where)
+    stream.send(b"REDQ\2\0\0\0"[: chance.randrange(1, 8)])
+    stream.socket.close()
+
+
+KINDS: dict[str, Callable[[Target, random.Random], None]] = {
+    "good": _good,
+    "resets": _resets,
+    "slow": _slow,
+    "tiny window": _tiny_window,
+    "black hole": _black_hole,
+    "half a link": _half,
+}
+
+
+@dataclass
+class Record:
+    """What happened so far."""
+
+    visits: Counter[str] = field(default_factory=Counter)
+    checks: int = 0
+    memory: list[tuple[float, int]] = field(default_factory=list)  # part of the time that had passed, bytes
+
+    def growth(self) -> int:
+        """Bytes, from the end of the warm time to the most there was later."""
+        early = [size for passed, size in self.memory if passed <= _WARM] or [self.memory[0][1]]
+        late = [size for passed, size in self.memory if passed > _WARM]
+        return max(late, default=early[-1]) - max(early)
+
+
+def visit(where: Target, kind: str, chance: random.Random) -> None:
+    """One visitor of that kind. That the server turns it away is wrong; that it ends it is not."""
+    with suppress(OSError):
+        KINDS[kind](where, chance)
+
+
+def no_stall(where: Target) -> int:
+    """A good client must get something all the time while the guest draws: messages in 3 s."""
+    visitor = Visitor(where, "spice-gtk")
+    try:
+        visitor.read(1)
+        steps = [visitor.read(1) for _ in range(3)]
+    finally:
+        visitor.leave()
+    if not all(steps):
+        raise Failed(f"a good client got {steps} messages in 3 s, one after the other")
+    return sum(steps)
+
+
+def soak(
+    where: Machine, transports: list[str], seconds: float, seed: int, folder: Path, say: Callable[[str], None]
+) -> Record:
+    """Raises Failed at the first harm."""
+    chance, record = random.Random(seed), Record()
+    began = told = time.monotonic()
+    where.guest("draw")
+    while (passed := (time.monotonic() - began) / seconds) < 1 or record.checks == 0:
+        for _ in range(_CHECK_EVERY):
+            kind = chance.choice(list(KINDS))
+            visit(where.target(chance.choice(transports)), kind, chance)
+            record.visits[kind] += 1
+            if not where.running():
+                raise Failed(where.ended())
+        no_stall(where.target(chance.choice(transports)))
+        where.guest("draw")
+        _right_picture(where, chance.choice([each for each in transports if each in SpiceGtk.transports]), folder)
+        where.guest("draw")
+        record.checks += 1
+        record.memory.append((min(passed, 1.0), where.memory()))
+        if time.monotonic() - told > 60:
+            told = time.monotonic()
+            say(f"{passed:.0%}: {record.visits.total()} visits, {where.memory() >> 20} MB")
+    if record.growth() > _GROWTH:
+        raise Failed(f"QEMU's memory grew by {record.growth() >> 20} MB after the first quarter of the time")
+    return record
+
+
+def _right_picture(where: Machine, transport: str, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        world = World(where, SpiceGtk, transport, Path(name), 0)
+        try:
+            world.must_show(world.client(), world.card())
+        finally:
+            world.nobody()
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Clients that read well, slowly, hardly or not at all come and go at one QEMU whose guest draws; after each dozen a "
+        "good one must get messages without a pause, and see the right picture."
+    )
+    parser.add_argument("--minutes", type=float, default=60, help="(60)")
+    parser.add_argument("--mode", default="flow", help=f"{STOCK}, or what SPICE_STREAM takes (flow)")
+    parser.add_argument("--transports", default="plain,tls,ws,relay", help="(%(default)s)")
+    parser.add_argument(
+        "--library", type=Path, metavar="DIR", help="of a patched libspice-server.so.1, instead of the one built here"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
+
+
+def execute(args: argparse.Namespace) -> int:
+    transports = args.transports.split(",")
+    known = set(target.TRANSPORTS) - {target.SASL, target.UNIX}
+    if not set(transports) <= known or not set(transports) & SpiceGtk.transports:
+        raise BenchError(f"transports are some of {', '.join(sorted(known))}, among them plain, tls or relay", 2)
+    if args.minutes <= 0:
+        raise BenchError("--minutes is more than 0", 2)
+    steps = Steps(paths.cache_dir() / "clients" / "log")
+    packages.install(steps)
+    made = guest.prepare(steps)
+    library = libraries(upstream.DEFAULT, [stream_mode(args.mode)], steps, args.library)[0]
+    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
+    with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
+        home = Path(name) / "machine"
+        home.mkdir()
+        with Machine(made, library, home, incoming=booted) as where:
+            where.booted()
+            try:
+                record = soak(where, transports, args.minutes * 60, args.seed, Path(name), steps.say)
+            except Failed as error:
+                raise BenchError(f"{args.mode}: {error}") from None
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(record.visits.items()))
+    print(
+        f"{args.mode}, {args.minutes:g} minutes: {record.visits.total()} visits ({kinds}), {record.checks} checks of flow and picture, "
+        f"memory {record.memory[0][1] >> 20} to {record.memory[-1][1] >> 20} MB, {max(record.growth(), 0) >> 20} MB of growth after "
+        "the first quarter"
+    )
+    return 0
