@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import datetime
+import re
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from bench import overlay, paths, upstream
+from bench import export, paths, upstream
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # a package is no subproject
-_NEW_FILES = "0000-stream-New-files.patch"
+_US = export.Author("spice-batch", "spice-batch@localhost")
 
 
 @dataclass(frozen=True)
@@ -19,30 +23,31 @@ class Patch:
     text: str
 
 
+@cache
 def patches(version: str) -> list[Patch]:
-    """What turns a release into ours, in order: first the new files, then the series."""
-    return [Patch(_NEW_FILES, _new_files()),
-            *(Patch(f"{name}/{file.name}", file.read_text(encoding="utf-8")) for name in upstream.bases()
-              for file in upstream.series(version, [name])
-              if upstream.changes_files(file) and _SUBPROJECT not in file.name)]
-
-
-def _new_files() -> str:
-    text = ["Subject: [PATCH] stream: New files\n\n",
-            "What the patches that follow hook in: how streams are written (egress,\n",
-            "policy, flow), and the tests of every patch.\n---\n"]
-    for file in overlay.files():
-        lines = (paths.ROOT / file).read_text(encoding="utf-8").splitlines(keepends=True)
-        text += [f"--- /dev/null\n+++ b/{file}\n@@ -0,0 +1,{len(lines)} @@\n", *(f"+{line}" for line in lines)]
-        if lines and not lines[-1].endswith("\n"):
-            text.append("\n\\ No newline at end of file\n")
-    return "".join(text)
+    """What turns a release into ours, in order: each patch with the new files it brings and their lines in the build,
+    and little context, as the distribution has patches of its own."""
+    paths.cache_dir().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
+        tree = export.Tree(version, Path(work, "tree"), _US)
+        found = []
+        for name in upstream.bases():
+            for file in upstream.series(version, [name]) if name != export.NOT_EXPORTED else []:
+                if _SUBPROJECT in file.name:
+                    continue
+                tree.add(file)
+                text = tree.git("format-patch", "-1", "--stdout", "-U1", "--no-renames", "--no-numbered",
+                                "--no-signature", "--zero-commit", "--no-stat")
+                text = re.sub(r"^Date: .*\n", "", text, count=1, flags=re.MULTILINE)
+                found.append(Patch(f"{name}/{file.name}", text))
+        return found
 
 
 def dep3(patch: Patch) -> Patch:
-    """With what Debian wants to know of a patch: Subject stands for DEP-3's Description; where it is from and whether
-    upstream has been asked is not in the file."""
+    """With what Debian wants to know of a patch: git's From and Subject stand for DEP-3's Author and Description; where
+    it is from and whether upstream has been asked is not in the file."""
     head, body = patch.text.split("\n\n", 1)
+    head = re.sub(r"\AFrom 0+ .*\n", "", head)
     return Patch(patch.name, f"{head}\nOrigin: vendor, spice-batch\nForwarded: no\n\n{body}")
 
 

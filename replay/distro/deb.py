@@ -30,8 +30,8 @@ _TEST = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +OK\b")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Builds libspice-server1, its -dev and its -dbgsym from the distribution's source package with "
-                          "our series in debian/patches, runs the tests in the build, and compares the library's "
+    parser.description = ("Builds libspice-server1, its -dev and its -dbgsym from the distribution's source package "
+                          "with our series in debian/patches, runs the tests in the build, and compares the library's "
                           "interface with the distribution's. The packages are in build/deb/SUITE. Another suite than "
                           "this machine's is built in a root of its own (needs root, and some 1.5 GB in .cache). "
                           "Interrupted, it goes on with the step it was at.")
@@ -217,8 +217,8 @@ def _errors(room: Room, build: _Build) -> set[str]:
     [changes_file] = build.folder.glob("*.changes")
     # who builds for himself need not have an address that others can write to
     said = room.run(f"lintian on {build.name}", ["lintian", "--allow-root", "--fail-on", "none", "--suppress-tags",
-                                                "bogus-mail-host,bogus-mail-host-in-debian-changelog", changes_file.name],
-                    build.folder)
+                                                "bogus-mail-host,bogus-mail-host-in-debian-changelog",
+                                                changes_file.name], build.folder)
     return {line for line in said if line.startswith("E: ")}
 
 

@@ -104,7 +104,8 @@ class Root(Room):
 
     def _entered(self, argv: Sequence[str], folder: str, network: bool) -> list[str]:
         enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
-                 + ("" if network else "ip link set lo up && ") + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
+                 + ("" if network else "ip link set lo up && ")
+                 + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
                 "sh", "-c", enter, str(self._root), folder, *argv]
 
