@@ -12,6 +12,7 @@
 
 #include "red-stream-bio.h"
 #include "red-stream-egress.h"
+#include "red-stream-live.h"
 #include "red-stream-trace.h"
 
 /* Plain: a larger message is given to the kernel from where it is. Copying 4 KiB
@@ -113,6 +114,7 @@ RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_po
 
 RedStreamEgress::~RedStreamEgress()
 {
+    red_stream_live_close(trace_id);
     red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
                            &counters);
     g_free(wire.data);
@@ -124,6 +126,7 @@ void RedStreamEgress::set_channel(int type, int id)
     channel_type = type;
     channel_id = id;
     red_stream_trace_channel(trace_id, type, id);
+    red_stream_live_open(trace_id, type, id, policy->name, ssl != nullptr);
 }
 
 bool RedStreamEgress::set_ssl(SSL *init_ssl)
@@ -536,6 +539,7 @@ ssize_t RedStreamEgress::flush()
     } else {
         note_buffered();
     }
+    red_stream_live_update(trace_id, &counters, pending());
     return pending();
 }
 

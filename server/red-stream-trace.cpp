@@ -14,6 +14,7 @@
 
 #include "red-stream-egress.h"
 #include "red-stream-flow.h"
+#include "red-stream-live.h"
 #include "red-stream-trace.h"
 
 /* A line is shorter, but for a write of very many iovecs, which is cut. */
@@ -171,6 +172,7 @@ void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken)
 
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow)
 {
+    red_stream_live_flow(stream, flow);
     if (red_stream_trace_enabled()) {
         TraceLine line(stream, "flow");
 
@@ -202,7 +204,8 @@ void red_stream_trace_pace(int stream, uint64_t rate)
 static void write_statistics(int type, int id, const char *mode, bool tls,
                              const RedStreamCounters *counters)
 {
-    static FILE *const file = open_named_by("SPICE_STREAM_STATS");
+    static FILE *const file = red_stream_live_folder() ? nullptr :
+                              open_named_by("SPICE_STREAM_STATS");
 
     if (!file) {
         return;

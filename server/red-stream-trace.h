@@ -21,7 +21,7 @@
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
- * (RedStreamCounters) when it is freed.
+ * (RedStreamCounters) when it is freed. If it names a folder: see red-stream-live.h.
  *
  * A file that can't be written is warned of once and ignored. Any thread.
  */
@@ -38,7 +38,8 @@
 struct RedStreamCounters;
 class RedStreamFlow;
 
-/* Whether a trace is written; the functions below do nothing if not. */
+/* Whether a trace is written; the functions below do nothing if not, but what
+ * red-stream-live.h says. */
 bool red_stream_trace_enabled();
 
 /* Returns a number for a new stream, 1 for the first one of the process. */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Test that what a stream is doing can be read from outside while it does it, and that nothing
+ * of it is left behind */
+#include <config.h>
+
+#include <map>
+#include <string>
+
+#include <glib/gstdio.h>
+
+#include "red-stream-live.h"
+#include "red-stream-flow.h"
+#include "test-stream-egress.h"
+#include "win-alarm.h"
+
+static char *folder;
+
+/* The files of the folder, by number of the stream. */
+static std::map<int, RedStreamLive> look()
+{
+    std::map<int, RedStreamLive> found;
+    GDir *const dir = g_dir_open(folder, 0, nullptr);
+    int pid, stream;
+
+    g_assert_nonnull(dir);
+    while (const char *name = g_dir_read_name(dir)) {
+        char *const path = g_build_filename(folder, name, nullptr);
+        char *content;
+        gsize size;
+
+        g_assert_cmpint(sscanf(name, "%d-%d", &pid, &stream), ==, 2);
+        g_assert_cmpint(pid, ==, getpid());
+        g_assert_true(g_file_get_contents(path, &content, &size, nullptr));
+        g_assert_cmpuint(size, ==, RED_STREAM_LIVE_SIZE);
+        memcpy(&found[stream], content, sizeof(RedStreamLive));
+        g_free(content);
+        g_free(path);
+    }
+    g_dir_close(dir);
+    return found;
+}
+
+static void write_message(RedStreamEgress *egress, size_t size)
+{
+    struct iovec iov = { const_cast<uint8_t *>(test_bytes(0)), size };
+
+    g_assert_cmpint(egress->writev(&iov, 1, RED_STREAM_MESSAGE_START), ==, size);
+    g_assert_cmpint(egress->flush(), ==, 0);
+}
+
+static void test_counters()
+{
+    ScriptedKernel kernel;
+    const RedStreamPolicy policy = test_policy("batch");
+    auto *const egress = new RedStreamEgress(-1, &policy, ScriptedKernel::ops());
+
+    /* the first messages are those of the link, before there is a channel */
+    write_message(egress, 100);
+    g_assert_cmpuint(look().size(), ==, 0);
+
+    egress->set_channel(2, 1);
+    write_message(egress, 50);
+    write_message(egress, 60);
+    const auto found = look();
+    g_assert_cmpuint(found.size(), ==, 1);
+    const RedStreamLive &live = found.at(egress->get_trace_id());
+    g_assert_cmpstr(live.magic, ==, RED_STREAM_LIVE_MAGIC);
+    g_assert_cmpstr(live.mode, ==, "batch");
+    g_assert_cmpuint(live.channel_type, ==, 2);
+    g_assert_cmpuint(live.channel_id, ==, 1);
+    g_assert_cmpuint(live.tls, ==, 0);
+    g_assert_cmpuint(live.messages, ==, 3);
+    g_assert_cmpuint(live.writes, ==, 3);
+    g_assert_cmpuint(live.written_bytes, ==, 210);
+    g_assert_cmpuint(live.limit, ==, 0);
+
+    RedStreamFlow flow;
+    flow.sent(1000, 700);
+    red_stream_live_flow(egress->get_trace_id(), &flow);
+    const RedStreamLive after = look().at(egress->get_trace_id());
+    g_assert_cmpuint(after.in_flight, ==, 700);
+    g_assert_cmpuint(after.limit, ==, flow.limit());
+    g_assert_cmpstr(after.phase, ==, flow.get_phase());
+    g_assert_cmpuint(after.messages, ==, 3);
+
+    delete egress;
+    g_assert_cmpuint(look().size(), ==, 0);
+}
+
+/* What can't be written is warned of once, and the stream does its work. */
+static void test_gone()
+{
+    ScriptedKernel kernel;
+    const RedStreamPolicy policy = test_policy("batch");
+    RedStreamEgress first(-1, &policy, ScriptedKernel::ops());
+    RedStreamEgress second(-1, &policy, ScriptedKernel::ops());
+
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
+    g_test_expect_message("Spice", G_LOG_LEVEL_WARNING, "*SPICE_STREAM_STATS: can't write*");
+    first.set_channel(2, 0);
+    second.set_channel(3, 0);
+    g_test_assert_expected_messages();
+    write_message(&first, 50);
+    g_assert_cmpuint(kernel.wire.size(), ==, 50);
+}
+
+int main(int argc, char *argv[])
+{
+    folder = g_dir_make_tmp("test-stream-live-XXXXXX", nullptr);
+    g_assert_nonnull(folder);
+    g_setenv("SPICE_STREAM_STATS", folder, TRUE);
+    g_test_init(&argc, &argv, nullptr);
+    alarm(60);
+
+    g_test_add_func("/stream/live/counters", test_counters);
+    g_test_add_func("/stream/live/gone", test_gone);
+    return g_test_run();
+}
