@@ -22,6 +22,7 @@ COMMANDS = {
     "test": ("bench.testing", "run every test"),
     "diff": ("bench.diff", "compare two result files"),
     "results": ("bench.makeresults", "make everything in results/ anew"),
+    "watch": ("bench.watch", "what the library in a running guest is doing"),
     "page": ("bench.page", "write the page of a result file anew"),
     "egress": ("bench.egress", "measure the stream layer alone"),
     "vm": ("vm.command", "run a command under another kernel"),
