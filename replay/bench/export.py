@@ -110,7 +110,7 @@ def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
     if name == "stream":
-        table = (paths.ROOT / "README.md").read_text(encoding="utf-8").split(_TABLE)[1].split("<!-- end -->")[0]
+        table = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8").split(_TABLE)[1].split("<!-- end -->")[0]
         text += ("\nWhat each mode costs: vga-text-boot over a LAN, one run each; overhead is what crosses the wire beyond "
                  f"the messages.\n\n{table}")
     return (f"From: {who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import environment, links, mail2017, metrics, paths, publish, results, table
+from bench import environment, frontdoor, links, mail2017, metrics, paths, publish, results, table
 from bench.errors import BenchError
 from bench.folders import COMPARE, EGRESS, PARTS, RELEASES, Part
 from bench.progress import duration
@@ -213,25 +213,26 @@ def distances(output: Path) -> str | None:
     return table.markdown(("linux-desktop", "upstream", "`flow`", "upstream, relay", "`flow`, relay"), rows) + "\n"
 
 
-def fill_readme(readme: Path, output: Path) -> None:
-    """Its marked tables are the first ones of the pages, and distances()."""
-    text = readme.read_text()
+def fill_tables(page: Path, output: Path) -> None:
+    """A page's marked tables are the first ones of the pages, and distances()."""
+    text = page.read_text()
     if shown_distances := distances(output):
         text = re.sub(r"(<!-- distance:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found: found[1] + shown_distances + found[2], text)
     for mark, where in (("compare", "first"), ("modes", "modes")):
-        page = output / where / "compare.md"
-        shown = re.search(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE) if page.is_file() else None
+        made_page = output / where / "compare.md"
+        shown = re.search(r"(?:^\|.*\n)+", made_page.read_text(), re.MULTILINE) if made_page.is_file() else None
         if shown:
             text = re.sub(rf"(<!-- {mark}:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found, table=shown[0]: found[1] + table + found[2],
                           text)
-    results.write_text(readme, text)
+    results.write_text(page, text)
 
 
 def _note(output: Path) -> None:
     _mail(output)
     results.write_text(output / _INDEX, index(output))
     if output == paths.RESULTS:
-        fill_readme(paths.ROOT / "README.md", output)
+        frontdoor.update()
+        fill_tables(paths.ROOT / "docs/modes.md", output)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -122,7 +122,7 @@ def test_the_readme_shows_what_was_measured(commands: Runs, tmp_path: Path) -> N
     readme = tmp_path / "README.md"
     readme.write_text("a\n<!-- compare: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
     results.write_text(tmp_path / "r/first/compare.md", "# Title\n\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n")
-    makeresults.fill_readme(readme, tmp_path / "r")
+    makeresults.fill_tables(readme, tmp_path / "r")
     assert readme.read_text() == ("a\n<!-- compare: x -->\n| a |\n|---|\n| 1 |\n<!-- end -->\nb\n<!-- modes: y -->\nold\n"
                                   "<!-- end -->\n")
 

@@ -1,75 +1,77 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The README shows tables of results/ as they are, and names only what there is."""
+"""What people read first shows results/ as they are, and names only what there is."""
 
 from __future__ import annotations
 
 import re
-import statistics
+from pathlib import Path
 
 import pytest
 
-from bench import makeresults, metrics, modes, paths, recordings, results
+from bench import frontdoor, makeresults, modes, paths, recordings
+from bench.cli import COMMANDS
 
-_COMPARE, _MODES = "<!-- compare: the table of results/compare.md -->\n", "<!-- modes: the first table of results/modes -->\n"
-_END = "<!-- end -->"
+_PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "server/*.md", "replay/*.md")
+                for file in paths.ROOT.glob(pattern))
+_MODES = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
 
 
-def _page(name: str) -> str:
-    """compare.md was in results/ itself."""
-    new = paths.RESULTS / "first" / "compare.md"
-    return (new if name == "compare.md" and new.is_file() else paths.RESULTS / name).read_text()
+@pytest.mark.parametrize("file", [frontdoor.README, frontdoor.PICTURE], ids=lambda file: file.name)
+def test_what_is_shown_is_what_was_measured(file: Path) -> None:
+    assert file.read_text(encoding="utf-8") == frontdoor.contents()[file], "run ./run results --index"
+
+
+def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontdoor, "_runs", lambda folder: [])
+    assert frontdoor.contents() == {file: file.read_text(encoding="utf-8")
+                                    for file in (frontdoor.README, frontdoor.PICTURE)}
 
 
 def _tables(text: str) -> list[str]:
     return re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(("mark", "page"), [(_COMPARE, "compare.md"), (_MODES, "modes/compare.md")])
-def test_readme_shows_the_measured_table(mark: str, page: str) -> None:
-    readme = (paths.ROOT / "README.md").read_text()
-    shown = readme.split(mark)[1].split(_END)[0]
-    assert _tables(shown) == _tables(_page(page))[:1]
+@pytest.mark.parametrize(("mark", "pages"), [("compare", ("first/compare.md", "compare.md")),
+                                             ("modes", ("modes/compare.md",))])
+def test_the_page_of_modes_shows_the_measured_tables(mark: str, pages: tuple[str, ...]) -> None:
+    shown = _MODES.split(f"<!-- {mark}:")[1].split("<!-- end -->")[0]
+    page = next(file for name in pages if (file := paths.RESULTS / name).is_file())
+    assert _tables(shown) == _tables(page.read_text(encoding="utf-8"))[:1]
 
 
-def test_every_shipped_recording_is_in_the_table_of_modes() -> None:
-    table = _tables((paths.ROOT / "results/modes/compare.md").read_text())[0]
-    assert [name for name in recordings.manifest() if name != "tiny" and f"| {name} " not in table] == []
-    assert re.findall(r"\w+", table.splitlines()[0])[3:] == list(modes.MODES)
+def test_the_page_of_modes_tells_distances_as_measured() -> None:
+    """Once all of it was made by ./run results."""
+    assert (makeresults.distances(paths.RESULTS) or "<!-- distance:") in _MODES
 
 
-_DISTANCES = (      # of the table: result for upstream and the fixed window, for flow; link, metric, as it is written
-    (("distance", "flow"), "20M40ms", "wall", lambda value: f"{value:.1f} s"),
-    (("distance", "flow"), "50M100ms", "wall", lambda value: f"{value:.1f} s"),
-    (("distance", "flow"), "100M10ms", "wall", lambda value: f"{value:.1f} s"),
-    (("beside-download",) * 2, "20M40ms", "own_share", lambda value: f"{value * 100:.0f} %"),
-    (("age",) * 2, "2M100ms", "latency_p95", lambda value: f"{value / 1e3:.2f} s"),
-    (("age",) * 2, "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"))
+def test_every_shipped_recording_and_mode_is_in_the_table_of_modes() -> None:
+    assert [name for name in recordings.manifest() if name != "tiny" and f"| {name} " not in _MODES] == []
+    assert [mode for mode in modes.MODES if f"| `{mode}` |" not in _MODES] == []
+    [head] = [line for line in _MODES.splitlines() if line.startswith("| recording ")]
+    assert re.findall(r"\w+", head)[3:] == list(modes.MODES)
 
 
-def test_readme_tells_distances_as_measured() -> None:
-    if made := makeresults.distances(paths.RESULTS):
-        assert made in (paths.ROOT / "README.md").read_text()
-        return
-
-    def cell(result: str, mode: str, link: str, metric: str) -> float:
-        runs = results.load(paths.RESULTS / result / "compare.json")["runs"]
-        return statistics.median(metrics.values(
-            [run for run in runs if (run["recording"], run["mode"], run["link"]) == ("linux-desktop", mode, link)], metric))
-
-    lines = (paths.ROOT / "README.md").read_text().split("| linux-desktop | upstream |")[1].splitlines()[2:]
-    for line, ((others, flows), link, metric, written) in zip(lines, _DISTANCES, strict=False):
-        assert [part.strip() for part in line.split("|")[2:5]] == [
-            written(cell(result, mode, link, metric))
-            for result, mode in ((others, modes.STOCK), (others, "batch:window=400"), (flows, "flow"))], line
+def _heading(line: str) -> str:
+    """What a heading is called in a link."""
+    return re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-")
 
 
-def test_readme_names_every_mode() -> None:
-    readme = (paths.ROOT / "README.md").read_text()
-    assert [mode for mode in modes.MODES if f"| `{mode}` |" not in readme] == []
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(paths.ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        name, _, place = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), target
+        if place:
+            lines = file.read_text(encoding="utf-8").splitlines()
+            headings = [_heading(line) for line in lines if line.startswith("#")]
+            assert place in headings, target
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    readme = (paths.ROOT / "README.md").read_text()
-    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", readme) if "://" not in target]
-    assert targets
-    assert [target for target in targets if not (paths.ROOT / target).exists()] == []
+def test_the_commands_of_the_front_door_exist() -> None:
+
+    written = re.compile(r"(?:^    |`)\./run ([a-z]+)", re.MULTILINE)
+    named = {command for page in _PAGES for command in written.findall(page.read_text(encoding="utf-8"))}
+    assert named - set(COMMANDS) == set()
