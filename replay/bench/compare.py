@@ -150,9 +150,14 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
     return result
 
 
-def references(asked: request.Request) -> dict[str, str | None]:
-    """The final pictures that are known: the library's own, of the primary surface alone."""
-    return {} if asked.conditions.show_surfaces else {one.name: one.picture_sha256 for one in asked.recordings}
+def references(asked: request.Request) -> dict[str, dict[int, str]]:
+    """The pictures that are known, by command: the library's own at the end, of the primary surface alone; those between where
+    nothing was asked for that changes pictures."""
+    if asked.conditions.show_surfaces:
+        return {}
+    exact = asked.conditions.jpeg != "always" and asked.conditions.streaming in (None, "off")
+    return {one.name: {**(dict(one.pauses) if exact else {}), **({pictures.END: one.picture_sha256} if one.picture_sha256 else {})}
+            for one in asked.recordings}
 
 
 def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:

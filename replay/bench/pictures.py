@@ -18,14 +18,14 @@ from bench import links
 Run = dict[str, Any]
 Series = tuple[tuple[int, str], ...]    # command and picture of each moment; the end is command -1
 
-_END = -1
+END = -1
 
 # Of 255: as much may a block of 32 x 32 pixels be off where JPEG is allowed. linux-desktop's wallpaper is off by 2.
 _CLOSE = 4
 
 
 def _series(run: Run) -> Series:
-    return (*((pause["command"], pause["sha256"]) for pause in run["pauses"]), (_END, run["picture_sha256"]))
+    return (*((pause["command"], pause["sha256"]) for pause in run["pauses"]), (END, run["picture_sha256"]))
 
 
 def _may_be_slow(run: Run) -> bool:
@@ -36,18 +36,18 @@ def _most_common(runs: Iterable[Run]) -> Series:
     return collections.Counter(map(_series, runs)).most_common(1)[0][0]
 
 
-def _without_loss(runs: list[Run], last: str | None) -> Series:
-    """What most runs over a lan show; of those that end as the recording does, where that is known."""
+def _without_loss(runs: list[Run], known: Mapping[int, str]) -> Series:
+    """What is known; else what most runs over a lan show, of those that end as the recording does."""
     near = [run for run in runs if not _may_be_slow(run)] or runs
-    good = [run for run in near if last in (None, run["picture_sha256"])]
-    return _most_common(good or near)
+    good = [run for run in near if known.get(END) in (None, run["picture_sha256"])]
+    return tuple((command, known.get(command, shown)) for command, shown in _most_common(good or near))
 
 
 def _difference(series: Series, expected: Series) -> str:
     command = next(command for (command, shown), (_, other) in zip(series, expected, strict=True) if shown != other)
-    if command == _END:
+    if command == END:
         return "the final picture is not the reference picture"
-    return f"the picture after command {command} is not that of the other runs"
+    return f"the picture after command {command} is not the reference picture or that of the other runs"
 
 
 def _off_by(blocks: str | None, expected: str | None) -> int | None:
@@ -67,13 +67,18 @@ def _close(run: Run, expected: Run) -> bool:
     return all(pause["off_by"] is not None and pause["off_by"] <= _CLOSE for pause in run["pauses"])
 
 
-def _compare(runs: list[Run], last: str | None) -> None:
+def _reference(runs: list[Run], known: Mapping[int, str]) -> tuple[Series, Run | None]:
+    """What is right, and a run that shows it, of those first that still have their blocks."""
+    expected = _without_loss(runs, known)
+    likely = sorted(runs, key=lambda run: run.get("lossy") is not None)
+    return expected, next((run for run in likely if _series(run) == expected), None)
+
+
+def _compare(runs: list[Run], known: Mapping[int, str]) -> None:
     """Runs of one recording with the same pause points."""
-    expected = _without_loss(runs, last)
-    if last is not None:
-        expected = (*expected[:-1], (_END, last))
-    likely = sorted(runs, key=lambda run: run.get("lossy") is not None)     # those first that still have their blocks
-    right = next((run for run in likely if _series(run) == expected), None)
+    expected, right = _reference(runs, known)
+    if right is None and all(map(_may_be_slow, runs)):     # nobody has the blocks of what is known: they judge each other
+        expected, right = _reference(runs, {command: shown for command, shown in known.items() if command == END})
     for run in runs:
         series = _series(run)
         run["lossy"] = series != expected
@@ -82,15 +87,19 @@ def _compare(runs: list[Run], last: str | None) -> None:
             run["invalid_reason"] = _difference(series, expected)
 
 
-def compare(runs: list[Run], references: Mapping[str, str | None]) -> None:
+def compare(runs: list[Run], references: Mapping[str, Mapping[int, str]]) -> None:
     """Makes runs invalid whose pictures are neither the ones without loss nor, over a link that may be slow, close to them; says
-    of the others whether they are lossy. references: the final pictures that are known. The blocks are not kept."""
+    of the others whether they are lossy. references: the pictures that are known, by command, the last one's by END; those
+    between are of pace max, where no video is streamed. With them a mode that is played alone is not its own judge, but for
+    links that may be slow without a run over another. The blocks are not kept."""
     groups = collections.defaultdict(list)
     for run in runs:
         if run["valid"]:
-            groups[run["recording"], tuple(pause["command"] for pause in run["pauses"])].append(run)
-    for (recording, _), group in groups.items():
-        _compare(group, references.get(recording))
+            fast = run.get("pace", "max") == "max"
+            groups[run["recording"], fast, tuple(pause["command"] for pause in run["pauses"])].append(run)
+    for (recording, fast, _), group in groups.items():
+        known = references.get(recording, {})
+        _compare(group, known if fast else {command: shown for command, shown in known.items() if command == END})
     for run in runs:
         for pause in run["pauses"]:
             pause.pop("blocks", None)

@@ -29,6 +29,7 @@ class Recording:
     sha256: str                         # of the file as it is, packed or not
     commands: int | None = None         # as the manifest says
     picture_sha256: str | None = None   # the final picture, as the library itself drew it
+    pauses: tuple[tuple[int, str], ...] = ()    # pictures after some commands, where nothing is lossy
     seconds: float | None = None        # how long the session was
     part: tuple[float, float] | None = None     # seconds of it that are to be cut out, before it is looked into
 
@@ -77,7 +78,7 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     if part is not None:
         found = find(whole, folder)
         return replace(found, name=f"{found.name}@{wanted.rpartition('@')[2]}", seconds=part[1] - part[0], part=part,
-                       picture_sha256=None)
+                       picture_sha256=None, pauses=())
     folder = folder or paths.RECORDINGS
     shipped = manifest(folder)
     entry = shipped.get(wanted)
@@ -99,7 +100,7 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     elif entry.get("sha256") not in (None, digest):
         raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
     return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
-                     entry.get("seconds"))
+                     tuple((command, shown) for command, shown in entry.get("pauses", ())), entry.get("seconds"))
 
 
 def looked_into(recording: Recording) -> Recording:

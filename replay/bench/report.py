@@ -12,7 +12,7 @@ from bench import channeltable, links, metrics, modes, stats, table, verdict
 from bench.progress import duration
 
 Run = dict[str, Any]
-Cell = tuple[str, str, str, bool]   # transport, library, mode, whether the server took the link for slow
+Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy: JPEG
 Group = tuple[str, str, str]    # recording, link, pace
 
 COLUMNS = """\
@@ -23,8 +23,8 @@ client*: packets the client sent, acknowledgements mostly. *CPU*: user and syste
 until the client has the last picture. Medians of the runs that count. *runs*: how many of those had their packets captured and
 how many not, of all: capturing takes of the processors, most from who sends most packets, so every other run is without it.
 CPU and seconds are of those alone, unless there is but one run of each; packets, bytes and records are of the captured ones.
-Rows called *slow* are runs in which the server took the link for a slow one, from its own measurement when the client
-connected: it then sends photographs as JPEG and lets more messages be under way."""
+Rows called *JPEG* are runs whose pictures lost something on the way: the server sent photographs as JPEG, as it does where its
+own measurement, when the client connected, took the link for a slow one; it then lets more messages be under way, too."""
 
 STALL_COLUMNS = """\
 *longest stall*: how long messages waited in a channel's pipe for the client's ack while the path carried nothing. The ack of
@@ -35,7 +35,7 @@ PATH_COLUMNS = """\
 *CPU around*: CPU seconds of what plays the recording, carries the packets and receives them: where they and *CPU* come near to
 the seconds times the processors, a run says more of this machine than of the mode."""
 
-SLOW = ", slow"
+LOSSY = ", JPEG"
 
 LATENCY_COLUMNS = """\
 *p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
@@ -56,8 +56,8 @@ def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
 
 
 def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
-    """Runs of one group by row, in the order of the tables. Runs that do not count, of which nobody knows how the server
-    took the link, stand with those of their mode that do."""
+    """Runs of one group by row, in the order of the tables. Runs that do not count, of whose pictures nothing is
+    known, stand with those of their mode that do."""
     found: dict[Cell, list[Run]] = collections.defaultdict(list)
     for run in sorted(runs, key=lambda run: not run["valid"]):
         cell = (run["transport"], run["library"], run["mode"], bool(run["valid"] and run["lossy"]))
@@ -68,7 +68,7 @@ def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
 
 def name(cell: Cell) -> str:
     """Of a row."""
-    return modes.row(cell[1], cell[2]) + (SLOW if cell[3] else "")
+    return modes.row(cell[1], cell[2]) + (LOSSY if cell[3] else "")
 
 
 def groups(runs: list[Run]) -> dict[Group, list[Run]]:
@@ -325,7 +325,7 @@ def overview(runs: list[Run]) -> str:
             for slow in (False, True):
                 values = [_of(group_runs, mode, slow, metric) for mode in shown]
                 if only in (None, pace) and any(value is not None for value in values):
-                    rows.append([recording, link + (SLOW if slow else ""), pace, *map(write, values)])
+                    rows.append([recording, link + (LOSSY if slow else ""), pace, *map(write, values)])
         if rows:
             parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown), rows, left=3))
     return "## Overview\n\n" + "\n\n".join(parts) if parts else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench import metrics, report, stats
 
-_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "slow", "metric", "median", "low", "high", "runs",
+_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "jpeg", "metric", "median", "low", "high", "runs",
          "outliers")
 
 

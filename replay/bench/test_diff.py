@@ -251,7 +251,7 @@ def test_what_cannot_be_compared_is_2(bench: Bench, names: tuple[str, str], reas
     assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_slow_links_are_rows_of_their_own() -> None:
+def test_what_was_sent_as_jpeg_is_a_row_of_its_own() -> None:
     result = samples.result(["stock", "batch"], repeats=4, links=["20M40ms"])
     for run in result["runs"]:
         run["lossy"] = run["repeat"] > 1
@@ -259,5 +259,5 @@ def test_slow_links_are_rows_of_their_own() -> None:
     text = report.cost_table(result["runs"])
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
     assert [(row[0], row[1], row[-1]) for row in rows] == [
-        ("stock, slow", "plain", "3+0/4"), ("batch", "plain", "1+0/1"), ("batch, slow", "plain", "3+0/3"),
-        ("stock", "tls", "1+0/1"), ("stock, slow", "tls", "3+0/3"), ("batch", "tls", "1+0/1"), ("batch, slow", "tls", "3+0/3")]
+        ("stock, JPEG", "plain", "3+0/4"), ("batch", "plain", "1+0/1"), ("batch, JPEG", "plain", "3+0/3"),
+        ("stock", "tls", "1+0/1"), ("stock, JPEG", "tls", "3+0/3"), ("batch", "tls", "1+0/1"), ("batch, JPEG", "tls", "3+0/3")]

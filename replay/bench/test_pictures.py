@@ -17,8 +17,10 @@ def run(mode: str, last: str, *between: str, link: str = "lan", colours: tuple[i
                                                for number, shown in enumerate(between, 1)]}
 
 
-def judged(runs: list[dict[str, Any]], reference: str | None = None) -> list[tuple[bool, bool]]:
-    pictures.compare(runs, {"r": reference})
+def judged(runs: list[dict[str, Any]], reference: str | None = None, **between: str) -> list[tuple[bool, bool]]:
+    """between: what is known after command 10 as c10."""
+    known = {int(command[1:]): shown for command, shown in between.items()}
+    pictures.compare(runs, {"r": {**known, **({pictures.END: reference} if reference else {})}})
     return [(one["valid"], one["lossy"]) for one in runs]
 
 
@@ -38,7 +40,21 @@ def test_without_a_reference_the_majority_is_it() -> None:
 def test_pictures_in_between_must_agree() -> None:
     runs = [run("cork", "a", "w", "x"), run("batch", "a", "w", "y"), run("flow", "a", "w", "x")]
     assert judged(runs, "a") == [GOOD, BAD, GOOD]
-    assert runs[1]["invalid_reason"] == "the picture after command 20 is not that of the other runs"
+    assert runs[1]["invalid_reason"] == "the picture after command 20 is not the reference picture or that of the other runs"
+
+
+def test_one_mode_alone_is_not_its_own_judge() -> None:
+    assert judged([run("flow", "a", "w", "x") for _ in range(3)], "a") == [GOOD] * 3      # nobody knows better
+    alone = [run("flow", "a", "w", "x") for _ in range(3)]
+    assert judged(alone, "a", c10="w", c20="y") == [BAD] * 3
+    assert alone[0]["invalid_reason"] == "the picture after command 20 is not the reference picture or that of the other runs"
+    assert judged([run("flow", "a", "w", "y")], "a", c10="w", c20="y") == [GOOD]
+    # over slow links alone nobody has what JPEG may be compared with
+    assert judged([run("flow", "a", "jpeg", "x", link="2M100ms") for _ in range(2)], "a", c10="w", c20="y") == [GOOD] * 2
+    far = run("flow", "a", "jpeg", "y", link="2M100ms")
+    assert judged([run("stock", "a", "w", "y"), far], "a", c10="w", c20="y") == [GOOD, LOSSY]
+    streamed = {**run("flow", "a", "w", "x"), "pace": "recorded"}      # a moment of a video is what it is
+    assert judged([streamed], "a", c10="w", c20="y") == [GOOD]
 
 
 def test_a_slow_link_may_lose_a_little() -> None:

@@ -43,6 +43,8 @@ def refreshed(entry: Entry, folder: Path) -> Entry:
     pictures = {"picture_sha256": entry.get("picture_sha256") if same else None}
     if entry.get("checkpoint"):
         pictures["checkpoint"] = {**entry["checkpoint"], **({} if same else {"sha256": None})}
+    if same and entry.get("pauses"):        # command and picture, as every mode and the unpatched library show them
+        pictures["pauses"] = entry["pauses"]
     return {**{key: entry[key] for key in WRITTEN}, **facts, **pictures}
 
 
