@@ -559,7 +559,8 @@ void RedStreamEgress::push_held()
     dirty = false;
 }
 
-/* See what TCP has learnt of the link, before each drain. */
+/* See what TCP has learnt of the link, before a drain. A channel without drains calls for each
+ * message, so not more often than it tells something new. */
 void RedStreamEgress::update_link()
 {
     const bool wants_record_size = ssl && policy->batch && !policy->record_size;
@@ -568,17 +569,23 @@ void RedStreamEgress::update_link()
     if (ssl && policy->record_size) {
         record_size = policy->record_size;
     }
-    if (!(wants_record_size || policy->flow) || !ops->get_link(socket, &link)) {
+    if (!(wants_record_size || policy->flow) || next_link == UINT64_MAX) {
         return;
     }
+
+    const uint64_t now = g_get_monotonic_time();
+    if (now < next_link) {
+        return;
+    }
+    if (!ops->get_link(socket, &link)) {
+        next_link = UINT64_MAX;
+        return;
+    }
+    next_link = now + ops->get_link_period();
     link.path_rate = path_rate;
-    link.making_time = making_time;
-    slow_start_window = link.slow_start ? static_cast<uint64_t>(link.cwnd) * link.mss : 0;
+    link.path_delay = path_delay;
     if (wants_record_size) {
         record_size = red_stream_policy_record_size(&link);
-    }
-    if (policy->flow) {
-        update_pacing(&link);
     }
     if (policy->flow && ops->set_unsent_limit) {
         const uint32_t limit = red_stream_policy_unsent_limit(&link);
@@ -587,19 +594,5 @@ void RedStreamEgress::update_link()
             ops->set_unsent_limit(socket, limit);
             unsent_limit = limit;
         }
-    }
-}
-
-void RedStreamEgress::update_pacing(const RedStreamLink *link)
-{
-    pacing.update(g_get_monotonic_time(), link);
-    const uint64_t rate = pacing.get_rate();
-
-    /* an eighth more or less is not worth the call */
-    if (rate > pacing_rate + pacing_rate / 8 || rate < pacing_rate - pacing_rate / 8) {
-        if (ops->set_pacing && ops->set_pacing(socket, rate)) {
-            red_stream_trace_pace(trace_id, rate);
-        }
-        pacing_rate = rate;
     }
 }

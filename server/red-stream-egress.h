@@ -70,6 +70,8 @@ struct RedStreamCounters {
     uint64_t flushes;
     uint64_t eagains;
     uint64_t max_buffered;
+    /* times that the client did not answer the channel's flow control */
+    uint64_t silences;
 };
 
 /* A buffer allocated once, when first used. */
@@ -125,17 +127,13 @@ public:
      * finished records count with the overhead of the record. */
     size_t pending() const;
 
-    /* TCP's congestion window, bytes, as of the first write of the latest drain; 0 if TCP
-     * is not in slow start, or in a mode that does not ask for it. */
-    uint64_t get_slow_start_window() const { return slow_start_window; }
+    /* What the channel has learnt of the path, see RedStreamLink::path_rate and path_delay. */
+    void set_path(uint64_t rate, uint32_t delay) {
+        path_rate = rate;
+        path_delay = delay;
+    }
 
-    /* What the channel has learnt of the path, see RedStreamLink::path_rate. For the drains
-     * to come. */
-    void set_path_rate(uint64_t rate) { path_rate = rate; }
-
-    /* The time that the channel takes to make a message, see RedStreamLink::making_time. For
-     * the drains to come. */
-    void set_making_time(uint32_t time) { making_time = time; }
+    void add_silence() { ++counters.silences; }
 
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
@@ -162,7 +160,6 @@ private:
     void note_flush();
     void note_buffered();
     void update_link();
-    void update_pacing(const RedStreamLink *link);
 
     const int socket;
     const RedStreamPolicy *const policy;
@@ -179,15 +176,11 @@ private:
     size_t record_size = RED_STREAM_RECORD_MAX;
     /* what the kernel was told to hold unsent, bytes, 0: all that it takes */
     uint32_t unsent_limit = 0;
-    RedStreamPacing pacing;
-    /* bytes a second as the kernel was told, 0: nothing */
-    uint64_t pacing_rate = 0;
-    /* TCP's congestion window, bytes, if it is in slow start, else 0 */
-    uint64_t slow_start_window = 0;
-    /* bytes a second, 0: not known */
+    /* bytes a second and microseconds, 0: not known */
     uint64_t path_rate = 0;
-    /* microseconds */
-    uint32_t making_time = 0;
+    uint32_t path_delay = 0;
+    /* when TCP is to be asked again (microseconds), UINT64_MAX: never */
+    uint64_t next_link = 0;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 

@@ -32,26 +32,26 @@
 /* What a sender may have in flight after a pause (RFC 6928). */
 #define INITIAL_CWND 10
 
-/* A path that carries less than so many windows is full after two round trips in any case. */
-#define WARM_UP_WINDOWS 4
+/* The part of the round trip that a drawing may wait. */
+#define HOLD_PART 16
 
 /* Indexed by RedStreamMode. */
 static const RedStreamPolicy modes[] = {
     /* mode                     name      gather cork   more   batch  flow */
     { RED_STREAM_MODE_NORMAL,  "normal", false, false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false },
     { RED_STREAM_MODE_GATHER,  "gather", true,  false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false },
     { RED_STREAM_MODE_CORK,    "cork",   false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false },
     { RED_STREAM_MODE_MORE,    "more",   false, false, true,  false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false },
     { RED_STREAM_MODE_WINDOW,  "window", false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, false },
+      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false },
     { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false },
     { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false },
 };
 
 /* Replace @value by the number in @text. Returns false if it isn't one from @min
@@ -86,7 +86,15 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
                             &policy->record_size);
     }
     if (g_str_has_prefix(text, "window=")) {
-        return parse_number(text + strlen("window="), MIN_WINDOW, MAX_WINDOW, &policy->window);
+        return !policy->flow &&
+               parse_number(text + strlen("window="), MIN_WINDOW, MAX_WINDOW, &policy->window);
+    }
+    if (strcmp(text, "hold=auto") == 0) {
+        policy->hold = RED_STREAM_HOLD_AUTO;
+        return true;
+    }
+    if (g_str_has_prefix(text, "hold=")) {
+        return parse_number(text + strlen("hold="), 0, RED_STREAM_HOLD_LIMIT, &policy->hold);
     }
     if (strcmp(text, "catchup=on") == 0 || strcmp(text, "catchup=off") == 0) {
         policy->catch_up = strcmp(text, "catchup=on") == 0;
@@ -129,8 +137,8 @@ static RedStreamPolicy policy_from_environment()
     spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
     if (text && !red_stream_policy_parse(text, &policy)) {
         spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
-                      "[,catchup=on|off] with a mode of normal, gather, cork, more, window, batch or flow; "
-                      "using %s", text, policy.name);
+                      "[,hold=auto|N][,catchup=on|off] with a mode of normal, gather, cork, more, window, "
+                      "batch or flow (which has no window); using %s", text, policy.name);
     }
     return policy;
 }
@@ -148,9 +156,17 @@ static uint64_t window_rate(const RedStreamLink *link, uint64_t cwnd)
     return link->rtt ? cwnd * link->mss * 1000000 / link->rtt : 0;
 }
 
+bool red_stream_policy_is_first_hop(const RedStreamLink *link)
+{
+    return link->path_delay > 2 * uint64_t{link->rtt} + RED_STREAM_HOP_SLACK;
+}
+
 /* Bytes a second that the link carries, 0 if not known. */
 static uint64_t link_rate(const RedStreamLink *link)
 {
+    if (red_stream_policy_is_first_hop(link)) {
+        return link->path_rate;
+    }
     /* after a pause TCP starts again with the initial window */
     uint64_t cwnd = link->cwnd;
     if (!link->mss || !cwnd) {
@@ -190,24 +206,15 @@ size_t red_stream_policy_record_size(const RedStreamLink *link)
 
 uint64_t red_stream_policy_seen_rate(const RedStreamLink *link)
 {
-    return std::max(link->delivery_rate, link->slow_start ? window_rate(link, link->cwnd) : 0);
-}
-
-uint32_t red_stream_policy_warm_up_size(const RedStreamLink *link, uint64_t carries)
-{
-    const uint64_t window = link->slow_start ? static_cast<uint64_t>(link->cwnd) * link->mss : 0;
-
-    if (!window || carries / WARM_UP_WINDOWS < window) {
+    if (red_stream_policy_is_first_hop(link)) {
         return 0;
     }
-    return std::min<uint64_t>(window - link->mss, RED_STREAM_WARM_UP_MAX);
+    return std::max(link->delivery_rate, link->slow_start ? window_rate(link, link->cwnd) : 0);
 }
 
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
 {
-    const uint32_t time = RED_STREAM_UNSENT_BUDGET +
-                          std::min<uint32_t>(link->making_time, RED_STREAM_MAKING_MAX);
-    const uint64_t size = link_rate(link) * time / 1000000;
+    const uint64_t size = link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;
 
     if (!size) {
         return RED_STREAM_UNSENT_MAX;
@@ -216,25 +223,31 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
                               RED_STREAM_UNSENT_MAX);
 }
 
-void RedStreamPacing::update(uint64_t now, const RedStreamLink *link)
+uint32_t red_stream_policy_hold_budget(const RedStreamPolicy *policy, uint32_t delay)
 {
-    if (link->retransmits >= RED_STREAM_PACING_RETRANSMITS &&
-        link->retransmits >= link->segments / RED_STREAM_PACING_ONE_OF) {
-        lossy = true;
+    if (!policy->batch) {
+        return 0;
     }
-    if (!link->delivery_rate || link->app_limited || link->slow_start) {
-        return;
+    if (policy->hold != RED_STREAM_HOLD_AUTO) {
+        return policy->hold;
     }
-    /* Periods in which nothing was learnt do not count: a desktop is idle most of the time. */
-    if (now >= period_end) {
-        best_before = best;
-        best = 0;
-        period_end = now + RED_STREAM_PACING_PERIOD;
-    }
-    best = std::max(best, link->delivery_rate);
+    return std::min<uint32_t>(std::max<uint32_t>(delay / HOLD_PART, RED_STREAM_HOLD_MIN),
+                              RED_STREAM_HOLD_MAX);
 }
 
-uint64_t RedStreamPacing::get_rate() const
+bool RedStreamHold::begin(uint64_t now, uint32_t budget)
 {
-    return lossy ? std::max(best, best_before) * RED_STREAM_PACING_GAIN_PERCENT / 100 : 0;
+    if (budget == 0 || now - last >= uint64_t{budget} * RED_STREAM_HOLD_PAUSE) {
+        return active();
+    }
+    if (!active()) {
+        until = now + budget;
+    }
+    return true;
+}
+
+void RedStreamHold::left(uint64_t now)
+{
+    last = now;
+    until = 0;
 }

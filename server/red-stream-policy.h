@@ -56,19 +56,25 @@ struct RedStreamPolicy {
     /* plaintext bytes of a TLS record in batch, 0: by red_stream_policy_record_size */
     uint32_t record_size;
     /* messages that may wait for the client's ack, 0: twice the ack interval,
-     * which is upstream's rule */
+     * which is upstream's rule; not with flow */
     uint32_t window;
+    /* microseconds that drawings may wait for more, with batch; RED_STREAM_HOLD_AUTO: by
+     * red_stream_policy_hold_budget */
+    uint32_t hold;
     /* show a client that the path does not keep up with what is there by then instead of
      * all that was drawn, see red-catch-up.h */
     bool catch_up;
 };
+
+#define RED_STREAM_HOLD_AUTO UINT32_MAX
 
 /* Fill @policy from a text like "batch,record=auto,window=400".
  *
  *   <mode>          a name of the table above
  *   threshold=N     gather_threshold
  *   record=auto|N   record_size, 512 to RED_STREAM_RECORD_MAX
- *   window=N        window, 80 to 100000
+ *   window=N        window, 80 to 100000, not with flow
+ *   hold=auto|N     hold, 0 (nothing waits) to RED_STREAM_HOLD_LIMIT
  *   catchup=on|off  catch_up
  *
  * Returns false, leaving @policy as it was, if the text is not of this form.
@@ -81,7 +87,10 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy);
  */
 const RedStreamPolicy *red_stream_policy_get();
 
-/* What is known about a link: by TCP, from struct tcp_info, and the last two by the channel. */
+/* What is known about a link: by TCP, from struct tcp_info, and the last two by the channel.
+ *
+ * TCP knows the first hop only. Behind a relay on the server's host (a proxy, an ssh tunnel)
+ * that is not the path: see red_stream_policy_is_first_hop. */
 struct RedStreamLink {
     /* payload bytes of a segment */
     uint32_t mss;
@@ -98,16 +107,19 @@ struct RedStreamLink {
     /* microseconds since the last data was sent, and the retransmission timeout */
     uint32_t idle;
     uint32_t rto;
-    /* segments with data since the connection was made, and how many of them were sent
-     * again, 0 if not known */
-    uint64_t segments;
-    uint64_t retransmits;
-    /* bytes a second at which the client was seen to receive (RedStreamFlow::get_path_rate),
-     * 0 if not known */
+    /* bytes a second and microseconds as the client's answers show them
+     * (RedStreamFlow::get_path_rate and get_path_delay), 0 if not known */
     uint64_t path_rate;
-    /* microseconds that the channel takes to make a message (RedStreamFlow::get_making_time) */
-    uint32_t making_time;
+    uint32_t path_delay;
 };
+
+/* Whether TCP's round trip is only a part of the path's, so that what it says of the link is
+ * not true of the path: the client's answers take more than twice as long, and
+ * RED_STREAM_HOP_SLACK more. False while path_delay is not known. */
+bool red_stream_policy_is_first_hop(const RedStreamLink *link);
+
+/* microseconds: a client that is busy answers late */
+#define RED_STREAM_HOP_SLACK 5000
 
 /* How many bytes to put in a TLS record on this link.
  *
@@ -123,66 +135,56 @@ size_t red_stream_policy_record_size(const RedStreamLink *link);
 
 /* Bytes a second that this link was seen to take: what TCP saw delivered and, while it is in
  * slow start and has found no end to what the path carries, its window in a round trip. The
- * link may be faster, hardly slower. 0 if TCP does not say. */
+ * link may be faster, hardly slower. 0 if TCP does not say, or speaks of the first hop only. */
 uint64_t red_stream_policy_seen_rate(const RedStreamLink *link);
 
-/* While there is nothing to send yet on a new connection, bytes that mean nothing make its
- * congestion window grow: RFC 5681 3.1 adds to it in slow start what is acked. Returns what the
- * window lets go at once, but for a segment, and at most RED_STREAM_WARM_UP_MAX. 0 if that would
- * gain little or cost more than it gains: on a path that carries (@carries bytes a round trip)
- * less than four such windows, out of slow start, or if TCP does not say. */
-uint32_t red_stream_policy_warm_up_size(const RedStreamLink *link, uint64_t carries);
-
-/* bytes; Linux' initial window of 10 segments (RFC 6928), and some more */
-#define RED_STREAM_WARM_UP_MAX (32 * 1024)
-
 /* How many bytes that are not sent the kernel should hold for this link: enough to keep
- * it busy until the channel's thread comes back, no more, as what is there can't be
- * dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET and the
- * time that making a message takes, of which RED_STREAM_MAKING_MAX counts, from
- * RED_STREAM_UNSENT_MIN to RED_STREAM_UNSENT_MAX bytes. */
+ * it busy until the channel's thread has made the next picture, no more, as what is there
+ * can't be dropped any more. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET,
+ * from RED_STREAM_UNSENT_MIN to RED_STREAM_UNSENT_MAX bytes. */
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 
-/* microseconds */
-#define RED_STREAM_UNSENT_BUDGET 20000
-#define RED_STREAM_MAKING_MAX 100000
+/* microseconds: compressing a picture of 2 MB takes about as long */
+#define RED_STREAM_UNSENT_BUDGET 100000
 /* bytes */
 #define RED_STREAM_UNSENT_MIN (16 * 1024)
 #define RED_STREAM_UNSENT_MAX (1024 * 1024)
 
-/* How fast TCP may send, so that a large picture on a slow line does not overflow the queue
- * before it: TCP without pacing sends what its window allows at once, and what is lost of
- * that is sent again, up to a sixth of all bytes. The rate is what the path was seen to
- * deliver, and a little more, so that it can be seen to deliver more.
- *
- * Only what TCP measured with enough to send counts (struct tcp_info says so), and not in
- * slow start: a rate learnt from a trickle would hold up the next picture. Pacing costs
- * timers, so it begins where much is lost, and stays.
- */
-class RedStreamPacing
-{
-public:
-    /* Take what TCP says of the link at @now (microseconds of a monotonic clock). */
-    void update(uint64_t now, const RedStreamLink *link);
-
-    /* Bytes a second, 0: as fast as TCP likes. */
-    uint64_t get_rate() const;
-
-private:
-    /* bytes a second, the highest ones of this period and of the one before */
-    uint64_t best = 0;
-    uint64_t best_before = 0;
-    uint64_t period_end = 0;
-    /* much was lost */
-    bool lossy = false;
-};
+/* How many microseconds a drawing may wait for others, on a path with a round trip of
+ * @delay microseconds (0: not known): a sixteenth of it, which nobody sees, from
+ * RED_STREAM_HOLD_MIN to RED_STREAM_HOLD_MAX. */
+uint32_t red_stream_policy_hold_budget(const RedStreamPolicy *policy, uint32_t delay);
 
 /* microseconds */
-#define RED_STREAM_PACING_PERIOD (5 * 1000 * 1000)
-/* Segments: so many were sent again, and one of so many. */
-#define RED_STREAM_PACING_RETRANSMITS 16
-#define RED_STREAM_PACING_ONE_OF 32
-#define RED_STREAM_PACING_GAIN_PERCENT 125
+#define RED_STREAM_HOLD_MIN 1000
+#define RED_STREAM_HOLD_MAX 4000
+#define RED_STREAM_HOLD_LIMIT 20000
+
+/* When drawings wait for each other. A guest draws in bursts, and each drawing that leaves by
+ * itself is a record, a packet, and soon an ack. So what follows something that has just left
+ * waits for what follows it in turn, for the budget; what comes after a pause leaves at once.
+ *
+ * Whoever calls begin() sees to it that all leaves at deadline(), whatever happens
+ * elsewhere. Microseconds of a monotonic clock. */
+class RedStreamHold
+{
+public:
+    /* There is something to send at @now that may wait for @budget. Returns whether it
+     * should: then deadline() is set, if it is not already. */
+    bool begin(uint64_t now, uint32_t budget);
+    /* All there was has left at @now. */
+    void left(uint64_t now);
+    /* When all must leave, 0: nothing waits. */
+    uint64_t deadline() const { return until; }
+    bool active() const { return until != 0; }
+
+private:
+    uint64_t last = 0;
+    uint64_t until = 0;
+};
+
+/* After so many budgets without anything that left it was a pause. */
+#define RED_STREAM_HOLD_PAUSE 4
 
 /* How many bytes to put in the next record when @pending are to be sent of which
  * the last message is the part from @last_message on, in records of at most

@@ -55,18 +55,22 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     link->cwnd = info.tcpi_snd_cwnd;
     link->slow_start = info.tcpi_snd_cwnd < info.tcpi_snd_ssthresh;
     link->rtt = info.tcpi_rtt;
-    /* these, and data_segs_out, are 0 before Linux 4.9, which is what "not known" is */
+    /* these are 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;
     /* milliseconds; an hour is as good as more */
     link->idle = MIN(info.tcpi_last_data_sent, 3600 * 1000u) * 1000;
     link->rto = info.tcpi_rto;
-    link->segments = info.tcpi_data_segs_out;
-    link->retransmits = info.tcpi_total_retrans;
     return true;
 #else
     return false;
 #endif
+}
+
+/* TCP's window changes in round trips; over a shorter one records are as long as can be. */
+static uint64_t kernel_get_link_period()
+{
+    return 5000;
 }
 
 static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
@@ -78,22 +82,10 @@ static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
 #endif
 }
 
-static bool kernel_set_pacing(int fd, uint64_t rate)
-{
-#ifdef SO_MAX_PACING_RATE
-    /* 32 bits do everywhere; all set is no limit */
-    const uint32_t value = std::min<uint64_t>(rate, UINT32_MAX);
-
-    return setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) == 0;
-#else
-    return false;
-#endif
-}
-
 const RedStreamSocket red_stream_kernel_socket = {
     kernel_send,
     red_socket_set_cork,
     kernel_get_link,
+    kernel_get_link_period,
     kernel_set_unsent_limit,
-    kernel_set_pacing,
 };

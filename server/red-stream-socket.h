@@ -24,12 +24,11 @@ struct RedStreamSocket {
     bool (*set_cork)(int fd, bool enabled);
     /* Fill @link. Returns false where it can't be known (not TCP, not Linux). */
     bool (*get_link)(int fd, RedStreamLink *link);
+    /* Microseconds for which what get_link has said is good enough. */
+    uint64_t (*get_link_period)();
     /* Have the socket count as writable only while less than @bytes of what it took are
      * not sent. May be null. Returns false where there is no such thing. */
     bool (*set_unsent_limit)(int fd, uint32_t bytes);
-    /* Have TCP send no faster than @rate bytes a second. May be null. Returns false where
-     * there is no such thing. */
-    bool (*set_pacing)(int fd, uint64_t rate);
 };
 
 extern const RedStreamSocket red_stream_kernel_socket;

@@ -179,8 +179,8 @@ void red_stream_trace_flow(int stream, const RedStreamFlow *flow)
         line.number(flow->bytes_in_flight());
         line.number(flow->limit());
         line.number(flow->get_rate());
-        line.number(flow->get_delay());
-        line.number(flow->get_interval());
+        line.number(flow->get_path_delay());
+        line.number(flow->get_silences());
         line.word(flow->get_phase());
     }
 }
@@ -189,15 +189,6 @@ void red_stream_trace_wait(int stream)
 {
     if (red_stream_trace_enabled()) {
         TraceLine(stream, "wait");
-    }
-}
-
-void red_stream_trace_pace(int stream, uint64_t rate)
-{
-    if (red_stream_trace_enabled()) {
-        TraceLine line(stream, "pace");
-
-        line.number(rate);
     }
 }
 
@@ -215,12 +206,13 @@ static void write_statistics(int type, int id, const char *mode, bool tls,
             "\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64 ","
             "\"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"floor_records\":%" PRIu64 ","
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
-            "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 "}\n",
+            "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
+            "\"silences\":%" PRIu64 "}\n",
             type, id, mode, tls ? "true" : "false",
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
-            counters->flushes, counters->eagains, counters->max_buffered);
+            counters->flushes, counters->eagains, counters->max_buffered, counters->silences);
     fflush(file);
 }
 

@@ -11,13 +11,12 @@
  *                                sm
  *   T S send SIZE MORE TAKEN     a system call: SIZE bytes, MORE 1 with MSG_MORE, TAKEN
  *                                bytes or -errno
- *   T S flow BYTES LIMIT RATE DELAY INTERVAL PHASE
- *                                the client acked: bytes in flight and allowed, the rate
- *                                (bytes/s) and delay (us) of the path, messages an ack,
- *                                phase growing, steady or probing
- *   T S wait                     messages wait in the channel's pipe until the client acks, in
- *                                the mode flow; over with the next write
- *   T S pace RATE                TCP may send RATE bytes a second from now on
+ *   T S flow BYTES LIMIT RATE DELAY SILENCES PHASE
+ *                                the client answered a mark: bytes in flight and allowed, the
+ *                                rate (bytes/s) and delay (us) of the path, times that nothing
+ *                                was answered, phase growing, steady, probing, silent or off
+ *   T S wait                     messages wait in the channel's pipe until the client answers,
+ *                                in the mode flow; over with the next write
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
@@ -51,7 +50,6 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
-void red_stream_trace_pace(int stream, uint64_t rate);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,

@@ -237,8 +237,8 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
                        bool counts)
 {
     static const RedStreamSocket ops = {
-        bench_sendmsg, bench_set_cork, bench_get_link, bench_set_unsent_limit,
-        red_stream_kernel_socket.set_pacing,
+        bench_sendmsg, bench_set_cork, bench_get_link, red_stream_kernel_socket.get_link_period,
+        bench_set_unsent_limit,
     };
 
     count_only = false;

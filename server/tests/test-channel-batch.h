@@ -18,6 +18,9 @@
 /* a message of three iovecs, as most are */
 #define PART_SIZE 30
 #define MESSAGE_SIZE (sizeof(SpiceMiniDataHeader) + 2 * PART_SIZE)
+/* or a large one */
+#define LARGE_PART_SIZE (1024 * 1024)
+#define LARGE_ITEM (RED_PIPE_ITEM_TYPE_CHANNEL_BASE + 1)
 
 static std::string stats_file;
 
@@ -28,11 +31,12 @@ struct ThreePartClient final: public TestChannelClient
 
     void send_item(RedPipeItem *item) override
     {
-        static uint8_t data[2][PART_SIZE];
+        static uint8_t data[2][LARGE_PART_SIZE];
+        const size_t size = item->type == LARGE_ITEM ? LARGE_PART_SIZE : PART_SIZE;
 
         init_send_data(SPICE_MSG_MIGRATE_DATA);
-        spice_marshaller_add_by_ref(get_marshaller(), data[0], PART_SIZE);
-        spice_marshaller_add_by_ref(get_marshaller(), data[1], PART_SIZE);
+        spice_marshaller_add_by_ref(get_marshaller(), data[0], size);
+        spice_marshaller_add_by_ref(get_marshaller(), data[1], size);
         begin_send_message();
     }
 };
@@ -43,13 +47,14 @@ struct Fixture: public TestServer
     red::shared_ptr<ThreePartClient> rcc;
     int peer;
 
-    /* @make: a stream and its other end */
+    /* @make: a stream and its other end; @type: of channel */
     explicit Fixture(RedChannel::CreationFlags flags=RedChannel::MigrateAll,
-                     RedStream *(*make)(SpiceServer *, int *)=test_stream_new)
+                     RedStream *(*make)(SpiceServer *, int *)=test_stream_new,
+                     int type=SPICE_CHANNEL_PORT)
     {
-        channel = red::make_shared<TestChannel>(server, SPICE_CHANNEL_PORT, 0, flags);
+        channel = red::make_shared<TestChannel>(server, type, 0, flags);
         RedStream *stream = make(server, &peer);
-        red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 0);
+        red_stream_set_channel(stream, 0, type, 0);
         rcc = red::make_shared<ThreePartClient>(channel.get(), client, stream, &caps);
         g_assert_true(rcc->init());
     }
@@ -98,10 +103,10 @@ struct AckFixture: public Fixture
 
 /* The value of a counter in the statistics of the test's channel, written when its stream
  * is freed. */
-static inline int counter(const char *name)
+static inline int counter(const char *name, int type=SPICE_CHANNEL_PORT)
 {
     char *text;
-    const std::string channel = "{\"type\":" + std::to_string(SPICE_CHANNEL_PORT) + ",";
+    const std::string channel = "{\"type\":" + std::to_string(type) + ",";
     const std::string key = std::string("\"") + name + "\":";
 
     g_assert_true(g_file_get_contents(stats_file.c_str(), &text, nullptr, nullptr));

@@ -4,54 +4,128 @@
  */
 #include <config.h>
 
+#include <vector>
+
+#include "red-stream-flow.h"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
 
 /* more than may be in flight as long as nothing is known of the path */
 #define MANY 1200
-/* less than that, and enough to learn how large messages are */
+/* less than that, and enough for some marks */
 #define FEW 300
-/* microseconds after which SET_ACK may be sent again */
-#define PAUSE 20000
+/* less than an interval of acks, and more bytes than fill a path that is no path at all */
+#define LARGE_ITEMS 15
+/* microseconds */
+#define LONGER_THAN_PATIENCE (RED_STREAM_FLOW_PATIENCE_MAX + 200000)
+/* of PING's body: number, time */
+#define PING_SIZE 12
 
 struct FlowFixture: public AckFixture
 {
+    std::vector<uint8_t> bytes;
+    uint64_t received = 0;
+    /* what has arrived: all messages, and of these */
+    uint32_t messages = 0;
+    uint32_t marks = 0;
+    uint32_t set_acks = 0;
+    /* as the last SET_ACK said */
+    uint32_t window = 20;
+    uint32_t unacked = 0;
+    bool answers = true;
+
+    FlowFixture()
+    {
+        const uint32_t generation = 1;
+
+        answer(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation));
+        run_events();
+    }
+
     bool all_sent()
     {
         return rcc->pipe_is_empty() && rcc->no_item_being_sent();
     }
 
-    /* The client has received SET_ACK, and some time has passed. */
-    void sync()
+    void answer(uint16_t type, const void *data, uint32_t size)
     {
-        const SpiceMiniDataHeader header = { SPICE_MSGC_ACK_SYNC, sizeof(uint32_t) };
-        const uint32_t generation = 1;
+        uint8_t buffer[sizeof(SpiceMiniDataHeader) + PING_SIZE];
+        const SpiceMiniDataHeader header = { type, size };
 
-        g_assert_cmpint(write(peer, &header, sizeof(header)), ==, sizeof(header));
-        g_assert_cmpint(write(peer, &generation, sizeof(generation)), ==, sizeof(generation));
-        run_events();
-        g_usleep(PAUSE);
+        memcpy(buffer, &header, sizeof(header));
+        memcpy(buffer + sizeof(header), data, size);
+        g_assert_cmpint(write(peer, buffer, sizeof(header) + size), ==, sizeof(header) + size);
     }
 
-    /* Messages of a type among those that have arrived and were not read yet. */
-    int receive_count(uint16_t type)
+    void message(uint16_t type, const uint8_t *data)
     {
-        SpiceMiniDataHeader header;
-        uint8_t body[2 * PART_SIZE];
-        int count = 0;
-
-        while (read(peer, &header, sizeof(header)) == sizeof(header)) {
-            count += header.type == type;
-            g_assert_cmpuint(header.size, <=, sizeof(body));
-            g_assert_cmpint(read(peer, body, header.size), ==, header.size);
+        ++messages;
+        if (type == SPICE_MSG_SET_ACK) {
+            ++set_acks;
+            memcpy(&window, data + sizeof(uint32_t), sizeof(window));
+            answer(SPICE_MSGC_ACK_SYNC, data, sizeof(uint32_t));
+            unacked = 0;
+            return;
         }
-        return count;
+        if (type == SPICE_MSG_PING) {
+            ++marks;
+            if (answers) {
+                answer(SPICE_MSGC_PONG, data, PING_SIZE);
+            }
+        }
+        if (++unacked == window) {
+            unacked = 0;
+            answer(SPICE_MSGC_ACK, nullptr, 0);
+        }
+    }
+
+    /* Takes what has arrived, as a client does, and lets the server see the answers. */
+    void take()
+    {
+        uint8_t buffer[4096];
+        SpiceMiniDataHeader header;
+        size_t pos = 0;
+        ssize_t n;
+
+        while ((n = read(peer, buffer, sizeof(buffer))) > 0) {
+            bytes.insert(bytes.end(), buffer, buffer + n);
+            received += n;
+        }
+        while (bytes.size() - pos >= sizeof(header)) {
+            memcpy(&header, &bytes[pos], sizeof(header));
+            if (bytes.size() - pos < sizeof(header) + header.size) {
+                break;
+            }
+            message(header.type, &bytes[pos] + sizeof(header));
+            pos += sizeof(header) + header.size;
+        }
+        bytes.erase(bytes.begin(), bytes.begin() + pos);
+        run_events();
+    }
+
+    /* What an honest client gets, until nothing more comes. */
+    void take_all()
+    {
+        uint64_t before;
+
+        do {
+            before = received;
+            run_events();
+            take();
+        } while (received > before);
+    }
+
+    void send_many()
+    {
+        add_items(MANY);
+        rcc->push();
+        take_all();
     }
 };
 
-/* What the path does not carry stays in the pipe. */
-static void stops_without_acks()
+/* What the path does not carry stays in the pipe, until the client answers. */
+static void stops_until_answered()
 {
     FlowFixture f;
 
@@ -60,6 +134,10 @@ static void stops_without_acks()
     g_assert_false(f.all_sent());
     f.run_events();
     g_assert_false(f.all_sent());
+    f.take_all();
+    g_assert_true(f.all_sent());
+    g_assert_cmpuint(f.marks, >, 8);
+    g_assert_cmpuint(f.messages, ==, MANY + f.marks + f.set_acks);
 }
 
 /* A thread that waits for the pipe does not wait for the path as well. */
@@ -67,11 +145,12 @@ static void hurries_when_waited_for()
 {
     FlowFixture f;
 
+    f.answers = false;
     f.add_items(MANY);
     g_assert_true(f.channel->wait_all_sent(1000000000));
     g_assert_true(f.all_sent());
-    f.run_events();
-    g_assert_cmpuint(f.receive(), ==, MANY * MESSAGE_SIZE);
+    f.take();
+    g_assert_cmpuint(f.messages - f.marks - f.set_acks, ==, MANY);
 
     /* afterwards it does again */
     f.add_items(MANY);
@@ -79,17 +158,17 @@ static void hurries_when_waited_for()
     g_assert_false(f.all_sent());
 }
 
-/* The messages are smaller than was thought, so the client is told to ack less often. */
-static void sets_the_interval()
+/* SET_ACK is sent once more, for fewer acks, when the client has shown that it answers. */
+static void wants_fewer_acks()
 {
     FlowFixture f;
 
-    f.sync();
-    f.add_items(FEW);
-    f.rcc->push();
+    for (int i = 0; i < 10; ++i) {
+        f.send_many();
+    }
     g_assert_true(f.all_sent());
-    f.run_events();
-    g_assert_cmpint(f.receive_count(SPICE_MSG_SET_ACK), ==, 1);
+    g_assert_cmpuint(f.set_acks, ==, 1);
+    g_assert_cmpuint(f.window, ==, 200);
 }
 
 /* Between MIGRATE and MIGRATE_DATA a client expects nothing else. */
@@ -97,20 +176,88 @@ static void keeps_quiet_in_migration()
 {
     FlowFixture f;
 
-    f.sync();
     f.rcc->migrate();
     f.add_items(FEW);
     f.rcc->push();
     g_assert_true(f.all_sent());
+    f.take();
+    g_assert_cmpuint(f.messages, ==, FEW + 1);
+    g_assert_cmpuint(f.marks, ==, 0);
+}
+
+/* The acks of a client that does not answer any more show that it has what it should answer
+ * for. So upstream's rule holds at once, which needs its acks only. */
+static void overtaken()
+{
+    FlowFixture f;
+
+    f.send_many();
+    f.answers = false;
+    for (int i = 0; i < 20; ++i) {
+        f.send_many();
+        g_assert_true(f.all_sent());
+    }
+}
+
+/* A client that is silent stops the channel for its patience, then upstream's rule holds: fewer
+ * messages than two intervals are in flight. */
+static void silent()
+{
+    FlowFixture f;
+
+    f.send_many();
+    f.answers = false;
+    for (int i = 0; i < LARGE_ITEMS; ++i) {
+        f.rcc->pipe_add_type(LARGE_ITEM);
+    }
+    f.rcc->push();
+    f.take_all();
+    g_assert_false(f.all_sent());
+    g_usleep(LONGER_THAN_PATIENCE);
+    f.take_all();
+    g_assert_true(f.all_sent());
+    /* until it answers again */
+    f.answers = true;
+    f.send_many();
+    g_assert_true(f.all_sent());
+}
+
+/* Acks before the first SET_ACK, of which upstream has none, count for nothing, nor do more acks
+ * than there were messages. */
+static void acks_too_much()
+{
+    Fixture f(RedChannel::HandleAcks | RedChannel::MigrateAll);
+    const SpiceMiniDataHeader ack = { SPICE_MSGC_ACK, 0 };
+    const uint8_t sync[] = { SPICE_MSGC_ACK_SYNC, 0, 4, 0, 0, 0, 0, 0, 0, 0 };
+
+    g_assert_cmpint(write(f.peer, sync, sizeof(sync)), ==, sizeof(sync));
+    for (int i = 0; i < 10; ++i) {
+        g_assert_cmpint(write(f.peer, &ack, sizeof(ack)), ==, sizeof(ack));
+    }
     f.run_events();
-    g_assert_cmpint(f.receive_count(SPICE_MSG_SET_ACK), ==, 0);
+    f.rcc->push_set_ack();
+    f.rcc->ack_zero_messages_window();
+    f.rcc->push();
+    f.run_events();
+    for (int i = 0; i < 10; ++i) {
+        g_assert_cmpint(write(f.peer, &ack, sizeof(ack)), ==, sizeof(ack));
+    }
+    f.run_events();
+    f.add_items(30);
+    f.rcc->push();
+    f.run_events();
+    g_assert_true(f.rcc->pipe_is_empty());
 }
 
 static const BatchTest tests[] = {
-    { "stops", "flow", stops_without_acks },
+    { "stops", "flow", stops_until_answered },
     { "hurry", "flow", hurries_when_waited_for },
-    { "interval", "flow", sets_the_interval },
+    { "fewer-acks", "flow", wants_fewer_acks },
     { "migration", "flow", keeps_quiet_in_migration },
+    { "overtaken", "flow", overtaken },
+    { "silent", "flow", silent },
+    { "acks", "flow", acks_too_much },
+    { "acks-batch", "batch", acks_too_much },
 };
 
 int main(int argc, char *argv[])

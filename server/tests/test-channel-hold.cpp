@@ -1,225 +1,201 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * While the path is full, what an ack lets go waits for what the next lets go.
+ * What a display channel draws in a burst leaves together, and never later than it may.
  */
 #include <config.h>
 
-#include <deque>
-#include <vector>
-
 #include "test-channel-batch.h"
-#include "test-stream-sockets.h"
 
 #include "push-visibility.h"
 
-/* The path, in microseconds: a round trip, what a message takes, how often the client looks, how
- * long it is used until the channel knows it. */
-#define DELAY 40000
-#define MESSAGE_TIME 100
-#define SPACE 2000
-#define LONG_ENOUGH 1000000
-/* microseconds after which nothing is held any more */
-#define LATEST 20000
+/* of the modes below; long, so that a busy machine does not end it */
+#define HOLD "20000"
+/* microseconds: longer than that, and than what counts as a pause */
+#define PAUSE 100000
+/* the pipe's size from which on it is sent, and more than that */
+#define FULL 40
 
-/* A channel that waits for acks, and a client that gives them when it is told to. */
 struct HoldFixture: public Fixture
 {
-    std::vector<uint8_t> bytes;
-    uint32_t interval = 0;
-    uint32_t messages = 0;
-    struct Ack {
-        /* when what it is for has passed the path */
-        int64_t time;
-        /* of the SET_ACK that it answers, 0: it is for a group */
-        uint32_t generation;
-    };
-    std::deque<Ack> acks;
-    int64_t passed = 0;
-
-    explicit HoldFixture(RedStream *(*make)(SpiceServer *, int *)=test_stream_new):
-        Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll, make)
+    explicit HoldFixture(int type=SPICE_CHANNEL_DISPLAY):
+        Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll, test_stream_new, type)
     {
         rcc->push_set_ack();
         rcc->ack_zero_messages_window();
-    }
-
-    void answer(uint16_t type, const void *data, uint32_t size)
-    {
-        uint8_t buffer[sizeof(SpiceMiniDataHeader) + sizeof(uint32_t)];
-        SpiceMiniDataHeader header;
-        const ssize_t all = sizeof(header) + size;
-        ssize_t n;
-
-        g_assert_cmpint(all, <=, sizeof(buffer));
-        header.type = type;
-        header.size = size;
-        memcpy(buffer, &header, sizeof(header));
-        if (size) {
-            memcpy(buffer + sizeof(header), data, size);
-        }
-        while ((n = write(peer, buffer, all)) < 0 && errno == EAGAIN) {
-            run_events();
-        }
-        g_assert_cmpint(n, ==, all);
-    }
-
-    void message(uint16_t type, const uint8_t *data)
-    {
-        passed = MAX(passed, g_get_monotonic_time()) + MESSAGE_TIME;
-        if (type == SPICE_MSG_SET_ACK) {
-            uint32_t generation;
-
-            memcpy(&generation, data, sizeof(generation));
-            memcpy(&interval, data + sizeof(generation), sizeof(interval));
-            acks.push_back({ passed, generation });
-            messages = 0;
-        } else if (++messages == interval) {
-            acks.push_back({ passed, 0 });
-            messages = 0;
-        }
-    }
-
-    /* Takes what has arrived, and counts the acks it calls for. Returns whether there was
-     * anything. */
-    bool take()
-    {
-        uint8_t buffer[4096];
-        SpiceMiniDataHeader header;
-        ssize_t n;
-        size_t pos = 0;
-        const size_t before = bytes.size();
-
-        while ((n = read(peer, buffer, sizeof(buffer))) > 0) {
-            bytes.insert(bytes.end(), buffer, buffer + n);
-        }
-        const bool any = bytes.size() > before;
-        while (bytes.size() - pos >= sizeof(header)) {
-            memcpy(&header, &bytes[pos], sizeof(header));
-            if (bytes.size() - pos < sizeof(header) + header.size) {
-                break;
-            }
-            message(header.type, &bytes[pos] + sizeof(header));
-            pos += sizeof(header) + header.size;
-        }
-        bytes.erase(bytes.begin(), bytes.begin() + pos);
-        return any;
-    }
-
-    /* The server gets an ack and sends what it lets go. */
-    void ack()
-    {
-        const uint32_t generation = acks.front().generation;
-
-        acks.pop_front();
-        if (generation) {
-            answer(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation));
-        } else {
-            answer(SPICE_MSGC_ACK, nullptr, 0);
-        }
-        run_events();
-    }
-
-    void fill_pipe()
-    {
-        while (rcc->get_pipe_size() < 4000) {
-            add_items(500);
-        }
         rcc->push();
+        run_events();
+        receive();
+        g_usleep(PAUSE);
     }
 
-    /* Uses the path until the channel knows it.
-     * Returns how many acks let messages go of which nothing left at once. */
-    int use_path()
+    /* As the worker does: items first, then a look at the sockets. Returns the messages that
+     * have left. */
+    int draw(int count)
     {
-        const int64_t end = g_get_monotonic_time() + LONG_ENOUGH;
-        int held = 0;
+        add_items(count);
+        run_events();
+        return arrived();
+    }
 
-        while (g_get_monotonic_time() < end) {
-            fill_pipe();
+    int arrived()
+    {
+        const size_t bytes = receive();
+
+        g_assert_cmpuint(bytes % MESSAGE_SIZE, ==, 0);
+        return bytes / MESSAGE_SIZE;
+    }
+
+    /* Nothing happens any more but what the channel has planned. */
+    int left_alone()
+    {
+        int count = 0;
+
+        for (int i = 0; i < 10; ++i) {
+            g_usleep(PAUSE / 10);
             run_events();
-            take();
-            while (!acks.empty() && g_get_monotonic_time() - acks.front().time >= DELAY) {
-                const uint32_t before = rcc->get_pipe_size();
-
-                ack();
-                held += rcc->get_pipe_size() < before && !take();
-            }
-            g_usleep(SPACE);
+            count += arrived();
         }
-        return held;
+        return count;
     }
 };
 
-static void held_while_the_path_is_full()
+static void burst_leaves_together()
 {
-    HoldFixture f;
+    {
+        HoldFixture f;
 
-    g_assert_cmpint(f.use_path(), >, 0);
-
-    /* no ack comes any more */
-    g_usleep(LATEST);
-    f.run_events();
-    f.take();
-    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
-    g_assert_true(f.bytes.empty());
-}
-
-/* As long as the path is not known an ack is all that keeps it busy. */
-static void not_before_it_is_known()
-{
-    HoldFixture f;
-
-    f.fill_pipe();
-    f.run_events();
-    g_assert_true(f.take());
-    g_assert_false(f.acks.empty());
-    for (size_t n = f.acks.size(); n > 0; --n) {
-        const uint32_t before = f.rcc->get_pipe_size();
-
-        f.ack();
-        g_assert_true(f.take() || f.rcc->get_pipe_size() == before);
-    }
-}
-
-static RedStream *tcp_stream_new(SpiceServer *server, int *peer)
-{
-    int sockets[2];
-
-    test_make_sockets(TEST_TCP, 0, sockets);
-    for (int fd : sockets) {
-        red_socket_set_non_blocking(fd, true);
-    }
-    *peer = sockets[1];
-    return red_stream_new(server, sockets[0]);
-}
-
-/* TCP, to which this path seems to be a fast one, is given no more than it needs. */
-static void tells_the_stream_of_the_rate()
-{
-#ifdef TCP_NOTSENT_LOWAT
-    HoldFixture f(tcp_stream_new);
-    uint32_t limit;
-    socklen_t size = sizeof(limit);
-
-    /* on a busy machine it takes longer until the rate has stopped growing */
-    for (int tries = 0; tries < 10; ++tries) {
-        f.use_path();
-        g_assert_cmpint(getsockopt(f.rcc->get_stream()->socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
-                                   &limit, &size), ==, 0);
-        if (limit < 2 * RED_STREAM_UNSENT_MIN) {
-            return;
+        /* the first after a pause leaves at once */
+        g_assert_cmpint(f.draw(1), ==, 1);
+        int held = 0, early = 0;
+        for (int i = 0; i < 10; ++i) {
+            early += f.draw(2);
+            held += 2;
         }
+        g_assert_cmpint(early + f.left_alone(), ==, held);
+        g_assert_cmpint(f.draw(1), ==, 1);
     }
-    g_error("it may hold %u bytes", limit);
-#else
-    g_test_skip("the kernel can't be told");
-#endif
+    /* SET_ACK, the first, the burst in two writes at the most, the last */
+    g_assert_cmpint(counter("writes", SPICE_CHANNEL_DISPLAY), <=, 5);
+}
+
+/* A wait for the pipe does not wait for the hold, and what is held is not forgotten. */
+static void waited_for()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    g_assert_cmpint(f.draw(3), ==, 0);
+    g_assert_true(f.channel->wait_all_sent(1000000000));
+    g_assert_cmpint(f.arrived(), ==, 3);
+    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
+}
+
+/* The answer to a key leaves at once. */
+static void after_a_key()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    g_assert_cmpint(f.draw(3), ==, 0);
+    f.client->add_input();
+    g_assert_cmpint(f.draw(1), ==, 4);
+    /* once */
+    g_assert_cmpint(f.draw(1), ==, 0);
+}
+
+/* The worker takes no more commands when the pipe is full. What it goes on with then is not
+ * flushed each time. */
+static void full_pipe_is_emptied()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    f.draw(FULL);
+    g_assert_true(f.rcc->pipe_is_empty());
+    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, FULL * MESSAGE_SIZE);
+    g_assert_cmpint(f.left_alone(), ==, FULL);
+    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
+}
+
+/* What stops for an ack is not held: the ack would be waited for. */
+static void stops_for_an_ack()
+{
+    HoldFixture f;
+
+    int count = f.draw(1);
+    count += f.draw(100);
+    g_assert_false(f.rcc->pipe_is_empty());
+    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
+    g_assert_cmpint(count, >=, 40);
+}
+
+static void goes_with_the_channel()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    f.draw(FULL);
+    f.rcc->disconnect();
+    f.run_events();
+    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
+}
+
+/* A socket that takes nothing. */
+static void blocked()
+{
+    HoldFixture f;
+    int sent = 0, received = 0;
+
+    test_stream_shrink(f.rcc->get_stream());
+    do {
+        f.add_items(FULL);
+        sent += FULL;
+        f.run_events();
+        g_usleep(1000);
+    } while (!f.rcc->is_blocked() && sent < 100000);
+    g_assert_true(f.rcc->is_blocked());
+    for (int i = 0; i < 1000 && f.rcc->is_blocked(); ++i) {
+        g_usleep(1000);
+        f.run_events();
+        received += f.receive();
+    }
+    received += f.receive();
+    g_assert_cmpint(received, ==, sent * static_cast<int>(MESSAGE_SIZE));
+}
+
+/* Each message leaves at once. */
+static void not_held()
+{
+    HoldFixture f;
+
+    for (int i = 0; i < 10; ++i) {
+        g_assert_cmpint(f.draw(3), ==, 3);
+    }
+}
+
+/* Nor is what another channel sends held. */
+static void not_the_cursor()
+{
+    HoldFixture f(SPICE_CHANNEL_CURSOR);
+
+    for (int i = 0; i < 10; ++i) {
+        g_assert_cmpint(f.draw(1), ==, 1);
+    }
 }
 
 static const BatchTest tests[] = {
-    { "full", "flow", held_while_the_path_is_full },
-    { "unknown", "flow", not_before_it_is_known },
-    { "rate", "flow", tells_the_stream_of_the_rate },
+    { "batch", "batch,window=100000,hold=" HOLD, burst_leaves_together },
+    { "flow", "flow,hold=" HOLD, burst_leaves_together },
+    { "waited-for", "batch,window=100000,hold=" HOLD, waited_for },
+    { "waited-for-flow", "flow,hold=" HOLD, waited_for },
+    { "key", "flow,hold=" HOLD, after_a_key },
+    { "full", "batch,window=100000,hold=" HOLD, full_pipe_is_emptied },
+    { "ack", "batch,hold=" HOLD, stops_for_an_ack },
+    { "disconnect", "batch,window=100000,hold=" HOLD, goes_with_the_channel },
+    { "blocked", "batch,window=100000,hold=" HOLD, blocked },
+    { "none", "flow,hold=0", not_held },
+    { "normal", "normal", not_held },
+    { "cursor", "flow,hold=" HOLD, not_the_cursor },
 };
 
 int main(int argc, char *argv[])

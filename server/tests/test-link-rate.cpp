@@ -11,9 +11,10 @@
 
 #include "push-visibility.h"
 
-/* microseconds: a round trip, and one in which 250 KB went at 5 Mbit/s */
+/* microseconds: a round trip, one in which 250 KB went at 5 Mbit/s, and at 40 */
 #define SHORT 100000
-#define LONG 500000
+#define LONG (SHORT + 400000)
+#define FAST (SHORT + 50000)
 
 struct LinkRateFixture: public TestServer
 {
@@ -53,12 +54,12 @@ struct LinkRateFixture: public TestServer
         mcc->handle_pong(&ping, sizeof(ping));
     }
 
-    void measure()
+    /* The three pings of the test, the last of which carries bytes. */
+    void measure(uint64_t shortest, uint64_t longest)
     {
-        pong(1, SHORT);
-        pong(2, SHORT);
-        pong(3, LONG);
-        g_assert_true(mcc->is_network_info_initialized());
+        pong(1, shortest);
+        pong(2, shortest);
+        pong(3, longest);
     }
 };
 
@@ -67,24 +68,53 @@ static void slow_start()
 {
     LinkRateFixture f(TEST_TCP);
 
-    f.measure();
+    /* the round trip of this machine's TCP */
+    f.measure(100, 400000);
+    g_assert_true(f.mcc->is_network_info_initialized());
     g_assert_false(f.mcc->is_low_bandwidth());
 }
 
-/* Where nothing else is known, the time counts. */
-static void unknown()
+/* What TCP knows is the way to a relay on the same host. So it is tried again when slow start
+ * is over. */
+static void relay()
+{
+    LinkRateFixture f(TEST_TCP);
+
+    f.measure(SHORT, LONG);
+    g_assert_false(f.mcc->is_network_info_initialized());
+    f.pong(4, FAST);
+    g_assert_true(f.mcc->is_network_info_initialized());
+    g_assert_false(f.mcc->is_low_bandwidth());
+}
+
+/* Once. */
+static void slow_relay()
+{
+    LinkRateFixture f(TEST_TCP);
+
+    f.measure(SHORT, LONG);
+    f.pong(4, LONG);
+    g_assert_true(f.mcc->is_network_info_initialized());
+    g_assert_true(f.mcc->is_low_bandwidth());
+}
+
+/* Slow start does not take so many round trips: it is the path. */
+static void slow_path()
 {
     LinkRateFixture f(TEST_UNIX);
 
-    f.measure();
+    f.measure(SHORT, 11 * SHORT);
+    g_assert_true(f.mcc->is_network_info_initialized());
     g_assert_true(f.mcc->is_low_bandwidth());
-    g_assert_cmpuint(f.mcc->get_bitrate_per_sec(), <, 6 * 1000 * 1000);
+    g_assert_cmpuint(f.mcc->get_bitrate_per_sec(), <, 2100 * 1000);
 }
 
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
     g_test_add_func("/server/link-rate/slow-start", slow_start);
-    g_test_add_func("/server/link-rate/unknown", unknown);
+    g_test_add_func("/server/link-rate/relay", relay);
+    g_test_add_func("/server/link-rate/slow-relay", slow_relay);
+    g_test_add_func("/server/link-rate/slow-path", slow_path);
     return g_test_run();
 }

@@ -156,12 +156,14 @@ public:
     size_t refusals = 0;
     /* each limit that was set */
     std::vector<uint32_t> unsent_limits;
-    std::vector<uint64_t> pacing_rates;
+    /* microseconds until the link is asked for again, and how often it was */
+    uint64_t link_period = 0;
+    size_t link_calls = 0;
 
     static const RedStreamSocket *ops()
     {
-        static const RedStreamSocket table = { send, set_cork, get_link, set_unsent_limit,
-                                               set_pacing };
+        static const RedStreamSocket table = { send, set_cork, get_link, get_link_period,
+                                               set_unsent_limit };
 
         return &table;
     }
@@ -258,6 +260,7 @@ private:
     {
         ScriptedKernel *kernel = current();
 
+        ++kernel->link_calls;
         if (!kernel->link) {
             return false;
         }
@@ -271,10 +274,9 @@ private:
         return true;
     }
 
-    static bool set_pacing(int fd, uint64_t rate)
+    static uint64_t get_link_period()
     {
-        current()->pacing_rates.push_back(rate);
-        return true;
+        return current()->link_period;
     }
 
     /* of calls */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* RedStreamFlow against a simulated path and client: TCP in slow start, a line with a
  * rate, a delay and an endless queue, a client that decodes one message after the other
- * and acks as it was told. No socket and no clock, so every figure below is the same on
+ * and answers marks. No socket and no clock, so every figure below is the same on
  * every machine. */
 #include <config.h>
 
@@ -14,7 +14,10 @@
 
 #include "red-stream-flow.h"
 
-#define MESSAGE_HEADER 6
+/* messages between the client's own acks */
+#define ACK_INTERVAL 20
+/* bytes, with the small header */
+#define MARK_SIZE (6 + 12)
 #define SEGMENT 1448
 /* segments, RFC 6928 */
 #define FIRST_WINDOW 10
@@ -34,19 +37,14 @@ struct Result {
     uint64_t time;      /* when the client had everything */
     uint64_t max_queue; /* bytes in the line's queue and the client's, after the start */
     uint64_t idle;      /* of the line, after the start, microseconds */
-    uint64_t acks;
-    uint64_t set_acks;
+    uint64_t marks;
 };
 
 class Simulation
 {
 public:
-    explicit Simulation(const Path &init_path, bool init_counts_set_ack = false):
-        path(init_path),
-        counts_set_ack(init_counts_set_ack)
+    explicit Simulation(const Path &init_path): path(init_path)
     {
-        flow.set_slow_start_window(window);
-        set_ack();
     }
 
     /* Send @sizes as fast as the flow lets us. What is before @settle does not count in
@@ -54,17 +52,17 @@ public:
     Result send(const Sizes &sizes, uint64_t settle)
     {
         Result result = { };
-        const uint64_t acks_before = acks, set_acks_before = set_acks;
+        const uint64_t marks_before = marks;
 
         for (uint32_t size : sizes) {
             wait_until_allowed();
             if (now > settle && now > line_free / 1000) {
                 result.idle += now - line_free / 1000;
             }
-            transmit(size, false);
+            transmit(size, path.decode);
             flow.sent(now, size);
-            if (flow.wants_set_ack(now)) {
-                set_ack();
+            if (flow.wants_mark()) {
+                mark();
             }
             wait_for_socket();
             if (now > settle) {
@@ -72,8 +70,7 @@ public:
             }
         }
         result.time = std::max(client_free, now);
-        result.acks = acks - acks_before;
-        result.set_acks = set_acks - set_acks_before;
+        result.marks = marks - marks_before;
         return result;
     }
 
@@ -83,8 +80,8 @@ public:
         const uint64_t end = now + time;
 
         flow.starved();
-        while (!acks_coming.empty() && acks_coming.front().time <= end) {
-            next_ack();
+        while (!answers_coming.empty() && answers_coming.front().time <= end) {
+            next_answer();
         }
         now = end;
     }
@@ -96,36 +93,24 @@ public:
     uint64_t socket = 64 * 1024;
 
 private:
-    struct Ack {
+    struct Answer {
         uint64_t time;
-        bool sync;
+        uint32_t id;
     };
 
-    void set_ack()
+    void mark()
     {
-        const uint32_t interval = flow.wanted_interval();
+        const uint32_t id = flow.get_next_mark();
 
-        ++set_acks;
-        flow.set_ack_sent(now, interval, MESSAGE_HEADER + 8);
-        transmit(MESSAGE_HEADER + 8, true);
-        client_interval = client_count = interval;
-        acks_coming.push_back({ client_free + path.delay / 2, true });
-        if (counts_set_ack) {
-            client_counts();
-        }
-    }
-
-    void client_counts()
-    {
-        if (--client_count == 0) {
-            client_count = client_interval;
-            acks_coming.push_back({ client_free + path.delay / 2, false });
-        }
+        flow.mark_sent(now, MARK_SIZE);
+        ++marks;
+        transmit(MARK_SIZE, 0);
+        answers_coming.push_back({ client_free + path.delay / 2, id });
     }
 
     /* The line and then the client take the message when they are done with the one
      * before. */
-    void transmit(uint32_t size, bool is_set_ack)
+    void transmit(uint32_t size, uint64_t decode)
     {
         for (uint32_t left = size; left; ) {
             const uint32_t segment = std::min<uint32_t>(left, SEGMENT);
@@ -136,11 +121,11 @@ private:
             unacked_bytes += segment;
             left -= segment;
         }
-        client_free = std::max(client_free, line_free / 1000 + path.delay / 2) + path.decode;
+        client_free = std::max(client_free, line_free / 1000 + path.delay / 2) + decode;
         undecoded.push_back({ client_free, size });
         undecoded_bytes += size;
-        if (!is_set_ack) {
-            client_counts();
+        if (++client_count % ACK_INTERVAL == 0) {
+            acks_coming.push_back(client_free + path.delay / 2);
         }
     }
 
@@ -161,46 +146,36 @@ private:
             if (slow_start && unacked_bytes * 2 > window) {
                 window += unacked.front().second;
                 slow_start = window < enough;
-                windows.push_back({ unacked.front().first / 1000, slow_start ? window : 0 });
             }
             unacked_bytes -= unacked.front().second;
             unacked.pop_front();
         }
     }
 
-    /* What TCP knew by now of what wait_for_window reckoned ahead. */
-    void look_at_window()
+    void next_answer()
     {
-        while (!windows.empty() && windows.front().first <= now) {
-            flow.set_slow_start_window(windows.front().second);
-            windows.pop_front();
-        }
-    }
+        /* a stop without an answer on its way would last until the patience is over */
+        g_assert_false(answers_coming.empty());
+        const Answer answer = answers_coming.front();
 
-    void next_ack()
-    {
-        /* a stop without an ack on its way would last for ever */
-        g_assert_false(acks_coming.empty());
-        const Ack ack = acks_coming.front();
-
-        acks_coming.pop_front();
-        now = std::max(now, ack.time);
-        look_at_window();
-        if (ack.sync) {
-            flow.synced(now);
-            return;
+        answers_coming.pop_front();
+        now = std::max(now, answer.time);
+        /* an honest client acks nothing that is beyond a mark before it has answered that */
+        while (!acks_coming.empty() && acks_coming.front() < answer.time) {
+            acks_coming.pop_front();
+            flow.acked(ACK_INTERVAL);
+            g_assert_cmpstr(flow.get_phase(), !=, "off");
         }
-        ++acks;
-        flow.acked(now);
+        g_assert_true(flow.answered(now, answer.id));
     }
 
     void wait_until_allowed()
     {
-        while (!acks_coming.empty() && acks_coming.front().time <= now) {
-            next_ack();
+        while (!answers_coming.empty() && answers_coming.front().time <= now) {
+            next_answer();
         }
-        while (!flow.may_send()) {
-            next_ack();
+        while (!flow.may_send(false)) {
+            next_answer();
         }
     }
 
@@ -212,8 +187,8 @@ private:
         if (line_free / 1000 > now + room) {
             const uint64_t end = line_free / 1000 - room;
 
-            while (!acks_coming.empty() && acks_coming.front().time <= end) {
-                next_ack();
+            while (!answers_coming.empty() && answers_coming.front().time <= end) {
+                next_answer();
             }
             now = end;
         }
@@ -238,22 +213,19 @@ private:
         return std::min(path.rate, undecoded.back().second * SECOND / path.decode);
     }
 
-    const bool counts_set_ack;
     /* nanoseconds */
     uint64_t line_free = 0;
     uint64_t client_free = 0;
-    uint32_t client_interval = 0;
-    uint32_t client_count = 0;
-    uint64_t acks = 0;
-    uint64_t set_acks = 0;
-    std::deque<Ack> acks_coming;
+    uint64_t marks = 0;
+    std::deque<Answer> answers_coming;
+    uint64_t client_count = 0;
+    std::deque<uint64_t> acks_coming;
     /* TCP: its congestion window, segments on their way and back with the time at which
-     * each is acked in nanoseconds, and the windows to come with their times */
+     * each is acked in nanoseconds */
     uint64_t window = FIRST_WINDOW * SEGMENT;
     bool slow_start = true;
     uint64_t unacked_bytes = 0;
     std::deque<std::pair<uint64_t, uint32_t>> unacked;
-    std::deque<std::pair<uint64_t, uint64_t>> windows;
     /* when each message is decoded, and its bytes */
     std::deque<std::pair<uint64_t, uint32_t>> undecoded;
     uint64_t undecoded_bytes = 0;
@@ -315,9 +287,8 @@ static void assert_fills(const Path &path, const Sizes &sizes)
     const uint64_t least = total(sizes) * SECOND / path.rate;
 
     g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
-                   " us of %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " acks, %" G_GUINT64_FORMAT
-                   " SET_ACK", path.rate, path.delay, result.time, least, result.acks,
-                   result.set_acks);
+                   " us of %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " marks", path.rate, path.delay,
+                   result.time, least, result.marks);
     g_assert_cmpuint(result.time, <=, least * 13 / 10 + 4 * path.delay + SECOND / 100);
 }
 
@@ -330,16 +301,14 @@ static void test_fills_the_link()
     }
 }
 
-/* The first groups are of few messages, so that the first acks come early. There are not enough
- * of those to fill a path with messages that turn out smaller, nor of the usual interval to fill
- * a long one. */
+/* There are more of them in flight than of marks. */
 static void test_short_messages()
 {
     assert_fills({ 100 * mbit, 20000, 0 }, Sizes(20000, 40));
     assert_fills({ 100 * mbit, 100000, 0 }, Sizes(400000, 40));
 }
 
-/* Pictures longer than what the path holds. Each is acked a round trip after its end has
+/* Pictures longer than what the path holds. Each is answered a round trip after its end has
  * arrived; who waits for that has an idle path after each. */
 static void test_long_messages()
 {
@@ -369,51 +338,38 @@ static void test_queue_is_short()
             g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
                            G_GUINT64_FORMAT " of a flight of %" G_GUINT64_FORMAT,
                            path.rate, path.delay, result.max_queue, flight);
-            /* gain, slack, and a group that is being received */
-            g_assert_cmpuint(result.max_queue, <=,
-                             flight + path.rate / 100 + 2 * sizes[0] * simulation.flow.get_interval()
-                             + 32 * 1024);
+            /* gain, slack, and what lies before the mark that is being received */
+            g_assert_cmpuint(result.max_queue, <=, flight + path.rate / 100 + 2 * sizes[0] + 32 * 1024);
         }
     }
 }
 
-/* Each ack costs the client a packet and both ends a wake-up, so of small messages many go
- * between two. */
-static void test_acks_are_few()
+/* Each answer costs the client a packet and both ends a wake-up, so there is one for many small
+ * messages, and on a slow line for some packets, as long as that is not much of a flight. */
+static void test_marks_are_few()
 {
     for (const Path &path : paths) {
         Simulation simulation(path);
         const Sizes sizes = text(100000);
         const Result result = simulation.send(sizes, 0);
-        g_assert_cmpuint(result.acks + result.set_acks, <=, 20 * result.time / path.delay);
-
-        /* on a slow line each is to be for some packets, as long as that is not much of a flight */
-        const uint64_t bytes = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
-        const uint64_t group = simulation.flow.wanted_interval() * bytes / sizes.size();
         const uint64_t flight = path.rate * path.delay / SECOND;
-        g_assert_cmpuint(group, >=, std::min<uint64_t>(flight / 9, 3600));
+
+        g_assert_cmpuint(result.marks, <=, 20 * result.time / path.delay);
+        g_assert_cmpuint(total(sizes) / result.marks, >=, std::min<uint64_t>(flight / 9, 3600));
     }
 }
 
-/* Small messages turn into large ones: of as many as would make a group of the small ones
- * the queue would be long before there is an ack. */
-static void test_messages_become_larger()
+/* A picture that fills the path has a mark right behind it. */
+static void test_large_messages_are_marked()
 {
     RedStreamFlow flow;
-    uint64_t bytes = 0;
 
-    flow.set_ack_sent(1, 500, 14);
-    flow.synced(2);
-    const uint64_t limit = flow.limit();
-    while (!flow.wants_set_ack(3)) {
-        flow.sent(3, 2000);
-        bytes += 2000;
-        g_assert_cmpuint(bytes, <=, limit);
-    }
-    /* once is enough */
-    flow.set_ack_sent(4, flow.wanted_interval(), 14);
-    flow.sent(5, limit);
-    g_assert_false(flow.wants_set_ack(6));
+    flow.sent(1, 1000);
+    g_assert_false(flow.wants_mark());
+    flow.sent(2, 100000);
+    g_assert_true(flow.wants_mark());
+    flow.mark_sent(3, MARK_SIZE);
+    g_assert_false(flow.wants_mark());
 }
 
 /* To measure the delay anew, three times here, the line need not be idle for a round trip. */
@@ -476,7 +432,8 @@ static void test_idle()
 }
 
 /* A desktop between two bursts: a few small messages now and then, an image among them.
- * A group takes seconds to fill, and most of it has arrived long before its ack. */
+ * What lies between two marks takes seconds to come together, and most of it has arrived long
+ * before the answer. */
 static void test_trickle()
 {
     for (const Path &path : paths) {
@@ -513,157 +470,153 @@ static void test_path_changes()
         g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
                        G_GUINT64_FORMAT ", rate %" G_GUINT64_FORMAT " delay %u %s",
                        path.rate, path.delay, result.max_queue, simulation.flow.get_rate(),
-                       simulation.flow.get_delay(), simulation.flow.get_phase());
+                       simulation.flow.get_path_delay(), simulation.flow.get_phase());
         g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + 8 * path.delay);
         g_assert_cmpuint(result.max_queue, <=,
                          path.rate * path.delay / SECOND + path.rate / 50 + 64 * 1024);
     }
 }
 
-/* Acks of messages that were never counted, and syncs that nobody asked for, come from a
- * client that does as it likes. */
-static void test_unexpected_acks()
+/* Sends messages and marks as far as it goes, @count messages at the most. */
+static int send_some(RedStreamFlow *flow, uint64_t now, bool slack, int count,
+                     std::vector<uint32_t> *ids = nullptr)
+{
+    int n = 0;
+
+    while (n < count && flow->may_send(slack)) {
+        flow->sent(now, 1000);
+        if (flow->wants_mark()) {
+            if (ids) {
+                ids->push_back(flow->get_next_mark());
+            }
+            flow->mark_sent(now, MARK_SIZE);
+        }
+        ++n;
+    }
+    return n;
+}
+
+/* Answers to marks that are not in flight, or to nothing, come from a client that does as it
+ * likes. */
+static void test_unexpected_answers()
+{
+    RedStreamFlow flow;
+    std::vector<uint32_t> ids;
+
+    g_assert_false(flow.answered(1, 0));
+    g_assert_false(flow.answered(1, RED_STREAM_FLOW_MARK));
+    send_some(&flow, 2, false, 1000, &ids);
+    g_assert_cmpuint(ids.size(), >, 3);
+    const uint64_t before = flow.bytes_in_flight();
+    g_assert_false(flow.answered(3, ids.back() + 1));
+    g_assert_false(flow.answered(3, ids[0] - 1));
+    g_assert_false(flow.answered(3, ids[0] & ~RED_STREAM_FLOW_MARK));
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, before);
+    /* one answers for all before it, and once */
+    g_assert_true(flow.answered(4, ids[2]));
+    g_assert_cmpuint(flow.bytes_in_flight(), <, before);
+    g_assert_false(flow.answered(5, ids[1]));
+    g_assert_false(flow.answered(5, ids[2]));
+    g_assert_true(flow.answered(6, ids.back()));
+    g_assert_true(flow.may_send(false));
+}
+
+/* A client that answers no mark is served by upstream's rule, or as long as that stops by what
+ * may be in flight at first. */
+static void test_never_answered()
 {
     RedStreamFlow flow;
 
-    flow.acked(1);
-    flow.synced(2);
-    g_assert_true(flow.may_send());
-    flow.set_ack_sent(3, 20, 14);
-    flow.acked(4);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 14);
-    flow.synced(5);
-    flow.synced(6);
-    flow.acked(7);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 0);
-    g_assert_true(flow.may_send());
+    g_assert_cmpint(send_some(&flow, 1, false, 1000), >=, 32);
+    g_assert_false(flow.may_send(false));
+    g_assert_cmpint(send_some(&flow, 1, true, 100000), ==, 100000);
 }
 
-/* What was sent before a SET_ACK is acked as it arrives, not a round trip later. */
-static void test_acks_before_the_sync()
+/* One that stops answering, until it does again. */
+static void test_silence()
+{
+    RedStreamFlow flow;
+    std::vector<uint32_t> ids;
+
+    send_some(&flow, 1, false, 1000, &ids);
+    flow.answered(100000, ids.back());
+    g_assert_cmpuint(flow.get_patience(), >=, RED_STREAM_FLOW_PATIENCE_MIN);
+    g_assert_cmpuint(flow.get_patience(), <=, RED_STREAM_FLOW_PATIENCE_MAX);
+    ids.clear();
+    send_some(&flow, 100000, true, 1000, &ids);
+    g_assert_false(flow.may_send(true));
+    flow.silence();
+    g_assert_cmpuint(flow.get_silences(), ==, 1);
+    g_assert_true(flow.may_send(true));
+    g_assert_false(flow.may_send(false));
+    send_some(&flow, 200000, true, 10000, &ids);
+    g_assert_true(flow.answered(300000, ids[0]));
+    g_assert_false(flow.may_send(true));
+}
+
+/* One whose own acks show that it has what it does not answer for. */
+static void test_overtaken()
+{
+    RedStreamFlow flow;
+    std::vector<uint32_t> ids;
+
+    send_some(&flow, 1, true, 20, &ids);
+    g_assert_true(flow.answered(100000, ids[0]));
+    /* some may be counted wrong */
+    flow.acked(20);
+    send_some(&flow, 100000, true, 1000);
+    g_assert_false(flow.may_send(true));
+    flow.silence();
+    send_some(&flow, 200000, true, 200);
+    for (int i = 0; i < 5; ++i) {
+        flow.acked(40);
+    }
+    g_assert_cmpstr(flow.get_phase(), ==, "off");
+    g_assert_true(flow.may_send(true));
+    g_assert_false(flow.may_send(false));
+    g_assert_false(flow.wants_mark());
+    /* more acks than messages do no harm */
+    for (int i = 0; i < 1000; ++i) {
+        flow.acked(UINT32_MAX);
+    }
+}
+
+static void test_fewer_acks()
 {
     RedStreamFlow flow;
     uint64_t now = 1;
 
-    flow.set_ack_sent(now, 2, 14);
-    flow.synced(++now);
-    for (int i = 0; i < 5; ++i) {
-        flow.sent(++now, 100);
+    for (int i = 0; i < RED_STREAM_FLOW_KNOWN; ++i) {
+        g_assert_false(flow.wants_fewer_acks());
+        const uint32_t id = flow.get_next_mark();
+
+        flow.sent(now, 100000);
+        flow.mark_sent(now, MARK_SIZE);
+        flow.answered(now + 10, id);
+        now += 1000;
     }
-    flow.set_ack_sent(++now, 4, 14);
-    flow.sent(++now, 100);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 614);
-    flow.acked(++now);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 414);
-    flow.acked(++now);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 214);
-    /* a client that counts SET_ACK, too */
-    flow.acked(++now);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 214);
-    flow.synced(++now);
-    g_assert_cmpuint(flow.bytes_in_flight(), ==, 100);
-}
-
-/* spice-html5 counts SET_ACK as the first message of what it tells of, so each of its acks
- * comes a message earlier than it would have to. Of those that come before their group is
- * complete none may be missing later, when sending has stopped, and a path that is measured
- * anew may be held to one group for no longer than that takes. */
-static void test_client_counts_set_ack()
-{
-    GRand *rand = g_rand_new_with_seed(3);
-
-    for (const Path &path : paths) {
-        Simulation simulation(path, true);
-
-        for (int i = 0; i < 300; ++i) {
-            const int count = g_rand_boolean(rand) ? 1 : g_rand_int_range(rand, 1, 200);
-            const uint32_t size = 1 << g_rand_int_range(rand, 5, 17);
-
-            simulation.send(Sizes(count, size), UINT64_MAX);
-            simulation.idle(g_rand_int_range(rand, 0, i % 10 ? 2 * path.delay :
-                                                      2 * RED_STREAM_FLOW_DELAY_AGE));
-        }
-
-        const uint64_t start = simulation.now;
-        const Sizes sizes = desktop(20000);
-        const Result result = simulation.send(sizes, 0);
-
-        g_assert_cmpuint(result.time - start, <=,
-                         total(sizes) * SECOND / path.rate * 3 / 2 + 10 * path.delay + SECOND / 100);
-    }
-    g_rand_free(rand);
-}
-
-/* TCP's slow start is not slowed down: what it could send is there, and no queue of the
- * path is seen in what only waits for the window. */
-static void test_slow_start()
-{
-    RedStreamFlow flow;
-
-    flow.set_ack_sent(1, 20, 14);
-    g_assert_cmpuint(flow.limit(), <, 100000);
-    flow.set_slow_start_window(100000);
-    g_assert_cmpuint(flow.limit(), >=, 200000);
-    flow.synced(100000);
-    for (int i = 0; i < 2; ++i) {
-        for (int n = 0; n < 20; ++n) {
-            flow.sent(100000, 5000);
-        }
-    }
-    flow.acked(200000);
-    flow.acked(300000);
-    g_assert_cmpstr(flow.get_phase(), ==, "growing");
-    g_assert_cmpuint(flow.limit(), >=, 200000);
-    /* it has ended */
-    flow.set_slow_start_window(0);
-    for (int n = 0; n < 20; ++n) {
-        flow.sent(300000, 5000);
-    }
-    flow.acked(900000);
-    g_assert_cmpstr(flow.get_phase(), !=, "growing");
+    g_assert_true(flow.wants_fewer_acks());
+    g_assert_false(flow.wants_fewer_acks());
 }
 
 /* The end of a drain may wait for the next only while the path has enough to carry. */
-static void test_hold()
+static void test_busy()
 {
     const Path path = { 2500000, 40000, 0 };
     Simulation simulation(path);
     RedStreamFlow &flow = simulation.flow;
 
-    g_assert_cmpuint(flow.hold_time(), ==, 0);
+    g_assert_false(flow.is_path_busy());
     simulation.send(Sizes(20000, 300), 0);
     simulation.idle(SECOND);
-    g_assert_cmpuint(flow.hold_time(), ==, 0);
+    g_assert_false(flow.is_path_busy());
     g_assert_cmpstr(flow.get_phase(), ==, "steady");
-    while (flow.may_send()) {
-        flow.sent(simulation.now, 300);
-    }
-    g_assert_cmpuint(flow.hold_time(), >, 0);
-    g_assert_cmpuint(flow.hold_time(), <=, path.delay / 4);
+    send_some(&flow, simulation.now, false, 1000000);
+    g_assert_true(flow.is_path_busy());
 }
 
-/* One large picture among small messages does not count for long, one after the other do, and so
- * they do with a SET_ACK in between. */
-static void test_making_time()
-{
-    RedStreamFlow flow;
-
-    g_assert_cmpuint(flow.get_making_time(), ==, 0);
-    for (int i = 0; i < 10; ++i) {
-        flow.made(40000);
-        flow.made(3);
-        g_assert_cmpuint(flow.get_making_time(), ==, 35000);
-    }
-    flow.made(50000);
-    g_assert_cmpuint(flow.get_making_time(), ==, 50000);
-    for (int i = 0; i < 30; ++i) {
-        flow.made(3);
-    }
-    g_assert_cmpuint(flow.get_making_time(), <, 1000);
-}
-
-/* Sending stops only when a complete group is in flight, whatever the sizes, the times
- * and the intervals: the simulation asserts that an ack is on its way. */
+/* Sending stops only when a mark is in flight, whatever the sizes and the times: the simulation
+ * asserts that an answer is on its way. */
 static void test_never_stuck()
 {
     GRand *rand = g_rand_new_with_seed(11);
@@ -710,20 +663,21 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/short-messages", test_short_messages);
     g_test_add_func("/server/stream-flow/long-messages", test_long_messages);
     g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
-    g_test_add_func("/server/stream-flow/acks-are-few", test_acks_are_few);
-    g_test_add_func("/server/stream-flow/messages-become-larger", test_messages_become_larger);
+    g_test_add_func("/server/stream-flow/marks-are-few", test_marks_are_few);
+    g_test_add_func("/server/stream-flow/large-messages-are-marked",
+                    test_large_messages_are_marked);
     g_test_add_func("/server/stream-flow/measures-on-the-way", test_measures_on_the_way);
     g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
     g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
     g_test_add_func("/server/stream-flow/idle", test_idle);
     g_test_add_func("/server/stream-flow/trickle", test_trickle);
     g_test_add_func("/server/stream-flow/path-changes", test_path_changes);
-    g_test_add_func("/server/stream-flow/unexpected-acks", test_unexpected_acks);
-    g_test_add_func("/server/stream-flow/acks-before-the-sync", test_acks_before_the_sync);
-    g_test_add_func("/server/stream-flow/client-counts-set-ack", test_client_counts_set_ack);
-    g_test_add_func("/server/stream-flow/slow-start", test_slow_start);
-    g_test_add_func("/server/stream-flow/hold", test_hold);
-    g_test_add_func("/server/stream-flow/making-time", test_making_time);
+    g_test_add_func("/server/stream-flow/unexpected-answers", test_unexpected_answers);
+    g_test_add_func("/server/stream-flow/never-answered", test_never_answered);
+    g_test_add_func("/server/stream-flow/silence", test_silence);
+    g_test_add_func("/server/stream-flow/overtaken", test_overtaken);
+    g_test_add_func("/server/stream-flow/fewer-acks", test_fewer_acks);
+    g_test_add_func("/server/stream-flow/busy", test_busy);
     g_test_add_func("/server/stream-flow/large-message-while-growing",
                     test_large_message_while_growing);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);

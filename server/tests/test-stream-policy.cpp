@@ -70,10 +70,11 @@ static void test_settings()
     g_assert_true(policy.catch_up);
     g_assert_true(red_stream_policy_parse("flow,catchup=on,catchup=off", &policy));
     g_assert_false(policy.catch_up);
-    g_assert_true(red_stream_policy_parse("flow,window=400,record=2000,threshold=99,record=4000",
-                                          &policy));
-    g_assert_cmpint(policy.mode, ==, RED_STREAM_MODE_FLOW);
+    g_assert_true(red_stream_policy_parse("batch,window=400,record=2000,threshold=99,record=4000,"
+                                          "hold=0", &policy));
+    g_assert_cmpint(policy.mode, ==, RED_STREAM_MODE_BATCH);
     g_assert_cmpuint(policy.window, ==, 400);
+    g_assert_cmpuint(policy.hold, ==, 0);
     g_assert_cmpuint(policy.record_size, ==, 4000);
     g_assert_cmpuint(policy.gather_threshold, ==, 99);
 
@@ -82,6 +83,12 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 0);
     g_assert_cmpuint(policy.record_size, ==, 0);
     g_assert_cmpuint(policy.gather_threshold, ==, 1024);
+    g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
+
+    g_assert_true(red_stream_policy_parse("flow,hold=2500", &policy));
+    g_assert_cmpuint(policy.hold, ==, 2500);
+    g_assert_true(red_stream_policy_parse("flow,hold=2500,hold=auto", &policy));
+    g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
 }
 
 static void test_bad_texts()
@@ -97,7 +104,10 @@ static void test_bad_texts()
         "gather,threshold=", "batch,window=0", "batch,window=79", "batch,window=100001",
         "batch,window=auto", "batch,window=80;", "batch,unknown=1", "batch, record=auto",
         /* what comes after a good setting counts too */
-        "batch,record=600,window=1", "flow,catchup=", "flow,catchup=1",
+        "flow,catchup=", "flow,catchup=1",
+        "batch,record=600,window=1",
+        /* flow has no window of its own */
+        "flow,window=400", "batch,hold=", "batch,hold=-1", "batch,hold=20001", "batch,hold=4294967295",
     };
 
     for (const char *text : texts) {
@@ -205,10 +215,10 @@ static void test_record_size()
     link = test_make_link(400, 100000, 30000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, RED_STREAM_UNSENT_MIN);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, 500000);
     link.path_rate = 240000;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2400);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 24000);
     /* but TCP knows of what is not the channel's: it shares the path */
     link = test_make_link(20, 100000, 250000);
     link.path_rate = 2400000;
@@ -294,49 +304,17 @@ static void test_seen_rate()
     g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 0);
 }
 
-static void test_warm_up_size()
-{
-    /* 50 Mbit/s 100 ms */
-    RedStreamLink link = test_make_link(10, 100000, 0);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 625000), ==, 9 * 1448);
-    /* the least that a path must carry: 20 Mbit/s 40 ms does, 2 Mbit/s 100 ms does not */
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 100000), ==, 9 * 1448);
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 4 * 10 * 1448), ==, 9 * 1448);
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 4 * 10 * 1448 - 1), ==, 0);
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 25000), ==, 0);
-
-    /* whoever set a large initial window needs no help */
-    link = test_make_link(100, 100000, 0);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 6250000), ==, RED_STREAM_WARM_UP_MAX);
-
-    /* TCP has found the end of the path, or does not say */
-    link.slow_start = false;
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, 6250000), ==, 0);
-    link = { };
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_policy_warm_up_size(&link, UINT64_MAX), ==, 0);
-}
-
 static void test_unsent_limit()
 {
-    /* 20 Mbit/s carries 50 KB in the budget */
+    /* 20 Mbit/s carries 250 KB in the budget */
     RedStreamLink link = test_make_link(70, 40000, 2500000);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 50000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 250000);
 
     /* enough to keep a slow line busy, not all of the memory for a fast one */
-    link = test_make_link(20, 100000, 250000);
+    link = test_make_link(20, 100000, 100000);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
     link = test_make_link(4000, 200, 1200000000);
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
-
-    /* and while the next message, a large picture, is made */
-    link = test_make_link(70, 40000, 2500000);
-    link.making_time = 40000;
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 150000);
-    link.making_time = 10 * RED_STREAM_MAKING_MAX;
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 300000);
 
     /* not known: as if fast */
     link = { };
@@ -345,58 +323,85 @@ static void test_unsent_limit()
     g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
 }
 
-/* The rate follows what TCP measured with enough to send, and forgets what was long ago. */
-static void test_pacing()
+/* A relay on the server's host takes gigabits a second in no time, whatever comes behind it. */
+static void test_first_hop()
 {
-    const uint64_t period = RED_STREAM_PACING_PERIOD;
-    RedStreamLink link = test_make_link(20, 100000, 250000);
-    RedStreamPacing pacing;
+    RedStreamLink relay = test_make_link(100, 60, 2000000000);
+    relay.slow_start = true;
 
-    /* not as long as hardly anything is lost */
-    link.segments = 1000;
-    link.retransmits = 20;
-    pacing.update(1, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 0);
-    link.retransmits = 40;
-    pacing.update(1, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 312500);
-    link.segments = 1000000;
-    link.delivery_rate = 200000;
-    pacing.update(2, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 312500);
-    link.delivery_rate = 400000;
-    pacing.update(3, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 500000);
+    /* nothing else is known yet */
+    g_assert_false(red_stream_policy_is_first_hop(&relay));
+    g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, RED_STREAM_RECORD_MAX);
 
-    /* the path has become slower, which two periods with enough to send show */
-    link.delivery_rate = 100000;
-    pacing.update(3 + period, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 500000);
-    pacing.update(3 + 2 * period, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 125000);
-    /* however long nothing was sent */
-    pacing.update(3 + 100 * period, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 125000);
+    relay.path_delay = 100000;
+    g_assert_true(red_stream_policy_is_first_hop(&relay));
+    g_assert_cmpuint(red_stream_policy_seen_rate(&relay), ==, 0);
+    relay.path_rate = 250000;
+    g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, 2500);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&relay), ==, 25000);
+
+    /* the same path without it */
+    RedStreamLink direct = test_make_link(20, 100000, 250000);
+    direct.path_rate = 250000;
+    direct.path_delay = 100000;
+    g_assert_false(red_stream_policy_is_first_hop(&direct));
+    g_assert_cmpuint(red_stream_policy_record_size(&direct), ==,
+                     red_stream_policy_record_size(&relay));
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&direct), ==,
+                     red_stream_policy_unsent_limit(&relay));
+
+    /* a client on the LAN that takes some milliseconds to answer is no relay */
+    RedStreamLink lan = test_make_link(40, 200, 118000000);
+    lan.path_delay = 5000;
+    g_assert_false(red_stream_policy_is_first_hop(&lan));
+    /* nor is a TCP that has seen a queue which the shortest answer has not */
+    direct.rtt = 2000000000;
+    g_assert_false(red_stream_policy_is_first_hop(&direct));
 }
 
-/* What says nothing about the path changes nothing. */
-static void test_not_paced()
+static void test_hold_budget()
 {
-    RedStreamPacing pacing;
-    RedStreamLink lossy = test_make_link(20, 100000, 250000);
+    RedStreamPolicy policy = { };
 
-    lossy.segments = 1000;
-    lossy.retransmits = 100;
-    RedStreamLink link = lossy;
-    link.app_limited = true;
-    pacing.update(1, &link);
-    link = lossy;
-    link.slow_start = true;
-    pacing.update(1, &link);
-    link = lossy;
-    link.delivery_rate = 0;
-    pacing.update(1, &link);
-    g_assert_cmpuint(pacing.get_rate(), ==, 0);
+    g_assert_true(red_stream_policy_parse("flow", &policy));
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 0), ==, RED_STREAM_HOLD_MIN);
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 300), ==, RED_STREAM_HOLD_MIN);
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 2500);
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, UINT32_MAX), ==, RED_STREAM_HOLD_MAX);
+    g_assert_true(red_stream_policy_parse("batch,hold=700", &policy));
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 700);
+    g_assert_true(red_stream_policy_parse("batch,hold=0", &policy));
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 0);
+    /* nothing is gathered there */
+    g_assert_true(red_stream_policy_parse("cork", &policy));
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 0);
+}
+
+static void test_hold()
+{
+    const uint64_t start = 1000000000;
+    RedStreamHold hold;
+
+    /* what comes after a pause leaves at once */
+    g_assert_false(hold.begin(start, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, 0);
+    hold.left(start);
+    /* what follows waits, and what follows that does not wait longer */
+    g_assert_true(hold.begin(start + 3000, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
+    g_assert_true(hold.begin(start + 3900, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
+    /* also if the budget changes meanwhile */
+    g_assert_true(hold.begin(start + 3950, 0));
+    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
+    hold.left(start + 4010);
+    g_assert_false(hold.active());
+    g_assert_true(hold.begin(start + 4020, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, start + 5020);
+    hold.left(start + 5020);
+    g_assert_false(hold.begin(start + 5020 + RED_STREAM_HOLD_PAUSE * 1000, 1000));
+    /* no budget */
+    g_assert_false(hold.begin(start + 5030, 0));
 }
 
 /* Cut @messages, which are here at a flush, in records of at most @limit bytes as the
@@ -482,10 +487,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size/idle", test_record_size_idle);
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
     g_test_add_func("/server/stream/policy/seen-rate", test_seen_rate);
-    g_test_add_func("/server/stream/policy/warm-up-size", test_warm_up_size);
     g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
-    g_test_add_func("/server/stream/policy/pacing", test_pacing);
-    g_test_add_func("/server/stream/policy/not-paced", test_not_paced);
+    g_test_add_func("/server/stream/policy/first-hop", test_first_hop);
+    g_test_add_func("/server/stream/policy/hold-budget", test_hold_budget);
+    g_test_add_func("/server/stream/policy/hold", test_hold);
     g_test_add_func("/server/stream/policy/next-record", test_next_record);
 
     return g_test_run();

@@ -196,10 +196,10 @@ static void test_path_rate()
     stream.start(false);
     check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
-    stream.egress->set_path_rate(250000);
+    stream.egress->set_path(250000, 100000);
     check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
 
-    stream.egress->set_path_rate(0);
+    stream.egress->set_path(0, 100000);
     check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
 }
 
@@ -214,7 +214,7 @@ static void test_unsent_limit()
 
             stream.kernel.link = &link;
             stream.start(false);
-            for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 10000000, 9000000, 250000 }) {
+            for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
                 link.delivery_rate = rate;
                 drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
                 if (stream.policy.flow) {
@@ -227,42 +227,21 @@ static void test_unsent_limit()
     }
 }
 
-/* And the time that the channel takes to make a message. */
-static void test_making_time()
+/* TCP is not asked for each message of a channel without drains, nor again if there is none. */
+static void test_asks_rarely()
 {
     const RedStreamLink link = test_make_link(70, 40000, 2500000);
-    TestConnection stream("flow", TLS1_3_VERSION);
 
-    stream.kernel.link = &link;
-    stream.start(false);
-    drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
-    stream.egress->set_making_time(60000);
-    drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
-    g_assert_true(stream.kernel.unsent_limits == std::vector<uint32_t>({ 50000, 200000 }));
-}
+    for (const bool known : { true, false }) {
+        TestConnection stream("flow", TLS1_3_VERSION);
 
-/* So does the rate at which TCP may send. */
-static void test_pacing()
-{
-    for (const char *mode : test_modes) {
-        RedStreamLink link = test_make_link(20, 40000, 0);
-        TestConnection stream(mode, TLS1_3_VERSION);
-
-        link.segments = 1000;
-        link.retransmits = 100;
-        stream.kernel.link = &link;
+        stream.kernel.link = known ? &link : nullptr;
+        stream.kernel.link_period = known ? 1000000000 : 0;
         stream.start(false);
-        for (uint64_t rate : { 2500000, 2500000, 2600000, 4000000 }) {
-            link.delivery_rate = rate;
-            drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+        for (int i = 0; i < 10; ++i) {
+            drain_records(&stream, TestDrain(1, { 6, 40 }));
         }
-        if (stream.policy.flow) {
-            g_assert_cmpuint(stream.kernel.pacing_rates.size(), ==, 2);
-            g_assert_cmpuint(stream.kernel.pacing_rates[0], ==, 3125000);
-            g_assert_cmpuint(stream.kernel.pacing_rates[1], ==, 5000000);
-        } else {
-            g_assert_true(stream.kernel.pacing_rates.empty());
-        }
+        g_assert_cmpuint(stream.kernel.link_calls, ==, 1);
     }
 }
 
@@ -488,8 +467,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
     g_test_add_func("/server/stream/records/path-rate", test_path_rate);
     g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
-    g_test_add_func("/server/stream/records/making-time", test_making_time);
-    g_test_add_func("/server/stream/records/pacing", test_pacing);
+    g_test_add_func("/server/stream/records/asks-rarely", test_asks_rarely);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);
     g_test_add_func("/server/stream/records/auto-flush", test_auto_flush);
