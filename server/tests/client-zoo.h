@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The clients that a channel with acks may meet, each as it counts, acks and answers on the
+ * display's and the cursor's channel: what the server sends must reach every one of them.
+ *
+ * SET_ACK asks for an ack after each interval of messages, and for ACK_SYNC, which says that the
+ * acks that follow are of that interval. Nothing says what becomes of a count that has begun.
+ */
+#ifndef CLIENT_ZOO_H_
+#define CLIENT_ZOO_H_
+
+#include <deque>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <vector>
+
+#include <spice/protocol.h>
+
+#include "test-glib-compat.h"
+
+#include "push-visibility.h"
+
+enum ZooCount {
+    /* from SET_ACK on, which is not counted */
+    ZOO_FROM_SET_ACK,
+    /* from SET_ACK on, which is the first */
+    ZOO_WITH_SET_ACK,
+    /* an ack when the count is the interval; SET_ACK does not restart it, so that an interval
+     * below the count is never met */
+    ZOO_UP_TO,
+    /* an ack when as many as the interval have come since the last; SET_ACK is one of them */
+    ZOO_SINCE_ACK,
+    ZOO_EACH,
+    /* always ten, whatever SET_ACK says, and before there was one */
+    ZOO_TEN,
+};
+
+enum ZooAcks {
+    ZOO_ACKS,
+    ZOO_ACKS_TWICE,
+    /* no more after ZOO_LAST_ACKED messages */
+    ZOO_ACKS_AT_FIRST,
+};
+
+enum ZooSync {
+    ZOO_SYNCS,
+    /* only the first SET_ACK, which is all that upstream sends */
+    ZOO_SYNCS_ONCE,
+    /* with the generation before */
+    ZOO_SYNCS_OLD,
+    ZOO_SYNCS_NEVER,
+};
+
+enum ZooPong {
+    ZOO_PONGS,
+    ZOO_PONGS_NEVER,
+    /* when nothing else comes */
+    ZOO_PONGS_LATE,
+    ZOO_PONGS_WRONG,
+    /* with each message, for the ids that could be next */
+    ZOO_PONGS_EARLY,
+};
+
+#define ZOO_LAST_ACKED 500
+
+struct ZooClient
+{
+    const char *name;
+    /* where it is seen to do so, or why it is here */
+    const char *source;
+    ZooCount count;
+    ZooAcks acks;
+    ZooSync sync;
+    ZooPong pong;
+    /* keeps all answers until nothing more comes */
+    bool late;
+    /* Upstream's rule (no more than two intervals without an ack) sends it everything. Where it
+     * stops for ever nothing better is asked of other rules. */
+    bool recovers;
+};
+
+static const ZooClient zoo[] = {
+    { "spice-gtk", "spice-gtk 0.35, virt-viewer, GNOME Boxes: spice_channel_recv_msg in src/spice-channel.c, "
+      "spice_channel_handle_set_ack and _ping in src/channel-base.c",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+    { "spice-html5", "spice-html5 of 2020: process_message and process_common_messages in "
+      "src/spiceconn.js",
+      ZOO_WITH_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+    { "PureSpice", "Looking Glass' PureSpice of 2026: channel_ack, onMessage_setAck and "
+      "onMessage_ping in src/channel.c",
+      ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+    { "ryll", "ryll 0.3 (shakenfist-spice-renderer): process_messages and handle_message in "
+      "src/channels/display.rs",
+      ZOO_SINCE_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+    { "eyeOS", "eyeOS' spice-web-client of 2019: getRawSpiceMessage and setAckWindow in "
+      "network/spicechannel.js, PacketLinkProcess in network/packetlinkfactory.js",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+
+    { "bursts", "a client that is busy drawing: acks come together, late",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, true, true },
+    { "bursts, up to", "the same, of one that does not restart its count",
+      ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, true, true },
+    { "bursts, since", "the same, of one that looks back at its last ack",
+      ZOO_SINCE_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, true, true },
+    { "first sync", "SET_ACK comes once a channel, says all that upstream ever did",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_ONCE, ZOO_PONGS, false, true },
+
+    { "no pong", "ignores PING, as it may: nothing but a measurement hung on it",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_NEVER, false, true },
+    { "no pong, up to", "the same, of one that does not restart its count",
+      ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_NEVER, false, true },
+    { "late pong", "answers PING when it has nothing else to do",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_LATE, false, true },
+    { "wrong pong", "hostile, or broken: PONGs with ids that nobody sent",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_WRONG, false, true },
+    { "early pong", "hostile: PONGs for PINGs to come",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_EARLY, false, true },
+
+    /* upstream's count of messages in flight is unsigned, and an ack too many makes it huge */
+    { "each", "acks every message",
+      ZOO_EACH, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, false },
+    { "twice", "acks everything twice",
+      ZOO_FROM_SET_ACK, ZOO_ACKS_TWICE, ZOO_SYNCS, ZOO_PONGS, false, false },
+    /* upstream ignores acks of another generation than its last */
+    { "old generation", "answers SET_ACK with the generation before",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_OLD, ZOO_PONGS, false, false },
+    { "no sync", "never answers SET_ACK, acks as it asks",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_NEVER, ZOO_PONGS, false, false },
+    { "acks unasked", "acks every ten messages, from the first on, and never heard of SET_ACK",
+      ZOO_TEN, ZOO_ACKS, ZOO_SYNCS_NEVER, ZOO_PONGS, false, false },
+    { "stops acking", "hangs, but reads",
+      ZOO_FROM_SET_ACK, ZOO_ACKS_AT_FIRST, ZOO_SYNCS, ZOO_PONGS, false, false },
+    { "mute", "reads, and never says anything",
+      ZOO_FROM_SET_ACK, ZOO_ACKS_AT_FIRST, ZOO_SYNCS_NEVER, ZOO_PONGS_NEVER, true, false },
+};
+
+/* The client's end of a channel with mini headers. */
+class ZooPeer
+{
+public:
+    /* @fd: its end of the connection, which does not block */
+    ZooPeer(const ZooClient &init_kind, int init_fd):
+        kind(init_kind), fd(init_fd)
+    {
+        if (kind.count == ZOO_TEN) {
+            ack();
+        }
+    }
+
+    /* Takes what there is. Returns whether there was anything. */
+    bool step()
+    {
+        uint8_t data[64 * 1024];
+        const size_t before = bytes.size();
+        ssize_t n;
+
+        while ((n = read(fd, data, sizeof(data))) > 0) {
+            bytes.insert(bytes.end(), data, data + n);
+        }
+        const bool any = bytes.size() > before;
+        size_t pos = 0;
+        for (;;) {
+            SpiceMiniDataHeader header;
+
+            if (bytes.size() - pos < sizeof(header)) {
+                break;
+            }
+            memcpy(&header, &bytes[pos], sizeof(header));
+            const uint32_t size = GUINT32_FROM_LE(header.size);
+            if (bytes.size() - pos - sizeof(header) < size) {
+                break;
+            }
+            message(GUINT16_FROM_LE(header.type), bytes.data() + pos + sizeof(header), size);
+            pos += sizeof(header) + size;
+        }
+        bytes.erase(bytes.begin(), bytes.begin() + pos);
+        return any;
+    }
+
+    /* Nothing came for a while. */
+    void idle()
+    {
+        for (const Answer &answer : kept) {
+            send(answer);
+        }
+        kept.clear();
+    }
+
+    /* Messages that are none of the protocol's own have come, numbered from 0 on. */
+    uint32_t arrived() const
+    {
+        return numbered;
+    }
+
+private:
+    struct Answer {
+        uint16_t type;
+        std::vector<uint8_t> body;
+    };
+
+    const ZooClient &kind;
+    const int fd;
+    std::vector<uint8_t> bytes;
+    std::deque<Answer> kept;
+    uint32_t interval = 0;
+    /* messages since it was restarted, and what it was at the last ack */
+    uint32_t count = 0;
+    uint32_t acked = 0;
+    uint32_t numbered = 0;
+    bool synced = false;
+
+    void send(const Answer &answer)
+    {
+        SpiceMiniDataHeader header;
+        std::vector<uint8_t> all(sizeof(header) + answer.body.size());
+
+        header.type = GUINT16_TO_LE(answer.type);
+        header.size = GUINT32_TO_LE(answer.body.size());
+        memcpy(all.data(), &header, sizeof(header));
+        std::copy(answer.body.begin(), answer.body.end(), all.begin() + sizeof(header));
+        /* a server that has hung up is seen by what does not arrive */
+        const ssize_t n = write(fd, all.data(), all.size());
+        g_assert_true(n == static_cast<ssize_t>(all.size()) || (n == -1 && errno != EAGAIN));
+    }
+
+    void answer(uint16_t type, const void *body, size_t size, bool late)
+    {
+        const auto from = static_cast<const uint8_t *>(body);
+        const Answer answer = { type, std::vector<uint8_t>(from, from + size) };
+
+        if (late || kind.late) {
+            kept.push_back(answer);
+        } else {
+            send(answer);
+        }
+    }
+
+    void ack()
+    {
+        const uint8_t none = 0;
+
+        if (kind.acks == ZOO_ACKS_AT_FIRST && numbered >= ZOO_LAST_ACKED) {
+            return;
+        }
+        for (int i = kind.acks == ZOO_ACKS_TWICE ? 2 : 1; i > 0; --i) {
+            answer(SPICE_MSGC_ACK, &none, 0, false);
+        }
+    }
+
+    void ack_after(uint32_t messages)
+    {
+        if (messages && count == messages) {
+            count = 0;
+            ack();
+        }
+    }
+
+    void message(uint16_t type, const uint8_t *body, uint32_t size)
+    {
+        ++count;
+        switch (kind.count) {
+        case ZOO_FROM_SET_ACK:
+        case ZOO_UP_TO:
+            /* as soon as the header has come */
+            if (interval == 0) {
+                count = 0;
+            }
+            ack_after(interval);
+            handle(type, body, size);
+            break;
+        case ZOO_WITH_SET_ACK:
+            handle(type, body, size);
+            ack_after(interval);
+            break;
+        case ZOO_SINCE_ACK:
+            handle(type, body, size);
+            if (interval && count - acked >= interval) {
+                acked = count;
+                ack();
+            }
+            break;
+        case ZOO_EACH:
+            handle(type, body, size);
+            ack();
+            break;
+        case ZOO_TEN:
+            handle(type, body, size);
+            ack_after(10);
+            break;
+        }
+    }
+
+    void handle(uint16_t type, const uint8_t *body, uint32_t size)
+    {
+        if (type == SPICE_MSG_SET_ACK) {
+            set_ack(body, size);
+        } else if (type == SPICE_MSG_PING) {
+            ping(body, size);
+        } else {
+            uint32_t number;
+
+            g_assert_cmpuint(size, >=, sizeof(number));
+            memcpy(&number, body, sizeof(number));
+            g_assert_cmpuint(number, ==, numbered);
+            ++numbered;
+        }
+        if (kind.pong == ZOO_PONGS_EARLY) {
+            early_pongs();
+        }
+    }
+
+    void set_ack(const uint8_t *body, uint32_t size)
+    {
+        uint32_t generation;
+
+        g_assert_cmpuint(size, ==, 2 * sizeof(uint32_t));
+        memcpy(&generation, body, sizeof(generation));
+        memcpy(&interval, body + sizeof(generation), sizeof(interval));
+        interval = GUINT32_FROM_LE(interval);
+        if (kind.count == ZOO_FROM_SET_ACK) {
+            count = 0;
+        } else if (kind.count == ZOO_WITH_SET_ACK) {
+            count = 1;
+        }
+        if (kind.sync == ZOO_SYNCS_NEVER || (kind.sync == ZOO_SYNCS_ONCE && synced)) {
+            return;
+        }
+        synced = true;
+        if (kind.sync == ZOO_SYNCS_OLD) {
+            generation = GUINT32_TO_LE(GUINT32_FROM_LE(generation) - 1);
+        }
+        answer(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation), false);
+    }
+
+    /* PING may be followed by bytes that mean nothing; PONG is what is before them. */
+    struct Ping {
+        uint32_t id;
+        uint32_t time[2];
+    };
+    Ping last_ping = { };
+
+    void pong(const Ping &ping)
+    {
+        answer(SPICE_MSGC_PONG, &ping, sizeof(ping), kind.pong == ZOO_PONGS_LATE);
+    }
+
+    void ping(const uint8_t *body, uint32_t size)
+    {
+        g_assert_cmpuint(size, >=, sizeof(last_ping));
+        memcpy(&last_ping, body, sizeof(last_ping));
+        if (kind.pong == ZOO_PONGS_NEVER) {
+            return;
+        }
+        Ping said = last_ping;
+        if (kind.pong == ZOO_PONGS_WRONG) {
+            said.id = ~said.id;
+        }
+        pong(said);
+    }
+
+    void early_pongs()
+    {
+        for (uint32_t ahead = 1; ahead <= 2; ++ahead) {
+            Ping said = last_ping;
+
+            said.id = GUINT32_TO_LE(GUINT32_FROM_LE(said.id) + ahead);
+            pong(said);
+        }
+    }
+};
+
+#include "pop-visibility.h"
+
+#endif /* CLIENT_ZOO_H_ */

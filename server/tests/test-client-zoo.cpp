@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Every client of the zoo gets everything, in every mode: a channel whose server goes by the
+ * rules, and fills the pipe as the worker does, over a socket pair to one that counts its own way.
+ */
+#include <config.h>
+
+#include "client-zoo.h"
+#include "test-channel-batch.h"
+
+#include "push-visibility.h"
+
+/* upstream's MAX_PIPE_SIZE: the worker takes no more commands of the guest */
+#define PIPE_FULL 50
+
+/* Nothing has come for so long, in microseconds, and as often as that was looked: it never will.
+ * For whom upstream's rule gives up on it is enough to see that. */
+#define PATIENCE 5000000
+#define SHORT_PATIENCE 300000
+#define LOOKS 200
+
+struct Mix
+{
+    const char *name;
+    uint32_t messages;
+    uint32_t (*size)(uint32_t number);
+    /* so many are pushed when all before have arrived, 0: whenever there is room */
+    uint32_t group;
+    /* microseconds after which the client looks again */
+    uint32_t delay;
+};
+
+static const Mix mixes[] = {
+    { "small", 2500, [](uint32_t) { return 60u; }, 0, 0 },
+    { "large", 300, [](uint32_t) { return 30000u; }, 0, 0 },
+    { "mixed", 1500, [](uint32_t number) { return number % 8 ? 40 + number % 1400 : 20000; }, 0, 0 },
+    /* first so large that an ack is wanted for each few, then so small that for each many */
+    { "shrinking", 2500, [](uint32_t number) { return number < 100 ? 30000u : 40u; }, 0, 0 },
+    { "growing", 1500, [](uint32_t number) { return number < 1300 ? 40u : 30000u; }, 0, 0 },
+    { "groups", 700, [](uint32_t) { return 60u; }, 7, 0 },
+    { "far", 1200, [](uint32_t number) { return number < 1000 ? 40u : 15000u; }, 0, 3000 },
+};
+
+struct ZooItem final: public RedPipeItemNum<RED_PIPE_ITEM_TYPE_CHANNEL_BASE>
+{
+    explicit ZooItem(uint32_t init_number, uint32_t init_size):
+        number(init_number), size(init_size) {}
+    const uint32_t number;
+    const uint32_t size;
+};
+
+struct ZooChannelClient final: public TestChannelClient
+{
+    using TestChannelClient::TestChannelClient;
+
+    void send_item(RedPipeItem *item) override
+    {
+        static uint8_t filling[64 * 1024];
+        const auto zoo_item = static_cast<ZooItem *>(item);
+
+        init_send_data(SPICE_MSG_MIGRATE_DATA);
+        spice_marshaller_add_uint32(get_marshaller(), zoo_item->number);
+        spice_marshaller_add_by_ref(get_marshaller(), filling,
+                                    zoo_item->size - sizeof(zoo_item->number));
+        begin_send_message();
+    }
+};
+
+/* Returns how many messages have arrived. */
+static uint32_t play(const ZooClient &kind, const Mix &mix)
+{
+    const int64_t patience = kind.recovers ? PATIENCE : SHORT_PATIENCE;
+    TestServer server;
+    int fd;
+    RedStream *stream = test_stream_new(server.server, &fd);
+    auto channel = red::make_shared<TestChannel>(server.server, SPICE_CHANNEL_PORT, 0,
+                                                 RedChannel::HandleAcks | RedChannel::MigrateAll);
+    auto rcc = red::make_shared<ZooChannelClient>(channel.get(), server.client, stream,
+                                                  &server.caps);
+    uint32_t added = 0;
+    int looks = 0;
+    int64_t since = g_get_monotonic_time();
+
+    red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 0);
+    g_assert_true(rcc->init());
+    ZooPeer peer(kind, fd);
+    server.run_events();
+    /* as a display's or cursor's client is greeted */
+    rcc->push_set_ack();
+    rcc->ack_zero_messages_window();
+    rcc->push();
+
+    while (peer.arrived() < mix.messages) {
+        const bool goes_on = mix.group == 0 || added % mix.group || peer.arrived() == added;
+
+        if (added < mix.messages && goes_on && rcc->get_pipe_size() < PIPE_FULL) {
+            rcc->pipe_add(red::make_shared<ZooItem>(added, mix.size(added)));
+            ++added;
+            /* what is in the pipe otherwise is for acks and timers to push */
+            rcc->push();
+            if (added % PIPE_FULL) {
+                continue;
+            }
+        }
+        server.run_events();
+        if (mix.delay) {
+            g_usleep(mix.delay);
+        }
+        if (peer.step()) {
+            since = g_get_monotonic_time();
+            looks = 0;
+        } else {
+            peer.idle();
+            if (++looks > LOOKS && g_get_monotonic_time() - since > patience) {
+                break;
+            }
+            g_usleep(500);
+        }
+    }
+    const uint32_t arrived = peer.arrived();
+
+    rcc->disconnect();
+    rcc.reset();
+    channel.reset();
+    close(fd);
+    return arrived;
+}
+
+static void log_but_warnings(const gchar *domain, GLogLevelFlags level, const gchar *message,
+                             gpointer)
+{
+    if (level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) {
+        g_log_default_handler(domain, level, message, nullptr);
+    }
+}
+
+/* @reference: upstream's rule, which stops for those that the zoo says it stops for */
+static void play_all(bool reference)
+{
+    int stalls = 0;
+
+    /* the server warns of each wrong thing that the worst of them say */
+    g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
+    g_log_set_default_handler(log_but_warnings, nullptr);
+    for (const ZooClient &kind : zoo) {
+        for (const Mix &mix : mixes) {
+            if (!kind.recovers && &mix != mixes) {
+                continue;
+            }
+            const uint32_t arrived = play(kind, mix);
+
+            if (kind.recovers ? arrived < mix.messages : reference && arrived == mix.messages) {
+                fprintf(stderr, "%s, %s: %u of %u messages\n", kind.name, mix.name, arrived,
+                        mix.messages);
+                ++stalls;
+            }
+        }
+    }
+    g_assert_cmpint(stalls, ==, 0);
+}
+
+static void by_upstreams_rule()
+{
+    play_all(true);
+}
+
+static void by_any_rule()
+{
+    play_all(false);
+}
+
+static const BatchTest tests[] = {
+    { "normal", "normal", by_upstreams_rule },
+    { "gather", "gather", by_upstreams_rule },
+    { "cork", "cork", by_upstreams_rule },
+    { "more", "more", by_upstreams_rule },
+    { "window", "window", by_any_rule },
+    { "batch", "batch", by_upstreams_rule },
+    { "batch-window", "batch,window=400", by_any_rule },
+    { "flow", "flow", by_any_rule },
+};
+
+int main(int argc, char *argv[])
+{
+    return batch_test_main(argc, argv, "client-zoo", tests);
+}
