@@ -117,11 +117,11 @@ static const ZooClient zoo[] = {
     { "early pong", "hostile: PONGs for PINGs to come",
       ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_EARLY, false, true },
 
-    /* upstream's count of messages in flight is unsigned, and an ack too many makes it huge */
+    /* these stopped upstream: its count of messages in flight fell below 0 */
     { "each", "acks every message",
-      ZOO_EACH, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, false },
+      ZOO_EACH, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
     { "twice", "acks everything twice",
-      ZOO_FROM_SET_ACK, ZOO_ACKS_TWICE, ZOO_SYNCS, ZOO_PONGS, false, false },
+      ZOO_FROM_SET_ACK, ZOO_ACKS_TWICE, ZOO_SYNCS, ZOO_PONGS, false, true },
     /* upstream ignores acks of another generation than its last */
     { "old generation", "answers SET_ACK with the generation before",
       ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_OLD, ZOO_PONGS, false, false },
