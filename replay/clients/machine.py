@@ -25,6 +25,7 @@ QEMU = "qemu-system-x86_64"
 ECHO_PORT = "org.spice-batch.echo"
 _BOOT = 900  # seconds, on a busy machine that emulates the guest's processor
 _ANSWER = 60
+_GREETING = 5
 STOCK = "stock"
 
 OPEN, SASL, UNIX = "open", "sasl", "unix"  # ways a QEMU can be listening
@@ -163,10 +164,19 @@ class Machine:
         self._lines = Lines(self._folder / "serial")
         if self._incoming:
             wait_for("arrival of the guest", _BOOT, lambda: self.qmp("query-status")["status"] == "running")
-            self._lines.say("hello")
-            self._lines.wait("done hello", _ANSWER)
+            self._greet()
         else:
             self._lines.wait("ready", _BOOT)
+
+    def _greet(self) -> None:
+        """Until the guest answers: what was on its serial line when it was moved may be lost, and half a line with it."""
+        assert self._lines
+        for _ in range(_ANSWER // _GREETING):
+            self._lines.say("hello")
+            with contextlib.suppress(Failed):
+                self._lines.wait("done hello", _GREETING)
+                return
+        raise Failed("the guest that came does not answer")
 
     def migrate(self, where: str) -> None:
         """Sends the guest there, as QEMU names it, and waits until it has gone."""

@@ -89,17 +89,20 @@ def move(
         try:
             viewer = world.client()
             first.guest("draw")
-            world.must_flow(viewer, 3, step=3)
+            world.must_flow(viewer, 3)
             with Machine(made, sink, homes[1], incoming=f"tcp:{target.HOST}:{port}", seamless=seamless) as second:
-                tls = {"tls-port": second.tls_port} if transport == target.TLS else {}
-                plain = {"port": second.port} if transport == target.PLAIN else {}
-                first.qmp("client_migrate_info", protocol="spice", hostname=target.HOST, **plain, **tls)
+                # a port that is left out is 65535 to spice-gtk, and it tries that first
+                tls = transport == target.TLS
+                ports = {"port": 0 if tls else second.port, **({"tls-port": second.tls_port} if tls else {})}
+                first.qmp("client_migrate_info", protocol="spice", hostname=target.HOST, **ports)
                 first.migrate(f"tcp:{target.HOST}:{port}")
                 second.booted()
                 world.machine = second
                 machine.wait_for("display at the new place", 60, world.display_open)
                 first.close()
                 viewer.must_run()
+                if tls and not all(channel.get("tls") for channel in second.clients()):
+                    raise Failed("what was encrypted is not any more")
                 world.must_flow(viewer, 5)
                 world.must_show(viewer, world.card())
                 world.check_machine()

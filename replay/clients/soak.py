@@ -23,10 +23,11 @@ from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
 from clients.machine import STOCK, Library, Machine
 from clients.target import Target
-from clients.world import World
+from clients.world import FROZEN, World
 
 _LONGEST = 4.0  # seconds of a visit, about
 _CHECK_EVERY = 12  # visits
+_SECONDS = 4                # for which a good client is watched
 _TINY = 2048  # bytes of a receive buffer
 _GROWTH = 32 << 20  # bytes of memory that are no leak: the guest's own pages, touched late
 _WARM = 0.25  # part of the time in which memory may grow as it likes
@@ -133,15 +134,14 @@ def visit(where: Target, kind: str, chance: random.Random) -> None:
 
 
 def no_stall(where: Target) -> int:
-    """A good client must get something all the time while the guest draws: messages in 3 s."""
+    """A good client must get something all the time while the guest draws; messages it got, one second after the other."""
     visitor = Visitor(where, "spice-gtk")
     try:
-        visitor.read(1)
-        steps = [visitor.read(1) for _ in range(3)]
+        steps = [visitor.read(1) or visitor.read(FROZEN) for _ in range(_SECONDS)]
     finally:
         visitor.leave()
     if not all(steps):
-        raise Failed(f"a good client got {steps} messages in 3 s, one after the other")
+        raise Failed(f"a good client got {steps} messages, one second after the other")
     return sum(steps)
 
 

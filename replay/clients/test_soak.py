@@ -76,7 +76,7 @@ def test_a_server_survives_every_kind_of_visitor(transport: str, monkeypatch: py
 def test_a_stall_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     class Deaf:
         def __init__(self, *_: object) -> None:
-            self.left = [5, 4, 0, 3]
+            self.left = [5, 4, 0, 0, 3]
 
         def read(self, _: float) -> int:
             return self.left.pop(0)
@@ -85,7 +85,7 @@ def test_a_stall_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     monkeypatch.setattr(soak, "Visitor", Deaf)
-    with pytest.raises(Failed, match="4, 0, 3"):
+    with pytest.raises(Failed, match="5, 4, 0, 3"):
         soak.no_stall(Target(PLAIN, 1))
 
 

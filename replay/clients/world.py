@@ -15,6 +15,8 @@ from clients.picture import Picture
 
 _SHOWN = 40  # seconds for a picture to be the right one
 _CONNECTED = 60
+_STEP = 0.5
+FROZEN = 10         # seconds without anything that no busy machine explains
 
 
 @dataclass
@@ -95,18 +97,19 @@ class World:
                 raise Failed(f"another picture than the guest's: {shown.differing(wanted)}")
             time.sleep(0.5)
 
-    def must_flow(self, client: Driver, seconds: float, step: float = 5) -> None:
-        """While the guest draws, something must reach the client in every step."""
+    def must_flow(self, client: Driver, seconds: float) -> None:
+        """While the guest draws, for so long, there is never a long time without anything for the client."""
         ends = time.monotonic() + seconds
-        before = self._received(client)
-        while (left := ends - time.monotonic()) > 0:
-            time.sleep(min(step, max(left, 1)))
+        before, since, steps = self._received(client), time.monotonic(), 0
+        while time.monotonic() < ends or not steps:
+            time.sleep(_STEP)
             self.check_machine()
             client.must_run()
             now = self._received(client)
-            if now <= before:
-                raise Failed(f"it froze: nothing came for {step:.0f} s while the guest draws")
-            before = now
+            if now != before:       # less, when it connected anew
+                before, since, steps = now, time.monotonic(), steps + 1
+            elif time.monotonic() - since > FROZEN:
+                raise Failed(f"it froze: nothing came for {FROZEN} s while the guest draws")
 
     def _received(self, client: Driver) -> int:
         counted = client.messages()

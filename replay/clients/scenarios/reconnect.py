@@ -9,10 +9,10 @@ from clients.world import World
 def run(world: World) -> str:
     world.machine.guest("draw")
     for _ in range(3):
-        world.must_flow(world.client(), 3, step=3)
+        world.must_flow(world.client(), 3)
         world.nobody()
     client = world.client()
-    world.must_flow(client, 3, step=3)
+    world.must_flow(client, 3)
     if client.shows_pictures:
         world.must_show(client, world.card())
     return "4 times"

@@ -11,7 +11,7 @@ def run(world: World) -> str:
     client.picture()
     for _ in range(3):
         world.machine.guest("draw")
-        world.must_flow(client, 3, step=3)
+        world.must_flow(client, 3)
         shown = world.card()
         world.must_show(client, shown)
     return f"{shown.width}x{shown.height}, 3 times"

@@ -14,7 +14,7 @@ _SECONDS = 30
 def run(world: World) -> str:
     client = world.client()
     world.machine.guest("draw")
-    world.must_flow(client, 3, step=3)
+    world.must_flow(client, 3)
     client.freeze()
     worst, ends = 0.0, time.monotonic() + _SECONDS
     while time.monotonic() < ends:

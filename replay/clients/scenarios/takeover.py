@@ -9,9 +9,9 @@ from clients.world import World
 def run(world: World) -> str:
     world.machine.guest("draw")
     first = world.client()
-    world.must_flow(first, 3, step=3)
+    world.must_flow(first, 3)
     second = world.client()
-    world.must_flow(second, 6, step=6)
+    world.must_flow(second, 6)
     if second.shows_pictures:
         world.must_show(second, world.card())
     return "the second one has it"

@@ -10,12 +10,12 @@ def run(world: World) -> str:
     world.machine.guest("draw")
     for _ in range(3):
         client = world.client()
-        world.must_flow(client, 3, step=3)
+        world.must_flow(client, 3)
         client.vanish()
         world.check_machine()
         world.nobody()
     client = world.client()
-    world.must_flow(client, 3, step=3)
+    world.must_flow(client, 3)
     if client.shows_pictures:
         world.must_show(client, world.card())
     return "3 times"
