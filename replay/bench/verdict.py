@@ -46,12 +46,12 @@ def _middle(pairs: Sequence[Pair], metric: str) -> tuple[float, float] | None:
     return found[len(found) // 2] if found else None
 
 
-def _by(pairs: Sequence[Pair], metric: str, less: str, more: str) -> str | None:
+def _by(pairs: Sequence[Pair], metric: str, less: str, more: str, same: str) -> str | None:
     found = _middle(pairs, metric)
     if found is None or not found[0]:
         return None
     change = round((found[1] / found[0] - 1) * 100)
-    return f"{abs(change)} % {less if change < 0 else more}" if change else f"no {more} or {less}"
+    return f"{abs(change)} % {less if change < 0 else more}" if change else same
 
 
 def _duration(ms: float) -> str:
@@ -61,9 +61,9 @@ def _duration(ms: float) -> str:
 def _sentence(kind: tuple[bool, bool], pairs: Sequence[Pair]) -> str | None:
     far, fast = kind
     said: list[str] = []
-    if packets := _by(pairs, "packets", "fewer packets", "more packets"):
+    if packets := _by(pairs, "packets", "fewer packets", "more packets", "as many packets"):
         said.append(packets)
-    if cpu := _by(pairs, "cpu", "less CPU", "more CPU"):
+    if cpu := _by(pairs, "cpu", "less CPU", "more CPU", "as much CPU"):
         said.append(cpu)
     if overhead := _middle(pairs, "overhead_ratio"):
         said.append(f"{table.percent(overhead[1])} overhead instead of {table.percent(overhead[0])}")
@@ -87,7 +87,7 @@ def of(result: dict[str, Any]) -> str:
     over = "tls" if any(run["transport"] == "tls" and run["valid"] for run in runs) else "plain"
     runs = [run for run in runs if run["transport"] == over]
     base, mode = _mode(runs, _BASES), _mode(runs, _MODES)
-    sentences = [said for kind, pairs in sorted(_pairs(runs, base, mode).items())
+    sentences = [said for kind, pairs in sorted(_pairs(runs, base, mode).items(), key=lambda found: (found[0][0], not found[0][1]))
                  if (said := _sentence(kind, pairs))] if base and mode else []
     if not sentences:
         return f"{sum(run['valid'] for run in result['runs'])} of {len(result['runs'])} runs count."
