@@ -152,7 +152,7 @@ void red_stream_live_flow(int stream, const RedStreamFlow *flow)
         live->in_flight = flow->bytes_in_flight();
         live->limit = flow->limit();
         live->rate = flow->get_rate();
-        live->delay = flow->get_delay();
+        live->delay = flow->get_path_delay();
         g_strlcpy(live->phase, flow->get_phase(), sizeof(live->phase));
         live->time = g_get_monotonic_time();
     }
