@@ -96,7 +96,7 @@ class Player:
         self._machines = 0
 
     def play(self, plan: Plan, library: Library) -> Cell:
-        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario)
+        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario, date=table.now())
         began = time.monotonic()
         try:
             plan.driver.version()

@@ -121,7 +121,7 @@ def _cell(
     client: type[Driver],
     transport: str,
 ) -> Cell:
-    cell = Cell(client.name, transport, each.name, kind)
+    cell = Cell(client.name, transport, each.name, kind, date=table.now())
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
         try:

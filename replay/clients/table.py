@@ -22,6 +22,7 @@ class Cell:
     outcome: str = NOT_RUN
     says: str = ""
     seconds: float = 0.0
+    date: str = ""
     figures: dict[str, float] = field(default_factory=dict)
 
     @property
