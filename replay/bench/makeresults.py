@@ -8,6 +8,7 @@ import json
 import lzma
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import environment, frontdoor, links, mail2017, metrics, paths, publish, results, table
+from bench import environment, frontdoor, links, mail2017, metrics, paths, plots, publish, results, table
 from bench.errors import BenchError
 from bench.folders import COMPARE, EGRESS, PARTS, RELEASES, Part
 from bench.progress import duration
@@ -131,6 +132,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
         if before is None or before.library != environment.library_tree():
             argv.append("--fresh")      # of another library: the repository keeps it
             (folder / _RUNS).unlink(missing_ok=True)
+            shutil.rmtree(folder / plots.FOLDER, ignore_errors=True)
         else:
             unpack(folder)
     status = _run(["bench", *argv], stdout=subprocess.DEVNULL).returncode

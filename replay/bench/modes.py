@@ -38,8 +38,8 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
 
 # What SPICE_STREAM may say beside the mode, and the least and most (red_stream_policy_parse). The library answers anything
 # else with its default mode and a warning.
-_SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (80, 100_000)}
-_WORDS = ("record=auto", "catchup=on", "catchup=off")
+_SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (80, 100_000), "hold": (0, 20_000)}
+_WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off")
 
 
 def check(name: str) -> str:
@@ -50,9 +50,11 @@ def check(name: str) -> str:
     for setting in settings:
         what, _, value = setting.partition("=")
         least, most = _SETTINGS.get(what, (0, -1))
-        if mode == STOCK or setting not in _WORDS and not (value.isdecimal() and least <= int(value) <= most):
+        if mode == STOCK or (mode, what) == ("flow", "window") or \
+                setting not in _WORDS and not (value.isdecimal() and least <= int(value) <= most):
             known = ", ".join(f"{what}={low}-{high}" for what, (low, high) in _SETTINGS.items())
-            raise BenchError(f"mode {mode} has no option '{setting}': a mode of the patched library may have {known}", 2)
+            raise BenchError(f"mode {mode} has no option '{setting}': a mode of the patched library may have {known} "
+                             "(flow no window)", 2)
     return name
 
 

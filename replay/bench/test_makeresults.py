@@ -89,10 +89,11 @@ def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], 
 def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     results.write_text(tmp_path / "lan/compare.json", json.dumps(document(6, "another")))
     makeresults.pack(tmp_path / "lan")
+    results.write_text(tmp_path / "lan/plots/old.png", "of another page")
     results.write_text(tmp_path / "age/compare.json", json.dumps(document(4, "another")))
     makeresults.pack(tmp_path / "age")
     assert call("lan") == 0
-    assert len(commands) == 1 and "--fresh" in commands[0]
+    assert len(commands) == 1 and "--fresh" in commands[0] and not (tmp_path / "lan/plots").exists()
     first = (tmp_path / "README.md").read_text().splitlines()[0]
     assert first == f"**Not all of this is of one library**: of another, but for lan ({environment.library_tree()[:12]})."
     assert call("age") == 0

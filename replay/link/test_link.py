@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -78,6 +79,7 @@ def test_tcp_fills_the_link(namespaces: Namespaces, name: str, seconds: float) -
         assert report["a_to_b"]["max_queue_bytes"] <= link.ready["queue_bytes"]
         if shares[-1] >= 0.9:
             return
+        warnings.warn(f"tried again: TCP used {shares[-1] * 100:.0f} % of the link", stacklevel=1)
     pytest.fail(f"TCP used only these shares of the link: {shares}")
 
 
@@ -206,6 +208,7 @@ def test_jitter(namespaces: Namespaces, option: str, overtaken: bool) -> None:
         if latest <= 0.017:
             break
         assert not last_try, latest     # before that a packet may have waited for a processor
+        warnings.warn(f"tried again: a packet of twenty took {latest * 1e3:.0f} ms", stacklevel=1)
 
 
 def test_says_when_it_was_late(namespaces: Namespaces) -> None:
