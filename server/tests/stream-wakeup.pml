@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Is a wake-up ever lost between the guest's ring, the worker, a channel's pipe, the
- * egress, the socket and the client's acks?
+ * egress, the socket and the client's acks, or its answers to marks?
  *
  *   spin -search stream-wakeup.pml
  *
  * looks at every order of events, for any number of messages in flight that a policy or
  * RedStreamFlow may choose: whether sending stops is decided by chance each time, under
- * the one rule that both keep, that a complete group (the messages between two acks) is
- * in flight then. An end in which not all has been delivered is an error ("invalid end
- * state").
+ * the one rule that both keep, that a complete group (the messages between two acks, or up
+ * to a mark) is in flight then. What may be held back is decided by chance, too. An end in
+ * which not all has been delivered is an error ("invalid end state").
  *
  * Each of these shows that the model can tell, by an error that it finds:
  *   -DNO_FLUSH   push() does not flush when it stops for an ack
  *   -DNO_WATCH   the WRITE watch is dropped though the egress holds bytes
  *   -DNO_GROUP   sending may stop without a complete group in flight
  *   -DNO_BLOCKED the worker does not look at the pipe again after it was full
- *   -DNO_TIMER   the end of a drain waits for the next, and nothing ends that
+ *   -DNO_TIMER   what is held back waits for more, and nothing ends that
+ *   -DNO_ASK     the timer's push meets a full socket, and nobody asks for WRITE
  *
  * The numbers are small on purpose: MAX_PIPE is MAX_PIPE_SIZE, INTERVAL the ack interval,
  * here also larger than the pipe, which the assertion in red-worker.cpp rules out.
@@ -39,8 +40,7 @@ bool told;              /* and was */
 byte pipe;              /* items */
 bool item;              /* an item was refused in the middle and is repeated */
 byte buffer;            /* messages in the egress */
-bool held;              /* the end of a drain waits for the next, or for a timer */
-bool sent;              /* push() took something from the pipe */
+bool held;              /* what is in the pipe and in the egress may wait for the timer */
 bool refused;           /* the kernel took less than it was given */
 byte line;              /* messages in the socket */
 byte since;             /* messages sent since the last complete group */
@@ -124,22 +124,24 @@ inline push() {
     :: else
     fi;
     stopped = false;
-    sent = false;
     do
     :: item || pipe == 0 -> break
     :: else ->
         may_stop();
         if
         :: stopped -> break
-        :: else -> pipe--; sent = true; write_message()
+        :: else -> pipe--; write_message()
         fi
     od;
     if
     :: !item && (pipe == 0 || stopped) ->
         if
-        :: sent -> held = true; watch_write = false     /* flush_later() */
+        :: held -> watch_write = false      /* may_keep_tail() */
         :: finish()
         fi
+#ifndef NO_ASK
+    :: item -> watch_write = true
+#endif
     :: else
     fi
 }
@@ -154,7 +156,8 @@ inline process() {
         :: ring > 0 ->
             ring--;
             if
-            :: pipe == 0 -> watch_write = true
+            :: pipe == 0 && !item && !refused -> held = true    /* hold_back() */
+            :: pipe == 0 || held -> watch_write = true
             :: else
             fi;
             pipe++
@@ -178,7 +181,7 @@ end:
         push()
     }
 #ifndef NO_TIMER
-    :: atomic { held -> process(); push() }
+    :: atomic { held -> held = false; process(); push() }
 #endif
 #ifndef NO_BLOCKED
     :: atomic { was_blocked && pipe <= MAX_PIPE -> process() }
