@@ -50,9 +50,9 @@ def chosen(names: Sequence[str]) -> list[Part]:
 
 
 def command(part: Part, output: Path, repeat: int | None) -> list[str]:
-    """For ./run, but for the releases."""
+    """For ./run at the tree's root, but for the releases. A page names it: without where the tree lies."""
     count = ["--repeat", str(repeat or part.repeat)]
-    folder = str(output / part.where)
+    folder = str((output.relative_to(paths.ROOT) if output.is_relative_to(paths.ROOT) else output) / part.where)
     if part.kind == EGRESS:
         return ["egress", "--out", folder, *count]
     return ["compare", *shlex.split(part.arguments), *count, "--no-plots", "--output", folder]
@@ -97,7 +97,7 @@ def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
 
 
 def _run(argv: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", *argv], text=True, check=False, **more)
+    return subprocess.run([sys.executable, "-m", *argv], text=True, check=False, cwd=paths.ROOT, **more)
 
 
 def pack(folder: Path) -> None:
@@ -239,6 +239,7 @@ def _note(output: Path) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     parts = chosen(args.names)
+    args.output = args.output.resolve()
     if args.repeat is not None and args.repeat < 1:
         raise BenchError("--repeat wants a number from 1", 2)
     if args.dry_run:

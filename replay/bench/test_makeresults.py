@@ -59,6 +59,13 @@ def test_every_part_is_a_command_that_exists() -> None:
     assert len({part.folder for part in folders.PARTS}) <= 9
 
 
+def test_a_page_does_not_say_where_the_tree_lies() -> None:
+    for part in folders.PARTS:
+        if part.kind != folders.RELEASES:
+            given = makeresults.command(part, paths.RESULTS, None)
+            assert f"results/{part.where}" in given and not any(str(paths.ROOT) in word for word in given)
+
+
 def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/recorded"]
     assert [part.where for part in makeresults.chosen(["distance/download", "lan"])] == ["distance/download", "lan"]

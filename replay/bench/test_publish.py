@@ -158,6 +158,7 @@ def test_a_first_line_says_what_came_out() -> None:
                             "5.0 % overhead instead of 50.0 %. Over a LAN, at the session's own pace: ")
     assert "95 % of what is drawn shows within 0.74 ms instead of 0.84 ms" in first
     assert "Over a distance, as fast as it goes: " in first and "3.0 s instead of 80.0 s" in first
+    assert "at 10 times the session's pace: " in publish.page(samples.result(["stock", "flow"], 1, paces=("10",))).splitlines()[0]
     assert "the picture is at most so old, 95 % of the time: 16 ms instead of 29.5 s" in first
     assert publish.page(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
 

@@ -13,6 +13,7 @@ Run = dict[str, Any]
 Pair = tuple[list[Run], list[Run]]      # of one recording, link and pace: upstream's, the mode's
 
 _BASES = ("stock", "cork")
+_PACES = {"max": ", as fast as it goes", "recorded": ", at the session's own pace"}
 _MODES = ("flow", "batch", "window", "gather")
 
 
@@ -21,16 +22,16 @@ def _mode(runs: Sequence[Run], names: Sequence[str]) -> str | None:
     return next((name for name in names if name in played), None)
 
 
-def _pairs(runs: Sequence[Run], base: str, mode: str) -> dict[tuple[bool, bool], list[Pair]]:
-    """By whether the link is one with a rate or a delay, and whether it is as fast as it goes."""
+def _pairs(runs: Sequence[Run], base: str, mode: str) -> dict[tuple[bool, str], list[Pair]]:
+    """By whether the link is one with a rate or a delay, and the pace."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run["recording"], run["link"], run["pace"]), []).append(run)
-    found: dict[tuple[bool, bool], list[Pair]] = {}
+    found: dict[tuple[bool, str], list[Pair]] = {}
     for (_, link, pace), group in groups.items():
         pair = [run for run in group if run["mode"] == base], [run for run in group if run["mode"] == mode]
         if all(any(run["valid"] for run in part) for part in pair):
-            found.setdefault((links.find(link).may_be_slow, pace == "max"), []).append(pair)
+            found.setdefault((links.find(link).may_be_slow, pace), []).append(pair)
     return found
 
 
@@ -58,8 +59,9 @@ def _duration(ms: float) -> str:
     return f"{ms / 1e3:.1f} s" if ms >= 1000 else f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2f} ms"
 
 
-def _sentence(kind: tuple[bool, bool], pairs: Sequence[Pair]) -> str | None:
-    far, fast = kind
+def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair]) -> str | None:
+    far, pace = kind
+    fast = pace == "max"
     said: list[str] = []
     if packets := _by(pairs, "packets", "fewer packets", "more packets", "as many packets"):
         said.append(packets)
@@ -76,7 +78,7 @@ def _sentence(kind: tuple[bool, bool], pairs: Sequence[Pair]) -> str | None:
                 said.append(f"{what} {_duration(found[1])} instead of {_duration(found[0])}")
     if not said:
         return None
-    where = ("over a distance" if far else "over a LAN") + (", as fast as it goes" if fast else ", at the session's own pace")
+    where = ("over a distance" if far else "over a LAN") + _PACES.get(pace, f", at {pace} times the session's pace")
     middle = f" (the middle one of {len(pairs)})" if len(pairs) > 1 else ""
     return f"{where[0].upper()}{where[1:]}{middle}: {', '.join(said)}."
 
@@ -87,7 +89,8 @@ def of(result: dict[str, Any]) -> str:
     over = "tls" if any(run["transport"] == "tls" and run["valid"] for run in runs) else "plain"
     runs = [run for run in runs if run["transport"] == over]
     base, mode = _mode(runs, _BASES), _mode(runs, _MODES)
-    sentences = [said for kind, pairs in sorted(_pairs(runs, base, mode).items(), key=lambda found: (found[0][0], not found[0][1]))
+    sentences = [said for kind, pairs in sorted(_pairs(runs, base, mode).items(), key=lambda found: (found[0][0], list(_PACES).index(found[0][1])
+                                                                                  if found[0][1] in _PACES else len(_PACES)))
                  if (said := _sentence(kind, pairs))] if base and mode else []
     if not sentences:
         return f"{sum(run['valid'] for run in result['runs'])} of {len(result['runs'])} runs count."
