@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <glib.h>
+#include <openssl/err.h>
 
 #include "red-stream-bio.h"
 #include "red-stream-egress.h"
@@ -90,4 +91,34 @@ BIO *red_stream_bio_new(RedStreamEgress *egress)
         BIO_set_init(bio, 1);
     }
     return bio;
+}
+
+bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress)
+{
+    BIO *bio = red_stream_bio_new(egress);
+
+    if (!bio) {
+        return false;
+    }
+    SSL_set_bio(ssl, bio, bio);
+    /* the one write that may have to be repeated, after a TLS 1.2 peer asked for
+     * something in between, is repeated from a copy */
+    SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return true;
+}
+
+int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
+{
+    /* SSL_get_error looks at the errors that this thread has left; to clear none takes longer
+     * than to ask */
+    if (ERR_peek_error()) {
+        ERR_clear_error();
+    }
+    const int n = SSL_write(ssl, data, size);
+
+    if (n > 0) {
+        return n;
+    }
+    const int error = SSL_get_error(ssl, n);
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
 }

@@ -6,11 +6,8 @@
 #include <climits>
 #include <cstring>
 
-#include <openssl/err.h>
-
 #include <common/log.h>
 
-#include "red-stream-bio.h"
 #include "red-stream-egress.h"
 #include "red-stream-live.h"
 #include "red-stream-trace.h"
@@ -107,7 +104,8 @@ static int iov_head(struct iovec *out, int room, const struct iovec *iov, int io
 
 RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
                                  const RedStreamSocket *init_ops):
-    socket(init_socket), policy(init_policy), ops(init_ops)
+    socket(init_socket), policy(init_policy),
+    ops(init_ops ? init_ops : red_stream_socket_get(init_policy))
 {
     trace_id = red_stream_trace_new();
 }
@@ -116,7 +114,7 @@ RedStreamEgress::~RedStreamEgress()
 {
     red_stream_live_close(trace_id);
     red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
-                           &counters);
+                           ops->name, &counters);
     g_free(wire.data);
     g_free(clear.data);
 }
@@ -131,17 +129,8 @@ void RedStreamEgress::set_channel(int type, int id)
 
 bool RedStreamEgress::set_ssl(SSL *init_ssl)
 {
-    BIO *bio = red_stream_bio_new(this);
-
-    if (!bio) {
-        return false;
-    }
-    ssl = init_ssl;
-    SSL_set_bio(ssl, bio, bio);
-    /* the one write that may have to be repeated, after a TLS 1.2 peer asked for
-     * something in between, is repeated from a copy */
-    SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    return true;
+    ssl = ops->set_ssl(init_ssl, this) ? init_ssl : nullptr;
+    return ssl != nullptr;
 }
 
 bool RedStreamEgress::set_auto_flush(bool auto_flush)
@@ -430,16 +419,14 @@ ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsi
     return accepted;
 }
 
-/* Make a record of @data and give it to take_record. @more: another record follows.
- * Returns false if the TLS library can't now, which sets blocked (@data is accepted
- * all the same), or if the connection has ended. */
+/* Make a record of @data. @more: another record follows.
+ * Returns false if that can't be now, which sets blocked (@data is accepted all the
+ * same), or if the connection has ended. */
 bool RedStreamEgress::encrypt(const void *data, size_t size, bool more)
 {
     encrypting = true;
     encrypting_more = more;
-    /* SSL_get_error looks at the errors that this thread has left */
-    ERR_clear_error();
-    const int n = SSL_write(ssl, data, size);
+    const int n = ops->encrypt(ssl, this, data, size);
     encrypting = false;
     encrypting_more = false;
 
@@ -450,9 +437,8 @@ bool RedStreamEgress::encrypt(const void *data, size_t size, bool more)
         return true;
     }
 
-    const int ssl_error = SSL_get_error(ssl, n);
-    if (ssl_error == SSL_ERROR_WANT_READ || ssl_error == SSL_ERROR_WANT_WRITE) {
-        /* OpenSSL wants the same bytes again, and no others */
+    if (n == 0) {
+        /* the same bytes again, and no others */
         if (data != clear.start()) {
             buffer_append(&clear, CLEAR_SIZE, data, size);
         }
@@ -477,11 +463,6 @@ bool RedStreamEgress::encrypt_clear(size_t size, bool more)
 
 ssize_t RedStreamEgress::take_record(const void *data, size_t size)
 {
-    struct iovec iov;
-
-    iov.iov_base = const_cast<void *>(data);
-    iov.iov_len = size;
-
     if (error) {
         errno = error;
         return -1;
@@ -490,8 +471,16 @@ ssize_t RedStreamEgress::take_record(const void *data, size_t size)
         buffer_append(&wire, WIRE_SIZE, data, size);
         return size;
     }
+    return send_record(data, size);
+}
 
+ssize_t RedStreamEgress::send_record(const void *data, size_t size)
+{
+    struct iovec iov;
     ssize_t n = 0;
+
+    iov.iov_base = const_cast<void *>(data);
+    iov.iov_len = size;
     if (!blocked || !encrypting) {
         n = send(&iov, 1, encrypting_more);
         if (n < 0) {

@@ -88,9 +88,9 @@ class RedStreamEgress
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @socket stays the caller's and outlives the egress. */
+    /* @socket stays the caller's and outlives the egress. @ops: null for those of @policy. */
     RedStreamEgress(int socket, const RedStreamPolicy *policy,
-                    const RedStreamSocket *ops = &red_stream_kernel_socket);
+                    const RedStreamSocket *ops = nullptr);
     ~RedStreamEgress();
 
     /* Say for the trace and the statistics whose bytes these are. */
@@ -143,7 +143,16 @@ public:
      * kernel takes them, so that the TLS library waits as over a socket of its own.
      * Returns the number of bytes accepted, or -1 with errno. */
     ssize_t take_record(const void *data, size_t size);
+    /* As take_record, but none of it waits here for other records. */
+    ssize_t send_record(const void *data, size_t size);
     int get_socket() const { return socket; }
+    /* Send what follows in another way. */
+    void set_ops(const RedStreamSocket *new_ops) { ops = new_ops; }
+    const char *get_ops_name() const { return ops->name; }
+    /* Whether the record under way is to share a segment with the next one. */
+    bool is_more_encrypted() const { return encrypting_more && policy->more; }
+    bool is_held() const { return held; }
+    bool is_blocked() const { return blocked; }
     int get_trace_id() const { return trace_id; }
 
 private:
@@ -163,7 +172,7 @@ private:
 
     const int socket;
     const RedStreamPolicy *const policy;
-    const RedStreamSocket *const ops;
+    const RedStreamSocket *ops;
     SSL *ssl = nullptr;
 
     /* bytes for the kernel */

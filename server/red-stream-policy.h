@@ -64,6 +64,8 @@ struct RedStreamPolicy {
     /* show a client that the path does not keep up with what is there by then instead of
      * all that was drawn, see red-catch-up.h */
     bool catch_up;
+    /* the kernel makes the TLS records where it can, see red-stream-ktls.h */
+    bool ktls;
 };
 
 #define RED_STREAM_HOLD_AUTO UINT32_MAX
@@ -76,6 +78,7 @@ struct RedStreamPolicy {
  *   window=N        window, 80 to 100000, not with flow
  *   hold=auto|N     hold, 0 (nothing waits) to RED_STREAM_HOLD_LIMIT
  *   catchup=on|off  catch_up
+ *   ktls=on|off     ktls
  *
  * Returns false, leaving @policy as it was, if the text is not of this form.
  */

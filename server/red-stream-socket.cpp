@@ -16,6 +16,8 @@
 #endif
 
 #include "net-utils.h"
+#include "red-stream-bio.h"
+#include "red-stream-ktls.h"
 #include "red-stream-socket.h"
 
 #ifndef _WIN32
@@ -83,9 +85,40 @@ static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
 }
 
 const RedStreamSocket red_stream_kernel_socket = {
+    "sendmsg",
     kernel_send,
     red_socket_set_cork,
     kernel_get_link,
     kernel_get_link_period,
     kernel_set_unsent_limit,
+    red_stream_bio_set_ssl,
+    red_stream_bio_encrypt,
 };
+
+/* until the first record, which tells which of the other two it is */
+static const RedStreamSocket undecided_socket = {
+    "sendmsg",
+    kernel_send,
+    red_socket_set_cork,
+    kernel_get_link,
+    kernel_get_link_period,
+    kernel_set_unsent_limit,
+    red_stream_ktls_set_ssl,
+    red_stream_ktls_begin,
+};
+
+const RedStreamSocket red_stream_ktls_socket = {
+    "ktls",
+    red_stream_ktls_send,
+    red_socket_set_cork,
+    kernel_get_link,
+    kernel_get_link_period,
+    kernel_set_unsent_limit,
+    nullptr,
+    red_stream_ktls_encrypt,
+};
+
+const RedStreamSocket *red_stream_socket_get(const RedStreamPolicy *policy)
+{
+    return policy->ktls ? &undecided_socket : &red_stream_kernel_socket;
+}

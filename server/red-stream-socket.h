@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the egress of a stream needs of its socket, as a table, so that a test can
- * put a scripted socket in the place of the kernel's.
+/* The ways to send of an egress, a table of functions each: what it needs of its socket, and
+ * over TLS of whoever makes the records. The egress does not know which one it has; a test can
+ * put a scripted one in the place of the kernel's.
  */
 #ifndef RED_STREAM_SOCKET_H_
 #define RED_STREAM_SOCKET_H_
 
 #include <sys/types.h>
 
+#include <openssl/ssl.h>
+
 #include "sys-socket.h"
 #include "red-stream-policy.h"
 
 #include "push-visibility.h"
 
+class RedStreamEgress;
+
 struct RedStreamSocket {
+    /* for the statistics */
+    const char *name;
     /* Send the bytes of @iov, at most IOV_MAX entries, as far as the kernel takes
      * them now. @more: other bytes follow at once, a last segment that is not full
      * may wait for them.
@@ -29,9 +36,22 @@ struct RedStreamSocket {
     /* Have the socket count as writable only while less than @bytes of what it took are
      * not sent. May be null. Returns false where there is no such thing. */
     bool (*set_unsent_limit)(int fd, uint32_t bytes);
+    /* Make the BIOs of @ssl, before its handshake. Returns false if there is no memory. */
+    bool (*set_ssl)(SSL *ssl, RedStreamEgress *egress);
+    /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to
+     * RedStreamEgress::take_record or send_record.
+     * Returns @size, 0 if that can't be now and is to be repeated with the same bytes, or
+     * -1 if the connection has ended. */
+    int (*encrypt)(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
 };
 
+/* sendmsg, and records made by the TLS library */
 extern const RedStreamSocket red_stream_kernel_socket;
+/* sendmsg, and records made by the kernel, see red-stream-ktls.h */
+extern const RedStreamSocket red_stream_ktls_socket;
+
+/* The one that a mode begins with. */
+const RedStreamSocket *red_stream_socket_get(const RedStreamPolicy *policy);
 
 #include "pop-visibility.h"
 

@@ -192,7 +192,7 @@ void red_stream_trace_wait(int stream)
     }
 }
 
-static void write_statistics(int type, int id, const char *mode, bool tls,
+static void write_statistics(int type, int id, const char *mode, bool tls, const char *socket,
                              const RedStreamCounters *counters)
 {
     static FILE *const file = red_stream_live_folder() ? nullptr :
@@ -202,13 +202,13 @@ static void write_statistics(int type, int id, const char *mode, bool tls,
         return;
     }
     fprintf(file,
-            "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,"
+            "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,\"socket\":\"%s\","
             "\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64 ","
             "\"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"floor_records\":%" PRIu64 ","
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
             "\"silences\":%" PRIu64 "}\n",
-            type, id, mode, tls ? "true" : "false",
+            type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
@@ -217,11 +217,11 @@ static void write_statistics(int type, int id, const char *mode, bool tls,
 }
 
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const RedStreamCounters *counters)
+                            const char *socket, const RedStreamCounters *counters)
 {
     if (red_stream_trace_enabled()) {
         TraceLine(stream, "close");
         fflush(trace_file());
     }
-    write_statistics(type, id, mode, tls, counters);
+    write_statistics(type, id, mode, tls, socket, counters);
 }

@@ -20,7 +20,8 @@
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
- * (RedStreamCounters) when it is freed. If it names a folder: see red-stream-live.h.
+ * (RedStreamCounters) and the name of its RedStreamSocket when it is freed. If it names a
+ * folder: see red-stream-live.h.
  *
  * A file that can't be written is warned of once and ignored. Any thread.
  */
@@ -53,7 +54,7 @@ void red_stream_trace_wait(int stream);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const RedStreamCounters *counters);
+                            const char *socket, const RedStreamCounters *counters);
 
 #include "pop-visibility.h"
 

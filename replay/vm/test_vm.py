@@ -36,8 +36,13 @@ with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connecti
     print("tls.ko")
 EOF
 uname -r
+"$0" | grep -E '^(not )?ok|^# the kernel'
+"${0%-ktls}-sockets" -p /server/stream/sockets/ktls | grep -E '^(not )?ok'
 exit 7
 """
+# The tests of the library that need a kernel with kernel TLS to be more than those of the TLS library.
+_KTLS_TESTS = ["choice", "same-records", "segments", "key-update", "alerts", "gone"]
+_KTLS_SOCKET_TESTS = ["exact", "no-wait", "gtk-reader"]
 
 
 def unpacked(archive: bytes) -> dict[str, tuple[int, bytes]]:
@@ -105,11 +110,15 @@ def test_an_unknown_kernel_is_one_line() -> None:
 def test_a_machine_runs_a_command(suite: str, tmp_path: Path) -> None:
     kernel = kernels.fetch(suite, Steps(tmp_path / "log"))
     (tmp_path / "there").write_text("old\n")
-    done = _run_vm("--kernel", suite, "sh", "-c", _LOOK_AROUND, "sh", str(tmp_path), "two  words", SPICE_VM_TEST="a b")
+    program = paths.patched_library() / "tests" / "test-stream-ktls"
+    done = _run_vm("--kernel", suite, "bash", "-c", _LOOK_AROUND, str(program), str(tmp_path), "two  words",
+                   SPICE_VM_TEST="a b")
     assert done.stderr == "complaint\n"
     assert done.stdout.splitlines() == [
         f"words: {tmp_path} two  words", os.getcwd(), "variable: a b", "0", "new", "old", "netem", "tls.ko",
-        kernel.release]
+        kernel.release, "# the kernel's own: ktls",
+        *(f"ok {number} /server/stream/ktls/{name}" for number, name in enumerate(_KTLS_TESTS, 1)),
+        *(f"ok {number} /server/stream/sockets/ktls/{name}" for number, name in enumerate(_KTLS_SOCKET_TESTS, 1))]
     assert done.returncode == 7
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "there"]      # what it wrote is gone
 

@@ -23,6 +23,7 @@
 #include <glib.h>
 #include <openssl/err.h>
 
+#include "red-stream-bio.h"
 #include "red-stream-egress.h"
 #include "test-stream-tls.h"
 
@@ -162,8 +163,10 @@ public:
 
     static const RedStreamSocket *ops()
     {
-        static const RedStreamSocket table = { send, set_cork, get_link, get_link_period,
-                                               set_unsent_limit };
+        static const RedStreamSocket table = {
+            "scripted", send, set_cork, get_link, get_link_period, set_unsent_limit,
+            red_stream_bio_set_ssl, red_stream_bio_encrypt,
+        };
 
         return &table;
     }

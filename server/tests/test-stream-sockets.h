@@ -94,7 +94,7 @@ class SocketConnection
 {
 public:
     SocketConnection(const char *mode, TestTransport transport, int init_version, int buffer,
-                     const RedStreamSocket *ops = &red_stream_kernel_socket):
+                     const RedStreamSocket *ops = nullptr, const char *ciphers = nullptr):
         policy(test_policy(mode)), version(init_version)
     {
         test_make_sockets(transport, buffer, sockets);
@@ -107,6 +107,10 @@ public:
 
             server = test_tls_new(true, version);
             client = test_tls_new(false, version);
+            if (ciphers) {
+                SSL_set_cipher_list(server, ciphers);
+                SSL_set_cipher_list(client, ciphers);
+            }
             g_assert_true(egress->set_ssl(server));
             g_assert_cmpint(SSL_set_fd(client, sockets[1]), ==, 1);
             SSL_set_accept_state(server);
