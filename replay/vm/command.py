@@ -22,10 +22,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpus", type=int, default=2, help="default 2")
     parser.add_argument("--memory", type=int, default=1024, metavar="MIB",
                         help="for all that it writes, too (default 1024)")
+    parser.add_argument("--count", action="store_true",
+                        help="one processor, and clocks that go on by a nanosecond an instruction")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND",
                         help="and its arguments (default: uname -a)")
 
 
 def execute(args: argparse.Namespace) -> int:
     kernel = kernels.fetch(args.kernel, Steps(paths.build_dir() / f"vm-{args.kernel}.log"))
-    return machine.run(kernel, args.command or ["uname", "-a"], cpus=args.cpus, memory=args.memory)
+    return machine.run(kernel, args.command or ["uname", "-a"], cpus=args.cpus, memory=args.memory,
+                       count=args.count)

@@ -27,6 +27,9 @@ _QEMU = ("qemu-system-x86_64", "qemu-system-x86")
 _PLACES = "/usr/lib/qemu", "/usr/libexec"       # where distributions put virtiofsd
 _PORTS = "out", "err", "status"                 # in the order in which init.c knows them
 _CONSOLE_LINES = 3
+# Two network cards on one wire, eth0 and eth1: unlike loopback and veth they read what they send from where it is.
+_WIRE = [part for number in range(2) for part in (
+    "-netdev", f"hubport,id=wire{number},hubid=0", "-device", f"virtio-net-pci,netdev=wire{number}")]
 
 
 def accelerated() -> bool:
@@ -52,9 +55,10 @@ def missing() -> str | None:
     return None if os.geteuid() == 0 else "./run vm needs root: virtiofsd gives away the files of the whole machine"
 
 
-def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 1024,
+def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 1024, count: bool = False,
         out: BinaryIO = sys.stdout.buffer, err: BinaryIO = sys.stderr.buffer) -> int:
-    """The command's exit status; what it prints goes to out and err as it comes. memory is in MiB."""
+    """The command's exit status; what it prints goes to out and err as it comes. memory is in MiB. With count the
+    machine has one processor and clocks that go on by a nanosecond an instruction, so that times are counts."""
     reason = missing()
     if reason:
         raise BenchError(reason)
@@ -63,10 +67,11 @@ def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 
         _write_initramfs(kernel, command, folder / "initramfs")
         files = stack.enter_context(_files(folder))
         pipes = {port: os.pipe() for port in _PORTS}
+        ports = [ends[1] for ends in pipes.values()]
         machine = subprocess.Popen(
-            proc.inside(None, _arguments(kernel, folder, files, [ends[1] for ends in pipes.values()], cpus, memory)),
+            proc.inside(None, [*_arguments(kernel, folder, files, ports, memory), *_processors(cpus, count)]),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(folder / "qemu").open("wb"),
-            pass_fds=[ends[1] for ends in pipes.values()])
+            pass_fds=ports)
         stack.callback(machine.wait)
         stack.callback(machine.kill)
         for _, write_end in pipes.values():
@@ -110,21 +115,26 @@ def _files(folder: Path) -> Iterator[Path]:
             server.wait()
 
 
-def _arguments(kernel: Kernel, folder: Path, files: Path, ports: list[int], cpus: int, memory: int) -> list[str]:
+def _processors(cpus: int, count: bool) -> list[str]:
+    if count:
+        return ["-accel", "tcg", "-icount", "shift=0,sleep=off"]
+    return ["-accel", "kvm" if accelerated() else "tcg", "-smp", str(cpus)]
+
+
+def _arguments(kernel: Kernel, folder: Path, files: Path, ports: list[int], memory: int) -> list[str]:
     devices = ["-device", "virtio-serial,max_ports=4"]
     for number, fd in enumerate(ports, 1):
         devices += ["-chardev", f"file,id=port{number},path=/proc/self/fd/{fd}",
                     "-device", f"virtserialport,nr={number},chardev=port{number}"]
     return [
         proc.require(*_QEMU), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
-        "-machine", f"q35,accel={'kvm' if accelerated() else 'tcg'},memory-backend=memory",
-        "-cpu", "max", "-smp", str(cpus),
+        "-machine", "q35,memory-backend=memory", "-cpu", "max",
         "-m", f"{memory}M", "-object", f"memory-backend-memfd,id=memory,size={memory}M,share=on",
         "-kernel", str(kernel.image), "-initrd", str(folder / "initramfs"),
         "-append", "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check",
         "-chardev", f"file,id=console,path={folder / 'console'}", "-serial", "chardev:console",
         "-chardev", f"socket,id=files,path={files}", "-device", "vhost-user-fs-pci,chardev=files,tag=host",
-        "-device", "virtio-rng-pci", *devices]
+        "-device", "virtio-rng-pci", *_WIRE, *devices]
 
 
 def _follow(pipes: dict[str, int], sinks: dict[str, BinaryIO], folder: Path) -> int:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The page of the kernel's ways is the one that its figures make."""
+
+from __future__ import annotations
+
+from vm import figures
+
+_LINES = """6.12
+loopback {"way": "sendmsg", "size": 256, "count": 10, "calls": 10, "spent": 20000}
+loopback {"way": "zerocopy", "size": 256, "count": 10, "calls": 25, "spent": 30000}
+loopback vm-bench-send: broken
+"""
+
+
+def test_a_table_compares_with_sendmsg() -> None:
+    lines = figures.tables(figures.parse(_LINES)).splitlines()
+    assert "| sendmsg | 2 000 | 1.00 |" in lines
+    assert "| zerocopy | 3 000 (1.50) | 2.50 |" in lines
+
+
+def test_the_page_is_of_its_figures() -> None:
+    text = (figures.FOLDER / "figures.txt").read_text()
+    found = figures.parse(text)
+    assert {way for _, way, _ in found} == {"sendmsg", "zerocopy", "timestamps", "io_uring", "io_uring-8",
+                                            "io_uring-zerocopy", "user-tls", "ktls"}
+    assert (figures.FOLDER / "README.md").read_text() == figures.page(found, text.splitlines()[0])
