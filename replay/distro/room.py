@@ -73,8 +73,12 @@ class Room:
     def install(self, what: str, arguments: Sequence[str], packages: str) -> None:
         if os.geteuid():
             raise BenchError(f"packages are missing; as root: apt-get install --no-install-recommends {packages}")
+        self.recover()
         self.run("asking for package lists", [*_APT, "update"], env=_QUIET, network=True)
         self.run(f"installing {what}", [*_APT, *arguments], env=_QUIET, network=True)
+
+    def recover(self) -> None:
+        """Before packages are installed; what was interrupted on this machine is its owner's to finish, as apt says."""
 
     def require_for(self, tree: Path) -> None:
         """Installs what the source package in the folder tree needs to be built, if it is not there."""
@@ -108,6 +112,9 @@ class Root(Room):
                  + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
                 "sh", "-c", enter, str(self._root), folder, *argv]
+
+    def recover(self) -> None:
+        self.run("finishing what was interrupted", ["dpkg", "--configure", "-a"], env=_QUIET, network=True)
 
     def prepare(self, places: Sequence[Place]) -> None:
         if os.geteuid():
