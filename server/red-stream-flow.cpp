@@ -38,10 +38,8 @@
 #define BUSY_MARKS 4
 
 /* A queue has built up: what lies between two marks took so many times as long as on an empty
- * line, and so many microseconds more. While the rate grows, some of it waits in the socket for
- * TCP's window to grow as well: up to the growing gain. */
+ * line, and so many microseconds more. */
 #define QUEUE_TIMES 2
-#define GROWING_QUEUE_TIMES 4
 #define QUEUE_DELAY 25000
 
 /* While the delay is measured anew no more than this part of what the path holds is in flight: the
@@ -167,8 +165,7 @@ void RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
         probing = true;
     }
 
-    const uint64_t times = growing ? GROWING_QUEUE_TIMES : QUEUE_TIMES;
-    if (sample > times * (delay + own) + large + QUEUE_DELAY) {
+    if (sample > QUEUE_TIMES * (delay + own) + large + QUEUE_DELAY) {
         growing = false;
     } else {
         round_queued = false;
