@@ -101,6 +101,9 @@ def test_a_patch_says_what_and_why(patch: Path) -> None:
 def test_patches_are_numbered_in_order(name: str) -> None:
     numbers = [int(patch.name[:4]) for patch in upstream.series(names=[name])]
     assert numbers == list(range(1, len(numbers) + 1))
+    readme = paths.ROOT / "patches" / name / "README.md"
+    if readme.exists():
+        assert [int(row) for row in re.findall(r"^\| (\d{4}) \|", readme.read_text(encoding="utf-8"), re.MULTILINE)] == numbers
 
 
 def test_each_new_file_comes_with_a_patch() -> None:
