@@ -54,7 +54,9 @@ struct FlowFixture: public AckFixture
         const SpiceMiniDataHeader header = { type, size };
 
         memcpy(buffer, &header, sizeof(header));
-        memcpy(buffer + sizeof(header), data, size);
+        if (size) {
+            memcpy(buffer + sizeof(header), data, size);
+        }
         g_assert_cmpint(write(peer, buffer, sizeof(header) + size), ==, sizeof(header) + size);
     }
 
