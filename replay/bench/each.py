@@ -95,9 +95,9 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Builds each release after every patch of each series as it is exported, and runs upstream's tests "
-                          "and those that have come. What has passed is in patches/checked.csv and is not done again. Stops at "
-                          "the first that fails.")
+    parser.description = ("Builds each release after every patch of each series as it is exported, and runs upstream's "
+                          "tests and those that have come. What has passed is in patches/checked.csv and is not done again. "
+                          "Stops at the first that fails.")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), help="only this one; may be repeated")
     parser.add_argument("--series", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--list", action="store_true", help="say what is left, and do nothing")

@@ -33,8 +33,8 @@ def _unpack(source: Path, target: Path) -> None:
         shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     else:
         target.mkdir()
-        done = subprocess.run(["tar", "-xf", source, "--strip-components=1", "-C", target], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run(["tar", "-xf", source, "--strip-components=1", "-C", target], capture_output=True,
+                              text=True, check=False)
         if done.returncode:
             raise BenchError(f"{source} cannot be unpacked: {done.stderr.strip().splitlines()[0]}", 2)
     if not (target / "server/meson.build").is_file():
@@ -43,9 +43,9 @@ def _unpack(source: Path, target: Path) -> None:
 
 def _apply(diff: str, tree: Path) -> tuple[bool, str]:
     """Strictly: all of it or nothing; also what git says of hunks that have moved, or where it fails."""
-    done = subprocess.run(["git", "apply", "-C1", "--verbose", "-"], cwd=tree, input=diff, capture_output=True, text=True,
-                          env={"GIT_CEILING_DIRECTORIES": str(tree.parent), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
-                          check=False)
+    env = {"GIT_CEILING_DIRECTORIES": str(tree.parent), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(["git", "apply", "-C1", "--verbose", "-"], cwd=tree, input=diff, capture_output=True,
+                          text=True, env=env, check=False)
     if done.returncode:
         return False, ", ".join(_PLACE.findall(done.stderr) or _REASON.findall(done.stderr))
     moved = [abs(int(lines)) for lines in _MOVED.findall(done.stderr)]
@@ -94,8 +94,8 @@ def rebase(source: Path) -> list[Found]:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Says for each patch whether it applies to another release, with which variant, and where it fails. "
-                          "Status 1 when one does not.")
+    parser.description = ("Says for each patch whether it applies to another release, with which variant, and where it "
+                          "fails. Status 1 when one does not.")
     parser.add_argument("source", type=Path, help="a tarball of spice-server, or the folder of its source")
 
 

@@ -60,7 +60,8 @@ def _lines() -> list[tuple[str, list[str]]]:
             if names not in lines[:number] and not any(names == longer[:len(names)] for longer in lines[:number])]
 
 
-@pytest.mark.parametrize(("version", "names"), _lines(), ids=lambda part: part if isinstance(part, str) else "-".join(part))
+@pytest.mark.parametrize(("version", "names"), _lines(),
+                         ids=lambda part: part if isinstance(part, str) else "-".join(part))
 def test_the_series_applies_exactly(version: str, names: list[str], tmp_path: Path) -> None:
     """No fuzz anywhere. Where all are applied to the default release no hunk has moved either; elsewhere where it must."""
     moves_are_wrong = version == upstream.DEFAULT and names == list(upstream.bases())
@@ -103,7 +104,8 @@ def test_patches_are_numbered_in_order(name: str) -> None:
     assert numbers == list(range(1, len(numbers) + 1))
     readme = paths.ROOT / "patches" / name / "README.md"
     if readme.exists():
-        assert [int(row) for row in re.findall(r"^\| (\d{4}) \|", readme.read_text(encoding="utf-8"), re.MULTILINE)] == numbers
+        rows = re.findall(r"^\| (\d{4}) \|", readme.read_text(encoding="utf-8"), re.MULTILINE)
+        assert [int(row) for row in rows] == numbers
 
 
 def test_each_new_file_comes_with_a_patch() -> None:
