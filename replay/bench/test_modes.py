@@ -27,13 +27,18 @@ def test_every_mode_is_one_of_the_library() -> None:
 @pytest.mark.parametrize(("setting", "least", "most"), [
     ("threshold", 1, _constant("RED_STREAM_RECORD_MAX")),
     ("record", _constant("MIN_RECORD_SIZE"), _constant("RED_STREAM_RECORD_MAX")),
-    ("window", _constant("MIN_WINDOW"), _constant("MAX_WINDOW"))])
+    ("window", _constant("MIN_WINDOW"), _constant("MAX_WINDOW")), ("hold", 0, _constant("RED_STREAM_HOLD_LIMIT"))])
 def test_options_have_the_librarys_limits(setting: str, least: int, most: int) -> None:
     for good in (least, most):
-        assert modes.check(f"flow:{setting}={good}") == f"flow:{setting}={good}"
+        assert modes.check(f"batch:{setting}={good}") == f"batch:{setting}={good}"
     for bad in (least - 1, most + 1, "", "x", "-1"):
         with pytest.raises(BenchError, match="has no option"):
-            modes.check(f"flow:{setting}={bad}")
+            modes.check(f"batch:{setting}={bad}")
+
+
+def test_flow_has_no_window() -> None:
+    with pytest.raises(BenchError, match="mode flow has no option 'window=400'"):
+        modes.check("flow:window=400")
 
 
 def test_options_together() -> None:
