@@ -80,7 +80,9 @@ def test_a_relay_stands_between_server_and_link(transport: str, pace: str, tmp_p
 
 
 def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
-    record = matrix.perform(replace(tiny("patched", "flow", "tls"), keep_trace=tmp_path / "traces"))
+    # long enough for a mark of the flow
+    spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"))
+    record = matrix.perform(replace(spec, keep_trace=tmp_path / "traces"))
     assert record["valid"] and record["stalls"]["beyond"] == 0 and record["stalls"]["allowed"] == 50.0
     (kept,) = (tmp_path / "traces").iterdir()
     assert {"open", "channel", "write", "send", "flow"} <= {line.what for line in trace.read(kept)}
