@@ -15,7 +15,7 @@ from typing import Any
 
 from bench import certs, proc
 from clients import picture, target
-from clients.errors import Failed
+from clients.errors import Failed, GuestLost
 from clients.guest import Guest, once
 from clients.lines import Lines
 from clients.relay import Relay
@@ -176,7 +176,9 @@ class Machine:
             with contextlib.suppress(Failed):
                 self._lines.wait("done hello", _GREETING)
                 return
-        raise Failed("the guest that came does not answer")
+        before = self.screen()
+        time.sleep(_GREETING)
+        raise GuestLost(f"the guest that came does not answer, and {'stands still' if self.screen() == before else 'draws on'}")
 
     def migrate(self, where: str) -> None:
         """Sends the guest there, as QEMU names it, and waits until it has gone."""

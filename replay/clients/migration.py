@@ -18,7 +18,7 @@ from clients.command import HOME, chosen, libraries, stream_mode
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import Failed, NotRun
+from clients.errors import Failed, GuestLost, NotRun
 from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
 from clients.table import BAD, GOOD, Cell
@@ -30,6 +30,7 @@ _TRANSPORTS = (target.PLAIN, target.TLS)
 _CLIENTS: dict[str, type[Driver]] = {driver.name: driver for driver in (SpiceGtk, RemoteViewer)}
 _PAIRS = ("stock>stock", "stock>flow", "flow>stock", "flow>flow", "stock>batch", "batch>stock", "batch>batch")
 _NAME = "migration"
+_TRIES = 2      # where the guest itself is lost on the way, as happens now and then with every library and an emulated processor
 
 
 @dataclass(frozen=True)
@@ -123,15 +124,21 @@ def _cell(
 ) -> Cell:
     cell = Cell(client.name, transport, each.name, kind, date=table.now())
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
-        try:
-            client.version()
-            cell.says = move(made, booted, found[each.source], found[each.sink], kind, client, transport, Path(folder))
-            cell.outcome = GOOD
-        except NotRun as error:
-            cell.says = str(error)
-        except Failed as error:
-            cell.outcome, cell.says = BAD, str(error)
+    for tries in range(1, _TRIES + 1):
+        with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
+            try:
+                client.version()
+                cell.says = move(made, booted, found[each.source], found[each.sink], kind, client, transport, Path(folder))
+                cell.outcome = GOOD
+            except NotRun as error:
+                cell.says = str(error)
+            except GuestLost as error:
+                cell.outcome, cell.says = BAD, f"{error}, {tries} times"
+                continue
+            except Failed as error:
+                cell.outcome, cell.says = BAD, str(error)
+        break
+    cell.figures["tries"] = tries
     cell.seconds = round(time.monotonic() - began, 1)
     return cell
 
