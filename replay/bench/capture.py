@@ -89,7 +89,7 @@ class Capture:
 
 
 @contextlib.contextmanager
-def capturing(netns: Path, device: str, path: Path, ports: Collection[int], rate: int | None = None) -> Iterator[Capture]:
+def capturing(netns: Path | None, device: str, path: Path, ports: Collection[int], rate: int | None = None) -> Iterator[Capture]:
     """Captures TCP to and from the ports on a device from when this returns; the file has every packet of an MTU
     of 1500 whole. rate: what the link carries, in bits a second."""
     argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(buffer_kib(rate)),

@@ -36,6 +36,7 @@ COMMANDS = {
     "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
     "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
     "migration": ("clients.migration", "move a guest between libraries under a client"),
+    "installed": ("clients.installed", "count what QEMU sends with the library that is installed"),
     "soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }

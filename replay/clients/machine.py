@@ -27,6 +27,7 @@ _BOOT = 900  # seconds, on a busy machine that emulates the guest's processor
 _ANSWER = 60
 _GREETING = 5
 STOCK = "stock"
+INSTALLED = "installed"  # with whatever the environment says
 
 OPEN, SASL, UNIX = "open", "sasl", "unix"  # ways a QEMU can be listening
 WAY = {target.SASL: SASL, target.UNIX: UNIX}  # of a transport; the others are all served by an open one
@@ -34,13 +35,15 @@ WAY = {target.SASL: SASL, target.UNIX: UNIX}  # of a transport; the others are a
 
 @dataclass(frozen=True)
 class Library:
-    """`mode` is STOCK or what SPICE_STREAM says."""
+    """`mode` is STOCK, INSTALLED or what SPICE_STREAM says. Without a folder it is the one that is installed."""
 
-    folder: Path
+    folder: Path | None
     mode: str
     version: str
 
     def environment(self) -> dict[str, str]:
+        if self.mode == INSTALLED:
+            return dict(os.environ)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SPICE_")}
         kept["LD_LIBRARY_PATH"] = str(self.folder)
         return kept if self.mode == STOCK else {**kept, "SPICE_STREAM": self.mode}

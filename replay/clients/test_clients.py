@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import BenchError
-from clients import command, matrix, migration, picture, table, target, wire
+from clients import command, installed, matrix, migration, picture, table, target, wire
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
 
@@ -112,3 +112,13 @@ def test_a_pair_names_modes_and_releases() -> None:
             migration.pair(wrong)
     with pytest.raises(BenchError, match="no release 0.1"):
         migration.pair("stock>flow@0.1")
+
+
+def test_what_versions_sent_is_kept_and_shown_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "installed.json"
+    assert installed.kept(file) == []
+    file.write_text('[{"version": "1", "transport": "tls", "lines": 4, "packets": 10, "wire_bytes": 900, "client_packets": 2, "date": ""}]')
+    assert "| 1 | tls | 2.50 | 225 | 0.50 | 4 |" in installed.page(installed.kept(file))
+    file.write_text('[{"version": "1"}]')
+    with pytest.raises(BenchError, match="damaged"):
+        installed.kept(file)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run installed: what QEMU sends with the libspice-server that this machine has installed, as tcpdump sees it.
+
+QEMU and the client are in a network namespace of their own, whose loopback has an Ethernet's MTU and leaves segments as TCP cut
+them, so that a packet counts as one, and nothing else is counted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench import capture, paths, pcap, proc
+from bench.errors import BenchError
+from bench.steps import Steps
+from clients import guest, machine, packages, table, target
+from clients.drivers.gtk import SpiceGtk
+from clients.errors import Failed
+from clients.machine import INSTALLED, Library, Machine
+from clients.world import World
+
+_TRANSPORTS = (target.TLS, target.PLAIN)
+_ALONE = "SPICE_BATCH_NETNS"    # in the environment of who is in the namespace
+_LEAST_LINES = 50
+
+
+@dataclass(frozen=True)
+class Seen:
+    version: str            # of the package, and SPICE_STREAM if there is one
+    transport: str
+    lines: int              # that the guest drew
+    packets: int            # with data, from the server
+    wire_bytes: int         # of all packets from the server
+    client_packets: int
+    date: str
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Has a guest draw text in a QEMU (TCG) that uses the libspice-server installed here, and counts with "
+                          "tcpdump what it sends to spice-gtk. Prints that beside what other versions sent when they were "
+                          "installed. Needs root.")
+    parser.add_argument("--seconds", type=float, default=20, help="to draw for (%(default)g)")
+    parser.add_argument("--transport", choices=_TRANSPORTS, default=_TRANSPORTS[0], help="(%(default)s)")
+    parser.add_argument("--out", type=Path, default=paths.build_dir() / "installed.json",
+                        help="where it is kept what each version sent (build/installed.json), and beside it a page")
+
+
+def version() -> str:
+    told = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libspice-server1"], capture_output=True, text=True, check=False)
+    if told.returncode:
+        raise BenchError("libspice-server1 is not installed: apt-get install qemu-system-x86 qemu-system-modules-spice")
+    mode = os.environ.get("SPICE_STREAM")
+    return told.stdout + (f", SPICE_STREAM={mode}" if mode else "")
+
+
+def page(seen: list[Seen]) -> str:
+    lines = ["| libspice-server1 | transport | data packets a line | bytes on the wire a line | packets from the client a line | lines |",
+             "|---|---|--:|--:|--:|--:|"]
+    lines += [f"| {each.version} | {each.transport} | {each.packets / each.lines:.2f} | {each.wire_bytes / each.lines:.0f} "
+              f"| {each.client_packets / each.lines:.2f} | {each.lines} |" for each in seen]
+    return "\n".join(lines)
+
+
+def kept(file: Path) -> list[Seen]:
+    """What earlier runs saw."""
+    with suppress(FileNotFoundError):
+        try:
+            return [Seen(**each) for each in json.loads(file.read_text())]
+        except (ValueError, TypeError):
+            raise BenchError(f"{file} is damaged: remove it") from None
+    return []
+
+
+def _alone() -> int:
+    """The same command in a network namespace of its own."""
+    made = "ip link set lo mtu 1500 up && ethtool -K lo tso off gso off gro off && exec \"$@\""
+    return subprocess.run([proc.require("unshare", "util-linux"), "--net", "sh", "-ec", made, "sh", sys.executable, "-m", "bench",
+                           *sys.argv[1:]], env={**os.environ, _ALONE: "1"}, check=False).returncode
+
+
+def _draw(world: World, transport: str) -> Seen:
+    ports = [world.machine.port, world.machine.tls_port]
+    client = world.client()
+    world.machine.guest("draw")
+    world.must_flow(client, 2)
+    file = world.folder / "capture.pcap"
+    with capture.capturing(None, "lo", file, ports) as captured:
+        before = world.lines()
+        world.must_flow(client, world.seconds)
+        lines = world.lines() - before
+        told = captured.stop()
+    if told.error or told.dropped:
+        raise BenchError(f"tcpdump did not see everything: {told.error or f'{told.dropped} packets dropped'}")
+    if lines < _LEAST_LINES:
+        raise BenchError(f"the guest drew only {lines} lines: give it more --seconds")
+    found = pcap.analyse(file, ports)
+    return Seen(version(), transport, lines, found.server.data_packets, found.server.wire_bytes, found.client.packets, table.now())
+
+
+def execute(args: argparse.Namespace) -> int:
+    if os.geteuid() != 0:
+        raise BenchError("needs root, for a network namespace and tcpdump")
+    steps = Steps(paths.cache_dir() / "clients" / "log")
+    if _ALONE not in os.environ:
+        version()
+        kept(args.out)
+        packages.install(steps)
+        made = guest.prepare(steps)
+        steps.say("booting the guest, once")
+        machine.booted(made, Library(None, INSTALLED, version()))
+        return _alone()
+    made = guest.prepare(steps)
+    library = Library(None, INSTALLED, version())
+    booted = machine.booted(made, library)
+    with tempfile.TemporaryDirectory(prefix="spice-installed-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (home := folder / "machine").mkdir()
+        with Machine(made, library, home, incoming=booted) as qemu:
+            qemu.booted()
+            world = World(qemu, SpiceGtk, args.transport, folder, args.seconds)
+            try:
+                seen = _draw(world, args.transport)
+            except Failed as error:
+                raise BenchError(str(error)) from None
+            finally:
+                with suppress(Failed):
+                    world.nobody()
+    others = [each for each in kept(args.out) if (each.version, each.transport) != (seen.version, seen.transport)]
+    everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
+    text = page(everything)
+    args.out.with_suffix(".md").write_text(
+        f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a guest that "
+        f"draws text (TCG, QXL) for spice-gtk, tcpdump on a network of MTU 1500. A line is a line of text; the guest scrolls, so "
+        f"that most of a line's bytes are pictures, and whole packets are what is left.\n\n{text}\n")
+    print(text)
+    return 0
