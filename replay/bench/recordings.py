@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which recording is meant, and its unpacked copy in the cache."""
+"""Which recording is meant, and what the cache keeps of it: its unpacked copy, the part NAME@FROM-TO cut out."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from bench import paths, trim
+from bench import paths
 from bench.errors import BenchError
 
 _CHUNK = 1 << 20
 _KEEP_FREE = 256 << 20      # what is left to others of the disk when a recording is unpacked
+_PART = re.compile(r"(.+)@(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")      # NAME@FROM-TO, in seconds
 _PACKED = (".rec.xz", ".rec.gz", ".rec")
 
 
@@ -66,15 +68,26 @@ def _plain_name(path: Path) -> str:
     return path.name
 
 
+def _split(wanted: str) -> tuple[str, tuple[float, float] | None]:
+    """The recording's name or path, and which part of it is meant; a file that is really called so is that."""
+    found = _PART.fullmatch(wanted)
+    if not found or Path(wanted).is_file():
+        return wanted, None
+    begin, end = float(found[2]), float(found[3])
+    if begin >= end:
+        raise BenchError(f"recording {wanted}: a part begins before it ends", 2)
+    return found[1], (begin, end)
+
+
 def is_one(wanted: str) -> bool:
     """Whether a shipped recording has that name, or a file that path."""
-    wanted = trim.split(wanted)[0]
+    wanted = _split(wanted)[0]
     return wanted in manifest() or Path(wanted).is_file()
 
 
 def find(wanted: str, folder: Path | None = None) -> Recording:
     """A shipped recording by its name, or any file by its path; of either a part, as NAME@FROM-TO."""
-    whole, part = trim.split(wanted)
+    whole, part = _split(wanted)
     if part is not None:
         found = find(whole, folder)
         return replace(found, name=f"{found.name}@{wanted.rpartition('@')[2]}", seconds=part[1] - part[0], part=part,
@@ -103,10 +116,29 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
                      tuple((command, shown) for command, shown in entry.get("pauses", ())), entry.get("seconds"))
 
 
+def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
+    """What the part depends on is in it, to be played at once."""
+    tool, (begin, end) = paths.recording_tool(), part
+    made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(tool)} {begin} {end}".encode()).hexdigest()
+    kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_name(f"{made_from}.{os.getpid()}.part")
+        try:
+            done = subprocess.run([str(tool), "trim", "--from", str(begin), "--to", str(end), "-o", str(unfinished),
+                                   str(whole.path)], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise BenchError(f"recording {whole.name}: {done.stderr.strip().split(chr(10))[-1] or 'it cannot be cut'}", 2)
+            unfinished.rename(kept)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return replace(whole, path=kept, sha256=sha256_of(kept), commands=None, seconds=None, part=None)
+
+
 def looked_into(recording: Recording) -> Recording:
     """Cut, if a part of it is wanted, and with the figures that the manifest has not, or one line saying where it is damaged."""
     if recording.part is not None:
-        recording = trim.cut(recording, recording.part)
+        recording = _cut(recording, recording.part)
     if recording.commands is not None:
         return recording
     argv = [str(paths.recording_tool()), "info", "--json", str(recording.path)]
