@@ -12,26 +12,26 @@ from collections.abc import Sequence
 from types import FrameType, ModuleType
 from typing import NoReturn
 
-from bench.errors import BenchError
+from bench.common.errors import BenchError
 
 # subcommand -> module and what it does. A module has configure(parser) and execute(args) -> exit status; with
 # VERBATIM its execute gets args.arguments as they were written.
 COMMANDS = {
-    "setup": ("bench.setup", "get and build everything"),
-    "compare": ("bench.compare", "play recordings in every mode and print what each cost"),
-    "test": ("bench.testing", "run every test"),
-    "diff": ("bench.diff", "compare two result files"),
-    "results": ("bench.makeresults", "make everything in results/ anew"),
-    "watch": ("bench.watch", "what the library in a running guest is doing"),
-    "page": ("bench.page", "write the page of a result file anew"),
-    "egress": ("bench.egress", "measure the stream layer alone"),
+    "setup": ("bench.build.setup", "get and build everything"),
+    "compare": ("bench.commands.compare", "play recordings in every mode and print what each cost"),
+    "test": ("bench.build.testing", "run every test"),
+    "diff": ("bench.commands.diff", "compare two result files"),
+    "results": ("bench.commands.makeresults", "make everything in results/ anew"),
+    "watch": ("bench.commands.watch", "what the library in a running guest is doing"),
+    "page": ("bench.commands.page", "write the page of a result file anew"),
+    "egress": ("bench.commands.egress", "measure the stream layer alone"),
     "vm": ("vm.command", "run a command under another kernel"),
-    "tree": ("bench.tree", "the patches as commits of a git tree, to work on"),
-    "refresh": ("bench.refresh", "write the patches again, from such a tree or as they are"),
-    "export": ("bench.export", "write a series of patches as mails"),
-    "rebase": ("bench.rebase", "whether the patches apply to another release"),
-    "each": ("bench.each", "build and test after every single patch"),
-    "recording": ("bench.recording", "look into a recording"),
+    "tree": ("bench.series.tree", "the patches as commits of a git tree, to work on"),
+    "refresh": ("bench.series.refresh", "write the patches again, from such a tree or as they are"),
+    "export": ("bench.series.export", "write a series of patches as mails"),
+    "rebase": ("bench.series.rebase", "whether the patches apply to another release"),
+    "each": ("bench.series.each", "build and test after every single patch"),
+    "recording": ("bench.commands.recording", "look into a recording"),
     "deb": ("distro.deb", "build Debian packages of the library"),
     "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
     "clients": ("clients.command", "try real clients on a QEMU, in every mode"),

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import libraries, paths, recordings
-from bench.runspec import RunSpec
+from bench.common import paths
+from bench.runs import libraries, recordings
+from bench.runs.runspec import RunSpec
 
 FAKES = Path(__file__).parent / "fakes"
 

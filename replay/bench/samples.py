@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from bench import results
+from bench.runs import results
 
 
 def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: str = "lan",

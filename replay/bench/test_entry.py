@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import paths
+from bench.common import paths
 
 _TOOLS = ("bash", "sed", "grep", "xargs", "dirname", "mkdir", "env", "echo")
 _APT = """#!/bin/sh

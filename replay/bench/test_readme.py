@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import frontdoor, makeresults, modes, paths, recordings
 from bench.cli import COMMANDS
+from bench.commands import frontdoor, makeresults
+from bench.common import paths
+from bench.runs import modes, recordings
 
 _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "server/*.md", "replay/*.md")
                 for file in paths.ROOT.glob(pattern))

@@ -12,10 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench import bases, paths, setup, upstream
-from bench import modes as mode_names
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build import bases, setup, upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.runs import modes as mode_names
 from clients import guest, machine, matrix, packages, table, target
 from clients.drivers import ryll
 from clients.drivers.base import Driver

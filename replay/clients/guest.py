@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import paths
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 
 _INIT = Path(__file__).with_name("guest") / "init"
 # what the guest loads; what these need comes with them

@@ -16,9 +16,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import capture, paths, pcap, proc
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common import paths, proc
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.lab import capture
+from bench.measure import pcap
 from clients import guest, machine, packages, table, target
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed

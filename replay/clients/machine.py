@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import certs, proc
+from bench.common import proc
+from bench.lab import certs
 from clients import picture, target
 from clients.errors import Failed, GuestLost
 from clients.guest import Guest, once

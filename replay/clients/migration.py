@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import paths, upstream
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build import upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from clients import guest, machine, packages, table, target
 from clients.command import HOME, chosen, libraries, stream_mode
 from clients.drivers.base import Driver

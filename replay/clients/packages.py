@@ -7,9 +7,9 @@ import os
 import shutil
 import subprocess
 
-from bench import paths
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 
 _LIST = paths.ROOT / "packages-clients.txt"
 

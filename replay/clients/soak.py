@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import paths, upstream
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build import upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from clients import guest, machine, packages, target, wire
 from clients.command import libraries, stream_mode
 from clients.drivers.gtk import SpiceGtk

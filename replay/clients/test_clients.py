@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import BenchError
+from bench.common.errors import BenchError
 from clients import command, installed, matrix, migration, picture, table, target, wire
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 

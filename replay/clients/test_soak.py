@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import certs, paths
+from bench.common import paths
+from bench.lab import certs
 from clients import soak, target
 from clients.errors import Failed
 from clients.soak import Record, Visitor

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench import export, paths, upstream
+from bench.build import upstream
+from bench.common import paths
+from bench.series import export
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # a package is no subproject
 _US = export.Author("spice-batch", "spice-batch@localhost")

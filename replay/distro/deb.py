@@ -14,11 +14,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import debsource, overlay, paths, upstream
-from bench.debsource import Mirror, SourcePackage
-from bench.errors import BenchError
-from bench.progress import duration
-from bench.steps import StepFailed, Steps
+from bench.build import debsource, overlay, upstream
+from bench.build.debsource import Mirror, SourcePackage
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.progress import duration
+from bench.common.steps import StepFailed, Steps
 from distro import changes
 from distro.room import Room, Root
 

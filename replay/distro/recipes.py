@@ -9,9 +9,10 @@ import re
 import shutil
 from pathlib import Path
 
-from bench import paths, upstream
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build import upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from distro import changes
 
 _TEMPLATES = paths.ROOT / "packaging"

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from bench import proc
-from bench.debsource import Place, machine_acquire
-from bench.errors import BenchError
-from bench.steps import StepFailed, Steps
+from bench.build.debsource import Place, machine_acquire
+from bench.common import proc
+from bench.common.errors import BenchError
+from bench.common.steps import StepFailed, Steps
 
 _TOOLS = ("build-essential", "dpkg-dev", "lintian", "abigail-tools")
 _APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import debsource, overlay, upstream
-from bench.steps import Steps
+from bench.build import debsource, overlay, upstream
+from bench.common.steps import Steps
 from distro import changes
 
 _MADE = datetime.datetime(2026, 11, 23, 22, 5, tzinfo=datetime.UTC)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from distro import changes, deb
 from distro.room import Room
 

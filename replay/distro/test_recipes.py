@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import upstream
+from bench.build import upstream
 from distro import recipes
 
 

@@ -28,7 +28,7 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]
 
-from bench import certs, lab                                                # noqa: E402
+from bench.lab import certs, lab  # noqa: E402
 from rude_client import Going, Gone, Plan, RudeClient                       # noqa: E402
 
 _PATIENCE = 60

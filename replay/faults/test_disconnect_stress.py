@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import disconnect_stress
-from bench import paths
+from bench.common import paths
 from rude_client import Going
 
 RECORDING = paths.RECORDINGS / "linux-desktop.rec.xz"

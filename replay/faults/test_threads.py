@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import bases, certs, lab, paths
-from bench.steps import Steps
+from bench.build import bases
+from bench.common import paths
+from bench.common.steps import Steps
+from bench.lab import certs, lab
 
 _OPTIONS = ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]
 _COMMANDS = 2000

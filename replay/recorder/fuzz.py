@@ -29,9 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import environment, paths
-from bench.errors import BenchError
-from bench.progress import duration
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.progress import duration
+from bench.runs import environment
 from recorder import all_commands, torture
 from recorder.mutate import Base, mutate
 from recorder.play import Played, play

@@ -13,9 +13,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from bench import debsource
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build import debsource
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from recorder.documents import write_documents
 
 FILES = Path(__file__).resolve().parent / "guest"

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.errors import BenchError
+from bench.common.errors import BenchError
 from recorder import manifest
 from recorder.play import Played, play
 from recorder.png import Picture, read_png, write_png

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bench import paths
+from bench.common import paths
 
 LIBRARY_COMPLAINTS = ("CRITICAL", "ERROR", "WARNING")
 HARMLESS = ("Connection reset by peer", "Broken pipe")     # the client hangs up when it has seen the end

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bench import paths
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from recorder import manifest, sessions
 from recorder.describe import describe
 from recorder.guest import Guest, mirror

@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import bases, environment, paths, upstream
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build import bases, upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.runs import environment
 from recorder import manifest
 from recorder.pictures import OPTIONS
 from recorder.play import Played, play

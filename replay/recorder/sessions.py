@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench import paths, proc
-from bench.errors import BenchError
+from bench.common import paths, proc
+from bench.common.errors import BenchError
 from recorder import surfaces, thin
 from recorder.guest import Guest
 from recorder.reader import HEADER, read_events

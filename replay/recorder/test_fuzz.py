@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import paths
-from bench.errors import BenchError
+from bench.common import paths
+from bench.common.errors import BenchError
 from recorder import fuzz
 from recorder.fuzz import Case
 from recorder.mutate import CHANGES

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import paths
-from bench.errors import BenchError
+from bench.common import paths
+from bench.common.errors import BenchError
 from recorder import pictures
 from recorder.play import Played
 from recorder.png import Picture, read_png, write_png

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from recorder import guest, manifest, record, sessions, surfaces, torture
 from recorder.commands import Copy, Drawable, Fill, FromSurface, Need, Rect
 from recorder.describe import describe

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import bases, upstream
-from bench.steps import Steps
+from bench.build import bases, upstream
+from bench.common.steps import Steps
 from recorder import releases
 from recorder.play import Played
 

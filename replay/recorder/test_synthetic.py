@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import paths
-from bench.errors import BenchError
+from bench.common import paths
+from bench.common.errors import BenchError
 from recorder import all_commands, gdi, manifest, qxl, synthetic
 from recorder.describe import describe
 from recorder.play import play

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from bench import paths
-from bench.steps import Steps
+from bench.common import paths
+from bench.common.steps import Steps
 from vm import kernels, machine
 
 

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import paths
-from bench.steps import Steps
+from bench.common import paths
+from bench.common.steps import Steps
 from vm import kernels, machine
 
 FOLDER = paths.RESULTS / "kernel"

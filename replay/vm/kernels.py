@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import paths
-from bench.debsource import Mirror
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.build.debsource import Mirror
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 
 # Named by the suite they are from: 6.1, the default suite's 6.12, and the newest there is.
 KERNELS = ("bookworm", "trixie", "trixie-backports")

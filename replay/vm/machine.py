@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from bench import paths, proc
-from bench.errors import BenchError
+from bench.common import paths, proc
+from bench.common.errors import BenchError
 from vm import kernels
 from vm.kernels import Kernel
 

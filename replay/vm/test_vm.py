@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import paths, proc
-from bench.errors import BenchError
-from bench.steps import Steps
+from bench.common import paths, proc
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from vm import kernels, machine
 
 needs_machine = pytest.mark.skipif(machine.missing() is not None, reason=str(machine.missing()))

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import paths
-from bench.errors import BenchError
-from bench.steps import StepFailed, Steps
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import StepFailed, Steps
 from clients import picture, target
 from clients.drivers.base import Driver, first_line
 from clients.errors import Failed, NotRun

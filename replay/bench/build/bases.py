@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Upstream's releases built by themselves, patched or as they are: what stock is, and what the tests try."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.build import upstream
+from bench.common import paths
+from bench.common.steps import Steps
+
+
+@dataclass(frozen=True)
+class Base:
+    version: str
+    patched: bool
+    source: Path
+    build: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{'patched' if self.patched else 'stock'} spice {self.version}"
+
+    @property
+    def library(self) -> Path:
+        """The directory of its libspice-server.so.1."""
+        return self.build / "server"
+
+
+def configure(title: str, source: Path, build: Path, options: list[str], steps: Steps,
+              env: dict[str, str] | None = None) -> None:
+    """meson setup, unless it was done with the same options. A change of meson.build is ninja's to notice."""
+    stamp = build / ".configured-with"
+    wanted = "\n".join([str(source), *options])
+    if (build / "build.ninja").is_file() and stamp.is_file() and stamp.read_text() == wanted:
+        return
+    shutil.rmtree(build / "meson-private", ignore_errors=True)
+    steps.run(f"configuring {title}", ["meson", "setup", build, source, *options], quiet=True, env=env)
+    stamp.write_text(wanted)
+
+
+def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path | None = None,
+                 tests: bool = True) -> Base:
+    """Gets, unpacks, changes and builds a release; seconds when nothing changed."""
+    home = paths.cache_dir() / "bases" / f"{version}-{'patched' if patched else 'stock'}"
+    upstream.fetch(version, steps)
+    base = Base(version, patched, home / "source", build or home / "build",
+                upstream.protocol_environment(version, steps))
+    upstream.make_tree(version, base.source, patched)
+    configure(base.name, base.source, base.build, ["-Dmanual=false", f"-Dtests={str(tests).lower()}"], steps, base.env)
+    first = not (base.library / paths.LIBRARY_FILE).is_file()
+    steps.run(f"building {base.name}", ["ninja", "-C", base.build], quiet=not first, env=base.env)
+    return base

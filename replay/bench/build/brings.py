@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which patch brings which of the new files: lines of its message, relative to server/.
+
+    Brings: red-stream-bio.cpp red-stream-bio.h
+    Brings-to-Unix: tests/test-disconnect.cpp
+    Changelog: What users are told; it may go on
+     in lines that begin with a space.
+
+A header among the tests comes with the first test that includes it. Where work is done all new files are there at once,
+and upstream's build takes them from lists made from these lines; an export has each file, and its lines in both build
+systems, in the patch that brings it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.build import overlay, patchfile, upstream
+from bench.common import paths
+
+_CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
+_LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
+_PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
+SOURCES, TESTS, UNIX_TESTS = (Path("server", name) for name in ("overlay.txt", "tests/overlay.txt",
+                                                                "tests/overlay-unix.txt"))
+LISTS = frozenset({SOURCES, TESTS, UNIX_TESTS})
+
+
+@dataclass(frozen=True, order=True)
+class New:
+    file: Path          # from the root of upstream's tree
+    unix: bool          # a test that is not for Windows
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the build systems call it a test: the name of a fuzzer's, too."""
+        return self.file.parent == Path("server/tests") and self.file.suffix == ".cpp" and bool(
+            _PROGRAM.match(self.file.stem))
+
+    @property
+    def is_source(self) -> bool:
+        return self.file.parent == Path("server")
+
+
+def said(body: str) -> list[New]:
+    """What a message says that the patch brings."""
+    return [New(Path("server", name), bool(found[1])) for found in _LINE.finditer(body) for name in found[2].split()]
+
+
+def without(body: str) -> str:
+    """The message as others read it."""
+    return re.sub(r"\n{3,}", "\n\n", _CHANGE.sub("", _LINE.sub("", body))).strip("\n")
+
+
+def changes(body: str) -> list[str]:
+    """What a message has to say to users, for the file that tells of each release's changes."""
+    return [" ".join(found.split()) for found in _CHANGE.findall(body)]
+
+
+def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
+    """The headers beside these tests that they include, and these in turn, and that are not there yet."""
+    found: list[New] = []
+    waiting = [entry.file for entry in new]
+    while waiting:
+        file = waiting.pop(0)
+        if file.parent != Path("server/tests") or file.suffix not in (".cpp", ".h"):
+            continue
+        for name in _INCLUDE.findall((root / file).read_text(encoding="utf-8")):
+            header = file.with_name(name)
+            if header not in there and (root / header).is_file() and header not in (entry.file for entry in found):
+                found.append(New(header, False))
+                waiting.append(header)
+    return found
+
+
+def by_patch(names: list[str] | None = None) -> dict[Path, list[New]]:
+    """For each patch of the default release that brings files: which, headers of tests with the first to need them."""
+    there: set[Path] = set()
+    found = {}
+    for patch in upstream.series(upstream.DEFAULT, names):
+        new = said(patchfile.read(patch).body)
+        new += headers(paths.ROOT, new, there | {entry.file for entry in new})
+        there |= {entry.file for entry in new}
+        if new:
+            found[patch] = new
+    return found
+
+
+def lists() -> dict[Path, str]:
+    """What the build of the tree where work is done reads."""
+    new = [entry for entries in by_patch().values() for entry in entries]
+    tests = [entry for entry in new if entry.is_test]
+    chosen = {SOURCES: [entry.file.name for entry in new if entry.is_source],
+              TESTS: [entry.file.stem for entry in tests if not entry.unix],
+              UNIX_TESTS: [entry.file.stem for entry in tests if entry.unix]}
+    return {file: "".join(f"{name}\n" for name in sorted(names)) for file, names in chosen.items()}
+
+
+def sync_lists() -> bool:
+    """Writes the lists that differ; True when one did."""
+    wrong = {file: text for file, text in lists().items()
+             if not (paths.ROOT / file).is_file() or (paths.ROOT / file).read_text() != text}
+    for file, text in wrong.items():
+        (paths.ROOT / file).write_text(text)
+    return bool(wrong)
+
+
+def problems() -> list[str]:
+    """Files of server/ that no patch brings, or more than one, or that are not there; lists that are not up to date."""
+    brought = [entry.file for entries in by_patch().values() for entry in entries]
+    present = set(overlay.files(paths.ROOT)) - LISTS
+    lines = [f"{file}: no patch brings it" for file in sorted(present - set(brought))]
+    lines += [f"{file}: brought, but not there" for file in sorted(set(brought) - present)]
+    lines += [f"{file}: brought twice" for file in sorted({file for file in brought if brought.count(file) > 1})]
+    return lines + [f"{file}: not what the patches bring; run ./run setup" for file, text in lists().items()
+                    if not (paths.ROOT / file).is_file() or (paths.ROOT / file).read_text() != text]

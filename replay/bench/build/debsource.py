@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Release tarballs and packages of any suite, from the distribution's mirror through an apt configuration of our own.
+
+The machine's mirror, keys and proxies are used; its sources, lists and caches are not touched: apt is given a private
+directory for each suite. Only a suite is named that the machine itself need not have. Signatures are checked; a mirror
+frozen long ago will do, since an old release is what is wanted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common.steps import StepFailed, Steps
+
+_ONE_LINE = re.compile(r"^(?:deb|deb-src)\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<parts>.+)$")
+_NOT_COPIED = frozenset({"types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place packages come from, as the machine's own configuration has it."""
+    suites: tuple[str, ...]
+    components: tuple[str, ...]
+    text: str           # apt configuration of component main with {kind} (deb, deb-src) and {suite} open
+    suffix: str         # of the file it must stand in: .list or .sources
+
+    def render(self, kind: str, suite: str) -> str:
+        return self.text.replace("{kind}", kind).replace("{suite}", suite)
+
+    @property
+    def uri(self) -> str:
+        """Where it is; the first place if there are several."""
+        return next(word for word in self.text.split() if "://" in word or word.startswith("file:"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A suite and where it comes from."""
+    source: Source
+    suite: str
+
+
+@dataclass(frozen=True)
+class SourcePackage:
+    dsc: Path
+    version: str
+    places: tuple[Place, ...]       # those that answered: the suite, maybe its updates and security fixes
+    silent: tuple[str, ...]         # the suites among them that did not
+
+
+def parse_list(text: str) -> list[Source]:
+    """The one-line format of sources.list."""
+    found = []
+    for line in text.splitlines():
+        entry = _ONE_LINE.match(line.split("#")[0].strip())
+        if entry:
+            options = f"[{entry['options'].strip()}] " if entry["options"] else ""
+            found.append(Source((entry["suite"],), tuple(entry["parts"].split()),
+                                f"{{kind}} {options}{entry['uri']} {{suite}} main\n", ".list"))
+    return found
+
+
+def parse_deb822(text: str) -> list[Source]:
+    """The format of *.sources: stanzas of fields; a line that starts with a blank continues the field above."""
+    found = []
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", lines):
+        fields = {name.lower(): value.strip() for name, value in
+                  re.findall(r"^([^\s:]+):(.*(?:\n[ \t].*)*)", stanza, re.MULTILINE)}
+        if not {"types", "uris", "suites", "components"} <= fields.keys() or fields.get("enabled", "").lower() == "no":
+            continue
+        kept = "".join(f"{name}: {value}\n" for name, value in fields.items() if name not in _NOT_COPIED)
+        found.append(Source(tuple(fields["suites"].split()), tuple(fields["components"].split()),
+                            f"Types: {{kind}}\nURIs: {fields['uris']}\nSuites: {{suite}}\nComponents: main\n{kept}",
+                            ".sources"))
+    return found
+
+
+def machine_sources(etc: Path = Path("/etc/apt")) -> list[Source]:
+    found = []
+    for file in [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]:
+        if file.is_file() and file.suffix in (".list", ".sources"):
+            parse = parse_deb822 if file.suffix == ".sources" else parse_list
+            found += parse(file.read_text(encoding="utf-8", errors="replace"))
+    return found
+
+
+def distribution(sources: list[Source], codename: str) -> Source | None:
+    """The source that has the distribution itself, rather than its updates or somebody else's packages."""
+    whole = [source for source in sources if "main" in source.components
+             and any("-" not in suite and "/" not in suite for suite in source.suites)]
+    named = [source for source in whole if codename in source.suites]
+    return next(iter(named + whole), None)
+
+
+def places(sources: list[Source], machine: str, suite: str) -> list[Place]:
+    """Where a suite and what came after its release may be; machine is the machine's own suite."""
+    whole = distribution(sources, machine)
+    if whole is None:
+        return []
+    security = next((source for source in sources if "main" in source.components
+                     and any(name.endswith("-security") for name in source.suites)), None)
+    return [Place(whole, suite), Place(whole, f"{suite}-updates"),
+            *([Place(security, f"{suite}-security")] if security else [])]
+
+
+def newer(version: str, than: str) -> bool:
+    return subprocess.run(["dpkg", "--compare-versions", version, "gt", than], check=False).returncode == 0
+
+
+def codename() -> str:
+    """The suite of this machine; nothing where nobody says."""
+    release = Path("/etc/os-release")
+    named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
+    return named[1] if named else ""
+
+
+def machine_acquire() -> str:
+    """How the machine reaches its mirror (proxies, timeouts), without its hooks and its choice of indexes."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False).stdout
+    return "".join(f"{line}\n" for line in dump.splitlines()
+                   if line.startswith("Acquire::") and not line.startswith(("Acquire::IndexTargets", "Acquire::Languages")))
+
+
+class Mirror:
+    """The distribution's mirror; `cache` may be deleted at any time."""
+
+    def __init__(self, cache: Path, steps: Steps) -> None:
+        self._cache = cache
+        self._steps = steps
+        self._source = distribution(machine_sources(), codename()) if shutil.which("apt-get") else None
+
+    def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
+        """Writes the release tarball of an upstream version to target, from the first of the suites that has it; False
+        when none has, or when this machine has no apt."""
+        def download(base: Path, env: dict[str, str]) -> str:
+            known = self._steps.run(f"looking for {package} {upstream}",
+                                    ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
+            version = _debian_version(known, upstream)
+            if version is None:
+                raise StepFailed(f"no {package} {upstream}", known)
+            self._steps.run(f"downloading {package} {version}",
+                            ["apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}"],
+                            quiet=True, cwd=base, env=env)
+            return f"{package}_{upstream}.orig.tar.*[!c]"   # not its signature, .asc
+
+        return self._first("deb-src", suites, download, target)
+
+    def package(self, package: str, suites: tuple[str, ...], target: Path) -> bool:
+        """Writes the newest .deb of a package that the first of the suites has to target; False as above."""
+        def download(base: Path, env: dict[str, str]) -> str:
+            self._steps.run(f"downloading {package}", ["apt-get", "-q", "download", package], quiet=True, cwd=base,
+                            env=env)
+            return f"{package}_*.deb"
+
+        return self._first("deb", suites, download, target)
+
+    def packages(self, package: str, wanted: re.Pattern[str], suite: str, target: Path) -> bool:
+        """Writes the .deb files of what a package depends on, however far down, to the folder target: those of a name
+        that is wanted. False as above."""
+        base = self._cache / f"{suite}-deb"
+        try:
+            env = self._area(base, "deb", suite)
+            known, asked = [package], 0
+            while asked < len(known):
+                told = self._steps.run(f"looking for {known[asked]}", ["apt-cache", "depends", known[asked]],
+                                       quiet=True, env=env)
+                named = (line.split()[-1] for line in told if line.strip().startswith("Depends: "))
+                known += [name for name in named if wanted.match(name) and name not in known]
+                asked += 1
+            target.mkdir(parents=True, exist_ok=True)
+            self._steps.run(f"downloading {known[-1]}", ["apt-get", "-q", "download", *known[1:]], cwd=target, env=env)
+        except StepFailed:
+            return False
+        finally:
+            shutil.rmtree(base, ignore_errors=True)
+        return len(known) > 1
+
+    def source(self, package: str, suite: str, target: Path) -> SourcePackage | None:
+        """Fetches the newest source package that a suite has, its updates and security fixes too, into the folder
+        target. None when the suite has none, or when this machine has no apt."""
+        best, found, silent = "", [], []
+        for place in places(machine_sources(), codename(), suite) if shutil.which("apt-get") else []:
+            base = self._cache / f"{place.suite}-source"
+            try:
+                env = self._area(base, "deb-src", place.suite, place.source)
+                found.append(place)
+                known = self._steps.run(f"looking for {package} in {place.suite}",
+                                        ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
+                for version in _versions(known):
+                    if not best or newer(version, best):
+                        self._steps.run(f"downloading {package} {version}",
+                                        ["apt-get", "-q", "source", "--download-only", f"{package}={version}"],
+                                        quiet=True, cwd=base, env=env)
+                        best = version
+                        shutil.rmtree(target, ignore_errors=True)
+                        target.mkdir(parents=True)
+                        for file in base.glob(f"{package}_*"):
+                            shutil.copyfile(file, target / file.name)
+            except StepFailed:
+                if place not in found:
+                    silent.append(place.suite)
+            finally:
+                shutil.rmtree(base, ignore_errors=True)
+        dsc = next(target.glob("*.dsc"), None) if best else None
+        return SourcePackage(dsc, best, tuple(found), tuple(silent)) if dsc else None
+
+    def _first(self, kind: str, suites: tuple[str, ...], download: Callable[[Path, dict[str, str]], str],
+               target: Path) -> bool:
+        """Tries one suite after the other; download returns the pattern of the file it fetched."""
+        for suite in suites:
+            base = self._cache / f"{suite}-{kind}"
+            try:
+                pattern = download(base, self._area(base, kind, suite))
+                found = next(base.glob(pattern), None)
+                if found:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(found, target)
+                    return True
+            except StepFailed:
+                continue
+            finally:
+                shutil.rmtree(base, ignore_errors=True)     # the lists are large and soon out of date
+        return False
+
+    def _area(self, base: Path, kind: str, suite: str, source: Source | None = None) -> dict[str, str]:
+        """Makes apt's private directory for a suite, its lists up to date; the environment that makes apt use it."""
+        source = source or self._source
+        if source is None:
+            raise StepFailed("this machine has no apt, or no source of the distribution's packages", [])
+        for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
+            (base / folder).mkdir(parents=True, exist_ok=True)
+        (base / "sources.list.d" / f"suite{source.suffix}").write_text(source.render(kind, suite))
+        (base / "apt.conf").write_text(machine_acquire() + f'''
+Acquire::Check-Date "false";
+Acquire::Check-Valid-Until "false";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+Debug::NoLocking "true";
+Dir::Cache "{base}/cache";
+Dir::Etc::main "/dev/null";
+Dir::Etc::parts "{base}/empty";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "{base}/empty";
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "{base}/sources.list.d";
+Dir::State "{base}";
+Dir::State::lists "{base}/lists";
+''')
+        env = {"APT_CONFIG": str(base / "apt.conf")}
+        self._steps.run(f"asking the mirror ({suite})", ["apt-get", "-q", "update"], quiet=True, env=env)
+        return env
+
+
+def _versions(showsrc: list[str]) -> list[str]:
+    return [line.split(":", 1)[1].strip() for line in showsrc if line.startswith("Version:")]
+
+
+def _debian_version(showsrc: list[str], upstream: str) -> str | None:
+    """The Debian version of an upstream version among those apt knows."""
+    return next((version for version in _versions(showsrc) if version.rsplit("-", 1)[0] == upstream), None)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs meson's tests of a build directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from bench.common.errors import BenchError
+from bench.common.steps import StepFailed, Steps
+
+PROJECT = "spice-batch"     # the suite of our own programs' tests
+
+_BAD = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +(?:FAIL|TIMEOUT|ERROR)\b")
+_SLOW_MACHINE = "4"
+
+
+@cache
+def _own_loopback() -> tuple[str, ...]:
+    """Upstream's tests listen on fixed ports. In a network namespace of their own they meet nobody; where that is not
+    allowed they take their chances."""
+    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+    inside = [*unshare, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
+    if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 0:
+        return tuple(inside)
+    return ()
+
+
+def listed(build: Path) -> dict[str, str]:
+    """The tests of a build directory: name and the project it is from."""
+    # meson tells what it was told last: a test may have come since. What fails here fails again when it is built.
+    subprocess.run(["ninja", "-C", build, "build.ninja"], capture_output=True, check=False)
+    done = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"{build} is not a build directory that meson knows")
+    return {test["name"]: test["suite"][0].split(":")[0] for test in json.loads(done.stdout)}
+
+
+def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False,
+              env: Mapping[str, str] | None = None) -> int:
+    """Runs the tests of these names, built again first if wanted. Returns how many passed; raises BenchError, one line,
+    naming those that did not."""
+    argv = [*_own_loopback(), "meson", "test", "-C", build, "--num-processes", str(os.cpu_count() or 1),
+            "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
+    try:
+        output = steps.run(title, argv, quiet=True, env=env)
+    except StepFailed as failure:
+        bad = [found[1] for found in map(_BAD.match, failure.output) if found]
+        if not bad:
+            raise
+        raise BenchError(f"{title}: {', '.join(bad)} failed (log: {steps.log})") from None
+    counted = re.search(r"^Ok: +(\d+)", "\n".join(output), re.MULTILINE)
+    if not counted:
+        raise BenchError(f"{title}: meson knows no such tests")
+    return int(counted[1])

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run setup: gets upstream, builds the patched server, the tools and the unpatched library beside them."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.build import bases, brings, overlay, upstream
+from bench.common import paths
+from bench.common.steps import Steps
+
+
+@dataclass(frozen=True)
+class SetupResult:
+    build: Path         # meson's build directory: the tools are under replay/
+    patched: Path       # the directory of the patched libspice-server.so.1
+    stock: Path         # the directory of the unpatched one
+
+
+def setup(verbose: bool = False) -> SetupResult:
+    """Makes everything a measurement needs; seconds when it is there already. Raises BenchError, one line."""
+    with _alone():
+        steps = Steps(paths.build_dir() / "setup.log", verbose)
+        if brings.sync_lists():
+            steps.say("the lists of new files were not what the patches bring; put right")
+        for problem in overlay.sync():
+            steps.say(f"overlay link {problem}; put right")
+        if upstream.sync_wrap():
+            steps.say("spice.wrap did not name the patches of the series; put right")
+        _build_project(paths.build_dir(), steps)
+        stock = bases.prepare_base(upstream.DEFAULT, steps, patched=False, tests=False,
+                                   build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
+        return SetupResult(paths.build_dir(), paths.patched_library(), stock.library)
+
+
+def _build_project(build: Path, steps: Steps) -> None:
+    """The whole project, with upstream as a subproject."""
+    upstream.fetch(upstream.DEFAULT, steps)
+    # meson would make the same tree from spice.wrap, but with fuzz, and would not notice a later change
+    upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], patched=True)
+    first = not (build / "build.ninja").is_file()
+    bases.configure("the project", paths.ROOT, build, [], steps)
+    steps.run("building the patched server and the tools", ["ninja", "-C", build], quiet=not first)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One setup at a time in a tree; a second one waits for the first."""
+    paths.cache_dir().mkdir(parents=True, exist_ok=True)
+    with (paths.cache_dir() / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another ./run setup is at work here: waiting for it", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Gets upstream spice, builds the patched server, the player, the client and the link, and "
+                          "beside them the unpatched library. Run again it does what changed.")
+    parser.add_argument("--verbose", action="store_true", help="print what the tools say")
+
+
+def execute(args: argparse.Namespace) -> int:
+    began = time.monotonic()
+    done = setup(args.verbose)
+    print(f"ready after {time.monotonic() - began:.1f} s: {done.build}")
+    return 0

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Upstream's releases: which ones, how to get them, and our changes on top of them."""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.build import overlay
+from bench.build.debsource import Mirror
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+
+_URL = "https://www.spice-space.org/download/releases/spice-{version}.tar.bz2"
+_STAMP = ".made-from"
+_TIMEOUT = 30
+
+
+@dataclass(frozen=True)
+class Release:
+    version: str
+    sha256: str
+    suites: tuple[str, ...]         # of Debian that have it
+    protocol: str = "0.14.3"        # the oldest spice-protocol it builds with
+
+    @property
+    def url(self) -> str:
+        return _URL.format(version=self.version)
+
+    @property
+    def tarball(self) -> Path:
+        """Where meson looks for it, and so do we."""
+        return paths.ROOT / "subprojects" / "packagecache" / f"spice-{self.version}.tar.bz2"
+
+
+RELEASE = "release"     # what a series may be made on, beside another one
+DEFAULT = "0.15.2"
+RELEASES = {release.version: release for release in (
+    Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a", ("bookworm",)),
+    Release("0.15.2", "6d9eb6117f03917471c4bc10004abecff48a79fb85eb85a1c45f023377015b81", ("trixie",)),
+    Release("0.16.0", "0a6ec9528f05371261bbb2d46ff35e7b5c45ff89bb975a99af95a5f20ff4717d", ("forky", "sid"), "0.14.5"),
+)}
+
+
+def release(version: str) -> Release:
+    if version not in RELEASES:
+        raise BenchError(f"no release {version} here: it is one of {', '.join(RELEASES)}", 2)
+    return RELEASES[version]
+
+
+def _is(file: Path, sha256: str) -> bool:
+    return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha256
+
+
+def _download(wanted: Release, target: Path) -> str:
+    """From upstream itself; returns why not."""
+    try:
+        with urllib.request.urlopen(wanted.url, timeout=_TIMEOUT) as answer:
+            target.write_bytes(answer.read())
+    except (urllib.error.URLError, OSError) as error:
+        return f"{wanted.url}: {getattr(error, 'reason', error)}"
+    return ""
+
+
+def fetch(version: str, steps: Steps) -> Path:
+    """The release tarball, from the cache, the distribution's source package or upstream; always the one we know."""
+    wanted = release(version)
+    if _is(wanted.tarball, wanted.sha256):
+        return wanted.tarball
+    part = wanted.tarball.with_suffix(".part")
+    wanted.tarball.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        from_mirror = Mirror(paths.cache_dir() / "apt", steps).tarball("spice", version, wanted.suites, part)
+        if not (from_mirror and _is(part, wanted.sha256)):
+            failure = _download(wanted, part)
+            if failure:
+                raise BenchError(f"spice {version}: no such source package on the mirror, and {failure}; put "
+                                 f"{wanted.tarball.name} into {wanted.tarball.parent} by hand")
+            if not _is(part, wanted.sha256):
+                raise BenchError(f"spice {version}: {wanted.url} is not the release we know (sha256 differs)")
+        part.replace(wanted.tarball)
+    finally:
+        part.unlink(missing_ok=True)
+    return wanted.tarball
+
+
+def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
+    """What pkg-config needs to find protocol headers new enough for a release: nothing where the system's are,
+    otherwise the headers of a newer suite's package, unpacked into a prefix of our own."""
+    wanted = release(version)
+    known = subprocess.run(["pkg-config", f"--atleast-version={wanted.protocol}", "spice-protocol"], check=False)
+    if known.returncode == 0:
+        return {}
+    prefix = paths.cache_dir() / f"spice-protocol-{wanted.protocol}"
+    description = prefix / "usr/share/pkgconfig/spice-protocol.pc"
+    if not description.is_file():
+        deb = paths.cache_dir() / "libspice-protocol-dev.deb"
+        if not Mirror(paths.cache_dir() / "apt", steps).package("libspice-protocol-dev", wanted.suites, deb):
+            raise BenchError(f"spice {version} needs spice-protocol {wanted.protocol}, which neither this machine nor "
+                             f"its mirror has (log: {steps.log})")
+        steps.run("unpacking libspice-protocol-dev", ["dpkg", "-x", deb, prefix], quiet=True)
+        deb.unlink()
+    # every time: the tree may have been moved
+    text = re.sub(r"^prefix=.*$", f"prefix={prefix}/usr", description.read_text(), flags=re.MULTILINE)
+    description.write_text(text)
+    return {"PKG_CONFIG_PATH": str(description.parent)}
+
+
+def _lines(file: Path) -> list[str]:
+    return [line for text in file.read_text().splitlines() if (line := text.split("#")[0].strip())]
+
+
+def bases() -> dict[str, str]:
+    """Each series and what it is made on: another one, or the release. In the order in which all are applied."""
+    return dict(line.split() for line in _lines(paths.ROOT / "patches/series"))     # type: ignore[misc]
+
+
+def below(name: str) -> list[str]:
+    """The series that one needs, in order, and itself."""
+    if name not in bases():
+        raise BenchError(f"no series {name}: it is one of {', '.join(bases())}", 2)
+    return [name] if bases()[name] == RELEASE else [*below(bases()[name]), name]
+
+
+def series(version: str = DEFAULT, names: Iterable[str] | None = None) -> list[Path]:
+    """The patches, in order, of all series or some; a folder VERSION in a series' holds those that are different for
+    another release than the default."""
+    found = []
+    for name in bases() if names is None else names:
+        folder = paths.ROOT / "patches" / name
+        found += [variant if (variant := folder / version / line).is_file() else folder / line
+                  for line in _lines(folder / "series")]
+    return found
+
+
+def changes_files(patch: Path) -> bool:
+    """Whether it does: one may do no more than bring new ones."""
+    return "\ndiff --git " in patch.read_text(encoding="utf-8")
+
+
+def wrap() -> configparser.SectionProxy:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(paths.ROOT / "subprojects" / "spice.wrap")
+    return parser["wrap-file"]
+
+
+def wrapped_series() -> list[Path]:
+    """The patches meson would apply."""
+    listed = (name.strip() for name in wrap()["diff_files"].split(","))
+    return [paths.ROOT / name for name in listed if name]
+
+
+def sync_wrap() -> bool:
+    """Makes spice.wrap name the patches of the series; True when it did not."""
+    wanted = [patch for patch in series() if changes_files(patch)]
+    if wrapped_series() == wanted:
+        return False
+    file = paths.ROOT / "subprojects" / "spice.wrap"
+    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in wanted)
+    text, changed = re.subn(r"^diff_files *=.*(?:\n[ \t]+.*)*$", f"diff_files =\n  {names}", file.read_text(),
+                            flags=re.MULTILINE)
+    assert changed == 1
+    file.write_text(text)
+    return True
+
+
+def fingerprint(version: str, patched: bool) -> str:
+    """Changes whenever the tree made from a release does."""
+    digest = hashlib.sha256(release(version).sha256.encode())
+    if patched:
+        for file in [*series(version), *(paths.ROOT / file for file in overlay.files(paths.ROOT))]:
+            digest.update(f"{file.relative_to(paths.ROOT)}\0{file.stat().st_size}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def make_tree(version: str, target: Path, patched: bool) -> bool:
+    """Makes a release's source tree, with our changes or without, unless it is there; True when it made it anew."""
+    def make() -> None:
+        unpack(version, target)
+        if patched:
+            copy_overlay(target)
+            for patch in filter(changes_files, series(version)):
+                apply_patch(patch, target)
+
+    return refresh(target, fingerprint(version, patched), make)
+
+
+def unpack(version: str, target: Path) -> None:
+    """The release as it is."""
+    target.mkdir(parents=True)
+    done = subprocess.run(["tar", "-xf", release(version).tarball, "--strip-components=1", "-C", target],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"spice {version} cannot be unpacked: {done.stderr.strip()}")
+
+
+def copy_overlay(target: Path) -> None:
+    for file in overlay.files(paths.ROOT):
+        (target / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(paths.ROOT / file, target / file)
+
+
+def apply_patch(patch: Path, target: Path) -> list[str]:
+    """As strictly as patch can: every context line must be as the patch has it. Returns what patch says."""
+    done = subprocess.run(["patch", "--directory", target, "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch",
+                           "--reject-file=-", "--input", patch], capture_output=True, text=True, check=False)
+    said = [line.strip() for line in done.stdout.splitlines()]
+    if done.returncode:
+        why = next((line for line in said if "FAILED" in line or "can't find" in line), done.stderr.strip())
+        file = [line.removeprefix("patching file ") for line in said if line.startswith("patching file")]
+        raise BenchError(f"{patch.name} does not apply: {file[-1] if file else ''} {why}")
+    return said
+
+
+def refresh(target: Path, made_from: str, make: Callable[[], None]) -> bool:
+    """Has make() make the tree `target` anew unless it was made from the same; True when it did.
+
+    Files that come out as they were keep their times, so that ninja builds again what changed and nothing else: the
+    times inside a tarball are years old, and a patch taken back would go unnoticed."""
+    if _read(target / _STAMP) == made_from:
+        return False
+    previous = target.with_name(f".{target.name}.previous")
+    if (target / _STAMP).is_file():
+        shutil.rmtree(previous, ignore_errors=True)
+        target.rename(previous)
+    shutil.rmtree(target, ignore_errors=True)       # what an interrupted run left
+    make()
+    for file in target.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            before = previous / file.relative_to(target)
+            if before.is_file() and before.read_bytes() == file.read_bytes():
+                shutil.copystat(before, file)
+            else:
+                os.utime(file)
+    (target / _STAMP).write_text(made_from)
+    shutil.rmtree(previous, ignore_errors=True)
+    return True
+
+
+def _read(file: Path) -> str:
+    return file.read_text() if file.is_file() else ""

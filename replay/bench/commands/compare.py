@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run compare: plays recordings in every mode and transport asked for and prints what each cost."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.build import setup
+from bench.commands import request
+from bench.common import paths, privileges
+from bench.common.progress import Progress, duration
+from bench.measure import pictures
+from bench.report import publish
+from bench.runs import atonce, environment, matrix, modes, recordings, results
+from bench.runs.runspec import RunSpec
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Plays recordings through libspice-server to a real client over a real link and compares "
+                          f"what the modes cost. Without arguments: {request.NEWCOMER} as fast as it goes in modes "
+                          f"{', '.join(modes.defaults())}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
+    request.configure(parser)
+    out = parser.add_argument_group("what comes out")
+    out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "
+                     "the table)")
+    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where the table goes "
+                     "(default: results/own)")
+    publish.add_option(out)
+    out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=request.KEEP_PCAP,
+                     help="keep every capture, in DIR (default: pcap)")
+    out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=request.KEEP_TRACE,
+                     help="have the patched library write traces, look for stalls in them, and keep them in DIR "
+                     "(default: trace)")
+    out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs "
+                     "of each")
+    out.add_argument("--list", action="store_true", help="say what would be measured")
+    out.add_argument("--dry-run", action="store_true", help="say how many runs that is and how long it takes, about")
+
+
+def prepare(asked: request.Request) -> request.Request:
+    """Brings the build up to date, as the user, before a user namespace is entered; returns the request with what the
+    recordings themselves say."""
+    if paths.build_is_ours() and not privileges.inside():
+        setup.setup()
+    for program in (paths.player, paths.client):
+        program()
+    return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
+
+
+def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> dict[str, Any]:
+    described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
+    plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "jobs": asked.jobs,
+            "pauses": asked.pauses, **asked.conditions.kept()}
+    return results.document(described, ["./run", *sys.argv[1:]], plan)
+
+
+def _fingerprint(result: dict[str, Any]) -> str:
+    """Two comparisons with the same are one: the same plan with the same recordings, libraries and programs on the same
+    machine. How many runs of each are wanted may change, and how many were under way at once each run says itself."""
+    plan = {name: value for name, value in result["plan"].items() if name not in ("jobs", "repeats")}
+    what = [plan, environment.machine(result["environment"])]
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+def _goes_on(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether what was found is a part of what is wanted: interrupted, or complete with fewer runs of each. The first runs of
+    one that had no need to warm up are not like those that follow."""
+    before, now = found["plan"]["repeats"], wanted["plan"]["repeats"]
+    return _fingerprint(found) == _fingerprint(wanted) and (
+        before == now and not found["complete"] or before < now and bool(found["warm_ups"]))
+
+
+def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dict[str, Any]:
+    """The comparison in the file if the new one goes on with it; else the new one, which takes the place of the same one done
+    before; any other is moved aside."""
+    if not file.is_file() or not file.stat().st_size:
+        return result
+    found = results.load(file)
+    if _goes_on(found, result):
+        progress_note.append(f"going on with {file}: {len(found['runs'])} runs are done")
+        found["plan"]["jobs"] = max(found["plan"].get("jobs", 1), result["plan"]["jobs"])
+        found["plan"]["repeats"] = result["plan"]["repeats"]
+        found["command"] = result["command"]
+        found["complete"] = False
+        return found
+    if not found["complete"] or _fingerprint(found) != _fingerprint(result):
+        aside = _unused(file)
+        file.rename(aside)
+        progress_note.append(f"another comparison, which was in {file}, is now in {aside}")
+    return result
+
+
+def _unused(file: Path) -> Path:
+    """A name beside the file's that no file has: compare.1.json."""
+    names = (file.with_name(f"{file.stem}.{number}{file.suffix}") for number in itertools.count(1))
+    return next(name for name in names if not name.exists())
+
+
+def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]:
+    """None for a first look or one run of each mode: nothing is compared to within a few percent then."""
+    few = asked.repeats <= 2 if asked.first_look else asked.repeats == len(asked.recordings) == 1
+    return [] if few else matrix.warm_ups(cells)
+
+
+def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1,
+            fresh: bool = False) -> dict[str, Any]:
+    """Does all runs, or those an interrupted comparison in json_file has not done, and writes the file after each."""
+    privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
+    matrix.remove_stale()
+    for recording in asked.recordings:
+        recordings.unpacked(recording)
+    result = _document(asked, cells, seed)
+    notes: list[str] = []
+    if json_file != results.STDOUT and not fresh:
+        result = resumed(result, Path(json_file), notes)
+
+    begun = time.monotonic() - result["seconds"]
+
+    def save() -> None:
+        result["seconds"] = round(time.monotonic() - begun, 1)
+        results.save(result, json_file)
+
+    def done(record: dict[str, Any]) -> None:
+        result["runs"].append(record)
+        if json_file != results.STDOUT:
+            save()
+
+    measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done, jobs=asked.jobs)
+    warming = matrix.Matrix(_warm_ups(asked, cells) if measured.left else [], [],
+                            lambda record: result["warm_ups"].append(record), jobs=asked.jobs)
+    progress = Progress(len(warming.left) + len(measured.left), warming.expected_seconds + measured.expected_seconds)
+    for note in notes:
+        progress.note(note)
+    try:
+        warming.do_all(progress)
+        measured.do_all(progress)
+    except KeyboardInterrupt:
+        if result["runs"] and json_file != results.STDOUT:      # it may have come before the last was written
+            save()
+        raise
+    finally:
+        progress.clear()
+    pictures.compare(result["runs"], references(asked))
+    result["complete"] = True
+    save()
+    return result
+
+
+def references(asked: request.Request) -> dict[str, dict[int, str]]:
+    """The pictures that are known, by command: the library's own at the end, of the primary surface alone; those between where
+    nothing was asked for that changes pictures."""
+    if asked.conditions.show_surfaces:
+        return {}
+    exact = asked.conditions.jpeg != "always" and asked.conditions.streaming in (None, "off")
+    return {one.name: {**(dict(one.pauses) if exact else {}), **({pictures.END: one.picture_sha256} if one.picture_sha256 else {})}
+            for one in asked.recordings}
+
+
+def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
+    """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
+    written = publish.write(result, args.output, "compare", args.plots)
+    if args.json != results.STDOUT:
+        sys.stdout.write(publish.page(result))
+        sys.stdout.flush()
+        print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
+    counted = {matrix.key(record)[:-1] for record in result["runs"] if record["valid"]}
+    empty = [cell for cell in cells if matrix.spec_key(cell)[:-1] not in counted]
+    if empty:
+        print(f"bench: {len(empty)} of {len(cells)} rows have no run that counts", file=sys.stderr)
+        return 1
+    return 0
+
+
+def execute(args: argparse.Namespace) -> int:
+    asked = prepare(request.read(args))
+    cells = request.cells(asked)
+    if args.list:
+        print("\n".join(cell.address for cell in cells))
+        return 0
+    if args.dry_run:
+        planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, args.seed)]
+        print(f"{len(cells)} rows, {len(planned)} runs, about "
+              f"{duration(atonce.seconds(atonce.batches(planned, asked.jobs), asked.jobs))}")
+        return 0
+    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh)
+    return _tell(args, result, cells)

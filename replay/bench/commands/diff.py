@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run diff A B: what got better or worse from one result file to another, or, measured for the purpose, from one
+library or git revision to another.
+
+Exit status 0: same or better; 1: something is worse; 2: could not be compared."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bench.commands import request, versus
+from bench.common import paths, table
+from bench.common.errors import BenchError
+from bench.measure import metrics, stats
+from bench.measure.stats import Verdict
+from bench.report import report
+from bench.runs import conditions, results
+
+SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
+_MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
+_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "age_p95")
+
+# how a figure of time begins
+TIMES = ("cpu", "wall", "over_path", "latency", "age", "stall", "sound", "echo", "pointer", "own", "download")
+
+Run = dict[str, Any]
+Key = tuple[str, ...]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
+                          "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
+                          "not be compared, or more than half of it is unknown. Of many figures some differ by chance: better "
+                          "and worse are those of which at most one in twenty is expected to.")
+    parser.add_argument("before", metavar="A")
+    parser.add_argument("after", metavar="B")
+    parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
+                        "(default %(default)s)")
+    parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
+    parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
+    parser.add_argument("--agreement", action="store_true", help="say how far the rows of two measurements of one thing lie "
+                        "apart, and of how many the intervals meet; single runs of many rows are enough, and status 0 if nothing "
+                        "else can be told from them")
+    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
+                        "of two libraries")
+    own = {action.dest for action in parser._actions} | {"library"}
+    request.configure(parser, library=False)
+    # what only measuring heeds, and what it is when it was not asked for
+    parser.set_defaults(measuring={action.dest: (action.option_strings, parser.get_default(action.dest))
+                                   for action in parser._actions if action.dest not in own})
+
+
+def _refuse_measuring(args: argparse.Namespace) -> None:
+    """Options that would do nothing to two result files."""
+    for name, (options, default) in args.measuring.items():
+        if (getattr(args, name) or None) != (default or None):
+            what = options[-1] if options else f"a recording ({getattr(args, name)[0]})"
+            raise BenchError(f"{what} says what is measured: two result files are only compared", NOT_COMPARABLE)
+
+
+def _facts(result: dict[str, Any]) -> dict[str, Any]:
+    """What must be alike for two results to be comparable, by the name a person knows it by."""
+    environment = result["environment"]
+    facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
+             "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
+             "the pauses": result["plan"].get("pauses"), **conditions.facts(result["plan"])}
+    facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})
+    return facts
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What differs in the facts that both have."""
+    first, second = _facts(before), _facts(after)
+    return [name for name in first if name in second and first[name] != second[name]]
+
+
+def _rows(result: dict[str, Any]) -> dict[Key, list[Run]]:
+    return {(*group, cell[0], report.name(cell)): runs
+            for group, group_runs in report.groups(result["runs"]).items()
+            for cell, runs in report.cells(group_runs).items()}
+
+
+def _wanted(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        if name not in metrics.METRICS:
+            raise BenchError(f"unknown metric '{name}': it is one of {', '.join(metrics.METRICS)}", 2)
+    return names
+
+
+Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None]
+
+
+def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) -> list[Line]:
+    """Every metric of every row that both files have: key, metric, comparison as it stands among all of these, both medians with
+    their intervals."""
+    first, second = _rows(before), _rows(after)
+    lines: list[Line] = []
+    for key in sorted(first.keys() & second.keys()):
+        for name in names:
+            old, new = metrics.values(first[key], name), metrics.values(second[key], name)
+            if not old and not new:
+                continue
+            lines.append((key, name, metrics.compared(first[key], second[key], name), stats.estimate(old), stats.estimate(new)))
+    judged = stats.corrected([line[2] for line in lines])
+    return [(line[0], line[1], one, line[3], line[4]) for line, one in zip(lines, judged, strict=True)]
+
+
+def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -> str | None:
+    """What to bear in mind of figures that are comparable all the same."""
+    jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
+    if jobs[0] == jobs[1] or not any(line[1].startswith(TIMES) for line in lines):
+        return None
+    return f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that."
+
+
+def _number(found: stats.Estimate | None) -> str:
+    if found is None:
+        return table.UNKNOWN
+    return table.short(found.median)
+
+
+def _page(lines: list[Line], everything: bool) -> str:
+    order = (Verdict.WORSE, Verdict.BETTER, Verdict.UNKNOWN, Verdict.SAME)
+    shown = [line for line in lines if everything or line[2].verdict in (Verdict.WORSE, Verdict.BETTER)]
+    rows = [[*key, name, _number(old), _number(new), report.change(found), found.verdict.value]
+            for key, name, found, old, new in sorted(shown, key=lambda line: (order.index(line[2].verdict), line[0]))]
+    counts = ", ".join(f"{sum(line[2].verdict is verdict for line in lines)} {verdict.value}" for verdict in order)
+    head = ("recording", "link", "pace", "transport", "mode", "figure", "before", "after", "change", "verdict")
+    return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
+
+
+def _agreement(lines: list[Line]) -> str:
+    """For each figure, how many rows lie within its noise, how far apart they are, and of those with intervals, how many meet."""
+    rows = []
+    for name in dict.fromkeys(line[1] for line in lines):
+        apart = [abs(line[2].change) for line in lines if line[1] == name and line[2].change is not None]
+        if apart:
+            noise = metrics.METRICS[name].noise
+            within = sum(change <= noise for change in apart)
+            meeting = [met for line in lines if line[1] == name and (met := stats.meet(*line[3:])) is not None]
+            rows.append([name, str(len(apart)), f"{noise * 100:g} %", f"{within / len(apart) * 100:.0f} %",
+                         *(f"{stats.quantile(apart, part) * 100:.1f} %" for part in (0.5, 0.9, 1)),
+                         str(len(meeting)), f"{sum(meeting) / len(meeting) * 100:.0f} %" if meeting else table.UNKNOWN])
+    head = ("figure", "rows", "noise", "rows within it", "half of them within", "90 % within", "all within", "with intervals",
+            "which meet")
+    return table.markdown(head, rows)
+
+
+def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """The rows that had runs that count, and were tried again without one."""
+    first, second = _rows(before), _rows(after)
+    return ["/".join(key) for key in sorted(first.keys() & second.keys())
+            if any(run["valid"] for run in first[key]) and not any(run["valid"] for run in second[key])]
+
+
+def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    files = [Path(name).is_file() or name.endswith((".json", ".json.xz")) for name in (args.before, args.after)]
+    if all(files):
+        _refuse_measuring(args)
+        before, after = (results.load_complete(Path(name), NOT_COMPARABLE) for name in (args.before, args.after))
+        return before, after
+    if any(files):
+        raise BenchError("a result file compares with a result file, a library with a library", NOT_COMPARABLE)
+    return versus.measure(args)
+
+
+def execute(args: argparse.Namespace) -> int:
+    names = _wanted(args.metrics)
+    before, after = _documents(args)
+    differing = differences(before, after)
+    if differing and not args.force:
+        raise BenchError(f"not comparable: {', '.join(differing)} differ (--force compares all the same)", NOT_COMPARABLE)
+    lines = compared(before, after, names)
+    if not lines:
+        raise BenchError("not comparable: no row is in both", NOT_COMPARABLE)
+    print(_page(lines, args.show_all))
+    if caution := _caution(before, after, lines):
+        print(f"\n{caution}")
+    verdicts = {line[2].verdict for line in lines}
+    if args.agreement:
+        print(f"\n{_agreement(lines)}")
+    if Verdict.WORSE in verdicts:
+        return WORSE
+    if broken := _broken(before, after):
+        raise BenchError(f"not comparable: no run counts any more of {', '.join(broken)}", NOT_COMPARABLE)
+    unknown = sum(line[2].verdict is Verdict.UNKNOWN for line in lines)
+    if unknown > _MOST_UNKNOWN * len(lines) and not args.agreement:
+        raise BenchError(f"of {unknown} of {len(lines)} figures nothing can be told from so few runs, or such different ones",
+                         NOT_COMPARABLE)
+    return SAME_OR_BETTER

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What README.md shows of results/: what a user gains, as three tables and a picture."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bench.common import paths
+from bench.measure import metrics
+from bench.runs import modes, results
+
+README = paths.ROOT / "README.md"
+PICTURE = paths.RESULTS / "seconds.svg"
+SESSIONS = {"linux-boot": "a Linux boots", "linux-desktop": "a Linux desktop", "linux-video": "a video on it",
+            "vga-text-boot": "text scrolls (VGA)"}
+_OURS = "flow"
+_NAMES = {modes.STOCK: "upstream", _OURS: "this library"}
+_TITLE = "Seconds for a whole session over 20 Mbit/s and 40 ms, TLS"
+_WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # of the picture, in its own units
+
+
+@dataclass(frozen=True)
+class Table:
+    where: str          # folder of results/
+    link: str
+    metric: str
+    written: Callable[[float], str]
+
+
+TABLES = {
+    "seconds": Table("distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
+    "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"),
+    "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),
+}
+
+
+@cache
+def _runs(folder: str) -> list[metrics.Run]:
+    packed = paths.RESULTS / folder / "compare.json.xz"
+    runs: list[metrics.Run] = results.load(packed if packed.is_file() else packed.with_suffix(""))["runs"]
+    return runs
+
+
+def value(table: Table, session: str, mode: str) -> float:
+    """The median; raises StatisticsError when it was not measured."""
+    return statistics.median(metrics.values(
+        [run for run in _runs(table.where) if (run["recording"], run["mode"], run["link"], run["transport"])
+         == (session, mode, table.link, "tls")], table.metric))
+
+
+def markdown(name: str) -> str:
+    table = TABLES[name]
+    lines = ["| session | upstream | this |", "|---|--:|--:|"]
+    for session, says in SESSIONS.items():
+        before, after = (table.written(value(table, session, mode)) for mode in (modes.STOCK, _OURS))
+        lines.append(f"| {says} | {before} | **{after}** |")
+    return "\n".join(lines) + "\n"
+
+
+def _between(text: str, name: str, table: str) -> str:
+    text, found = re.subn(rf"(<!-- {name}\b[^\n]*-->\n).*?(<!-- end -->)",
+                          lambda marks: marks[1] + table + marks[2], text, flags=re.DOTALL)
+    assert found == 1, name
+    return text
+
+
+def contents() -> dict[Path, str]:
+    """Each file as it should be, from results/ as it is."""
+    found = {file: file.read_text(encoding="utf-8") for file in (README, PICTURE)}
+    for name in TABLES:
+        with suppress(statistics.StatisticsError):      # not measured yet
+            found[README] = _between(found[README], name, markdown(name))
+    with suppress(statistics.StatisticsError):
+        found[PICTURE] = picture()
+    return found
+
+
+def picture() -> str:
+    """Seconds of each session, upstream's and ours, a bar each, as SVG."""
+    table = TABLES["seconds"]
+    bars = [(says, mode, value(table, session, mode)) for session, says in SESSIONS.items()
+            for mode in (modes.STOCK, _OURS)]
+    scale = _BARS / max(seconds for _, _, seconds in bars)
+    height = len(SESSIONS) * _ROW + 60
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+             'font-family="sans-serif" font-size="14">',
+             f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>']
+    for number, (says, mode, seconds) in enumerate(bars):
+        top = 40 + number // 2 * _ROW + number % 2 * 22
+        if mode == modes.STOCK:
+            parts.append(f'<text x="{_LEFT - 12}" y="{top + 26}" text-anchor="end">{says}</text>')
+        parts += [f'<rect x="{_LEFT}" y="{top}" width="{max(1, seconds * scale):.0f}" height="20" '
+                  f'fill="{modes.MODES[mode].colour}"/>',
+                  f'<text x="{_LEFT + seconds * scale + 6:.0f}" y="{top + 15}">{_NAMES[mode]}, '
+                  f'{table.written(seconds)}</text>']
+    parts.append(f'<text x="{_WIDTH / 2:.0f}" y="22" text-anchor="middle">{_TITLE}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def update() -> None:
+    _runs.cache_clear()
+    for file, text in contents().items():
+        results.write_text(file, text)

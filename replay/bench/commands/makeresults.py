@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run results: makes everything in results/, or some folders of it, and says what each page is of."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.commands import frontdoor
+from bench.commands.folders import COMPARE, EGRESS, PARTS, Part, RELEASES
+from bench.common import paths, table
+from bench.common.errors import BenchError
+from bench.common.progress import duration
+from bench.lab import links
+from bench.measure import metrics
+from bench.report import mail2017, plots, publish
+from bench.runs import environment, results
+
+_INDEX = "README.md"
+_RUNS, _PACKED, _EGRESS = "compare.json", "compare.json.xz", "egress.json"
+_SHOWN = 12     # digits of a hash
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Makes the folders of results/ with the library as it is. What is done of the same library is left alone, "
+                          "what was interrupted goes on.")
+    parser.epilog = "examples: ./run results; ./run results distance age --repeat 2; ./run results modes/recorded --dry-run"
+    parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"of {', '.join(dict.fromkeys(part.folder for part in PARTS))}, "
+                        "or one part of a folder, as distance/download (default: all)")
+    parser.add_argument("--repeat", metavar="N", type=int, help="runs of each row (default: each part's own)")
+    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where they go (default: results)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
+    parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} anew")
+
+
+def chosen(names: Sequence[str]) -> list[Part]:
+    known = {part.where for part in PARTS} | {part.folder for part in PARTS}
+    for name in names:
+        if name.rstrip("/") not in known:
+            raise BenchError(f"unknown folder '{name}': it is one of {', '.join(part.where for part in PARTS)}", 2)
+    wanted = {name.rstrip("/") for name in names}
+    # a folder's name is also that of its first part: alone it means all of it
+    return [part for part in PARTS if not wanted or part.where in wanted or part.folder in wanted]
+
+
+def command(part: Part, output: Path, repeat: int | None) -> list[str]:
+    """For ./run at the tree's root, but for the releases. A page names it: without where the tree lies."""
+    count = ["--repeat", str(repeat or part.repeat)]
+    folder = str((output.relative_to(paths.ROOT) if output.is_relative_to(paths.ROOT) else output) / part.where)
+    if part.kind == EGRESS:
+        return ["egress", "--out", folder, *count]
+    return ["compare", *shlex.split(part.arguments), *count, "--no-plots", "--output", folder]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is there of a part."""
+    library: str | None     # the hash of patches/ and server/
+    commit: str | None
+    kernel: str | None
+    repeat: int
+    complete: bool
+    seconds: float | None
+    said: str               # the command
+
+
+def made(part: Part, output: Path) -> Made | None:
+    folder = output / part.where
+    if part.kind == RELEASES:
+        return None
+    if part.kind == EGRESS:
+        file = folder / _EGRESS
+        if not file.is_file():
+            return None
+        about: dict[str, Any] = json.loads(file.read_text())["about"]
+        return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), about["repeat"], True, None,
+                    f"./run {shlex.join(command(part, Path('results'), about['repeat']))}")
+    file = next((folder / name for name in (_RUNS, _PACKED) if (folder / name).is_file()), folder)
+    if file == folder:
+        return None
+    found = results.load(file)
+    about = found["environment"]
+    return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), found["plan"]["repeats"], found["complete"],
+                found.get("seconds"), " ".join(found["command"]))
+
+
+def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
+    found = made(part, output)
+    return found is not None and found.complete and found.library == environment.library_tree() \
+        and found.repeat >= (repeat or part.repeat)
+
+
+def _run(argv: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *argv], text=True, check=False, cwd=paths.ROOT, **more)
+
+
+def pack(folder: Path) -> None:
+    """Every run, raw, takes a tenth of the room."""
+    plain = folder / _RUNS
+    if plain.is_file():
+        packed = folder / f".{_PACKED}.part"
+        packed.write_bytes(lzma.compress(plain.read_bytes(), preset=9))
+        packed.replace(folder / _PACKED)
+        plain.unlink()
+
+
+def unpack(folder: Path) -> None:
+    """For a comparison that goes on or gets more runs of each."""
+    packed = folder / _PACKED
+    if packed.is_file() and not (folder / _RUNS).is_file():
+        results.write_text(folder / _RUNS, lzma.decompress(packed.read_bytes()).decode())
+
+
+def _make(part: Part, output: Path, repeat: int | None) -> bool:
+    """Whether every row has runs that count."""
+    folder = output / part.where
+    if part.kind == RELEASES:
+        done = _run(["recorder.releases"], stdout=subprocess.PIPE)
+        if done.stdout:
+            results.write_text(folder / "releases.md", f"# Every recording on every release\n\nLibrary {_short(environment.library_tree())}."
+                               f"\n\n{done.stdout}")
+        return done.returncode == 0
+    argv = command(part, output, repeat)
+    if part.kind == COMPARE:
+        before = made(part, output)
+        if before is None or before.library != environment.library_tree():
+            argv.append("--fresh")      # of another library: the repository keeps it
+            (folder / _RUNS).unlink(missing_ok=True)
+            shutil.rmtree(folder / plots.FOLDER, ignore_errors=True)
+        else:
+            unpack(folder)
+    status = _run(["bench", *argv], stdout=subprocess.DEVNULL).returncode
+    if status not in (0, 1):
+        raise BenchError(f"{part.where}: ./run {shlex.join(argv)} ended with status {status}: the rest is not done", status)
+    if part.kind == COMPARE:
+        if not (folder / _RUNS).is_file():
+            raise BenchError(f"{part.where}: ./run {shlex.join(argv)} measured nothing: the rest is not done")
+        if part.pictures:
+            publish.write(results.load(folder / _RUNS), folder, "compare", only=part.pictures)
+        pack(folder)
+    return status == 0
+
+
+def _short(digest: str | None) -> str:
+    return (digest or "unknown")[:_SHOWN]
+
+
+def _mail(output: Path) -> None:
+    """The layout of 2017, at both paces."""
+    runs: list[dict[str, Any]] = []
+    for where in ("modes", "modes/recorded"):
+        file = output / where / _PACKED
+        if file.is_file():
+            runs += results.load(file)["runs"]
+    if text := mail2017.page(runs):
+        results.write_text(output / "modes" / "2017.md", text)
+
+
+def index(output: Path) -> str:
+    """Which page answers what, and what it is of; its first line says whether all are of one library."""
+    found = [(part, there) for part in PARTS if (there := made(part, output))]
+    libraries = dict.fromkeys(there.library for _, there in found)
+    if not found:
+        first = "Nothing is measured yet."
+    elif len(libraries) == 1:
+        first = f"Everything here is of one library, {_short(next(iter(libraries)))}."
+    else:
+        most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
+        others = [f"{part.where} ({_short(there.library)})" for part, there in found if there.library != most]
+        first = f"**Not all of this is of one library**: of {_short(most)}, but for {', '.join(others)}."
+    rows = [[f"[{part.where}]({part.where}/{'egress' if part.kind == EGRESS else 'compare'}.md)", part.question, str(there.repeat),
+             duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library), _short(there.commit),
+             there.kernel or table.UNKNOWN, f"`{there.said}`"] for part, there in found]
+    head = ("page", "question", "runs of each", "taken in", "library", "commit", "kernel", "command")
+    more = [f"[{name}]({name})" for name in ("modes/2017.md", "recordings/releases.md") if (output / name).is_file()]
+    return "\n\n".join(part for part in (
+        first, "# Results", "`./run results` makes all of it, `./run results FOLDER` one folder. *library* is a hash of patches/ and "
+        "server/. Whoever measures alone finds the same in results/own/, or where `--output` says.",
+        table.markdown(head, rows, left=2) if rows else "", f"Besides: {', '.join(more)}." if more else "",
+        "`compare.md` has the tables, `compare.html` the same with the pictures, `compare.csv` every figure with its interval and how "
+        "many runs it is of, `compare.json.xz` every single run as it was measured: what its fields mean is in "
+        "[replay/bench/README.md](../replay/bench/README.md).") if part) + "\n"
+
+
+_DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written
+    *((f"{name}: seconds", "distance", name, "wall", lambda value: f"{value:.1f} s") for name in
+      ("20M40ms", "50M100ms", "100M10ms", "2M100ms")),
+    ("20M40ms, beside a bulk download: share of the line", "distance/download", "20M40ms", "own_share",
+     lambda value: f"{value * 100:.0f} %"),
+    ("2M100ms, recorded pace: 95 % of what is drawn shows within", "age", "2M100ms", "latency_p95",
+     lambda value: f"{value / 1e3:.2f} s"),
+    ("the same: the picture is at most so old, 95 % of the time", "age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"))
+
+
+def distances(output: Path) -> str | None:
+    """linux-desktop over TLS, direct and through a relay; None until all of it was measured."""
+    files = {part: output / part / _PACKED for _, part, *_ in _DISTANCES}
+    if not all(file.is_file() for file in files.values()):
+        return None
+    loaded = {part: results.load(file)["runs"] for part, file in files.items()}
+
+    def cell(part: str, link: str, metric: str, mode: str, written: Callable[[float], str]) -> str:
+        found = metrics.values([run for run in loaded[part] if (run["recording"], run["link"], run["mode"])
+                                == ("linux-desktop", link, mode)], metric)
+        return written(statistics.median(found)) if found else table.UNKNOWN
+
+    rows = [[says, *(cell(part, through, metric, mode, written) for through in (link, link + links.RELAY)
+                     for mode in ("stock", "flow"))] for says, part, link, metric, written in _DISTANCES]
+    return table.markdown(("linux-desktop", "upstream", "`flow`", "upstream, relay", "`flow`, relay"), rows) + "\n"
+
+
+def fill_tables(page: Path, output: Path) -> None:
+    """A page's marked tables are the first ones of the pages, and distances()."""
+    text = page.read_text()
+    if shown_distances := distances(output):
+        text = re.sub(r"(<!-- distance:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found: found[1] + shown_distances + found[2], text)
+    for mark, where in (("compare", "first"), ("modes", "modes")):
+        made_page = output / where / "compare.md"
+        shown = re.search(r"(?:^\|.*\n)+", made_page.read_text(), re.MULTILINE) if made_page.is_file() else None
+        if shown:
+            text = re.sub(rf"(<!-- {mark}:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found, table=shown[0]: found[1] + table + found[2],
+                          text)
+    results.write_text(page, text)
+
+
+def _note(output: Path) -> None:
+    _mail(output)
+    results.write_text(output / _INDEX, index(output))
+    if output == paths.RESULTS:
+        frontdoor.update()
+        fill_tables(paths.ROOT / "docs/modes.md", output)
+
+
+def execute(args: argparse.Namespace) -> int:
+    parts = chosen(args.names)
+    args.output = args.output.resolve()
+    if args.repeat is not None and args.repeat < 1:
+        raise BenchError("--repeat wants a number from 1", 2)
+    if args.dry_run:
+        return _foretell(parts, args.output, args.repeat)
+    missing = []
+    for part in parts if not args.index else []:
+        if _is_done(part, args.output, args.repeat):
+            print(f"results: {part.where} is done", file=sys.stderr)
+            continue
+        print(f"results: {part.where}: {part.question}", file=sys.stderr)
+        if not _make(part, args.output, args.repeat):
+            missing.append(part.where)
+        _note(args.output)
+    _note(args.output)
+    if missing:
+        print(f"bench: rows without a run that counts, or pictures that differ, in {', '.join(missing)}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def _foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> int:
+    for part in parts:
+        if _is_done(part, output, repeat):
+            said = "is done"
+        elif part.kind == COMPARE:
+            done = _run(["bench", *command(part, output, repeat), "--dry-run"], stdout=subprocess.PIPE)
+            if done.returncode:
+                return done.returncode
+            said = done.stdout.strip()
+        else:
+            said = "some minutes"
+        print(f"{part.where}: {said}")
+    return 0

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the command line of ./run compare asks for: checked as far as it can be before anything is built, then turned
+into cells, one for each thing to measure."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bench.common.errors import BenchError
+from bench.lab import certs, lab, links
+from bench.measure import channels
+from bench.runs import atonce, libraries, modes, recordings, runspec
+from bench.runs.conditions import Conditions
+from bench.runs.runspec import RunSpec
+
+NEWCOMER = "vga-text-boot"
+NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded
+_PACED_MODES = (modes.STOCK, "batch", "flow")
+KEEP_PCAP, KEEP_TRACE = Path("pcap"), Path("trace")     # where they go if nobody says
+_NEWCOMER_REPEATS = 2        # one for packets, one for times
+_REPEATS = 10
+_ALL_REPEATS = 3
+_PROBE_EVERY = 100          # ms, where latency is what a pace is for
+_PAUSES = 3
+_WAYS: dict[str, Callable[[links.Link], links.Link]] = {"direct": lambda link: link, "relay": links.via_relay}
+
+
+def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
+    """library: whether the command line says which libraries play."""
+    what = parser.add_argument_group("what is played")
+    what.add_argument("recordings", metavar="RECORDING", nargs="*", help="a shipped one's name, or a path")
+    what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport and link")
+    what.add_argument("--modes", metavar="LIST", help=f"of {','.join(modes.MODES)}; options follow a colon, as in "
+                      "gather:threshold=64")
+    what.add_argument("--transport", metavar="LIST", help="plain,tls")
+    what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms (default lan)")
+    what.add_argument("--via", metavar="LIST", help="direct (default), relay (a TCP relay stands beside the server, as in "
+                      f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
+    what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
+                      f"{links.HOST}USER@HOST)")
+    what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default), recorded, or a factor; "
+                      "any but max measures latency")
+    if library:
+        what.add_argument("--library", metavar="NAME", action="append",
+                          help="stock, patched or a directory holding libspice-server.so.1; may be given again")
+    parser.set_defaults(library=None)
+    what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
+    what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
+    what.add_argument("--jpeg", metavar="NAME", help="for pictures, see spice-player --help (default: over a slow link)")
+    what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
+    what.add_argument("--emulator", choices=lab.EMULATORS, default=lab.SPICE_LINK, help="of links with a rate or a delay (default: "
+                      "%(default)s)")
+    what.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
+                      "(default: %(default)s)")
+    what.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "
+                      "long for everything")
+    what.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
+    what.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on the other channels, too: all "
+                      "(default), or of sound,sound-raw,record,inputs,pointer,agent[:KIB],port[:MIB]")
+    how = parser.add_argument_group("how often and how")
+    how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
+                     f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
+    how.add_argument("--jobs", metavar="N", type=int, default=1, help="so many runs at once where they mostly wait for an "
+                     "emulated link (default %(default)s)")
+    how.add_argument("--quick", action="store_true", help="one run of each")
+    how.add_argument("--seed", type=int, default=1, help="of the order of the runs")
+    how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
+                     "unless the pace is max); 0 is never")
+    how.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
+                     f"(default {_PAUSES} at pace max, else none)")
+    how.add_argument("--show-surfaces", action="store_true", help="compare what is on every other surface, too, by drawing it "
+                     "onto the primary for a moment (a few more messages)")
+    how.add_argument("--max-stolen", metavar="PERCENT", type=float, help="do not count runs in which a virtual "
+                     "machine's host took more of the processors' time than this (default: any)")
+    how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
+                     "'linux-*/lan/*/tls/*'")
+
+
+@dataclass(frozen=True)
+class Request:
+    recordings: list[recordings.Recording]
+    modes: list[str]
+    modes_named: bool = False
+    libraries: list[str] | None = None
+    transports: list[str] = field(default_factory=lambda: list(runspec.TRANSPORTS))
+    links: list[links.Link] = field(default_factory=lambda: [links.LINKS["lan"]])
+    paces: list[str] = field(default_factory=lambda: ["max"])
+    repeats: int = 1
+    jobs: int = 1
+    pauses: int | None = None
+    only: str | None = None
+    conditions: Conditions = field(default_factory=Conditions)
+    keep_pcap: Path | None = None
+    keep_trace: Path | None = None
+    first_look: bool = False        # nothing was named: the last recording is for the recorded pace, in the modes that matter there
+
+
+def _listed(text: str, what: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise BenchError(f"no {what} given", 2)
+    return list(dict.fromkeys(names))
+
+
+def _transports(text: str) -> list[str]:
+    names = _listed(text, "transport")
+    for name in names:
+        if name not in runspec.TRANSPORTS:
+            raise BenchError(f"unknown transport '{name}': it is one of {', '.join(runspec.TRANSPORTS)}", 2)
+    return names
+
+
+def _paces(text: str) -> list[str]:
+    names = _listed(text, "pace")
+    for name in names:
+        try:
+            good = name in ("max", "recorded") or 0 < float(name) < 1000
+        except ValueError:
+            good = False
+        if not good:
+            raise BenchError(f"unknown pace '{name}': it is max, recorded or a factor", 2)
+    return names
+
+
+def _modes(args: argparse.Namespace) -> list[str]:
+    if args.modes is not None:
+        return [modes.check(name) for name in _listed(args.modes, "mode")]
+    return list(modes.MODES) if args.all else modes.defaults()
+
+
+def _links(args: argparse.Namespace) -> list[links.Link]:
+    names = _listed(args.link, "link") if args.link is not None else list(links.LINKS) if args.all else ["lan"]
+    if args.client_host is not None:
+        names = [links.HOST + args.client_host]
+    ways = _listed(args.via, "way") if args.via is not None else ["direct"]
+    for way in ways:
+        if way not in _WAYS:
+            raise BenchError(f"unknown way '{way}': it is one of {', '.join(_WAYS)}", 2)
+    return list(dict.fromkeys(_WAYS[way](links.find(name)) for name in names for way in ways))
+
+
+def _repeats(args: argparse.Namespace) -> int:
+    if args.quick:
+        return 1
+    if args.repeat is None:
+        return _ALL_REPEATS if args.all else _REPEATS if args.recordings else _NEWCOMER_REPEATS
+    return int(args.repeat)
+
+
+def _is_first_look(args: argparse.Namespace) -> bool:
+    return not (args.recordings or args.all or args.pace or args.link or args.client_host)
+
+
+def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
+    names = args.recordings or (recordings.sessions() if args.all else [NEWCOMER])
+    if _is_first_look(args):
+        names = [NEWCOMER, NEWCOMER_PACED]
+    found = [recordings.find(name) for name in names]
+    if len({one.name for one in found}) < len(found):
+        raise BenchError("two recordings have the same name: a table could not tell them apart", 2)
+    return found
+
+
+def _or_recording(args: argparse.Namespace, name: str, is_value: Callable[[str], bool], default: Any) -> Any:
+    """Of an option whose value may be left out: what is no value of it is the recording that stands behind it."""
+    value = getattr(args, name, None)
+    if value is None or is_value(str(value)):
+        return value
+    args.recordings = [str(value), *args.recordings]
+    return default
+
+
+def _is_folder(text: str) -> bool:
+    return Path(text).is_dir() or not recordings.is_one(text)
+
+
+def read(args: argparse.Namespace) -> Request:
+    other_channels = _or_recording(args, "channels", channels.known, channels.ALL)
+    keep_pcap = _or_recording(args, "keep_pcap", _is_folder, KEEP_PCAP)
+    keep_trace = _or_recording(args, "keep_trace", _is_folder, KEEP_TRACE)
+    for name, least in (("repeat", 1), ("probe_every", 0), ("pauses", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise BenchError(f"--{name.replace('_', '-')} wants a number from {least}", 2)
+    if not 1 <= args.jobs <= atonce.MOST:
+        raise BenchError(f"--jobs wants a number from 1 to {atonce.MOST}", 2)
+    if args.max_stolen is not None and not 0 <= args.max_stolen <= 100:
+        raise BenchError("--max-stolen wants a percentage from 0 to 100", 2)
+    if not 1 <= args.slow_client < 1000:
+        raise BenchError("--slow-client wants a factor from 1", 2)
+    for name in args.library or []:
+        if name not in (libraries.STOCK, libraries.PATCHED):
+            libraries.find(name)
+    return Request(
+        recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
+        transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
+        links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
+        repeats=_repeats(args), jobs=args.jobs, pauses=args.pauses, only=args.only,
+        conditions=replace(Conditions.asked(args), channels=other_channels),
+        keep_pcap=keep_pcap, keep_trace=keep_trace, first_look=_is_first_look(args))
+
+
+def rows(request: Request) -> list[tuple[libraries.Library, str]]:
+    """Which library plays in which mode. A library that knows no modes has the one row `stock`; the patched library
+    has no such row, so there `stock` means the unpatched build."""
+    names = request.modes
+    if request.libraries is None:
+        return [(libraries.find(libraries.STOCK if name == modes.STOCK else libraries.PATCHED), name) for name in names]
+    found: list[tuple[libraries.Library, str]] = []
+    for wanted in dict.fromkeys(request.libraries):
+        library = libraries.find(wanted)
+        if library.patched:
+            found += [(library, name) for name in names if name != modes.STOCK]
+        elif request.modes_named and modes.STOCK not in names:
+            raise BenchError(f"library {wanted} is not patched: it knows none of the modes {', '.join(names)}", 2)
+        else:
+            found.append((library, modes.STOCK))
+    if not found:
+        raise BenchError("no mode left to play: the patched library has no mode 'stock'", 2)
+    return found
+
+
+def _pause_at(request: Request, recording: recordings.Recording, pace: str) -> tuple[int, ...]:
+    """Evenly spread over the recording. At another pace a pause would disturb the times of what follows."""
+    wanted = request.pauses
+    if wanted is None:
+        wanted = _PAUSES if pace == "max" else 0
+    if not recording.commands:
+        return ()
+    return tuple(recording.commands * part // (wanted + 1) for part in range(1, wanted + 1))
+
+
+def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
+    """With what is good for the pace where nothing was asked for. What is taken for video depends on how often a picture changes.
+    As fast as it goes that says nothing of the session and differs from run to run, so there it is off; else it is as the
+    player has it. Latency says nothing there, either."""
+    streaming, probe_every = ("off", None) if pace == "max" else (None, _PROBE_EVERY)
+    return {**asked.kept(), "streaming": asked.streaming or streaming,
+            "probe_every": probe_every if asked.probe_every is None else asked.probe_every}
+
+
+def cells(request: Request) -> list[RunSpec]:
+    """One spec for each thing to measure."""
+    if request.first_look:
+        found = _first_look(request)
+    else:
+        found = _product(request)
+    if request.only is not None:
+        found = [cell for cell in found if fnmatch.fnmatchcase(cell.address, request.only)]
+        if not found:
+            raise BenchError(f"nothing matches '{request.only}' (recording/link/pace/transport/mode)", 2)
+    return found
+
+
+def _first_look(request: Request) -> list[RunSpec]:
+    """Everything as fast as it goes; what matters at recorded pace, too, over the last of the transports."""
+    fast, paced = request.recordings
+    names = request.modes if request.modes_named else [name for name in request.modes if name in _PACED_MODES]
+    return [*_product(replace(request, recordings=[fast])),
+            *_product(replace(request, recordings=[paced], paces=["recorded"], modes=names,
+                              transports=request.transports[-1:]))]
+
+
+def _product(request: Request) -> list[RunSpec]:
+    return [RunSpec(
+        recording=recording, library=library, mode=mode, transport=transport, link=link, pace=pace,
+        pause_at=_pause_at(request, recording, pace), keep_pcap=request.keep_pcap, keep_trace=request.keep_trace,
+        **_conditions(request.conditions, pace))
+        for recording in request.recordings for link in request.links for pace in request.paces
+        for transport in request.transports for library, mode in rows(request)]

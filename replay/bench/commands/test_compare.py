@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command as a user sees it, with stand-ins for both programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.commands import compare, request
+from bench.common.errors import BenchError
+from bench.conftest import Bench, wait_until
+from bench.runs import matrix, modes
+from bench.runs.runspec import RunSpec
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+def test_a_whole_comparison(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "stock,gather")
+    assert done.returncode == 0, done.stderr
+    page = (bench.output / "compare.md").read_text()
+    assert page in done.stdout
+    assert "| stock  | plain" in page and "| gather | tls" in page and "1+0/1" in page
+    result = json.loads((bench.output / "compare.json").read_text())
+    assert result["complete"] and len(result["runs"]) == 4
+    assert {(r["library"], r["mode"]) for r in result["runs"]} == {("stock", "stock"), ("patched", "gather")}
+    assert all(r["valid"] for r in result["runs"])
+    assert result["environment"]["recordings"]["tiny"]
+    assert "[4/4]" in done.stderr
+
+
+def test_surfaces_that_are_shown(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--show-surfaces")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((bench.output / "compare.json").read_text())["plan"]["show_surfaces"]
+
+
+def test_the_known_pictures_are_of_the_primary_surface_alone() -> None:
+    parser = argparse.ArgumentParser()
+    request.configure(parser)
+    references = [compare.references(request.read(parser.parse_args(["tiny", *line]))) for line in ([], ["--show-surfaces"])]
+    assert references[0]["tiny"] and references[1] == {}
+
+
+def test_a_first_look_has_both_paces() -> None:
+    def asked(*arguments: str) -> list[str]:
+        parser = argparse.ArgumentParser()
+        compare.configure(parser)
+        return [cell.address for cell in request.cells(request.read(parser.parse_args(arguments)))]
+
+    cells = asked()
+    fast, paced = cells[:-3], cells[-3:]
+    assert [cell.split("/")[0] for cell in fast] == [request.NEWCOMER] * 2 * len(modes.defaults())
+    assert {cell.split("/")[2] for cell in fast} == {"max"}
+    assert paced == [f"{request.NEWCOMER_PACED}/lan/recorded/tls/{mode}" for mode in ("stock", "batch", "flow")]
+    assert asked("--modes", "gather", "--transport", "plain") == [f"{request.NEWCOMER}/lan/max/plain/gather",
+                                                                 f"{request.NEWCOMER_PACED}/lan/recorded/plain/gather"]
+    for named in (("--pace", "max"), ("tiny",), ("--link", "lan")):
+        assert not any(request.NEWCOMER_PACED in cell for cell in asked(*named))
+
+
+def test_json_on_standard_output(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["runs"]) == 1
+
+
+def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", FAKE_PLAYER="short")
+    assert done.returncode == 1
+    assert "0+0/1" in done.stdout and "299 of 300 commands played" in done.stdout
+    assert "rows have no run that counts" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    (("--modes", "fast"), "unknown mode 'fast'"),
+    (("--modes", ","), "no mode given"),
+    (("--modes", "flow:windw=400"), "mode flow has no option 'windw=400'"),
+    (("--modes", "batch:window=79"), "no option 'window=79'"),
+    (("--modes", "stock:window=400"), "mode stock has no option"),
+    (("--transport", "udp"), "unknown transport 'udp'"),
+    (("--library", "/nowhere"), "library /nowhere: no such directory"),
+    (("--library", "."), "no libspice-server.so.1"),
+    (("--library", "stock", "--modes", "cork"), "is not patched"),
+    (("--library", "patched", "--modes", "stock"), "no mode left"),
+    (("--repeat", "0"), "--repeat wants a number from 1"),
+    (("--repeat", "many"), "invalid int value: 'many'"),
+    (("--jobs", "0"), "--jobs wants a number from 1 to 32"),
+    (("--jobs", "33"), "--jobs wants a number from 1 to 32"),
+    (("--pauses", "-1"), "--pauses wants a number from 0"),
+    (("--max-stolen", "-1"), "--max-stolen wants a percentage from 0 to 100"),
+    (("--link", "moon"), "unknown link 'moon'"),
+    (("--via", "pigeon"), "unknown way 'pigeon': it is one of direct, relay"),
+    (("--pace", "fast"), "unknown pace 'fast'"),
+    (("--only", "nothing/*"), "nothing matches 'nothing/*'"),
+    (("--unheard-of",), "unrecognized arguments: --unheard-of"),
+    (("nothing-like-it",), "no recording 'nothing-like-it'"),
+    (("./missing.rec",), "no such file"),
+])
+def test_bad_input_is_one_line(bench: Bench, arguments: tuple[str, ...], complaint: str) -> None:
+    done = bench.compare(*arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_a_missing_tcpdump_is_one_line(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name == "tcpdump" else which(name, path=path))
+    with pytest.raises(BenchError, match="tcpdump is missing: install the package tcpdump"):
+        matrix.perform(spec)
+
+
+def test_tools_that_are_not_built_are_one_line(bench: Bench, fake_tree: Path) -> None:
+    (fake_tree / "build/replay/client/spice-drain").unlink()
+    done = bench.compare("--quick")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "spice-drain is not built" in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_line(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/proc/no/result.json")
+    assert done.returncode == 1
+    assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write /proc/no/result.json")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root to mount a small disk")
+def test_a_full_disk_makes_a_run_not_count(bench: Bench) -> None:
+    arguments = bench.command("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather",
+                              "--transport", "plain", "--quick")
+    small_disk = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=200k none \"$TMPDIR\" && exec \"$@\"", "sh"]
+    done = subprocess.run([*small_disk, *arguments], env=bench.environment(), cwd=bench.folder, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 1
+    assert "is the disk full?" in done.stderr
+
+
+def test_what_is_no_file_is_not_replaced(bench: Bench) -> None:
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/dev/full")
+    assert done.returncode == 1
+    assert done.stderr.strip().split("\n")[-1] == "bench: cannot write /dev/full: No space left on device"
+    assert not Path("/dev/full").is_file()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_comparison_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
+    arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
+    connected = bench.folder / "connected"
+    child = subprocess.Popen(bench.command(*arguments), cwd=bench.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                             text=True, env=bench.environment(FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected)))
+    wait_until(connected.exists)
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert said.strip().split("\n")[-1] == "bench: interrupted"
+
+
+def _listing() -> str:
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_killed_comparison_leaves_no_process(bench: Bench, fake_tree: Path) -> None:
+    arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
+    connected = bench.folder / "connected"
+    child = subprocess.Popen(bench.command(*arguments), cwd=bench.folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             env=bench.environment(FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected)))
+    wait_until(connected.exists)
+    child.kill()
+    child.wait()
+    wait_until(lambda: str(fake_tree) not in _listing())
+    # its temporary folder is removed by the next one
+    assert list((fake_tree / "tmp").iterdir())
+    assert bench.compare("--quick", "--modes", "gather", "--transport", "plain").returncode == 0
+
+
+def test_rows_of_an_unpatched_directory(fake_tree: Path) -> None:
+    directory = str(fake_tree / "build/stock/server")
+    asked = request.Request([], ["stock", "normal", "gather"], libraries=[directory, "patched"])
+    assert [(library.name, mode) for library, mode in request.rows(asked)] == [
+        (directory, "stock"), ("patched", "normal"), ("patched", "gather")]
+
+
+def test_every_round_has_every_cell(spec: RunSpec) -> None:
+    cells = [replace(spec, mode=mode) for mode in ("normal", "gather", "cork")]
+    planned = matrix.order(cells, 4, seed=7)
+    assert planned == matrix.order(cells, 4, seed=7) != matrix.order(cells, 4, seed=8)
+    for repeat in range(4):
+        assert {one.mode for one in planned[repeat * 3:repeat * 3 + 3]} == {"normal", "gather", "cork"}
+
+
+def test_list_only_and_dry_run_measure_nothing(bench: Bench) -> None:
+    done = bench.compare("--link", "lan,20M40ms", "--modes", "stock,cork", "--only", "*/20M*/max/tls/*", "--list")
+    assert done.stdout.splitlines() == ["tiny/20M40ms/max/tls/stock", "tiny/20M40ms/max/tls/cork"]
+    done = bench.compare("--modes", "cork", "--repeat", "5", "--dry-run")
+    assert done.stdout.startswith("2 rows, 11 runs, about ")
+    assert not bench.output.exists()
+
+
+def test_an_interrupted_comparison_goes_on(bench: Bench) -> None:
+    arguments = ("--modes", "stock,gather", "--transport", "plain", "--repeat", "2")
+    first = bench.compare(*arguments)
+    assert first.returncode == 0, first.stderr
+    file = bench.output / "compare.json"
+    result = json.loads(file.read_text())
+    assert [len(result["warm_ups"]), len(result["runs"])] == [1, 4]
+    kept = result["runs"][:3]
+    file.write_text(json.dumps({**result, "complete": False, "runs": kept}))
+    again = bench.compare(*arguments)
+    assert "3 runs are done" in again.stderr and "[2/2]" in again.stderr     # a warm-up, a run
+    result = json.loads(file.read_text())
+    assert result["complete"] and len(result["runs"]) == 4 and result["runs"][:3] == kept
+    assert len(result["warm_ups"]) == 2
+
+
+def test_more_runs_of_each_are_added(bench: Bench) -> None:
+    arguments = ("--modes", "stock,gather", "--transport", "plain", "--repeat")
+    assert bench.compare(*arguments, "2").returncode == 0
+    file = bench.output / "compare.json"
+    before = json.loads(file.read_text())
+    more = bench.compare(*arguments, "3")
+    assert more.returncode == 0 and "4 runs are done" in more.stderr and "[3/3]" in more.stderr
+    after = json.loads(file.read_text())
+    assert after["complete"] and after["plan"]["repeats"] == 3 and after["command"][-1] == "3"
+    assert after["runs"][:4] == before["runs"] and [run["repeat"] for run in after["runs"][4:]] == [3, 3]
+    assert after["seconds"] > before["seconds"] > 0 and "taken in 0:" in more.stdout
+    assert "[7/7]" in bench.compare(*arguments, "3").stderr     # a complete one is done anew
+    assert "[2/2]" in bench.compare(*arguments, "1").stderr
+
+
+@pytest.mark.parametrize("changed", ["kernel", "cpu", "packages", "programs", "libraries", "recordings", "warm_ups"])
+def test_what_was_measured_elsewhere_is_not_added_to(bench: Bench, changed: str) -> None:
+    arguments = ("--modes", "gather", "--transport", "plain", "--repeat")
+    assert bench.compare(*arguments, "2").returncode == 0
+    file = bench.output / "compare.json"
+    other = json.loads(file.read_text())
+    if changed == "warm_ups":
+        other["warm_ups"] = []
+    else:
+        other["environment"][changed] = {}
+    file.write_text(json.dumps(other))
+    again = bench.compare(*arguments, "3").stderr
+    assert "[4/4]" in again
+    assert len(json.loads(file.read_text())["runs"]) == 3
+    if changed != "warm_ups":       # then it is the same comparison
+        assert "is now in" in again and json.loads(file.with_name("compare.1.json").read_text()) == other
+
+
+def test_other_comparisons_are_kept_aside(bench: Bench) -> None:
+    assert bench.compare("--modes", "gather", "--quick", "--transport", "plain").returncode == 0
+    file = bench.output / "compare.json"
+    interrupted = {**json.loads(file.read_text()), "complete": False}
+    file.write_text(json.dumps(interrupted))
+    assert bench.compare("--modes", "stock", "--quick", "--transport", "plain").returncode == 0
+    stock = json.loads(file.read_text())
+    assert bench.compare("--modes", "cork", "--quick", "--transport", "plain").returncode == 0
+    assert json.loads(file.with_name("compare.1.json").read_text()) == interrupted
+    assert json.loads(file.with_name("compare.2.json").read_text()) == stock
+
+
+def test_a_file_that_is_no_result_is_left_alone(bench: Bench) -> None:
+    file = bench.folder / "notes.json"
+    file.write_text("mine")
+    done = bench.compare("--modes", "gather", "--quick", "--transport", "plain", "--json", str(file))
+    assert done.returncode == 2 and "notes.json is not JSON" in done.stderr and done.stderr.count("\n") == 1
+    assert file.read_text() == "mine"
+
+
+def test_a_recording_is_not_taken_for_a_folder(bench: Bench) -> None:
+    (bench.folder / "other.rec").symlink_to(bench.folder / "tiny.rec")
+    for option in ("--keep-pcap", "--keep-trace"):
+        done = bench("compare", option, str(bench.folder / "other.rec"), "--modes", "gather", "--list")
+        assert done.stdout.splitlines() == ["other/lan/max/plain/gather", "other/lan/max/tls/gather"], done.stderr

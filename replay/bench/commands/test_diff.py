@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import copy
+import json
+import random
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import cli, samples
+from bench.commands import diff, versus
+from bench.conftest import Bench
+from bench.measure import metrics
+from bench.report import report
+from bench.runs import libraries
+from bench.runs.conditions import Conditions
+
+
+@pytest.fixture
+def before() -> dict[str, Any]:
+    return samples.result(["stock", "batch"], repeats=5)
+
+
+def run_diff(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], *options: str) -> int:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file, content in zip(files, (before, after), strict=True):
+        file.write_text(json.dumps(content))
+    return cli.main(["diff", *map(str, files), *options])
+
+
+def changed(result: dict[str, Any], factor: float) -> dict[str, Any]:
+    other = copy.deepcopy(result)
+    for run in other["runs"]:
+        run["cpu_seconds"]["user"] *= factor
+    return other
+
+
+def test_the_same_is_0(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_diff(tmp_path, before, before) == 0
+    assert "0 worse, 0 better" in capsys.readouterr().out
+
+
+def test_better_is_0_and_worse_is_1(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_diff(tmp_path, before, changed(before, 0.5)) == 0
+    assert "better" in capsys.readouterr().out
+    assert run_diff(tmp_path, before, changed(before, 1.5)) == 1
+    out = capsys.readouterr().out
+    assert "cpu" in out and "worse" in out
+
+
+def test_more_may_be_better(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    def sharing(share: float) -> dict[str, Any]:
+        return {**before, "runs": [{**run, "download": {"share": share, "bits_a_second": 1e6, "server_bits_a_second": 1e6 * share}}
+                                   for run in before["runs"]]}
+
+    assert run_diff(tmp_path, sharing(0.1), sharing(0.3), "--metrics", "own_share,own_rate") == 0
+    assert "8 better" in capsys.readouterr().out
+    assert run_diff(tmp_path, sharing(0.3), sharing(0.1), "--metrics", "own_share,own_rate") == 1
+
+
+def test_one_lone_difference_among_many_is_not_called_worse(tmp_path: Path, before: dict[str, Any],
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
+    """Of so few runs one in 252 looks like that by chance, and hundreds of figures are compared."""
+    many = samples.result(["stock", "batch", "flow"], repeats=5, recordings=[f"r{number}" for number in range(10)])
+    other = copy.deepcopy(many)
+    for run in other["runs"]:
+        if (run["recording"], run["mode"], run["transport"]) == ("r3", "flow", "tls"):
+            run["cpu_seconds"]["user"] *= 1.2
+    assert run_diff(tmp_path, many, other) == 0
+    assert "0 worse, 0 better, 1 unknown" in capsys.readouterr().out
+    assert run_diff(tmp_path, before, changed(before, 1.2)) == 1      # in every row it is no chance
+
+
+def test_mostly_unknown_is_2(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    source = random.Random(1)
+    wild = copy.deepcopy(before)
+    for run in wild["runs"]:
+        run["cpu_seconds"]["user"] = 1 + source.random()
+    assert run_diff(tmp_path, wild, changed(wild, 1.1), "--metrics", "cpu,wall,packets") == 0
+    assert run_diff(tmp_path, wild, changed(wild, 1.1), "--metrics", "cpu") == 2
+    assert "of 4 of 4 figures nothing can be told" in capsys.readouterr().err
+
+
+def test_the_age_of_the_picture_is_compared_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = samples.result(["stock", "flow"], repeats=5, paces=("recorded",))
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        run["latency"]["age"]["p95"] *= 3
+    assert run_diff(tmp_path, before, other) == 1
+    assert "age_p95" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    (("--modes", "flow"), "--modes"), (("--repeat", "3"), "--repeat"), (("--all",), "--all"), (("--link", "lan"), "--link"),
+    (("--tls", "1.2"), "--tls"), (("--quick",), "--quick"), (("tiny",), "a recording (tiny)"), (("--via", "relay"), "--via")])
+def test_options_that_do_nothing_to_files_are_refused(tmp_path: Path, before: dict[str, Any], options: tuple[str, ...], named: str,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_diff(tmp_path, before, before, *options) == 2
+    assert capsys.readouterr().err == f"bench: {named} says what is measured: two result files are only compared\n"
+
+
+def test_only_the_metrics_asked_for_count(tmp_path: Path, before: dict[str, Any]) -> None:
+    assert run_diff(tmp_path, before, changed(before, 1.5), "--metrics", "packets,overhead") == 0
+    assert run_diff(tmp_path, before, before, "--metrics", "beauty") == 2
+
+
+@pytest.mark.parametrize(("path", "what"), [
+    (("environment", "kernel"), "the kernel"),
+    (("environment", "cpu"), "the CPU"),
+    (("environment", "recordings", "tiny"), "recording tiny"),
+    (("plan", "tls"), "the TLS version"),
+])
+def test_another_environment_is_2_unless_forced(tmp_path: Path, before: dict[str, Any], path: tuple[str, ...], what: str,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    owner = other
+    for step in path[:-1]:
+        owner = owner[step]
+    owner[path[-1]] = "something else"
+    assert run_diff(tmp_path, before, other) == 2
+    assert f"not comparable: {what} differ" in capsys.readouterr().err
+    assert run_diff(tmp_path, before, other, "--force") == 0
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Conditions)])
+def test_other_conditions_are_2(tmp_path: Path, before: dict[str, Any], name: str) -> None:
+    assert run_diff(tmp_path, before, {**before, "plan": {**before["plan"], name: "another"}}) == 2
+    older = {key: value for key, value in before["plan"].items() if key != name}
+    usual = {**older, name: getattr(Conditions(), name)}
+    assert run_diff(tmp_path, {**before, "plan": older}, {**before, "plan": usual}) == 0
+
+
+def test_other_jobs_are_said_where_times_are_compared(tmp_path: Path, before: dict[str, Any],
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    other = {**before, "plan": {**before["plan"], "jobs": 8}}
+    assert run_diff(tmp_path, before, other, "--metrics", "packets,cpu") == 0
+    assert "Before, 1 at a time of the runs that wait, after, 8" in capsys.readouterr().out
+    assert run_diff(tmp_path, before, other, "--metrics", "packets") == 0
+    assert "at a time" not in capsys.readouterr().out
+
+
+def test_the_page_says_how_many_were_under_way(before: dict[str, Any]) -> None:
+    assert "at a time" not in report.markdown(before)
+    before["plan"]["jobs"] = 8
+    assert "8 runs at a time where they wait" in report.markdown(before)
+
+
+def test_nothing_in_common_or_too_few_runs_is_2(tmp_path: Path, before: dict[str, Any]) -> None:
+    assert run_diff(tmp_path, before, samples.result(["gather"], repeats=5)) == 2
+    few = samples.result(["stock"], repeats=1)
+    assert run_diff(tmp_path, few, few) == 2
+
+
+def test_a_row_without_runs_that_count_is_2(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        run["valid"] = run["mode"] != "batch" or run["transport"] == "tls"
+    assert run_diff(tmp_path, before, other) == 2
+    assert "no run counts any more of tiny/lan/max/plain/batch\n" in capsys.readouterr().err
+    assert run_diff(tmp_path, other, before) == 0
+    assert run_diff(tmp_path, before, {**before, "complete": False}) == 2
+
+
+@pytest.mark.parametrize("content", [
+    "", "{}", "[1]", '{"schema": "spice-bench-results", "version": 99}', '{"schema": "spice-bench-results", "version": 1}',
+    json.dumps({**samples.result(["batch"], 1), "runs": [{}]}), json.dumps(samples.result(["fast"], 1))])
+def test_what_is_no_result_file_is_2(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    assert cli.main(["diff", str(tmp_path / "x.json"), str(tmp_path / "x.json")]) == 2
+    assert cli.main(["diff", str(tmp_path / "none.json"), str(tmp_path / "x.json")]) == 2
+
+
+def test_a_packed_file_that_is_missing_is_no_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["diff", str(tmp_path / "a.json.xz"), str(tmp_path / "b.json.xz")]) == 2
+    assert "a.json.xz: No such file" in capsys.readouterr().err
+
+
+def test_every_figure_of_time_is_known_as_one() -> None:
+    assert [one.name for one in metrics.METRICS.values() if one.says.endswith(", ms") and not one.name.startswith(diff.TIMES)] == []
+
+
+def test_agreement_needs_no_repeats(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    single = {**before, "runs": [run for run in before["runs"] if run["repeat"] == 1]}
+    assert run_diff(tmp_path, single, changed(single, 1.5), "--agreement", "--metrics", "packets,cpu") == 0
+    packets, cpu = ([cell.strip() for cell in line.split("|")[1:-1]]
+                    for line in capsys.readouterr().out.splitlines()[-2:])
+    rows = str(len(single["runs"]))
+    assert packets == ["packets", rows, "1 %", "100 %", "0.0 %", "0.0 %", "0.0 %", "0", "–"]
+    assert cpu[:4] == ["cpu", rows, "5 %", "0 %"] and float(cpu[6].split()[0]) > 20
+
+
+def test_agreement_says_which_intervals_meet(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        if run["transport"] == "tls":
+            run["server"]["packets"] += 10000
+    assert run_diff(tmp_path, before, other, "--agreement", "--metrics", "packets") == 1
+    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
+    assert cells[-2:] == [cells[1], "50 %"]
+
+
+def test_runs_that_do_not_count_are_left_out(tmp_path: Path, before: dict[str, Any]) -> None:
+    other = changed(before, 1.5)
+    for run in other["runs"]:
+        run["valid"] = False
+    other["runs"] += before["runs"]
+    assert run_diff(tmp_path, before, other) == 0
+
+
+def test_tables_have_a_verdict_against_stock(before: dict[str, Any]) -> None:
+    source = random.Random(1)
+    for run in before["runs"]:
+        run["cpu_seconds"]["user"] = source.gauss(1.0, 0.001) * (0.5 if run["mode"] == "batch" else 1)
+    page = report.markdown(before)
+    assert "better |" in page and "Change of the median against *stock*" in page
+    assert page == report.markdown({**before, "runs": before["runs"][::-1]})
+
+
+def test_figures_nobody_knows_are_dashes() -> None:
+    result = samples.result(["stock"], repeats=1)
+    for run in result["runs"]:
+        run["message_bytes"] = None
+        run["cpu_seconds"] = {"user": None, "system": None}
+    rows = [line for line in report.markdown(result).splitlines() if line.startswith("| stock")]
+    assert len(rows) == 2 and all(row.count(" – ") >= 4 for row in rows)
+
+
+def test_an_unpatched_library_stands_against_every_mode() -> None:
+    stock = libraries.Library("stock", Path("/a"), patched=False)
+    patched = libraries.Library("patched", Path("/b"), patched=True)
+    before, after = versus.split(samples.result(["stock", "gather", "batch"], repeats=1), stock, patched)
+    rows = [{(run["transport"], run["mode"]) for run in part["runs"]} for part in (before, after)]
+    assert rows[0] == rows[1] == {(transport, mode) for transport in ("plain", "tls") for mode in ("gather", "batch")}
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_two_libraries_are_measured(bench: Bench) -> None:
+    arguments = ("--modes", "gather", "--repeat", "5", "--transport", "plain", "--output", str(bench.output))
+    done = bench("diff", "stock", "patched", str(bench.folder / "tiny.rec"), "--metrics", "message_bytes", *arguments)
+    assert (done.returncode, done.stdout) == (0, "0 worse, 0 better, 0 unknown, 1 same\n"), done.stderr
+    assert len(json.loads((bench.output / "diff.json").read_text())["runs"]) == 10
+
+
+@pytest.mark.parametrize(("names", "reason"), [
+    (("stock", "a.json"), "a result file compares with a result file"),
+    (("stock", "stock"), "that is one library, not two"),
+    (("stock", "/nowhere"), "library /nowhere: no such directory"),
+    (("stock", "git:no-such-revision"), "git"),
+])
+def test_what_cannot_be_compared_is_2(bench: Bench, names: tuple[str, str], reason: str) -> None:
+    done = bench("diff", *names, str(bench.folder / "tiny.rec"))
+    assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_was_sent_as_jpeg_is_a_row_of_its_own() -> None:
+    result = samples.result(["stock", "batch"], repeats=4, links=["20M40ms"])
+    for run in result["runs"]:
+        run["lossy"] = run["repeat"] > 1
+    result["runs"][0].update(valid=False, invalid_reason="bad luck", lossy=None)
+    text = report.cost_table(result["runs"])
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("stock, JPEG", "plain", "3+0/4"), ("batch", "plain", "1+0/1"), ("batch, JPEG", "plain", "3+0/3"),
+        ("stock", "tls", "1+0/1"), ("stock, JPEG", "tls", "3+0/3"), ("batch", "tls", "1+0/1"), ("batch, JPEG", "tls", "3+0/3")]

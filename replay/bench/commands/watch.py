@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run watch FOLDER: what the streams of running guests are doing, as a table that is painted anew each second."""
+
+from __future__ import annotations
+
+import argparse
+import struct
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common import table
+from bench.common.errors import BenchError
+
+# RedStreamLive of server/red-stream-live.h
+LAYOUT = struct.Struct("8s16s4I10Q16s")
+MAGIC = b"spice-1"
+_CHANNELS = ("", "main", "display", "inputs", "cursor", "sound", "microphone", "", "smartcard", "usb", "port", "webdav")
+_QUIET = 2.0        # seconds without a change, after which what was in flight has long arrived
+_HEAD = ["guest", "channel", "mode", "messages/s", "records/s", "writes/s", "sent", "rate", "delay", "in flight",
+         "limit", "phase", "quiet"]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one said at a moment."""
+    pid: int
+    channel: str
+    mode: str
+    time: float         # seconds of the monotonic clock, of the latest change
+    messages: int
+    records: int
+    writes: int
+    written: int
+    in_flight: int
+    limit: int
+    rate: int
+    delay: int
+    phase: str
+
+
+def read(file: Path) -> Stream | None:
+    """None when it is no stream's, or one that has just ended."""
+    try:
+        pid, content = int(file.name.split("-")[0]), file.read_bytes()
+    except (OSError, ValueError):
+        return None
+    if len(content) < LAYOUT.size:
+        return None
+    magic, mode, tls, kind, number, _, *numbers, phase = LAYOUT.unpack_from(content)
+    if _text(magic) != MAGIC.decode() or not Path(f"/proc/{pid}").is_dir():
+        return None
+    changed, messages, records, writes, written, _pending, in_flight, limit, rate, delay = numbers
+    name = _CHANNELS[kind] if kind < len(_CHANNELS) else ""
+    return Stream(pid, f"{name or f'channel {kind}'}{f'-{number}' if number else ''}",
+                  _text(mode) + (" tls" if tls else ""), changed / 1e6, messages, records, writes, written, in_flight,
+                  limit, rate, delay, _text(phase))
+
+
+def _text(field: bytes) -> str:
+    return field.split(b"\0")[0].decode("ascii", errors="replace")
+
+
+def look(folder: Path) -> dict[Path, Stream]:
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        raise BenchError(f"{folder}: {error.strerror}") from None
+    return {file: stream for file in files if (stream := read(file))}
+
+
+def _bits(bytes_a_second: float) -> str:
+    bits = bytes_a_second * 8
+    return f"{bits / 1e6:.1f} Mbit/s" if bits >= 1e6 else f"{bits / 1e3:.0f} kbit/s"
+
+
+def row(before: Stream | None, now: Stream, seconds: float, clock: float) -> list[str]:
+    def each_second(what: str) -> float:
+        return (getattr(now, what) - getattr(before, what)) / seconds if before else 0.0
+
+    quiet = clock - now.time
+    knows_path = now.limit > 0
+    return [str(now.pid), now.channel, now.mode, f"{each_second('messages'):.0f}", f"{each_second('records'):.0f}",
+            f"{each_second('writes'):.0f}", _bits(each_second("written")),
+            _bits(now.rate) if now.rate else "", f"{now.delay / 1e3:.1f} ms" if now.delay else "",
+            f"{now.in_flight / 1024:.0f} KiB" if knows_path and quiet < _QUIET else "",
+            f"{now.limit / 1024:.0f} KiB" if knows_path else "", now.phase, f"{quiet:.0f} s" if quiet >= 1 else ""]
+
+
+def page(before: dict[Path, Stream], now: dict[Path, Stream], seconds: float, clock: float) -> str:
+    if not now:
+        return "no stream: no guest with SPICE_STREAM_STATS=FOLDER has a client\n"
+    rows = [row(before.get(file), stream, seconds, clock) for file, stream in now.items()]
+    return f"{table.markdown(_HEAD, rows, left=3)}\n"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Shows what the streams of running guests are doing: start QEMU with "
+                          "SPICE_STREAM_STATS=FOLDER in its environment, a folder that is there and that QEMU may "
+                          "write to. rate and delay are those of the path as its client's answers show them (mode flow).")
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two looks (1)")
+    parser.add_argument("--once", action="store_true", help="one table, and end")
+
+
+def execute(args: argparse.Namespace) -> int:
+    if not args.interval > 0:
+        raise BenchError("--interval takes a number above 0", 2)
+    if not args.folder.is_dir():
+        raise BenchError(f"{args.folder} is no folder", 2)
+    before, began = look(args.folder), time.monotonic()
+    while True:
+        time.sleep(args.interval)
+        now, clock = look(args.folder), time.monotonic()
+        text = page(before, now, clock - began, clock)
+        sys.stdout.write(text if args.once or not sys.stdout.isatty() else f"\033[H\033[2J{text}")
+        sys.stdout.flush()
+        if args.once:
+            return 0
+        before, began = now, clock

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where things are in the tree. Everything that knows the layout of the build directory is here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bench.common.errors import BenchError
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORDINGS = ROOT / "replay" / "recordings"
+RESULTS = ROOT / "results"
+OWN_RESULTS = RESULTS / "own"      # of whoever measures: the others are the tree's
+LIBRARY_FILE = "libspice-server.so.1"
+
+
+def build_dir() -> Path:
+    """The meson build directory; SPICE_BENCH_BUILD names another one, which is used as it is."""
+    return Path(os.environ.get("SPICE_BENCH_BUILD", ROOT / "build"))
+
+
+def build_is_ours() -> bool:
+    """Whether the build directory is the tree's own, to be brought up to date before use."""
+    return "SPICE_BENCH_BUILD" not in os.environ
+
+
+def cache_dir() -> Path:
+    """What may be deleted at any time and is only made again; SPICE_BENCH_CACHE names another place."""
+    return Path(os.environ.get("SPICE_BENCH_CACHE", ROOT / ".cache"))
+
+
+def tool(*parts: str) -> Path:
+    """One of our own programs in the build directory."""
+    path = build_dir().joinpath("replay", *parts)
+    if not os.access(path, os.X_OK):
+        raise BenchError(f"{path.name} is not built ({path} is missing): run ./run setup")
+    return path
+
+
+def player() -> Path:
+    return tool("player", "spice-player")
+
+
+def recording_tool() -> Path:
+    return tool("player", "spice-recording")
+
+
+def client() -> Path:
+    return tool("client", "spice-drain")
+
+
+def link_emulator() -> Path:
+    return tool("link", "spice-link")
+
+
+def _first(patterns: tuple[str, ...], what: str) -> Path:
+    for pattern in patterns:
+        for found in sorted(build_dir().parent.glob(pattern)):
+            return found.parent
+    raise BenchError(f"the {what} library is not built: run ./run setup")
+
+
+def patched_library() -> Path:
+    """The directory of the patched libspice-server.so.1."""
+    build = build_dir().name
+    return _first((f"{build}/subprojects/spice-*/server/{LIBRARY_FILE}",), "patched")
+
+
+def stock_library() -> Path:
+    """The directory of the unpatched libspice-server.so.1, built beside the patched one."""
+    build = build_dir().name
+    return _first((f"{build}/stock/**/server/{LIBRARY_FILE}", f"{build}-stock/**/server/{LIBRARY_FILE}"), "stock")

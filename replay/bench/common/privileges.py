@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The right to make network namespaces and to capture: as root, or inside a user namespace of our own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from bench.common import proc
+from bench.common.errors import BenchError
+
+_INSIDE = "SPICE_BENCH_IN_USER_NAMESPACE"
+
+
+def unshare() -> list[str]:
+    """Keeps the user's own id, with capabilities in the new namespaces: as id 0 tcpdump would try, in vain, to become
+    somebody else."""
+    return [proc.require("unshare", "util-linux"), "--user", "--map-current-user", "--keep-caps", "--net", "--"]
+
+
+def inside() -> bool:
+    """Whether this is the program started again by acquire()."""
+    return _INSIDE in os.environ
+
+
+def acquire(arguments: Sequence[str], own_network: bool = False) -> None:
+    """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a
+    user namespace; where that is not allowed the user is told in one line. own_network: this machine's network is
+    needed, which has no place in a namespace."""
+    if os.geteuid() == 0 or inside():
+        return
+    if own_network:
+        raise BenchError("capturing on this machine's own network needs root")
+    probe = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        reason = probe.stderr.strip().split("\n")[-1] or f"status {probe.returncode}"
+        raise BenchError("measuring needs root or unprivileged user namespaces, and this machine allows neither here "
+                         f"({reason})")
+    sys.stdout.flush()
+    command = [*unshare(), sys.executable, "-m", "bench", *arguments]
+    os.execve(command[0], command, {**os.environ, _INSIDE: "1"})

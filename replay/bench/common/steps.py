@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Long commands: everything they print goes to a log, the terminal sees one line a step."""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.common.errors import BenchError
+
+_NINJA = re.compile(r"\[(\d+)/(\d+)\]")
+_COMPLAINTS = (re.compile(r"\b(error|ERROR):|^E: |undefined reference"), re.compile(r"(?i)failed|fatal|error"))
+_REPAINT_SECONDS = 0.2
+_LONG = 5.0
+_PATIENCE = 2.0
+
+
+class StepFailed(BenchError):
+    """One line for the user; `output` is the end of what the command printed."""
+
+    def __init__(self, message: str, output: Sequence[str]) -> None:
+        super().__init__(message)
+        self.output = list(output)
+
+
+class Steps:
+    """Runs the commands of one job, one after the other, into one log."""
+
+    def __init__(self, log: Path, verbose: bool = False) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.log = log
+        self._live = sys.stderr.isatty() and not verbose
+        self._verbose = verbose
+        log.write_text("")
+
+    def say(self, text: str) -> None:
+        print(f"\r\033[K{text}" if self._live else text, file=sys.stderr, flush=True)
+
+    def _paint(self, text: str) -> None:
+        if self._live:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    def run(self, title: str, argv: Sequence[str | Path], *, quiet: bool = False, cwd: Path | None = None,
+            env: Mapping[str, str] | None = None) -> list[str]:
+        """Returns the last lines the command printed; raises StepFailed, naming the log, when it fails. A quiet step
+        is shown while it runs and leaves no line behind unless it took long."""
+        began = time.monotonic()
+        self._paint(title)
+        if not (quiet or self._live):
+            self.say(f"{title} ...")
+        tail: collections.deque[str] = collections.deque(maxlen=200)
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(f"\n# {title}\n$ {' '.join(map(str, argv))}\n")
+            log.flush()
+            status = self._watch(title, argv, cwd, env, log.write, tail)
+        seconds = time.monotonic() - began
+        if status:
+            reason = next((line.strip() for complaint in _COMPLAINTS for line in tail if complaint.search(line)),
+                          f"status {status}")
+            self._paint("")
+            raise StepFailed(f"{title} failed: {reason} (log: {self.log})", tail)
+        if quiet and seconds < _LONG:
+            self._paint("")
+        else:
+            self.say(f"{title}: {seconds:.0f} s")
+        return list(tail)
+
+    def _watch(self, title: str, argv: Sequence[str | Path], cwd: Path | None, env: Mapping[str, str] | None,
+               write: collections.abc.Callable[[str], object], tail: collections.deque[str]) -> int:
+        painted = 0.0
+        try:
+            child = subprocess.Popen([str(part) for part in argv], cwd=cwd, stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                     env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
+        except OSError as error:
+            raise BenchError(f"{title}: {argv[0]} does not start: {error.strerror}") from None
+        assert child.stdout
+        try:
+            for line in child.stdout:
+                write(line)
+                tail.append(line.rstrip())
+                if self._verbose:
+                    self.say(line.rstrip())
+                counted = _NINJA.match(line)
+                if counted and time.monotonic() - painted > _REPAINT_SECONDS:
+                    painted = time.monotonic()
+                    self._paint(f"{title}: {int(counted[1]) * 100 // max(1, int(counted[2]))} %")
+            return child.wait()
+        finally:
+            if child.poll() is None:    # interrupted
+                child.terminate()
+                try:
+                    child.wait(_PATIENCE)
+                except subprocess.TimeoutExpired:       # unshare waits for what it started, which does not hear it
+                    child.kill()
+                    child.wait()
+            child.stdout.close()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The server's namespace, the client's namespace and the link between them: a bare veth pair where nothing is to be
+emulated, else spice-link, or, where that is asked for, netem in a namespace of its own in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.common import paths, proc
+from bench.common.errors import BenchError
+from bench.lab import netns
+from bench.lab.links import Link
+from bench.lab.remote import Remote
+
+PLAIN_PORT = 5900
+TLS_PORT = 5901
+MTU = 1500
+LARGEST_FRAME = MTU + 14
+SERVER_ADDRESS = "10.83.0.1"
+CLIENT_ADDRESS = "10.83.0.2"
+LOOPBACK = "127.0.0.1"
+_DEVICE = "spice0"      # at either end
+_TO_SERVER, _TO_CLIENT = "spice1", "spice2"     # in the middle
+_FORWARDING = ("ipv4/ip_forward", "ipv4/conf/all/proxy_arp")
+_OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-offload",
+             "gro": "generic-receive-offload", "lro": "large-receive-offload"}
+
+
+SPICE_LINK, NETEM, NO_EMULATOR = "spice-link", "netem", "none"
+EMULATORS = (SPICE_LINK, NETEM)     # of a link with a rate, a delay or losses
+CONGESTION = "cubic"    # the default of Linux
+
+
+@dataclass
+class Lab:
+    """Where the two ends are. Captures are taken on `device` in the server's namespace. `books` is what spice-link counted,
+    known when the lab is gone."""
+    server: Path
+    client: Path
+    link: Link
+    emulator: str       # one of EMULATORS, or none
+    server_address: str = SERVER_ADDRESS
+    client_address: str = CLIENT_ADDRESS
+    device: str = _DEVICE
+    ports: tuple[int, int] = (PLAIN_PORT, TLS_PORT)
+    congestion: str = ""    # how the server's TCP controls congestion
+    remote: Remote | None = None    # the machine the client is on, where it is another one
+    books: dict[str, Any] | None = None
+    link_tests: int = 0     # how many it took until the link did what it is said to do
+
+    @property
+    def listens_at(self) -> str:
+        """Where the server itself is to be reached: by the client, or by the relay beside it."""
+        return LOOPBACK if self.link.relay else self.server_address
+
+
+def offloads_on(features: str) -> list[str]:
+    """Which of the offloads that hide the real packets are on, from the output of ethtool -k."""
+    states = dict(line.strip().split(": ", 1) for line in features.splitlines() if ": " in line)
+    return [short for short, long in _OFFLOADS.items() if states.get(long, "off").split()[0] != "off"]
+
+
+def disable_offloads(where: Path, device: str) -> None:
+    """Turns segmentation and receive offloads off, one by one (lro is often fixed), and checks that they are."""
+    ethtool = proc.require("ethtool", "ethtool")
+    for short in offloads_on(proc.call([ethtool, "-k", device], where)):
+        proc.call([ethtool, "-K", device, short, "off"], where)
+    left = offloads_on(proc.call([ethtool, "-k", device], where))
+    if left:
+        raise BenchError(f"{device}: {', '.join(left)} cannot be turned off, so packets cannot be counted")
+
+
+def _ip(where: Path, *arguments: str) -> None:
+    proc.call([proc.require("ip", "iproute2"), *arguments], where)
+
+
+def _veth(one: tuple[Path, str], other: tuple[Path, str]) -> None:
+    """A cable between two (namespace, device), real packets only."""
+    _ip(one[0], "link", "add", one[1], "type", "veth", "peer", "name", other[1], "netns", netns.holder_of(other[0]))
+    for where, device in (one, other):
+        disable_offloads(where, device)
+        _ip(where, "link", "set", device, "mtu", str(MTU), "up")
+
+
+def _ends(server: Path, client: Path) -> tuple[tuple[Path, str, str], ...]:
+    """Namespace, address, address of the other."""
+    return (server, SERVER_ADDRESS, CLIENT_ADDRESS), (client, CLIENT_ADDRESS, SERVER_ADDRESS)
+
+
+def _address(server: Path, client: Path) -> None:
+    """Each end has its address and reaches the other's by its device."""
+    for where, mine, peer in _ends(server, client):
+        _ip(where, "address", "add", f"{mine}/32", "dev", _DEVICE)
+        _ip(where, "route", "add", peer, "dev", _DEVICE, "src", mine)
+
+
+def _cable(server: Path, client: Path) -> None:
+    _veth((server, _DEVICE), (client, _DEVICE))
+    _address(server, client)
+
+
+def _routed(server: Path, client: Path, middle: Path) -> None:
+    """Two cables with a router between them, so that no end sends straight into an emulator's queue: TCP would notice
+    and hold back. The middle forwards and answers for the far end (create() it with _FORWARDING)."""
+    _veth((server, _DEVICE), (middle, _TO_SERVER))
+    _veth((client, _DEVICE), (middle, _TO_CLIENT))
+    _ip(middle, "route", "add", SERVER_ADDRESS, "dev", _TO_SERVER)
+    _ip(middle, "route", "add", CLIENT_ADDRESS, "dev", _TO_CLIENT)
+    _address(server, client)
+
+
+def netem_arguments(link: Link) -> list[str]:
+    """For tc qdisc: one direction of the link. netem's queue is in packets and holds those that travel, too."""
+    queue = link.queue_bytes // LARGEST_FRAME + int((link.rate or 10**9) / 8 * link.delay) // LARGEST_FRAME + 1
+    argv = ["netem", "limit", str(max(queue, 1000) if link.rate is None else queue)]
+    if link.delay:
+        argv += ["delay", f"{link.delay / 2 * 1e6:.0f}us"]
+        if link.jitter:
+            argv += [f"{link.jitter / 2 * 1e6:.0f}us"]
+    if link.loss:
+        # a Markov chain: from good to bad with p, back with r
+        r = 1 / link.burst
+        p = link.loss * r / (1 - link.loss)
+        argv += ["loss", "gemodel", f"{p * 100:.4f}%", f"{r * 100:.2f}%"]
+    if link.rate:
+        argv += ["rate", f"{link.rate}bit"]
+    return argv
+
+
+def _netem(middle: Path, link: Link) -> None:
+    """The link's two directions, each on the middle's way out."""
+    for device in (_TO_SERVER, _TO_CLIENT):
+        proc.call([proc.require("tc", "iproute2"), "qdisc", "add", "dev", device, "root", *netem_arguments(link)], middle)
+
+
+@functools.cache
+def kernel_has_netem() -> bool:
+    with netns.create() as where:
+        argv = [proc.require("tc", "iproute2"), "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+        return subprocess.run(proc.inside(where, argv), capture_output=True, check=False).returncode == 0
+
+
+def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[str]:
+    argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{SERVER_ADDRESS}/24", "--dev-a", _DEVICE,
+            "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
+    if link.rate:
+        argv += ["--rate", str(link.rate), "--queue", str(link.queue_bytes)]
+    if link.delay:
+        argv += ["--delay", f"{link.delay * 1e6:.0f}us"]
+    if link.jitter:
+        argv += ["--jitter", f"{link.jitter * 1e6:.0f}us"]
+    if link.loss:
+        argv += ["--loss", f"{link.loss:.6f}", "--burst", str(link.burst)]
+    return argv
+
+
+@contextlib.contextmanager
+def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab]:
+    lab = Lab(server, client, link, SPICE_LINK)
+    with proc.Process("link", emulator_command(server, client, link, seed)) as emulator:
+        said = proc.receive(emulator.mailbox, time.monotonic() + 10)
+        if not said or not said[1] or said[1].get("event") != "ready":
+            emulator.wait(time.monotonic() + 1)
+            raise BenchError(f"the link does not come up: {emulator.last_complaint() or 'spice-link says nothing'}")
+        for where in (server, client):
+            disable_offloads(where, _DEVICE)
+        yield lab
+        emulator.signal(signal.SIGTERM)
+        said = proc.receive(emulator.mailbox, time.monotonic() + 5)
+        lab.books = said[1] if said else None
+
+
+def free_port(address: str = LOOPBACK) -> int:
+    with socket.create_server((address, 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _other_machine(link: Link) -> Iterator[Lab]:
+    """The client on a machine reached by ssh. Its network is the user's: it is looked at, not changed."""
+    with Remote(link.host, paths.client()) as remote:
+        try:
+            route = json.loads(proc.call([proc.require("ip", "iproute2"), "-json", "route", "get", remote.address]))[0]
+            device, address = route["dev"], remote.our_address
+        except (ValueError, LookupError):
+            raise BenchError(f"no way to {remote.address} is known") from None
+        on = offloads_on(proc.call([proc.require("ethtool", "ethtool"), "-k", device]))
+        if on:
+            switches = " ".join(f"{name} off" for name in on)
+            raise BenchError(f"on {device} packets are put together before they can be counted: first run ethtool -K "
+                             f"{device} {switches}")
+        own = Path(f"/proc/{os.getpid()}/ns/net")
+        yield Lab(own, own, link, NO_EMULATOR, address, remote.address, device, (free_port(address), free_port(address)),
+                  remote=remote)
+
+
+def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
+    """Machines have different defaults, and each fills a link in its own way. By the route, for a namespace's own default
+    can only be what the machine allows everyone."""
+    for where, mine, peer in _ends(server, client):
+        try:
+            _ip(where, "route", "replace", peer, "dev", _DEVICE, "src", mine, "congctl", algorithm)
+        except BenchError:
+            raise BenchError(f"the kernel has no congestion control '{algorithm}': see sysctl "
+                             "net.ipv4.tcp_available_congestion_control, choose with --congestion") from None
+
+
+@contextlib.contextmanager
+def connect(link: Link, emulator: str = SPICE_LINK, congestion: str = CONGESTION, seed: int = 1) -> Iterator[Lab]:
+    """A new lab with the link in it. emulator: of a link that needs one. congestion: the algorithm of both ends' TCP; another
+    machine, and this one with it, keeps its own. seed: of spice-link's losses and jitter."""
+    proc.require("ip", "iproute2")
+    if link.host:
+        with _other_machine(link) as lab:
+            lab.congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+            yield lab
+        return
+    if not link.emulated:
+        emulator = NO_EMULATOR
+    elif emulator == NETEM and not kernel_has_netem():
+        raise BenchError(f"the kernel has no netem: leave --emulator out to use {SPICE_LINK}")
+    with contextlib.ExitStack() as stack:
+        server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
+        lab = Lab(server, client, link, emulator)
+        if emulator == NO_EMULATOR:
+            _cable(server, client)
+        elif emulator == NETEM:
+            middle = stack.enter_context(netns.create(*_FORWARDING))
+            _routed(server, client, middle)
+            _netem(middle, link)
+        else:
+            lab = stack.enter_context(_emulated(server, client, link, seed))
+        _control_congestion(server, client, congestion)
+        lab.congestion = congestion
+        yield lab

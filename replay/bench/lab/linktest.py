@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests a link before anything is measured over it: a ping and a bulk transfer must land within stated bounds.
+
+Both are UDP, with the kernel's own times of arrival, so that neither TCP nor Python's wake-ups are in the figures. That
+a packet is never early and the rate never exceeded holds on any machine; how late the median may be is the bound below."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import statistics
+import struct
+import threading
+import time
+from dataclasses import dataclass
+
+from bench.lab import netns
+from bench.lab.lab import Lab
+from bench.lab.links import Link
+
+_SO_TIMESTAMPNS = 35
+_HEADERS = 14 + 20 + 8          # Ethernet, IP, UDP
+_SIZE = 1400
+_PINGS = 7
+_LATE = 0.005                   # seconds the median ping may take beyond the link's own time
+_RATE_BOUNDS = (0.90, 1.03)     # of the link's rate
+_LAN_RATE = 100e6               # how much is sent over a link without a limit
+_LOSS_BOUNDS = (0.1, 4.0)       # times the link's loss; few packets, so only the order can be told
+_BULK_SECONDS = 0.4
+_LOSS_PACKETS = 1200
+_TRIES = 3
+
+
+@dataclass
+class Measured:
+    ping: float | None          # seconds, the median
+    fastest: float | None
+    rate: float | None          # bits a second on the wire
+    loss: float | None          # of a stream slower than the link
+
+
+def _udp(where: Lab, at_server: bool) -> socket.socket:
+    def make() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+        made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        made.bind((where.server_address if at_server else where.client_address, 0))
+        made.settimeout(0.5 + 4 * where.link.delay)
+        return made
+    return netns.inside(where.server if at_server else where.client, make)
+
+
+def _receive(at: socket.socket) -> tuple[float, bytes] | None:
+    """A datagram and when the kernel had it; None when none comes any more."""
+    try:
+        data, ancillary, _, _ = at.recvmsg(2048, 64)
+    except TimeoutError:
+        return None
+    seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
+    return seconds + nanoseconds / 1e9, data
+
+
+def _ping(server: socket.socket, client: socket.socket, count: int) -> list[float]:
+    """Round trips, sent by the server, each answered at once; the time the answering took is taken out."""
+    times = []
+    for number in range(count):
+        sent = time.clock_gettime(time.CLOCK_REALTIME)
+        server.sendto(bytes([number]), client.getsockname())
+        arrived = _receive(client)
+        if arrived is None:
+            continue
+        answered = time.clock_gettime(time.CLOCK_REALTIME)
+        client.sendto(arrived[1], server.getsockname())
+        back = _receive(server)
+        if back is not None and back[1] == bytes([number]):
+            times.append(back[0] - sent - (answered - arrived[0]))
+    return times
+
+
+def _stream(server: socket.socket, client: socket.socket, packets: int, bits_per_second: float | None) -> list[float]:
+    """Sends packets at a pace, or as fast as they go; returns when each came that did."""
+    times: list[float] = []
+
+    def collect() -> None:
+        while len(times) < packets and (arrived := _receive(client)) is not None:
+            times.append(arrived[0])
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    began = time.monotonic()
+    for number in range(packets):
+        server.sendto(bytes(_SIZE), client.getsockname())
+        if bits_per_second:
+            ahead = began + (number + 1) * (_SIZE + _HEADERS) * 8 / bits_per_second - time.monotonic()
+            if ahead > 0.001:
+                time.sleep(ahead)
+    collector.join()
+    return times
+
+
+def _rate(times: list[float]) -> float | None:
+    """Over the middle of the stream: neither its first packets, which wait for nothing, nor its end."""
+    part = sorted(times)[len(times) // 10:]
+    if len(part) < 10 or part[-1] <= part[0]:
+        return None
+    return (len(part) - 1) * (_SIZE + _HEADERS) * 8 / (part[-1] - part[0])
+
+
+def measure(where: Lab) -> Measured:
+    link = where.link
+    with contextlib.closing(_udp(where, True)) as server, contextlib.closing(_udp(where, False)) as client:
+        _ping(server, client, 1)    # neighbours are found
+        times = _ping(server, client, _PINGS)
+        bulk = int((link.rate or _LAN_RATE) / 8 / (_SIZE + _HEADERS) * _BULK_SECONDS * 1.3)
+        rate = _rate(_stream(server, client, bulk, (link.rate or _LAN_RATE) * 1.3 if link.rate else None))
+        loss = None
+        if link.loss:
+            came = len(_stream(server, client, _LOSS_PACKETS, (link.rate or _LAN_RATE) * 0.7))
+            loss = 1 - came / _LOSS_PACKETS
+    return Measured(statistics.median(times) if times else None, min(times, default=None), rate, loss)
+
+
+def judge(link: Link, found: Measured) -> str | None:
+    """What is wrong with the link, in one line; None when it is as described."""
+    if found.ping is None or found.fastest is None:
+        return f"link {link.name}: no ping comes back"
+    if found.fastest < link.delay - link.jitter:
+        return f"link {link.name}: a ping took {found.fastest * 1e3:.2f} ms, less than the link has"
+    if found.ping > link.delay + link.jitter + _LATE:
+        return f"link {link.name}: the median ping took {found.ping * 1e3:.2f} ms"
+    if found.rate is None:
+        return f"link {link.name}: the bulk transfer did not arrive"
+    if link.rate is not None:       # without one it carries what this program can send, which says nothing of it
+        kept = 1 - link.loss
+        if not _RATE_BOUNDS[0] * kept <= found.rate / link.rate <= _RATE_BOUNDS[1]:
+            return f"link {link.name} carries {found.rate / 1e6:.2f} Mbit/s"
+    if link.loss and not (found.loss is not None
+                          and _LOSS_BOUNDS[0] * link.loss <= found.loss <= _LOSS_BOUNDS[1] * link.loss):
+        return f"link {link.name} loses {(found.loss or 0) * 100:.2f} % of the packets"
+    return None
+
+
+def check(where: Lab) -> str | None:
+    """Measures up to _TRIES times: a machine with other work may be late once, a wrong link always is. How often is noted."""
+    reason = None
+    for where.link_tests in range(1, _TRIES + 1):
+        reason = judge(where.link, measure(where))
+        if reason is None:
+            return None
+    return reason

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A TCP relay beside the server, as spiceproxy, websockify or ssh -L are: the client connects to it over the link, it connects
+to the server over loopback. What TCP tells the server is then of loopback, and megabytes fit into the sockets between."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from bench.common import proc
+from bench.common.errors import BenchError
+from bench.lab.lab import LOOPBACK, Lab
+
+_BLOCK = 16384      # what it reads at once. Twice that always fits into a socket that can be written, so no way waits for the other
+
+
+@contextlib.contextmanager
+def beside(where: Lab, port: int) -> Iterator[None]:
+    """From when this yields, what connects to the port on the link is passed to the same port on loopback. Each connection is a
+    process of its own; in a namespace of processes none of them outlives the first."""
+    argv = [proc.require("unshare", "util-linux"), "--pid", "--fork", "--kill-child", proc.require("socat", "socat"), "-d", "-d",
+            "-b", str(_BLOCK), f"TCP4-LISTEN:{port},bind={where.server_address},reuseaddr,nodelay,backlog=64,fork",
+            f"TCP4:{LOOPBACK}:{port},nodelay"]
+    with proc.Process("relay", argv, where.server) as process:
+        if not process.wait_complaint("listening on", time.monotonic() + 10):
+            said = [line.split(" E ", 1)[1] for line in list(process.complaints) if " E " in line]
+            raise BenchError(f"the relay does not start: {said[0] if said else 'socat says nothing'}")
+        yield

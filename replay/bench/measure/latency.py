@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Latency from probes: from the moment the player hands a drawing command to the server to the moment the client library
+reports that very update. Both read CLOCK_MONOTONIC, so the link must be on one machine.
+
+Probes are numbered cyclically. The server may drop a probe that something later covers or that its pipe forgets; it may not
+change their order. So each received number is the next one sent with that number, and those skipped were dropped."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.measure import stats
+
+Stamp = Sequence[int]       # number, time in ns; of a sent one also when it was due
+
+
+@dataclass(frozen=True)
+class Probe:
+    sent: int
+    due: int                # before sent if the server has held the session up
+    received: int | None    # None: dropped
+
+
+def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
+    """The client may report a probe twice, for it draws that area again when a video plays there: it came the first time."""
+    return [stamp for before, stamp in itertools.pairwise([(None,), *received]) if stamp[0] != before[0]]
+
+
+def match(sent: Sequence[Stamp], received: Sequence[Stamp]) -> list[Probe] | None:
+    """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent."""
+    probes: list[Probe] = []
+    at = 0
+    for number, when in received:
+        while at < len(sent) and sent[at][0] != number:
+            probes.append(Probe(*sent[at][1:], None))
+            at += 1
+        if at == len(sent) or when < sent[at][1]:
+            return None
+        probes.append(Probe(*sent[at][1:], when))
+        at += 1
+    probes += [Probe(when, due, None) for _, when, due in sent[at:]]
+    return probes
+
+
+def _age_segments(probes: Sequence[Probe]) -> list[tuple[float, float]]:
+    """Between the first probe and the last that arrived: (age at the start, length) of stretches in which the picture
+    grows older; both in ns, age 0 throughout a stretch is written as (-length, length).
+
+    The picture is as old as the oldest probe that has been due and not been shown; a dropped one counts as shown when a
+    later one is. Nothing outstanding is age 0. A server that takes no more commands makes the guest wait: what it would
+    have drawn by then is as late for the user as what waits in a socket."""
+    shown: list[tuple[int, int]] = []       # due, received
+    pending: list[int] = []
+    for probe in probes:
+        pending.append(probe.due)
+        if probe.received is not None:
+            shown += [(due, probe.received) for due in pending]
+            pending = []
+    segments: list[tuple[float, float]] = []
+    now = shown[0][0] if shown else 0
+    for due, arrived in shown:
+        if arrived <= now:
+            continue
+        if due > now:
+            segments.append((now - due, due - now))
+            now = due
+        segments.append((now - due, arrived - now))
+        now = arrived
+    return segments
+
+
+def _share_at_most(segments: Sequence[tuple[float, float]], age: float) -> float:
+    """How much of the time the picture was at most so old."""
+    total = sum(length for _, length in segments)
+    within = 0.0
+    for start, length in segments:
+        within += length if start < 0 else min(max(age - start, 0.0), length)
+    return within / total if total else 1.0
+
+
+def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
+    """Over time, in ms: how old what the user sees is, compared with what the session had drawn by then."""
+    segments = _age_segments(probes)
+    total = sum(length for _, length in segments)
+    if not total:
+        return None
+    oldest = max(max(start + length, 0.0) for start, length in segments)
+    mean = sum(length * (start + length / 2) for start, length in segments if start >= 0) / total
+    ages = {"mean": mean, "max": oldest}
+    for name, part in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+        low, high = 0.0, oldest
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (low, middle) if _share_at_most(segments, middle) >= part else (middle, high)
+        ages[name] = high
+    return {name: round(value / 1e6, 3) for name, value in ages.items()}
+
+
+def quantiles(values: Sequence[float]) -> dict[str, float | None]:
+    parts = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
+    return {name: round(stats.quantile(values, part), 3) if values else None for name, part in parts}
+
+
+def report(sent: Sequence[Stamp] | None, received: Sequence[Stamp] | None) -> dict[str, Any] | None:
+    """For a run's record; None without probes or when they do not fit together. All times in ms."""
+    if not sent or received is None:
+        return None
+    probes = match(sent, first_reports(received))
+    if probes is None:
+        return None
+    values = [(probe.received - probe.sent) / 1e6 for probe in probes if probe.received is not None]
+    found: dict[str, Any] = {"sent": len(probes), "received": len(values), "dropped": len(probes) - len(values)}
+    found |= quantiles(values)
+    found["age"] = picture_age(probes)
+    found["values"] = [round(value, 3) for value in values]
+    return found

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is read off one run, by name. A metric that a run does not have is None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from bench.lab import links
+from bench.measure import stats
+
+Run = dict[str, Any]
+
+_SEGMENT = 1448             # payload of a full packet with TCP timestamps at MTU 1500
+_PACKET_HEADERS = 66        # Ethernet, IP and TCP with timestamps
+_RECORD = 16384
+_RECORD_OVERHEAD = 22       # TLS 1.3
+# What a path may take for its bytes: a little more than its rate gives, and round trips to find that out.
+_PATH_RATE_PART, _PATH_ROUND_TRIPS = 1.3, 4
+
+
+def overhead(run: Run) -> int | None:
+    """What the wire carried from the server beyond the messages themselves."""
+    wire, messages = run["server"]["wire_bytes"], run["message_bytes"]
+    return None if wire is None or messages is None else wire - messages
+
+
+def overhead_ratio(run: Run) -> float | None:
+    beyond = overhead(run)
+    return beyond / run["message_bytes"] if beyond is not None and run["message_bytes"] else None
+
+
+def floor(message_bytes: int, transport: str) -> int:
+    """The least overhead any sender could have: everything in full records in full packets, never sent early."""
+    payload = message_bytes
+    if transport == "tls":
+        payload += math.ceil(message_bytes / _RECORD) * _RECORD_OVERHEAD
+    return payload - message_bytes + math.ceil(payload / _SEGMENT) * _PACKET_HEADERS
+
+
+def over_floor(run: Run) -> float | None:
+    """How many times the floor the overhead is."""
+    beyond = overhead(run)
+    if beyond is None or not run["message_bytes"]:
+        return None
+    return beyond / floor(run["message_bytes"], run["transport"])
+
+
+def packets_over_floor(run: Run) -> float | None:
+    """How many times the fewest packets that could carry the payload."""
+    packets, payload = run["server"]["data_packets"], run["server"]["tcp_payload_bytes"]
+    return packets / math.ceil(payload / _SEGMENT) if packets and payload else None
+
+
+def over_path(run: Run) -> float | None:
+    """How many times what the path may take for the bytes the run took; of runs that nothing else held up."""
+    if run["pace"] != "max" or run.get("download") or run["wall_seconds"] is None or run["server"]["wire_bytes"] is None:
+        return None
+    link = links.find(run["link"])
+    if not link.rate:
+        return None
+    path = _PATH_RATE_PART * run["server"]["wire_bytes"] * 8 / link.rate + _PATH_ROUND_TRIPS * link.delay
+    return float(run["wall_seconds"] / path)
+
+
+def _both(used: dict[str, float | None] | None) -> float | None:
+    if used is None or used["user"] is None or used["system"] is None:
+        return None
+    return used["user"] + used["system"]
+
+
+def cpu(run: Run) -> float | None:
+    return _both(run["cpu_seconds"])
+
+
+def cpu_around(run: Run) -> float | None:
+    """Of what plays the recording, carries the packets and receives them, where all of that is on this machine."""
+    reader, client = _both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds"))
+    books = run.get("link_books")       # null on links without an emulator
+    if reader is None or client is None or not books:
+        return None
+    return reader + client + float(books["cpu_user"] + books["cpu_system"])
+
+
+def _latency(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run["latency"] or {}).get(name)
+
+
+def _age(name: str) -> Callable[[Run], float | None]:
+    return lambda run: ((run["latency"] or {}).get("age") or {}).get(name)
+
+
+def _stalls(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run.get("stalls") or {}).get(name)
+
+
+def _download(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run.get("download") or {}).get(name)
+
+
+def _channel(channel: str, name: str) -> Callable[[Run], float | None]:
+    """Of the traffic beside the display; None where there was none."""
+    return lambda run: ((run.get("channels") or {}).get(channel) or {}).get(name)
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    says: str
+    read: Callable[[Run], float | None]
+    noise: float            # relative differences up to this are noise of the machine, not of the mode
+    more: bool = False              # is better
+    without_capture: bool = False   # from runs that no capture slowed down, where a row has any
+
+
+def _server(name: str) -> Callable[[Run], float | None]:
+    return lambda run: run["server"][name]
+
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (
+    Metric("packets", "packets from the server", _server("packets"), 0.01),
+    Metric("data_packets", "packets from the server with data", _server("data_packets"), 0.01),
+    Metric("packets_over_floor", "packets with data as a multiple of the fewest possible", packets_over_floor, 0.01),
+    Metric("message_bytes", "bytes of the messages themselves", lambda run: run["message_bytes"], 0.02),
+    Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.02),
+    Metric("overhead", "wire bytes - message bytes", overhead, 0.02),
+    Metric("overhead_ratio", "overhead as part of the message bytes", overhead_ratio, 0.02),
+    Metric("over_floor", "overhead as a multiple of the least possible", over_floor, 0.02),
+    Metric("tls_records", "TLS records from the server",
+           lambda run: run["server"]["tls_records"] if run["transport"] == "tls" else None, 0.02),
+    Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
+    Metric("cpu", "CPU seconds of the server", cpu, 0.05, without_capture=True),
+    Metric("cpu_around", "CPU seconds of what reads, carries and receives", cpu_around, 0.05, without_capture=True),
+    Metric("wall", "seconds until the client has the last picture", lambda run: run["wall_seconds"], 0.05, without_capture=True),
+    Metric("over_path", "seconds as a multiple of what the path may take for the bytes", over_path, 0.05),
+    Metric("latency_p50", "latency, median, ms", _latency("p50"), 0.10),
+    Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
+    Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),
+    Metric("latency_max", "latency, longest, ms", _latency("max"), 0.20),
+    Metric("download", "bits a second of the download beside it", _download("bits_a_second"), 0.05, more=True),
+    Metric("own_rate", "bits a second of the server beside a download", _download("server_bits_a_second"), 0.05, more=True),
+    Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05, more=True),
+    Metric("stall_longest", "the longest stall, ms", _stalls("longest"), 0.20),
+    Metric("stalls", "stalls longer than a round trip and 50 ms", _stalls("beyond"), 0.0),
+    Metric("sound_p50", "lateness of sound, median, ms", _channel("sound", "p50"), 0.10),
+    Metric("sound_p95", "lateness of sound, 95th percentile, ms", _channel("sound", "p95"), 0.10),
+    Metric("sound_p99", "lateness of sound, 99th percentile, ms", _channel("sound", "p99"), 0.10),
+    Metric("sound_max", "lateness of sound, longest, ms", _channel("sound", "max"), 0.20),
+    Metric("sound_gaps", "packets of sound that came too late", _channel("sound", "gaps"), 0.10),
+    Metric("echo_p50", "from a key to its answer, median, ms", _channel("echo", "p50"), 0.10),
+    Metric("echo_p95", "from a key to its answer, 95th percentile, ms", _channel("echo", "p95"), 0.10),
+    Metric("echo_p99", "from a key to its answer, 99th percentile, ms", _channel("echo", "p99"), 0.10),
+    Metric("echo_max", "from a key to its answer, longest, ms", _channel("echo", "max"), 0.20),
+    Metric("pointer_p50", "lateness of the pointer, median, ms", _channel("pointer", "p50"), 0.10),
+    Metric("pointer_p95", "lateness of the pointer, 95th percentile, ms", _channel("pointer", "p95"), 0.10),
+    Metric("pointer_p99", "lateness of the pointer, 99th percentile, ms", _channel("pointer", "p99"), 0.10),
+    Metric("pointer_max", "lateness of the pointer, longest, ms", _channel("pointer", "max"), 0.20),
+    Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
+)}
+
+
+def of_capture(run: Run) -> bool:
+    """Whether its packets were captured; once those of all runs were."""
+    return bool(run.get("captured", True))
+
+
+def used(runs: Iterable[Run], name: str) -> list[Run]:
+    """The runs that count for a metric."""
+    valid = [run for run in runs if run["valid"]]
+    if METRICS[name].without_capture:
+        return [run for run in valid if not of_capture(run)] or valid
+    return valid
+
+
+def compared(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Comparison:
+    """The second's against the first's."""
+    metric = METRICS[name]
+    return stats.compare(values(before, name), values(after, name), metric.noise, metric.more)
+
+
+def values(runs: Iterable[Run], name: str) -> list[float]:
+    """A metric of each run that counts for it and has it."""
+    read = METRICS[name].read
+    return [value for run in used(runs, name) if (value := read(run)) is not None]

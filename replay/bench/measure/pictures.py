@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Whether all runs of a recording show the same pictures, at its end and at the pause points.
+
+There is one set of pictures without loss, and on slow links there are others: a server that takes the link for slow, from one
+measurement at the start, sends photographs as JPEG (and waits for fewer answers, so such runs differ in more than pictures).
+Which of them it sends once more without loss, because something is drawn on them that needs it, depends on what is under way.
+JPEG changes many pixels a little, and hardly the mean of a block of them; a picture that is wrong somewhere shows in a block."""
+
+from __future__ import annotations
+
+import base64
+import collections
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bench.lab import links
+
+Run = dict[str, Any]
+Series = tuple[tuple[int, str], ...]    # command and picture of each moment; the end is command -1
+
+END = -1
+
+# Of 255: as much may a block of 32 x 32 pixels be off where JPEG is allowed. linux-desktop's wallpaper is off by 2.
+_CLOSE = 4
+
+
+def _series(run: Run) -> Series:
+    return (*((pause["command"], pause["sha256"]) for pause in run["pauses"]), (END, run["picture_sha256"]))
+
+
+def _may_be_slow(run: Run) -> bool:
+    return links.find(run["link"]).may_be_slow
+
+
+def _most_common(runs: Iterable[Run]) -> Series:
+    return collections.Counter(map(_series, runs)).most_common(1)[0][0]
+
+
+def _without_loss(runs: list[Run], known: Mapping[int, str]) -> Series:
+    """What is known; else what most runs over a lan show, of those that end as the recording does."""
+    near = [run for run in runs if not _may_be_slow(run)] or runs
+    good = [run for run in near if known.get(END) in (None, run["picture_sha256"])]
+    return tuple((command, known.get(command, shown)) for command, shown in _most_common(good or near))
+
+
+def _difference(series: Series, expected: Series) -> str:
+    command = next(command for (command, shown), (_, other) in zip(series, expected, strict=True) if shown != other)
+    if command == END:
+        return "the final picture is not the reference picture"
+    return f"the picture after command {command} is not the reference picture or that of the other runs"
+
+
+def _off_by(blocks: str | None, expected: str | None) -> int | None:
+    """How much the block that differs most does; None where the client did not say, or another size."""
+    if blocks is None or expected is None:
+        return None
+    one, other = base64.b64decode(blocks), base64.b64decode(expected)
+    return max(abs(a - b) for a, b in zip(one, other, strict=True)) if len(one) == len(other) else None
+
+
+def _close(run: Run, expected: Run) -> bool:
+    """Whether a lossy run's pictures are right but for what JPEG loses; notes by how much they are off, unless it was noted when
+    there were fewer runs: the blocks are gone then."""
+    for pause, other in zip(run["pauses"], expected["pauses"], strict=True):
+        off_by = 0 if pause["sha256"] == other["sha256"] else _off_by(pause.get("blocks"), other.get("blocks"))
+        pause.setdefault("off_by", off_by)
+    return all(pause["off_by"] is not None and pause["off_by"] <= _CLOSE for pause in run["pauses"])
+
+
+def _reference(runs: list[Run], known: Mapping[int, str]) -> tuple[Series, Run | None]:
+    """What is right, and a run that shows it, of those first that still have their blocks."""
+    expected = _without_loss(runs, known)
+    likely = sorted(runs, key=lambda run: run.get("lossy") is not None)
+    return expected, next((run for run in likely if _series(run) == expected), None)
+
+
+def _compare(runs: list[Run], known: Mapping[int, str]) -> None:
+    """Runs of one recording with the same pause points."""
+    expected, right = _reference(runs, known)
+    if right is None and all(map(_may_be_slow, runs)):     # nobody has the blocks of what is known: they judge each other
+        expected, right = _reference(runs, {command: shown for command, shown in known.items() if command == END})
+    for run in runs:
+        series = _series(run)
+        run["lossy"] = series != expected
+        if run["lossy"] and not (_may_be_slow(run) and series[-1] == expected[-1] and right and _close(run, right)):
+            run["valid"] = False
+            run["invalid_reason"] = _difference(series, expected)
+
+
+def compare(runs: list[Run], references: Mapping[str, Mapping[int, str]]) -> None:
+    """Makes runs invalid whose pictures are neither the ones without loss nor, over a link that may be slow, close to them; says
+    of the others whether they are lossy. references: the pictures that are known, by command, the last one's by END; those
+    between are of pace max, where no video is streamed. With them a mode that is played alone is not its own judge, but for
+    links that may be slow without a run over another. The blocks are not kept."""
+    groups = collections.defaultdict(list)
+    for run in runs:
+        if run["valid"]:
+            fast = run.get("pace", "max") == "max"
+            groups[run["recording"], fast, tuple(pause["command"] for pause in run["pauses"])].append(run)
+    for (recording, fast, _), group in groups.items():
+        known = references.get(recording, {})
+        _compare(group, known if fast else {command: shown for command, shown in known.items() if command == END})
+    for run in runs:
+        for pause in run["pauses"]:
+            pause.pop("blocks", None)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from bench.measure import latency
+from bench.measure.latency import Probe
+
+MS = 1_000_000
+
+
+def on_time(sent: int, received: int | None) -> Probe:
+    return Probe(sent, sent, received)
+
+
+def test_every_probe_arrives() -> None:
+    sent = [[n % 3600, n * 50 * MS, n * 50 * MS] for n in range(4000)]
+    received = [[n, when + 3 * MS] for n, when, _ in sent]
+    found = latency.report(sent, received)
+    assert found and (found["sent"], found["dropped"]) == (4000, 0)
+    assert found["p50"] == found["max"] == 3.0
+
+
+def test_dropped_probes_do_not_shift_the_others() -> None:
+    source = random.Random(3)
+    sent = [[n % 3600, n * 10 * MS, n * 10 * MS] for n in range(9000)]
+    received = [[n, when + 7 * MS] for n, when, _ in sent if source.random() > 0.4]
+    found = latency.report(sent, received)
+    assert found and found["dropped"] == 9000 - len(received)
+    assert found["p50"] == found["max"] == 7.0
+
+
+@pytest.mark.parametrize("received", [
+    [[9, 100]],                 # nobody sent it
+    [[1, 5]],                   # before it was sent
+    [[1, 30], [0, 40]],         # out of order
+])
+def test_what_does_not_fit_is_no_figure(received: list[list[int]]) -> None:
+    assert latency.match([[0, 0, 0], [1, 10, 10]], received) is None
+    assert latency.report([[0, 0, 0], [1, 10, 10]], received) is None
+
+
+def test_no_probes_no_figures() -> None:
+    assert latency.report([], []) is None
+    assert latency.report(None, None) is None
+    found = latency.report([[0, 0, 0]], [])
+    assert found and found["p50"] is None and found["dropped"] == 1 and found["age"] is None
+
+
+def test_quantiles_are_of_the_received() -> None:
+    sent = [[n, n * 100 * MS, n * 100 * MS] for n in range(101)]
+    received = [[n, when + n * MS] for n, when, _ in sent]
+    found = latency.report(sent, received)
+    assert found and (found["p50"], found["p95"], found["p99"], found["max"]) == (50, 95, 99, 100)
+
+
+def test_the_age_of_the_picture() -> None:
+    # half of the time nothing is outstanding, half of it the age rises from 0 to 10 ms
+    probes = [on_time(n * 20 * MS, n * 20 * MS + 10 * MS) for n in range(100)]
+    age = latency.picture_age(probes)
+    assert age is not None
+    assert age["max"] == pytest.approx(10, abs=0.01)
+    assert age["mean"] == pytest.approx(2.5, rel=0.02)
+    assert age["p50"] == pytest.approx(0, abs=0.1)
+    assert age["p95"] == pytest.approx(9, abs=0.1)
+
+
+def test_a_dropped_probe_ages_the_picture_until_a_later_one_shows() -> None:
+    probes = [on_time(0, 5 * MS), on_time(10 * MS, None), on_time(30 * MS, 35 * MS)]
+    age = latency.picture_age(probes)
+    assert age is not None and age["max"] == pytest.approx(25)
+
+
+def test_probes_in_a_queue_are_as_old_as_the_first() -> None:
+    probes = [on_time(n * MS, 100 * MS + n * MS) for n in range(50)]
+    age = latency.picture_age(probes)
+    assert age is not None and age["max"] == pytest.approx(100)
+
+
+def test_a_server_that_holds_the_session_up_ages_the_picture() -> None:
+    """Each drawing is handed over ever later and then shown at once: no latency, and yet the user sees old things."""
+    probes = [Probe(n * 12 * MS, n * 10 * MS, n * 12 * MS + MS) for n in range(100)]
+    age = latency.picture_age(probes)
+    assert age is not None and age["max"] == pytest.approx(199) and age["p50"] == pytest.approx(100, rel=0.1)
+
+
+def test_a_probe_reported_twice_came_the_first_time() -> None:
+    sent = [(0, 100, 100), (1, 200, 200), (2, 300, 300)]
+    assert latency.match(sent, latency.first_reports([(0, 110), (1, 220), (1, 225), (2, 330)])) == \
+        [on_time(100, 110), on_time(200, 220), on_time(300, 330)]
+    assert latency.match(sent, [(1, 220), (0, 225)]) is None

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is read off a run, against figures worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.measure import metrics
+
+
+def run(transport: str = "plain", **changes: Any) -> dict[str, Any]:
+    return {"valid": True, "transport": transport, "message_bytes": 144_800,
+            "server": {"wire_bytes": 160_000, "data_packets": 110, "tcp_payload_bytes": 144_801}, **changes}
+
+
+def test_overhead_and_floor() -> None:
+    assert metrics.overhead(run()) == 15_200
+    assert metrics.floor(144_800, "plain") == 100 * 66
+    # nine records of 22 bytes make one more packet
+    assert metrics.floor(144_800, "tls") == 9 * 22 + 101 * 66
+    assert metrics.over_floor(run()) == pytest.approx(15_200 / 6600)
+    assert metrics.overhead_ratio(run(message_bytes=None)) is None
+
+
+def test_times_are_of_runs_without_a_capture() -> None:
+    def taken(captured: bool, seconds: float, packets: int | None, **changes: Any) -> dict[str, Any]:
+        return run(captured=captured, wall_seconds=seconds, server={"packets": packets}, **changes)
+
+    runs = [taken(True, 3.0, 7), taken(False, 2.0, None), taken(False, 1.0, None, valid=False)]
+    assert (metrics.values(runs, "wall"), metrics.values(runs, "packets")) == ([2.0], [7])
+    assert metrics.values(runs[:1], "wall") == [3.0]        # the only one there is
+    old = taken(True, 4.0, 8)
+    del old["captured"]
+    assert (metrics.values([old], "wall"), metrics.values([old], "packets")) == ([4.0], [8])
+
+
+def test_packets_over_floor() -> None:
+    assert metrics.packets_over_floor(run()) == pytest.approx(110 / 101)
+    assert metrics.packets_over_floor(run(server={"data_packets": None, "tcp_payload_bytes": None})) is None
+
+
+def test_over_path() -> None:
+    # 20 Mbit/s carry 160 000 bytes in 64 ms; 1.3 times that and 160 ms
+    on_link = {"pace": "max", "link": "20M40ms", "wall_seconds": 0.4864}
+    assert metrics.over_path(run(**on_link)) == pytest.approx(2)
+    assert metrics.over_path(run(**on_link, download={"share": 0.4})) is None
+    for name, value in (("pace", "recorded"), ("link", "lan"), ("wall_seconds", None)):
+        assert metrics.over_path(run(**{**on_link, name: value})) is None
+
+
+def test_what_works_around_the_server() -> None:
+    used = {"reader_cpu_seconds": {"user": 0.5, "system": 0.1}, "client_cpu_seconds": {"user": 0.3, "system": 0.05},
+            "link_books": {"cpu_user": 0.02, "cpu_system": 0.03}}
+    assert metrics.cpu_around(run(**used)) == pytest.approx(1.0)
+    for name in used:       # a link without books, a client elsewhere, a result file without the reader
+        assert metrics.cpu_around(run(**{**used, name: None})) is None
+
+
+def test_only_runs_that_count_have_values() -> None:
+    runs = [run(), run(valid=False), run(server={"data_packets": None, "tcp_payload_bytes": None})]
+    assert metrics.values(runs, "packets_over_floor") == [pytest.approx(110 / 101)]
+
+
+def test_what_only_some_runs_have() -> None:
+    assert metrics.values([run(), run(stalls={"longest": 7.5, "beyond": 0})], "stall_longest") == [7.5]
+    assert metrics.values([run(), run(download={"share": 0.4})], "own_share") == [0.4]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from bench.measure import pictures
+
+
+def run(mode: str, last: str, *between: str, link: str = "lan", colours: tuple[int, ...] = (10, 20, 30)) -> dict[str, Any]:
+    """colours: the means of the blocks of every picture in between."""
+    blocks = base64.b64encode(bytes(colours)).decode()
+    return {"recording": "r", "library": "patched", "mode": mode, "link": link, "valid": True, "invalid_reason": None,
+            "picture_sha256": last, "pauses": [{"command": 10 * number, "sha256": shown, "blocks": blocks}
+                                               for number, shown in enumerate(between, 1)]}
+
+
+def judged(runs: list[dict[str, Any]], reference: str | None = None, **between: str) -> list[tuple[bool, bool]]:
+    """between: what is known after command 10 as c10."""
+    known = {int(command[1:]): shown for command, shown in between.items()}
+    pictures.compare(runs, {"r": {**known, **({pictures.END: reference} if reference else {})}})
+    return [(one["valid"], one["lossy"]) for one in runs]
+
+
+GOOD, LOSSY, BAD = (True, False), (True, True), (False, True)
+
+
+def test_the_final_picture_must_be_the_reference() -> None:
+    runs = [run("cork", "a"), run("batch", "a"), run("flow", "b")]
+    assert judged(runs, "b") == [BAD, BAD, GOOD]
+    assert runs[0]["invalid_reason"] == "the final picture is not the reference picture"
+
+
+def test_without_a_reference_the_majority_is_it() -> None:
+    assert judged([run("cork", "a"), run("batch", "b"), run("flow", "a")]) == [GOOD, BAD, GOOD]
+
+
+def test_pictures_in_between_must_agree() -> None:
+    runs = [run("cork", "a", "w", "x"), run("batch", "a", "w", "y"), run("flow", "a", "w", "x")]
+    assert judged(runs, "a") == [GOOD, BAD, GOOD]
+    assert runs[1]["invalid_reason"] == "the picture after command 20 is not the reference picture or that of the other runs"
+
+
+def test_one_mode_alone_is_not_its_own_judge() -> None:
+    assert judged([run("flow", "a", "w", "x") for _ in range(3)], "a") == [GOOD] * 3      # nobody knows better
+    alone = [run("flow", "a", "w", "x") for _ in range(3)]
+    assert judged(alone, "a", c10="w", c20="y") == [BAD] * 3
+    assert alone[0]["invalid_reason"] == "the picture after command 20 is not the reference picture or that of the other runs"
+    assert judged([run("flow", "a", "w", "y")], "a", c10="w", c20="y") == [GOOD]
+    # over slow links alone nobody has what JPEG may be compared with
+    assert judged([run("flow", "a", "jpeg", "x", link="2M100ms") for _ in range(2)], "a", c10="w", c20="y") == [GOOD] * 2
+    far = run("flow", "a", "jpeg", "y", link="2M100ms")
+    assert judged([run("stock", "a", "w", "y"), far], "a", c10="w", c20="y") == [GOOD, LOSSY]
+    streamed = {**run("flow", "a", "w", "x"), "pace": "recorded"}      # a moment of a video is what it is
+    assert judged([streamed], "a", c10="w", c20="y") == [GOOD]
+
+
+def test_a_slow_link_may_lose_a_little() -> None:
+    near = [run("stock", "a", "x"), run("batch", "a", "x")]
+    far = [run(mode, "a", shown, link="2M100ms", colours=(10, 22, 27))
+           for mode, shown in (("stock", "jpeg"), ("batch", "jpeg"), ("flow", "some of it jpeg"))]
+    assert judged([*near, *far], "a") == [GOOD] * 2 + [LOSSY] * 3
+    assert [pause["off_by"] for one in far for pause in one["pauses"]] == [3] * 3
+    assert not any("blocks" in pause for one in (*near, *far) for pause in one["pauses"])
+
+
+@pytest.mark.parametrize("wrong", [
+    run("flow", "a", "jpeg"),                                                       # on a lan nothing may be lost
+    run("flow", "a", "wrong", link="2M100ms", colours=(10, 20, 36)),                # one block is another
+    run("flow", "a", "small", link="2M100ms", colours=(10, 20)),
+    run("flow", "jpeg", "x", link="2M100ms"),                                       # nor at the end
+])
+def test_what_is_more_than_a_little(wrong: dict[str, Any]) -> None:
+    good = [run(mode, "a", "x") for mode in ("stock", "batch")]
+    assert judged([*good, wrong, {**wrong, "mode": "cork"}], "a") == [GOOD] * 2 + [BAD] * 2
+
+
+def test_runs_are_added_to_those_that_were_compared() -> None:
+    """Of which only the verdicts are left."""
+    first = [run("stock", "a", "x"), run("flow", "a", "jpeg", link="2M100ms", colours=(10, 22, 27))]
+    assert judged(first, "a") == [GOOD, LOSSY]
+    more = [run("stock", "a", "x"), run("flow", "a", "another jpeg", link="2M100ms", colours=(10, 21, 30)),
+            run("flow", "a", "wrong", link="2M100ms", colours=(10, 20, 36))]
+    assert judged([*first, *more], "a") == [GOOD, LOSSY, GOOD, LOSSY, BAD]
+
+
+def test_a_client_that_says_less_is_not_believed() -> None:
+    far = run("flow", "a", "jpeg", link="2M100ms")
+    del far["pauses"][0]["blocks"]
+    assert judged([run("stock", "a", "x"), far], "a") == [GOOD, BAD]
+
+
+def test_runs_without_pauses_are_compared_with_each_other() -> None:
+    assert judged([run("stock", "a", "x"), run("batch", "a"), run("stock", "a"), run("flow", "b")]) == [GOOD, GOOD, GOOD, BAD]
+
+
+def test_runs_that_do_not_count_have_no_say() -> None:
+    bad = [{**run("stock", "b"), "valid": False} for _ in range(3)]
+    good = [run("stock", "a"), run("flow", "a")]
+    pictures.compare([*bad, *good], {})
+    assert all(one["valid"] for one in good)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What each channel cost, and what sound, keys and the pointer had to wait, in Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from bench.common import table
+from bench.measure import channels, metrics
+
+Run = dict[str, Any]
+Rows = Mapping[tuple[str, str], list[Run]]      # mode and transport, as they are to be written
+
+COLUMNS = f"""\
+By channel: *bytes* are what the client read, before TLS; *messages*, TLS *records* and *writes* (system calls) are the
+patched library's own count, which an unpatched one does not keep.
+*sound* is from the moment a packet is played at the server until it is at the client, in ms; *left out*: packets that the
+server had no room for any more; *gaps*: packets more than {channels.BUFFER_MS:.0f} ms later than the fastest. *key* is from a
+key's press at the client until it has the server's answer, the keyboard's light. *pointer* is from the moment the pointer is
+moved at the server until the client has moved it."""
+
+# by the number of the protocol
+_TYPES = {1: "main", 2: "display", 4: "cursor", 3: "inputs", 5: "playback", 6: "record", 10: "port", 11: "webdav"}
+
+
+def _type_name(stream: Mapping[str, Any]) -> str:
+    return _TYPES.get(stream["type"], str(stream["type"]))
+
+
+def _bytes(run: Run, channel: str) -> int | None:
+    counted = [count for name, count in (run["channel_bytes"] or {}).items() if name.rpartition("-")[0] == channel
+               or name == channel]
+    return sum(counted) if counted else None
+
+
+def _counted(run: Run, channel: str, what: str) -> int | None:
+    counted = [stream[what] for stream in run["streams"] or () if _type_name(stream) == channel and what in stream]
+    return sum(counted) if counted else None
+
+
+def _writes_per_message(run: Run, channel: str) -> float | None:
+    writes, messages = _counted(run, channel, "writes"), _counted(run, channel, "messages")
+    return writes / messages if writes is not None and messages else None
+
+
+def _records(run: Run, channel: str) -> int | None:
+    return _counted(run, channel, "records") if run["transport"] == "tls" else None
+
+
+_COLUMNS: tuple[tuple[str, Callable[[Run, str], float | None], Callable[[float | None], str]], ...] = (
+    ("messages", lambda run, channel: _counted(run, channel, "messages"), table.count),
+    ("bytes", _bytes, table.count), ("records", _records, table.count),
+    ("writes", lambda run, channel: _counted(run, channel, "writes"), table.count),
+    ("per message", _writes_per_message, table.factor))
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    found = [value for value in values if value is not None]
+    return statistics.median(found) if found else None
+
+
+def _by_channel(rows: Rows) -> str:
+    lines = []
+    for channel in _TYPES.values():
+        for (mode, transport), runs in rows.items():
+            values = [_median(read(run, channel) for run in runs) for _, read, _ in _COLUMNS]
+            if any(value is not None for value in values):
+                lines.append([channel, mode, transport,
+                              *(write(value) for value, (_, _, write) in zip(values, _COLUMNS, strict=True))])
+    return table.markdown(("channel", "mode", "transport", *(head for head, _, _ in _COLUMNS)), lines, left=3)
+
+
+def _left_out(run: Run) -> float | None:
+    sound = run["channels"].get("sound") or {}
+    return 1 - sound["arrived"] / sound["played"] if sound.get("played") else None
+
+
+def _waiting(rows: Rows) -> str:
+    parts = ("p50", "p95", "p99", "max")
+    lines = []
+    for (mode, transport), runs in rows.items():
+        def told(name: str, of: list[Run] = runs) -> str:
+            return table.milliseconds(_median(metrics.METRICS[name].read(run) for run in of))
+        lines.append([mode, transport, *(told(f"sound_{part}") for part in parts),
+                      table.percent(_median(map(_left_out, runs))),
+                      table.count(_median(metrics.METRICS["sound_gaps"].read(run) for run in runs)),
+                      *(told(f"echo_{part}") for part in parts), *(told(f"pointer_{part}") for part in parts)])
+    head = ("mode", "transport", *(f"sound {part}" for part in parts), "left out", "gaps", *(f"key {part}" for part in parts),
+            *(f"pointer {part}" for part in parts))
+    return table.markdown(head, lines, left=2)
+
+
+def section(rows: Rows) -> str:
+    """Both tables for the runs that count; empty where no channel had traffic of its own."""
+    shown = {key: counting for key, runs in rows.items()
+             if (counting := [run for run in runs if run["valid"] and run.get("channels")])}
+    return f"### By channel\n\n{_by_channel(shown)}\n\n### Sound, keys and the pointer\n\n{_waiting(shown)}" if shown else ""

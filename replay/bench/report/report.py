@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The tables of a comparison, in Markdown."""
+
+from __future__ import annotations
+
+import collections
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.common import table
+from bench.common.progress import duration
+from bench.lab import links
+from bench.measure import metrics, stats
+from bench.report import channeltable, verdict
+from bench.runs import modes
+
+Run = dict[str, Any]
+Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy: JPEG
+Group = tuple[str, str, str]    # recording, link, pace
+
+COLUMNS = """\
+*packets*, *with data*: sent by the server. *messages*: bytes of the protocol's messages, before TLS. *payload*: what the
+packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
+message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
+client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
+until the client has the last picture. Medians of the runs that count. *runs*: how many of those had their packets captured and
+how many not, of all: capturing takes of the processors, most from who sends most packets, so every other run is without it.
+CPU and seconds are of those alone, unless there is but one run of each; packets, bytes and records are of the captured ones.
+Rows called *JPEG* are runs whose pictures lost something on the way: the server sent photographs as JPEG, as it does where its
+own measurement, when the client connected, took the link for a slow one; it then lets more messages be under way, too."""
+
+STALL_COLUMNS = """\
+*longest stall*: how long messages waited in a channel's pipe for the client's ack while the path carried nothing. The ack of
+what it carried last takes a round trip; *too long* counts stalls of more than that and 50 ms."""
+
+PATH_COLUMNS = """\
+*x path*: the seconds as a multiple of 1.3 times what the link's rate needs for the bytes on the wire, and four round trips.
+*CPU around*: CPU seconds of what plays the recording, carries the packets and receives them: where they and *CPU* come near to
+the seconds times the processors, a run says more of this machine than of the mode."""
+
+LOSSY = ", JPEG"
+
+LATENCY_COLUMNS = """\
+*p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
+of probes placed in the stream; the median over the runs of each. *age*: how old the picture is at 95 % of the time,
+measured from when the session drew it: that a server makes a guest wait is in it.
+*dropped*: probes that the server left out because something newer was on its way."""
+
+AGAINST = """\
+Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap; of three runs hardly more than what
+they span, which holds a median three times in four), and what it means: *better* and *worse* where the whole interval lies
+beyond what two measurements of one thing may differ by and chance is unlikely among as many comparisons as the table has, *same*
+where it lies within, *unknown* where more runs are needed."""
+
+
+def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
+    transport, library, mode, slow = cell
+    return (("plain", "tls").index(transport), list(modes.MODES).index(modes.base(mode).name), mode, library, slow)
+
+
+def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
+    """Runs of one group by row, in the order of the tables. Runs that do not count, of whose pictures nothing is
+    known, stand with those of their mode that do."""
+    found: dict[Cell, list[Run]] = collections.defaultdict(list)
+    for run in sorted(runs, key=lambda run: not run["valid"]):
+        cell = (run["transport"], run["library"], run["mode"], bool(run["valid"] and run["lossy"]))
+        other = (*cell[:3], True)
+        found[other if not run["valid"] and cell not in found and other in found else cell].append(run)
+    return {cell: found[cell] for cell in sorted(found, key=_rank)}
+
+
+def name(cell: Cell) -> str:
+    """Of a row."""
+    return modes.row(cell[1], cell[2]) + (LOSSY if cell[3] else "")
+
+
+def groups(runs: list[Run]) -> dict[Group, list[Run]]:
+    """Runs by recording, link and pace, sorted so that tables do not depend on the order of the runs."""
+    found: dict[Group, list[Run]] = collections.defaultdict(list)
+    for run in runs:
+        found[run["recording"], run["link"], run["pace"]].append(run)
+
+    def rank(group: Group) -> tuple[str, int, str, str]:
+        recording, link, pace = group
+        return recording, *links.rank(link), pace
+    return {group: found[group] for group in sorted(found, key=rank)}
+
+
+def title(group: Group) -> str:
+    recording, link, pace = group
+    where = "" if link == "lan" else f", {link} ({links.find(link).says})"
+    return f"{recording}{where}" + ("" if pace == "max" else f", pace {pace}")
+
+
+def _median(runs: list[Run], metric: str) -> float | None:
+    found = metrics.values(runs, metric)
+    return statistics.median(found) if found else None
+
+
+Column = tuple[str, str, Callable[[float | None], str]]
+
+_COST: tuple[Column, ...] = (
+    ("packets", "packets", table.count), ("with data", "data_packets", table.count),
+    ("messages", "message_bytes", table.megabytes), ("payload", "tcp_payload_bytes", table.megabytes),
+    ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
+    ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
+    ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
+_PATH: tuple[Column, ...] = (("x path", "over_path", table.factor), ("CPU around", "cpu_around", table.seconds))
+_LATENCY: tuple[Column, ...] = (
+    ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
+    ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
+    ("age", "age_p95", table.milliseconds))
+_STALLS: tuple[Column, ...] = (("longest stall, ms", "stall_longest", table.milliseconds), ("too long", "stalls", table.count))
+_BESIDE: tuple[Column, ...] = (
+    ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
+    ("share", "own_share", table.percent))
+_COMPARED: tuple[tuple[str, str], ...] = (
+    ("packets", "packets"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
+    ("p95", "latency_p95"), ("age", "age_p95"))
+
+
+def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
+    rows = []
+    for cell, runs in cells(group).items():
+        rows.append([name(cell), cell[0], *(write(_median(runs, metric)) for _, metric, write in columns), tail(runs)])
+    return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
+
+
+def _counting(runs: list[Run]) -> str:
+    captured = sum(run["valid"] and metrics.of_capture(run) for run in runs)
+    return f"{captured}+{sum(run['valid'] for run in runs) - captured}/{len(runs)}"
+
+
+def cost_table(group: list[Run]) -> str:
+    path = tuple(column for column in _PATH if metrics.values(group, "over_path") and metrics.values(group, column[1]))
+    return _table(group, _COST + path, "runs", _counting)
+
+
+def _dropped(runs: list[Run]) -> str:
+    probed = [run["latency"] for run in runs if run["valid"] and run["latency"]]
+    sent = sum(found["sent"] for found in probed)
+    return table.percent(sum(found["dropped"] for found in probed) / sent) if sent else table.UNKNOWN
+
+
+def latency_table(group: list[Run]) -> str:
+    """Empty where nothing was probed."""
+    if not any(run["valid"] and run["latency"] for run in group):
+        return ""
+    return _table(group, _LATENCY, "dropped", _dropped)
+
+
+def tables_where_asked(group: list[Run]) -> list[str]:
+    """What only some comparisons have: a download that shared the link, traces that were looked into."""
+    return [_table(group, columns, "runs", _counting) for columns in (_BESIDE, _STALLS)
+            if any(metrics.values(group, metric) for _, metric, _ in columns)]
+
+
+def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
+    """What a row is compared with: on the same transport and kind of link the unpatched library, else upstream's way in
+    the patched one."""
+    for mode in (modes.STOCK, "cork"):
+        for cell, runs in found.items():
+            if (cell[0], cell[2], cell[3]) == (of[0], mode, of[3]) and any(run["valid"] for run in runs):
+                return cell
+    return None
+
+
+def change(found: stats.Comparison) -> str:
+    """A relative change with its interval, where there are enough runs for one."""
+    if found.change is None:
+        return table.UNKNOWN
+    if found.low is None or found.high is None:
+        return f"{found.change * 100:+.1f} %"
+    return f"{found.change * 100:+.1f} % [{found.low * 100:+.1f}, {found.high * 100:+.1f}]"
+
+
+def _verdict(found: stats.Comparison) -> str:
+    return f"{change(found)} {found.verdict.value}" if found.low is not None else table.UNKNOWN
+
+
+def against_table(group: list[Run]) -> str:
+    """Every row against the baseline of its transport; empty without one or without enough runs."""
+    found = cells(group)
+    columns = [(head, metric) for head, metric in _COMPARED if metrics.values(group, metric)]
+    compared = {(cell, metric): metrics.compared(found[base], runs, metric) for cell, runs in found.items()
+                if (base := baseline(found, cell)) not in (None, cell) for _, metric in columns}
+    compared = dict(zip(compared, stats.corrected(list(compared.values())), strict=True))
+    rows = []
+    for cell in dict.fromkeys(cell for cell, _ in compared):
+        verdicts = [_verdict(compared[cell, metric]) for _, metric in columns]
+        if any(verdict != table.UNKNOWN for verdict in verdicts):
+            rows.append([name(cell), cell[0], *verdicts])
+    if not rows:
+        return ""
+    return table.markdown(("mode", "transport", *(head for head, _ in columns)), rows, left=len(columns) + 2)
+
+
+def channel_tables(group: list[Run]) -> str:
+    """Empty where there was the display's traffic only."""
+    return channeltable.section({(name(cell), cell[0]): runs for cell, runs in cells(group).items()})
+
+
+def _outliers(runs: list[Run]) -> str:
+    """Which figures hold values far from the rest; they are in the medians like all others."""
+    found = []
+    for group, group_runs in groups(runs).items():
+        for cell, cell_runs in cells(group_runs).items():
+            for metric in ("packets", "overhead", "cpu", "wall", "latency_p95"):
+                number = stats.outliers(metrics.values(cell_runs, metric))
+                if number:
+                    found.append([title(group), name(cell), cell[0], metrics.METRICS[metric].says, str(number)])
+    if not found:
+        return ""
+    return "## Values far from the rest\n\nThey are kept: medians and intervals include them.\n\n" + table.markdown(
+        ("recording", "mode", "transport", "figure", "runs"), found, left=4)
+
+
+def invalid_runs(runs: list[Run]) -> str:
+    """How many runs do not count, by row and reason; empty when all do."""
+    reasons = collections.Counter(
+        (run["recording"], modes.row(run["library"], run["mode"]), run["transport"], run["link"], run["pace"],
+         run["invalid_reason"]) for run in runs if not run["valid"])
+    if not reasons:
+        return ""
+    rows = [[*map(str, key[:5]), str(number), str(key[5])] for key, number in sorted(reasons.items())]
+    return "## Runs that do not count\n\n" + table.markdown(
+        ("recording", "mode", "transport", "link", "pace", "runs", "reason"), rows, left=7)
+
+
+def about(result: dict[str, Any]) -> str:
+    environment = result["environment"]
+    git = environment["git"]
+    commit = (git["commit"] or "unknown")[:12] + (" with changes" if git["dirty"] else "")
+    cpu = environment["cpu"]
+    packages = environment["packages"]
+    said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
+            f"commit {commit}", f"library {(environment.get('library_tree') or 'unknown')[:12]}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
+            f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
+            f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
+    if emulator := result["plan"].get("emulator"):
+        said.append(f"links with a rate or a delay by {emulator}")
+    if result["plan"].get("jobs", 1) > 1:
+        said.append(f"{result['plan']['jobs']} runs at a time where they wait")
+    if result.get("seconds"):
+        said.append(f"taken in {duration(result['seconds'])}")
+    if result["plan"].get("slow_client", 1) > 1:
+        said.append(f"the client takes {result['plan']['slow_client']:g} times as long for everything")
+    if result["plan"].get("beside_download"):
+        said.append("a bulk TCP download shares the link")
+    said += _tried_again(result["runs"])
+    return "; ".join(said) + ".  \nCommand: `" + " ".join(result["command"]) + "`"
+
+
+def _tried_again(runs: list[Run]) -> list[str]:
+    """What did not go well at once."""
+    again = sum(run.get("attempt", 1) > 1 for run in runs)
+    tests = sum(max(run.get("link_tests") or 1, 1) - 1 for run in runs)
+    return [f"{number} {what} more than once" for number, what in ((again, "runs done"), (tests, "links tested")) if number]
+
+
+def mode_list(runs: list[Run]) -> str:
+    known = {modes.base(run["mode"]).name for run in runs}
+    return "\n".join(f"- **{mode.name}**: {mode.says}" for mode in modes.MODES.values() if mode.name in known)
+
+
+def group_section(group: Group, runs: list[Run]) -> str:
+    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), *tables_where_asked(runs),
+             against_table(runs), channel_tables(runs)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _of(group: list[Run], mode: str, slow: bool, metric: str) -> float | None:
+    """The median of a row over TLS, of the tree's own libraries."""
+    return _median([run for run in group if run["transport"] == "tls" and run["mode"] == mode and bool(run["lossy"]) == slow
+                    and run["library"] in ("stock", "patched")], metric)
+
+
+_VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("age", "age_p95", None),
+        ("messages", "message_bytes", None), ("packets with data", "data_packets", None), ("CPU", "cpu", None))
+
+
+def _from_to(before: list[Run], after: list[Run], metric: str) -> str:
+    old, new = (metrics.values(runs, metric) for runs in (before, after))
+    if not old or not new:
+        return table.UNKNOWN
+    found = metrics.compared(before, after, metric)
+    return f"{table.short(statistics.median(old))} → {table.short(statistics.median(new))}" + (
+        "" if found.change is None else f" ({found.change * 100:+.0f} %)")
+
+
+def via_table(runs: list[Run]) -> str:
+    """What a relay beside the server changes: each row that was measured both ways; empty where none was."""
+    found = groups(runs)
+    rows = []
+    for (recording, link, pace), through in found.items():
+        before = found.get((recording, links.direct(link), pace))
+        if before is None or before is through:
+            continue
+        direct = cells(before)
+        # whether JPEG was chosen is part of a row; one that chose otherwise stands beside the other
+        for cell, cell_runs in cells(through).items():
+            base = direct.get(cell) or direct.get((*cell[:3], not cell[3]))
+            if base:
+                rows.append([recording, links.direct(link), pace, name(cell), cell[0], "yes" if cell in direct else "no", *(
+                    _from_to(base, cell_runs, metric) if only in (None, pace) else "" for _, metric, only in _VIA)])
+    if not rows:
+        return ""
+    return "## Through a relay\n\nDirect → through a relay beside the server, the change of the median in brackets; *alike*: JPEG " \
+        "for pictures, or none, both ways.\n\n" + table.markdown(
+            ("recording", "link", "pace", "mode", "transport", "alike", *(head for head, _, _ in _VIA)), rows, left=6)
+
+
+_OVERVIEWS = (("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
+              ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
+              ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None))
+
+
+def overview(runs: list[Run]) -> str:
+    """One line a recording, link and pace, one column a mode, TLS; empty where there is one table only."""
+    found = groups(runs)
+    shown = [mode for mode in modes.MODES if any(run["mode"] == mode for run in runs)]
+    if len(found) < 2 or len(shown) < 2:
+        return ""
+    parts = []
+    for head, metric, write, only in _OVERVIEWS:
+        rows = []
+        for (recording, link, pace), group_runs in found.items():
+            for slow in (False, True):
+                values = [_of(group_runs, mode, slow, metric) for mode in shown]
+                if only in (None, pace) and any(value is not None for value in values):
+                    rows.append([recording, link + (LOSSY if slow else ""), pace, *map(write, values)])
+        if rows:
+            parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown), rows, left=3))
+    return "## Overview\n\n" + "\n\n".join(parts) if parts else ""
+
+
+def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
+    """The whole page; pictures are the files of each group's plots, beside it."""
+    runs = result["runs"]
+    sections = []
+    for group, group_runs in groups(runs).items():
+        sections.append(group_section(group, group_runs))
+        sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
+    text = "\n\n".join(sections)
+    bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
+    parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
+             LATENCY_COLUMNS if "| p50" in text else "",
+             STALL_COLUMNS if "| longest stall" in text else "",
+             channeltable.COLUMNS if "### By channel" in text else "",
+             AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
+             mode_list(runs), invalid_runs(runs), _outliers(runs)]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every figure of every row as CSV, for spreadsheets: median, interval, number of runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from bench.measure import metrics, stats
+from bench.report import report
+
+_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "jpeg", "metric", "median", "low", "high", "runs",
+         "outliers")
+
+
+def text(result: dict[str, Any]) -> str:
+    """An empty field is a figure that cannot be known."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEAD)
+    for group, group_runs in report.groups(result["runs"]).items():
+        for cell, runs in report.cells(group_runs).items():
+            for name in metrics.METRICS:
+                found = stats.estimate(metrics.values(runs, name))
+                if found is not None:
+                    writer.writerow([*group, *cell, name, *(_number(value) for value in (found.median, found.low, found.high)),
+                                     found.count, found.outliers])
+    return out.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import csv
+import html.parser
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import cli, samples
+from bench.report import htmlpage, mail2017, plots, publish, report
+from bench.runs import modes, results
+
+_VOID = {"meta", "br", "link", "img", "use", "path", "rect", "stop"}
+
+
+class _Balance(html.parser.HTMLParser):
+    """Notices tags that are not closed in order, and ids that are there twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.wrong: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attributes if name == "id" and value]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attributes if name == "id" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _VOID and (not self.open or self.open.pop() != tag):
+            self.wrong.append(tag)
+
+
+def check(page: str) -> None:
+    balance = _Balance()
+    balance.feed(page)
+    assert balance.wrong == [] and balance.open == []
+    assert len(balance.ids) == len(set(balance.ids))
+
+
+def test_what_reports_use_becomes_html(tmp_path: Path) -> None:
+    page = htmlpage.page("# A < B\n\nOne *two\nlines* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n"
+                         "|---|--:|\n| x | 1 |\n| `y` | 2 |\n", tmp_path)
+    check(page)
+    assert "<h1>A &lt; B</h1>" in page
+    assert "<em>two\nlines</em> <strong>three</strong> <code>a *b* &lt;c&gt;</code>.<br>" in page
+    assert "<li><strong>x</strong>: y</li>" in page
+    assert "<td>x</td><td class=number>1</td>" in page
+
+
+@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+def test_everything_is_written_and_refers_only_to_what_is_there(tmp_path: Path) -> None:
+    result = samples.result(list(modes.MODES), repeats=3, links=["20M40ms"], paces=["recorded"])
+    written = publish.write(result, tmp_path, "compare")
+    text, page, figures = (path.read_text() for path in written)
+    lines = list(csv.DictReader(io.StringIO(figures)))
+    assert {(line["transport"], line["mode"]) for line in lines} == {(t, m) for t in ("plain", "tls") for m in modes.MODES}
+    assert all(float(line["low"]) <= float(line["median"]) <= float(line["high"]) for line in lines)
+    named = re.findall(r"\]\((.+?)\)", text)
+    assert len(named) == 4 and all((tmp_path / name).stat().st_size > 5000 for name in named)
+    check(page)
+    assert page.count("<svg") == 4 and "<img" not in page
+    assert not re.search(r'(?:href|src)="(?!#)', page)
+    for mode in modes.MODES.values():
+        assert mode.colour in page
+
+
+@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+@pytest.mark.parametrize("transports", [("tls",), ("plain", "tls")])
+def test_no_text_is_cut_off(transports: tuple[str, ...]) -> None:
+    result = samples.result(list(modes.MODES), repeats=3, links=["wifi-lossy"], paces=["recorded"], recordings=["vga-text-boot"])
+    runs = [run for run in result["runs"] if run["transport"] in transports]
+    for group, of_group in report.groups(runs).items():
+        for make in plots._KINDS.values():
+            figure = make(plots._pyplot(), group, report.cells(of_group))
+            figure.canvas.draw()
+            texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts()),
+                     *(text for axes in figure.axes for text in (axes.title, axes.xaxis.label, axes.yaxis.label))]
+            for text in texts:
+                part = text.get_window_extent()
+                assert figure.bbox.x0 <= part.x0 and part.x1 <= figure.bbox.x1, text
+                assert figure.bbox.y0 <= part.y0 and part.y1 <= figure.bbox.y1, text
+            plots._pyplot().close(figure)
+
+
+@pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
+def test_the_same_result_gives_the_same_files(tmp_path: Path) -> None:
+    result = samples.result(["stock", "batch"], repeats=3)
+    pages = [publish.write(result, tmp_path / name, "compare")[1].read_bytes() for name in ("a", "b")]
+    assert pages[0] == pages[1]
+
+
+def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = samples.result(["stock", "batch"], repeats=1)
+    file = tmp_path / "compare.json"
+    results.save(result, str(file))
+    assert cli.main(["page", str(file), "--no-plots"]) == 0
+    assert (tmp_path / "compare.md").read_text() == publish.page(result)
+    assert (tmp_path / "compare.html").is_file() and (tmp_path / "compare.csv").is_file()
+    results.save({**result, "complete": False}, str(file))
+    assert cli.main(["page", str(file)]) == 1
+    assert "was interrupted: first go on with it, by ./run compare" in capsys.readouterr().err
+    assert cli.main(["page", str(tmp_path / "none.json")]) == 2
+
+
+def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(plots, "available", lambda: False)
+    written = publish.write(samples.result(["stock"], repeats=3), tmp_path, "compare")
+    assert "![" not in written[0].read_text()
+    assert "python3-matplotlib" in capsys.readouterr().err
+
+
+def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
+    result = samples.result(["stock", "flow"], repeats=5)
+    for run in result["runs"]:
+        if run["repeat"] % 2 == 0:
+            run.update(captured=False, packet_sizes=None, timeline=None, server=dict.fromkeys(run["server"]),
+                       client=dict.fromkeys(run["client"]))
+    result["runs"][1].update(valid=False, invalid_reason="bad luck")
+    written = publish.write(result, tmp_path, "compare", wanted=True)
+    counts = [line.split("|")[-2].strip() for line in written[0].read_text().splitlines() if line.startswith("| stock")]
+    assert counts[:2] == ["3+1/5", "3+2/5"]
+    rows = [line.split(",") for line in written[2].read_text().splitlines()]
+    assert {(row[7], row[11]) for row in rows if row[3:6] == ["plain", "stock", "stock"] and row[7] in ("packets", "wall")} \
+        == {("packets", "3"), ("wall", "1")}
+
+
+def test_what_was_tried_again_is_told() -> None:
+    result = samples.result(["stock", "flow"], repeats=3)
+    assert "more than once" not in publish.page(result)
+    for run, attempt, tests in zip(result["runs"], (2, 2, 1), (1, 3, 2), strict=False):
+        run.update(attempt=attempt, link_tests=tests)
+    assert "2 runs done more than once; 3 links tested more than once" in publish.page(result)
+
+
+def test_no_two_modes_look_the_same() -> None:
+    assert len({mode.colour for mode in modes.MODES.values()}) == len(modes.MODES)
+    assert len({mode.dash for mode in modes.MODES.values()}) == len(modes.MODES)
+
+
+def test_a_first_line_says_what_came_out() -> None:
+    result = samples.result(["stock", "flow"], repeats=1, links=("lan", "20M40ms"), paces=("max", "recorded"))
+    for run in result["runs"]:
+        mine = run["mode"] == "flow"
+        run["cpu_seconds"] = {"user": 0.5 if mine else 1.0, "system": 0.0}
+        run["server"].update(packets=500 if mine else 1000, wire_bytes=run["message_bytes"] * (1.05 if mine else 1.5))
+        run["wall_seconds"] = 3.0 if mine else 80.0
+        if run["latency"]:
+            run["latency"]["p95"], run["latency"]["age"]["p95"] = (0.74, 16.0) if mine else (0.84, 29_500.0)
+    first = publish.page(result).splitlines()[0]
+    assert first.startswith("**`flow` against `stock` over TLS.** Over a LAN, as fast as it goes: 50 % fewer packets, 50 % less CPU, "
+                            "5.0 % overhead instead of 50.0 %. Over a LAN, at the session's own pace: ")
+    assert "95 % of what is drawn shows within 0.74 ms instead of 0.84 ms" in first
+    assert "Over a distance, as fast as it goes: " in first and "3.0 s instead of 80.0 s" in first
+    assert "at 10 times the session's pace: " in publish.page(samples.result(["stock", "flow"], 1, paces=("10",))).splitlines()[0]
+    assert "the picture is at most so old, 95 % of the time: 16 ms instead of 29.5 s" in first
+    assert publish.page(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
+
+
+def test_the_verdict_is_of_the_middle_of_several() -> None:
+    result = samples.result(["cork", "batch"], repeats=1, recordings=("one", "other", "third"))
+    for run in result["runs"]:
+        factor = {"one": 0.5, "other": 1.2, "third": 0.9}[run["recording"]] if run["mode"] == "batch" else 1
+        run["server"].update(packets=round(1000 * factor))
+    first = publish.page(result).splitlines()[0]
+    assert "**`batch` against `cork` over TLS.** Over a LAN, as fast as it goes (the middle one of 3): 10 % fewer packets" in first
+
+
+def test_2017_stands_on_a_page_of_its_own() -> None:
+    result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1, paces=("max", "recorded"))
+    assert "2017" not in publish.page(result)
+    assert re.findall("^## .*", mail2017.page(result["runs"]), re.MULTILINE) == [
+        f"## tiny, {pace}: {rows}" for pace in ("as fast as it goes", "pace recorded")
+        for rows in ("tls, tls opt, normal", "normal, cork, hacks-2")]
+
+
+def test_the_layout_of_2017() -> None:
+    result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1)
+    for run in result["runs"]:
+        packets = {("plain", "normal"): 1000, ("tls", "normal"): 1300, ("tls", "gather"): 1100,
+                   ("plain", "cork"): 400, ("plain", "window"): 300}.get((run["transport"], run["mode"]), 7)
+        run["server"].update(packets=packets, wire_bytes=packets * 100)
+    text = mail2017.page(result["runs"])
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
+    assert [row[:3] for row in rows if row[0] != "2017"] == [
+        ["tls", "tls", "normal"], ["tls opt", "tls", "gather"], ["normal", "plain", "normal"],
+        ["normal", "plain", "normal"], ["cork", "plain", "cork"], ["hacks-2", "plain", "window"]]
+    assert rows[1][6:] == ["+30.0 %", "+30 %", "+30.0 %", "+7.5 %"]
+    assert rows[6][6:] == ["-60.0 %", "-56 %", "-60.0 %", "-11 %"]
+    assert mail2017.page(samples.result(["stock", "batch"], repeats=1)["runs"]) == ""
+
+
+def test_many_tables_have_an_overview() -> None:
+    text = publish.page(samples.result(["stock", "batch"], repeats=1, links=["lan", "20M40ms"], paces=["max", "recorded"]))
+    assert text.index("## Overview") < text.index("## tiny")
+    assert "| tiny      | 20M40ms | recorded |" in text
+    assert "## Overview" not in publish.page(samples.result(["stock", "batch"], repeats=1))

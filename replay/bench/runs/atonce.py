@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which runs may be under way at once (--jobs), and how long all take then. Each has namespaces, a link and a folder of its own,
+so those that wait do not disturb each other; one that needs the processor is alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from bench.runs import expected
+from bench.runs.runspec import RunSpec
+
+MOST = 32
+
+# Processors: the shares of all that are under way. What is left of two is for what comes in bursts.
+_TOGETHER = 1.4
+_TOGETHER_TIMED = 0.8
+
+Batch = list[RunSpec]
+
+
+def _round(runs: Sequence[RunSpec]) -> list[Batch]:
+    waiting = [spec for spec in runs if expected.mostly_waits(spec)]
+    alone = [[spec] for spec in runs if not expected.mostly_waits(spec)]
+    return [*alone, waiting] if waiting else alone
+
+
+def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
+    """What is done one batch after another: the runs of one may be under way together. Rounds stay rounds; in each those that
+    need the processor come first, then those that wait, all in their order. Those that wait in rounds with nothing between them
+    are one batch."""
+    if jobs == 1:
+        return [[spec] for spec in planned]
+    made: list[Batch] = []
+    for _, runs in itertools.groupby(planned, key=lambda spec: spec.repeat):
+        for batch in _round(list(runs)):
+            # all of a batch wait, or it is one that does not
+            if made and expected.mostly_waits(made[-1][0]) and expected.mostly_waits(batch[0]):
+                made[-1] += batch
+            else:
+                made.append(batch)
+    return made
+
+
+def has_room(under_way: Sequence[RunSpec], spec: RunSpec, jobs: int) -> bool:
+    """Whether one more run of a batch may begin."""
+    if not under_way:
+        return True
+    together = [*under_way, spec]
+    most = _TOGETHER_TIMED if any(map(expected.is_timed, together)) else _TOGETHER
+    return len(under_way) < jobs and sum(map(expected.share, together)) <= most
+
+
+def seconds(plan: Iterable[Batch], jobs: int, under_way: Iterable[tuple[RunSpec, float]] = ()) -> float:
+    """How long the batches will take, about. under_way: what has begun of the first, and how many seconds ago."""
+    total = 0.0
+    for batch in plan:
+        total += _together(batch, jobs, [(max(0.0, expected.seconds(spec) - since), spec) for spec, since in under_way])
+        under_way = ()
+    return total
+
+
+def _together(batch: Batch, jobs: int, ends: list[tuple[float, RunSpec]]) -> float:
+    """ends: when the runs under way are done."""
+    now = 0.0
+    for spec in batch:
+        while not has_room([one for _, one in ends], spec, jobs):
+            ends.sort(key=lambda end: end[0])
+            now, _ = ends.pop(0)
+        ends.append((now + expected.seconds(spec), spec))
+    return max((end for end, _ in ends), default=0.0)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs under way at once, each in a process of its own, forked: a run's children are tied to the thread that starts them and are
+cleaned up where it is interrupted, and what one counts in Python must not hold up another's clock."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.context import ForkProcess
+from types import FrameType
+from typing import Any
+
+from bench.common.errors import BenchError
+from bench.runs.runspec import RunSpec
+
+Record = dict[str, Any]
+One = Callable[[RunSpec], Record]
+
+_PR_SET_PDEATHSIG = 1
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PARTING_LIMIT = 15.0       # seconds a run may take to clean up; then it is killed, and its namespaces are gone with it
+
+
+def timed(one: One, spec: RunSpec) -> Record:
+    """A run's record with how long it took."""
+    began = time.monotonic()
+    record = one(spec)
+    record["took_seconds"] = round(time.monotonic() - began, 3)
+    return record
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _heed_the_bench_alone() -> None:
+    """Of ^C the whole group hears, but what ends a run is the bench, once. A handler and not SIG_IGN: programs inherit that."""
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, nothing)
+        raise KeyboardInterrupt
+
+    def nothing(_signal: int, _frame: FrameType | None) -> None:
+        pass
+
+    signal.signal(signal.SIGINT, nothing)
+    signal.signal(signal.SIGHUP, nothing)
+    signal.signal(signal.SIGTERM, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+
+
+def _work(one: One, spec: RunSpec, answer: connection.Connection, bench: int) -> None:
+    """In the process of its own: sends the record, or what was raised."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _heed_the_bench_alone()
+        if os.getppid() != bench:
+            return
+        said: Record | BaseException
+        try:
+            said = timed(one, spec)
+        except (Exception, KeyboardInterrupt) as error:     # raised again where the bench is
+            error.add_note(traceback.format_exc())
+            said = error
+        answer.send(said)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)       # it has nothing left to do but to end
+
+
+@dataclass
+class _Run:
+    spec: RunSpec
+    process: ForkProcess
+    answer: connection.Connection
+    began: float
+    beside: int             # the most others that were under way
+
+
+class Crew:
+    """Start runs, then take each one's record as it ends. Leaving it ends those that are still under way."""
+
+    def __init__(self, one: One) -> None:
+        self._one = one
+        self._runs: list[_Run] = []
+        self._parting: list[_Run] = []      # that have said all they had to say
+
+    @property
+    def under_way(self) -> list[RunSpec]:
+        return [run.spec for run in self._runs]
+
+    def since(self) -> list[tuple[RunSpec, float]]:
+        """What is under way, and for how many seconds."""
+        return [(run.spec, time.monotonic() - run.began) for run in self._runs]
+
+    def start(self, spec: RunSpec) -> None:
+        context = multiprocessing.get_context("fork")
+        mine, its = context.Pipe(duplex=False)
+        process = context.Process(target=_work, args=(self._one, spec, its, os.getpid()), daemon=True)
+        with _uninterrupted(), its:
+            process.start()
+            self._runs.append(_Run(spec, process, mine, time.monotonic(), len(self._runs)))
+        for run in self._runs:
+            run.beside = max(run.beside, len(self._runs) - 1)
+
+    def next(self) -> tuple[RunSpec, Record]:
+        """Waits for the next run that ends. What a run raises is raised here."""
+        ready = connection.wait([run.answer for run in self._runs])
+        return self._end(next(run for run in self._runs if run.answer in ready))
+
+    def _end(self, run: _Run) -> tuple[RunSpec, Record]:
+        try:
+            said = run.answer.recv()
+        except EOFError:
+            run.process.join()
+            said = BenchError(f"{run.spec}: its process ended with status {run.process.exitcode}")
+        self._runs.remove(run)
+        self._parting.append(run)
+        if isinstance(said, BaseException):
+            raise said
+        said["beside_runs"] = run.beside
+        return run.spec, said
+
+    def arrived(self) -> Iterator[tuple[RunSpec, Record]]:
+        """Records that nobody took before all was interrupted. One that does not count may be the interruption's doing."""
+        for run in [run for run in self._runs if run.answer.poll()]:
+            try:
+                spec, record = self._end(run)
+            except (Exception, KeyboardInterrupt):      # one reason to end is enough
+                continue
+            if record["valid"]:
+                yield spec, record
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            for run in self._runs:
+                run.process.terminate()
+            limit = time.monotonic() + _PARTING_LIMIT
+            for run in (*self._runs, *self._parting):
+                run.process.join(max(0.0, limit - time.monotonic()))
+        finally:
+            for run in (*self._runs, *self._parting):
+                run.process.kill()
+                run.process.join()
+                run.answer.close()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The two ends of a run: the player with the library under test, and the client."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.common import paths, proc
+from bench.lab.certs import Certificates
+from bench.lab.lab import Lab
+from bench.runs import modes
+from bench.runs.runspec import RunSpec
+
+_START_LIMIT = 60.0         # seconds until the player listens; it makes all commands first, other runs beside it
+_PARTING_LIMIT = 30.0       # seconds one end may live on after the other has ended
+
+Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)
+
+
+def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path) -> list[str]:
+    argv = [str(paths.player()), "--address", where.listens_at, "--pace", spec.pace]
+    if keys is None:
+        argv += ["--port", str(where.ports[0])]
+    else:
+        argv += ["--tls-port", str(where.ports[1]), "--tls-cert", str(keys.certificate), "--tls-key", str(keys.key),
+                 "--tls-ca", str(keys.ca)]
+    if spec.probe_every:
+        argv += ["--probe-every", str(spec.probe_every)]
+    if spec.pause_at:
+        argv += ["--pause-at", ",".join(map(str, spec.pause_at))]
+    if spec.compression:
+        argv += ["--compression", spec.compression]
+    if spec.jpeg:
+        argv += ["--jpeg", spec.jpeg]
+    if spec.streaming:
+        argv += ["--streaming", spec.streaming]
+    if spec.channels:
+        argv += ["--channels", spec.channels]
+    if spec.show_surfaces:
+        argv.append("--show-surfaces")
+    return [*argv, str(recording)]
+
+
+def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None) -> list[str]:
+    program = where.remote.program if where.remote else str(paths.client())
+    argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms),
+            "--settle-end", str(spec.settle_end_ms)]
+    if spec.slow_client > 1:
+        argv += ["--slow", str(spec.slow_client)]
+    if spec.channels:
+        argv += ["--channels", "--cursor"]
+    if keys is None:
+        argv += ["--port", str(where.ports[0])]
+    else:
+        argv += ["--tls-port", str(where.ports[1]), "--ca", where.remote.put(keys.ca) if where.remote else str(keys.ca)]
+    return where.remote.command(argv) if where.remote else argv
+
+
+def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
+    """For both ends: nothing of the caller's that could change what they do, nothing written to the caller's home."""
+    dropped = ("LD_LIBRARY_PATH", "LD_PRELOAD", "SPICE_STREAM", "SPICE_STREAM_STATS", "SPICE_STREAM_TRACE",
+               "SPICE_PROXY", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
+    env = {name: value for name, value in os.environ.items() if name not in dropped}
+    env.update(HOME=str(folder), TMPDIR=str(folder), LC_ALL="C.UTF-8",
+               XDG_CACHE_HOME=str(paths.cache_dir() / "client"))
+    if keys is not None:
+        env["OPENSSL_CONF"] = str(keys.openssl_conf)
+    return env
+
+
+def trace_file(folder: Path) -> Path:
+    """What a patched library writes where a trace is wanted."""
+    return folder / "trace"
+
+
+def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dict[str, str]:
+    env = {**env, "LD_LIBRARY_PATH": str(spec.library.directory)}
+    if spec.keep_trace is not None:
+        env["SPICE_STREAM_TRACE"] = str(trace_file(folder))
+    if spec.mode != modes.STOCK:
+        env["SPICE_STREAM"] = modes.stream_value(spec.mode)
+    return env
+
+
+class Ends:
+    """The two programs while they run: starts them in order, passes pause points on, ends them."""
+
+    def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
+                 recording: Path) -> None:
+        self.done: dict[str, dict[str, Any]] = {}
+        self.pauses: list[dict[str, Any]] = []
+        self.timed_out = False
+        self._pause_at = spec.pause_at
+        self._limit = time.monotonic() + spec.limit
+        self._mailbox: proc.Mailbox = queue.Queue()
+        self._open = contextlib.ExitStack()
+        env = _environment(keys, folder)
+        self.player = self._open.enter_context(proc.Process(
+            "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env, folder),
+            self._mailbox))
+        self.client: proc.Process | None = None
+        self._client_argv = (_client_command(spec, where, keys), where.client, env)
+
+    def __enter__(self) -> Ends:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def play(self, started: Hook | None) -> None:
+        """Returns when both programs' outputs have ended, or time is up."""
+        if not self._player_listens():
+            return
+        argv, netns, env = self._client_argv
+        self.client = self._open.enter_context(proc.Process("client", argv, netns, env, self._mailbox))
+        if started is not None:
+            started(self.player, self.client)
+        running = 2
+        deadline = self._limit
+        while running:
+            got = proc.receive(self._mailbox, deadline)
+            if got is None:
+                self.timed_out = time.monotonic() >= self._limit
+                return
+            sender, event = got
+            if event is None:
+                running -= 1
+                deadline = min(self._limit, time.monotonic() + _PARTING_LIMIT)
+            else:
+                self._take(sender, event)
+
+    def _player_listens(self) -> bool:
+        while got := proc.receive(self._mailbox, time.monotonic() + _START_LIMIT):
+            if got[1] is None:
+                return False
+            if got[1].get("event") == "listening":
+                return True
+        return False
+
+    def _take(self, sender: proc.Process, event: dict[str, Any]) -> None:
+        if event.get("event") == "done":
+            self.done[sender.name] = event
+        elif event.get("event") == "pause" and sender is self.client:
+            self.pauses.append({"command": self._pause_at[len(self.pauses)] if len(self.pauses) < len(self._pause_at)
+                                else None, "sha256": event.get("sha256"), "blocks": event.get("blocks")})
+            self.player.say("go")       # the client has its picture of this moment
+
+    def status(self, process: proc.Process | None) -> int | None:
+        """The exit status, asking the process to end first when it has not."""
+        if process is None:
+            return None
+        status = process.wait(time.monotonic() + 1)
+        if status is None:
+            process.signal(signal.SIGTERM)
+            process.wait(time.monotonic() + 3)
+        return status

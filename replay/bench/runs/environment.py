@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a result depends on beside what was measured: the machine, the programs, the tree."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.build import overlay, upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.runs.libraries import Library
+from bench.runs.recordings import Recording, sha256_of
+
+# What runs beside our own programs, which the next ones only tell of.
+_IN_USE = ("libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "socat")
+_PACKAGES = (*_IN_USE, "gcc")
+_NO_FILES = ("not-installed", "config-files")
+
+
+def _output(argv: list[str]) -> str | None:
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _cpu_model() -> str | None:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), None)
+
+
+def _system() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None
+
+
+def _packages() -> dict[str, str | None]:
+    """Versions, whatever dpkg is about to do with them: while it works elsewhere a package in use may wait for its triggers."""
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}"]
+    found: dict[str, str | None] = {}
+    for name in _PACKAGES:
+        state, _, version = (_output([*query, name]) or "").partition(" ")
+        found[name] = version if version and state not in _NO_FILES else None
+    return found
+
+
+def _programs() -> dict[str, str]:
+    """Our own that a run needs; where no link needs an emulator it may not be built."""
+    found = {}
+    for program in (paths.player, paths.client, paths.link_emulator):
+        with contextlib.suppress(BenchError):
+            found[program().name] = sha256_of(program())
+    return found
+
+
+def machine(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a description, what a measurement may go on with: no more than what changes figures."""
+    packages = described.get("packages") or {}
+    return {**{name: described.get(name) for name in ("recordings", "libraries", "programs", "kernel", "cpu")},
+            "packages": {name: packages.get(name) for name in _IN_USE}}
+
+
+def library_tree() -> str:
+    """What the patched library is made from: the release, the patches that are taken, the new files but for their tests."""
+    digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
+    for file in (*upstream.series(), *(paths.ROOT / name for name in overlay.files(paths.ROOT))):
+        name = str(file.relative_to(paths.ROOT))
+        if not name.startswith("server/tests/"):
+            digest.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def git_state() -> dict[str, Any]:
+    """The commit and whether anything but results/ differs from it; nulls outside a repository."""
+    git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
+    commit = _output([*git, "rev-parse", "HEAD"])
+    changes = _output([*git, "status", "--porcelain", "--", ".", ":!results"])
+    return {"commit": commit, "dirty": bool(changes) if commit and changes is not None else None}
+
+
+def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> dict[str, Any]:
+    return {
+        "system": _system(),
+        "kernel": platform.release(),
+        "cpu": {"model": _cpu_model(), "count": os.cpu_count()},
+        "python": platform.python_version(),
+        "packages": _packages(),
+        "git": git_state(),
+        "library_tree": library_tree(),
+        "programs": _programs(),
+        "recordings": {recording.name: recording.sha256 for recording in recordings},
+        "libraries": {library.name: {"file": library.file.name, "sha256": sha256_of(library.file),
+                                     "patched": library.patched} for library in libraries},
+    }

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a run will take, roughly: seconds, and how much of them a processor works."""
+
+from __future__ import annotations
+
+from bench.measure import channels
+from bench.runs import modes
+from bench.runs.runspec import RunSpec
+
+# On 2 cores. What is left is told from these, and which runs may be under way together.
+_START = 3.0                    # seconds: lab, certificates, capture, counting
+_COMMANDS_A_SECOND = 15_000
+_COMMANDS_UNKNOWN = 50_000
+_BYTES_A_COMMAND = 200          # the mean of the shipped sessions; they have 100 to 370
+
+# Processor seconds of everything together: server, client, link, tcpdump, the bench's own counting. Over TLS and 100M10ms with
+# the stock library vga-text-boot used 7.6 s, linux-desktop 7.0 s. Probes at the recorded pace make it half as much again.
+_PROCESSOR_START = 0.7
+_PROCESSOR_COMMANDS_A_SECOND = 12_500
+_PROCESSOR_CHANNELS = 0.1       # of every second with traffic on the other channels
+
+# Of the time, at most, a processor works for it. Milliseconds are measured of the second kind, of the first packets and bytes.
+_MOSTLY_WAITS = 1 / 3
+_MOSTLY_WAITS_TIMED = 0.15
+
+_TAKEN_FOR_SLOW = 0.1           # seconds: at this round trip a server takes a link for slow and lets twice as much be under way
+
+
+def _commands(spec: RunSpec) -> int:
+    return spec.recording.commands or _COMMANDS_UNKNOWN
+
+
+def seconds(spec: RunSpec) -> float:
+    """How long a run will take, about."""
+    times = [_commands(spec) / _COMMANDS_A_SECOND]
+    in_flight = modes.in_flight(spec.mode)
+    if in_flight == modes.UPSTREAM_IN_FLIGHT and spec.link.delay >= _TAKEN_FOR_SLOW:
+        in_flight *= 2
+    if in_flight is not None:
+        times.append(_commands(spec) * spec.link.delay / in_flight)
+    if spec.link.rate:
+        transferred = channels.transferred_bytes(spec.channels) if spec.channels else 0
+        times.append((_commands(spec) * _BYTES_A_COMMAND + transferred) * 8 / spec.link.rate)
+    if spec.pace != "max":
+        times.append((spec.recording.seconds or 60) / (1 if spec.pace == "recorded" else float(spec.pace)))
+    return _START + max(times)
+
+
+def share(spec: RunSpec) -> float:
+    """Of a processor, while it is under way; more than one where it is not held up."""
+    used = _PROCESSOR_START + _commands(spec) / _PROCESSOR_COMMANDS_A_SECOND
+    return used / seconds(spec) + (_PROCESSOR_CHANNELS if spec.channels else 0)
+
+
+def is_timed(spec: RunSpec) -> bool:
+    """Whether how late things are is measured."""
+    return spec.pace != "max" or bool(spec.channels)
+
+
+def mostly_waits(spec: RunSpec) -> bool:
+    """For the link, or there for the moment the recording has a command at. Without a link that takes longer, latencies are of
+    a millisecond and show what else the machine does. A download takes as much of a processor as the link carries."""
+    most = _MOSTLY_WAITS_TIMED if is_timed(spec) else _MOSTLY_WAITS
+    return spec.link.emulated and not spec.beside_download and share(spec) < most

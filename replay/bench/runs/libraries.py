@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which libspice-server.so.1 is meant."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common import paths
+from bench.common.errors import BenchError
+
+STOCK = "stock"
+PATCHED = "patched"
+
+
+@dataclass(frozen=True)
+class Library:
+    name: str           # stock, patched, or the directory as the user named it
+    directory: Path
+    patched: bool       # knows SPICE_STREAM
+
+    @property
+    def file(self) -> Path:
+        return (self.directory / paths.LIBRARY_FILE).resolve()
+
+
+def _knows_modes(file: Path) -> bool:
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"SPICE_STREAM\0") >= 0
+
+
+def find(name: str) -> Library:
+    """stock and patched are the two builds in the tree; anything else is a directory holding a libspice-server.so.1."""
+    if name == STOCK:
+        directory = paths.stock_library()
+    elif name == PATCHED:
+        directory = paths.patched_library()
+    else:
+        directory = Path(name)
+        if not directory.is_dir():
+            raise BenchError(f"library {name}: no such directory", 2)
+    file = directory / paths.LIBRARY_FILE
+    if not file.is_file():
+        raise BenchError(f"library {name}: no {paths.LIBRARY_FILE} in {directory}", 2)
+    try:
+        return Library(name, directory.resolve(), _knows_modes(file))
+    except (OSError, ValueError) as error:
+        raise BenchError(f"library {file}: {error}", 2) from None

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""All runs of a comparison: which there are, in which order, done one after another or, where they wait, at once."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import random
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.common.progress import Progress
+from bench.runs import atonce, expected, recordings, results, run
+from bench.runs.crew import Crew, timed
+from bench.runs.runspec import RunSpec
+
+_PREFIX = "spice-bench-"
+
+
+def order(cells: Sequence[RunSpec], repeats: int, seed: int) -> list[RunSpec]:
+    """Every cell once a round, each round in an order of its own: whatever drifts on the machine drifts for all."""
+    shuffler = random.Random(seed)
+    planned: list[RunSpec] = []
+    for repeat in range(1, repeats + 1):
+        this_round = [replace(cell, repeat=repeat) for cell in cells]
+        shuffler.shuffle(this_round)
+        planned += this_round
+    return planned
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def remove_stale(folder: Path | None = None) -> None:
+    """Removes what a bench that was killed left in the temporary folder."""
+    folder = folder or Path(tempfile.gettempdir())
+    for left in folder.glob(_PREFIX + "*"):
+        owner = re.match(_PREFIX + r"(\d+)-", left.name)
+        if owner and not _alive(int(owner[1])):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary folder that does not outlive this."""
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as name:
+        yield Path(name)
+
+
+def perform(spec: RunSpec) -> dict[str, Any]:
+    """One run in a folder of its own."""
+    plain = recordings.unpacked(spec.recording)
+    with scratch() as folder:
+        return run.perform(spec, folder, plain)
+
+
+def outcome(record: dict[str, Any]) -> str:
+    if not record["valid"]:
+        return f"does not count: {record['invalid_reason']}"
+    server = record["server"]
+    if not record["captured"]:
+        return f"{record['wall_seconds']:.2f} s" if record["wall_seconds"] is not None else "played"
+    return f"{server['data_packets']} packets with data, {server['tcp_payload_bytes'] / 1e6:.2f} MB"
+
+
+def key(record: dict[str, Any]) -> tuple[Any, ...]:
+    """What makes two runs the same cell and repeat."""
+    return tuple(record[name] for name in results.RUN_KEY)
+
+
+def spec_key(spec: RunSpec) -> tuple[Any, ...]:
+    return (spec.recording.name, spec.link.name, spec.pace, spec.transport, spec.library.name, spec.mode, spec.repeat)
+
+
+def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
+    """One run of each recording that is not measured: files come into memory, programs are linked."""
+    shortest: dict[str, RunSpec] = {}
+    for cell in sorted(cells, key=expected.seconds):
+        shortest.setdefault(cell.recording.name, replace(cell, repeat=0))
+    return list(shortest.values())
+
+
+class Matrix:
+    """Does all runs, as many of those that wait at once as there are jobs, and hands each record to `done`."""
+
+    def __init__(self, planned: Sequence[RunSpec], records: Sequence[dict[str, Any]],
+                 done: Callable[[dict[str, Any]], None],
+                 one: Callable[[RunSpec], dict[str, Any]] = perform, jobs: int = 1) -> None:
+        """records: what an interrupted matrix has already done of the planned."""
+        self._done = done
+        self._one = one
+        self._jobs = jobs
+        self._attempts = {key(record): record["attempt"] for record in records}
+        self._valid = {key(record) for record in records if record["valid"]}
+        self._planned = planned
+        self.left = [spec for spec in planned if spec_key(spec) not in self._attempts]
+
+    @property
+    def expected_seconds(self) -> float:
+        return atonce.seconds(atonce.batches(self.left, self._jobs), self._jobs)
+
+    def do_all(self, progress: Progress) -> None:
+        """A run that does not count is tried once more at the end, unless nothing has counted at all: then trying again
+        would only take twice as long to say so."""
+        self._do_batches(atonce.batches(self.left, self._jobs), 1, progress)
+        again = [spec for spec in self._planned if self._attempts[spec_key(spec)] == 1
+                 and spec_key(spec) not in self._valid]
+        if self._valid and again:
+            batches = atonce.batches(again, self._jobs)
+            progress.more(len(again), atonce.seconds(batches, self._jobs))
+            self._do_batches(batches, 2, progress)
+
+    def _do_batches(self, batches: Iterable[atonce.Batch], attempt: int, progress: Progress) -> None:
+        for batch in batches:
+            if len(batch) == 1:
+                self._alone(batch[0], attempt, progress)
+            else:
+                self._together(batch, attempt, progress)
+
+    def _alone(self, spec: RunSpec, attempt: int, progress: Progress) -> None:
+        progress.start(str(spec))
+        record = timed(self._one, spec)
+        record["beside_runs"] = 0
+        self._take(spec, record, attempt, expected.seconds(spec), progress)
+
+    def _together(self, batch: atonce.Batch, attempt: int, progress: Progress) -> None:
+        left = atonce.seconds([batch], self._jobs)
+        to_come = collections.deque(batch)
+        with Crew(self._one) as crew:
+            try:
+                while to_come or crew.under_way:
+                    while to_come and atonce.has_room(crew.under_way, to_come[0], self._jobs):
+                        crew.start(to_come.popleft())
+                    progress.under_way(len(crew.under_way))
+                    spec, record = crew.next()
+                    before, left = left, atonce.seconds([list(to_come)], self._jobs, crew.since())
+                    self._take(spec, record, attempt, before - left, progress)
+            except BaseException:
+                for spec, record in crew.arrived():
+                    self._take(spec, record, attempt, 0, progress)
+                raise
+
+    def _take(self, spec: RunSpec, record: dict[str, Any], attempt: int, seconds: float, progress: Progress) -> None:
+        """seconds: how much less is left to do, as expected."""
+        record["attempt"] = attempt
+        self._attempts[spec_key(spec)] = attempt
+        if record["valid"]:
+            self._valid.add(spec_key(spec))
+        self._done(record)
+        progress.end(str(spec), outcome(record), seconds)

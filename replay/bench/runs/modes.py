@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The rows of every table: what a mode is called, what it does, how it is drawn. One list, in one place.
+
+`stock` is an unpatched library; every other mode is a value of SPICE_STREAM for the patched one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bench.common.errors import BenchError
+
+STOCK = "stock"
+UPSTREAM_IN_FLIGHT, _WINDOW_IN_FLIGHT = 40, 400     # messages
+
+
+@dataclass(frozen=True)
+class Mode:
+    name: str
+    says: str          # one line for people
+    colour: str        # the same in every plot
+    hatch: str         # tells the bars apart without colours ...
+    dash: tuple[float, ...]     # ... and the lines: lengths on and off, nothing for a whole line
+    default: bool      # part of a comparison nobody named modes for
+
+
+MODES: dict[str, Mode] = {mode.name: mode for mode in (
+    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", (), True),
+    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", (4, 2), True),
+    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2), True),
+    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", (1, 1.5), True),
+    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "||", (2, 1), False),
+    Mode("window", "cork, and more messages in flight before an answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1), False),
+    Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5), True),
+    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "--", (7, 1.5, 2, 1.5), True),
+)}
+
+
+# What SPICE_STREAM may say beside the mode, and the least and most (red_stream_policy_parse). The library answers anything
+# else with its default mode and a warning.
+_SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (80, 100_000), "hold": (0, 20_000)}
+_WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off", "ktls=on", "ktls=off")
+
+
+def check(name: str) -> str:
+    """Returns the mode's name (with its options, as in gather:threshold=64), or says which modes and options there are."""
+    mode, *settings = re.split("[:,]", name)
+    if mode not in MODES:
+        raise BenchError(f"unknown mode '{mode}': it is one of {', '.join(MODES)}", 2)
+    for setting in settings:
+        what, _, value = setting.partition("=")
+        least, most = _SETTINGS.get(what, (0, -1))
+        if mode == STOCK or (mode, what) == ("flow", "window") or \
+                setting not in _WORDS and not (value.isdecimal() and least <= int(value) <= most):
+            known = ", ".join(f"{what}={low}-{high}" for what, (low, high) in _SETTINGS.items())
+            raise BenchError(f"mode {mode} has no option '{setting}': a mode of the patched library may have {known} "
+                             "(flow no window)", 2)
+    return name
+
+
+def defaults() -> list[str]:
+    return [mode.name for mode in MODES.values() if mode.default]
+
+
+def base(name: str) -> Mode:
+    """The mode without its options."""
+    return MODES[name.split(":", 1)[0]]
+
+
+def stream_value(name: str) -> str:
+    """The value of SPICE_STREAM for a mode as it is written on the command line: gather:threshold=64 -> gather,threshold=64."""
+    return name.replace(":", ",")
+
+
+def in_flight(name: str) -> int | None:
+    """How many messages may be under way before the client's answer; None: as many as the path carries."""
+    if base(name).name == "flow":
+        return None
+    asked = re.search(r"[:,]window=(\d+)", name)
+    return int(asked[1]) if asked else _WINDOW_IN_FLIGHT if base(name).name == "window" else UPSTREAM_IN_FLIGHT
+
+
+def row(library: str, mode: str) -> str:
+    """What a row of a table is called; the two libraries of the tree need no name."""
+    return mode if library in ("stock", "patched") else f"{mode} ({library})"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A run as it stands in the result file. Figures that are not known are null, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.lab import lab
+from bench.measure import channels, latency, pcap, validity
+from bench.runs.runspec import RunSpec
+
+_SIZE_STEP = 50     # bytes of a bar in the histogram of packet sizes
+
+
+def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
+    value = (report or {}).get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
+    """From the first command until the client has the last picture, without what pause points cost: the client's wait and
+    a round trip in which the link is idle."""
+    if spec.link.host:      # two clocks
+        return _seconds(run.player, "seconds")
+    started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
+    if not isinstance(started, int) or not isinstance(ended, int):
+        return None
+    return round((ended - started) / 1e9 - len(run.pauses) * (spec.settle_ms / 1e3 + spec.link.delay), 6)
+
+
+def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
+    """What the program used, a player without its own reading of the recording."""
+    def used(kind: str) -> float | None:
+        total, feeder = _seconds(report, f"cpu_{kind}"), _seconds(report, f"cpu_feeder_{kind}")
+        return total if total is None or feeder is None else round(total - feeder, 6)
+    return {"user": used("user"), "system": used("system")}
+
+
+def _reading(report: dict[str, Any] | None) -> dict[str, float | None]:
+    """What a player used for its own reading of the recording."""
+    return {kind: _seconds(report, f"cpu_feeder_{kind}") for kind in ("user", "system")}
+
+
+def _counts(direction: pcap.Direction | None) -> dict[str, int | None]:
+    names = ("packets", "data_packets", "tcp_payload_bytes", "wire_bytes", "retransmissions", "tls_records")
+    return {name: getattr(direction, name) if direction else None for name in names}
+
+
+def _messages(player: dict[str, Any] | None) -> int | None:
+    """What the patched library counted; an unpatched one counts nothing."""
+    streams = (player or {}).get("streams")
+    if not streams or any(not isinstance(stream.get("messages"), int) for stream in streams):
+        return None
+    return sum(int(stream["messages"]) for stream in streams)
+
+
+def _download(run: validity.Evidence) -> dict[str, float] | None:
+    """Bits a second of the download that shared the link and of this server, while the recording played."""
+    started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
+    if run.download is None or run.wire is None or not isinstance(started, int) or not isinstance(ended, int):
+        return None
+    rate = run.download.rate(started / 1e9, ended / 1e9)
+    if rate is None:
+        return None
+    mine = run.wire.server.tcp_payload_bytes * 8e9 / (ended - started)
+    return {"bits_a_second": round(rate), "server_bits_a_second": round(mine), "share": round(mine / (mine + rate), 4)}
+
+
+def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
+    if not spec.probe_every or spec.link.host:
+        return None
+    return latency.report((run.player or {}).get("probes"), (run.client or {}).get("probes"))
+
+
+def _audio(client: dict[str, Any]) -> dict[str, Any] | None:
+    """Without the packets' stamps: channels.report has what they say."""
+    heard = client.get("audio")
+    return {name: value for name, value in heard.items() if name != "stamps"} if heard else None
+
+
+def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
+    client = run.client or {}
+    wire = run.wire
+    return {
+        "recording": spec.recording.name, "library": spec.library.name, "mode": spec.mode,
+        "transport": spec.transport, "link": spec.link.name, "pace": spec.pace, "repeat": spec.repeat,
+        "congestion": run.congestion, "emulator": run.emulator,
+        "link_tests": run.link_tests, "link_seed": spec.link_seed if run.emulator == lab.SPICE_LINK else None,
+        "captured": run.captured, "valid": reason is None, "invalid_reason": reason,
+        "messages": _messages(run.player), "message_bytes": client.get("total_bytes"),
+        "server": _counts(wire.server if wire else None), "client": _counts(wire.client if wire else None),
+        "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
+        "reader_cpu_seconds": _reading(run.player),
+        "wall_seconds": _wall(spec, run), "stolen": run.stolen,
+        "latency": _latency(spec, run),
+        "picture_sha256": client.get("sha256"), "pauses": run.pauses, "lossy": None,
+        "channel_bytes": client.get("bytes"), "audio": _audio(client),
+        "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),
+        "streams": (run.player or {}).get("streams"),
+        "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
+        "timeline": _histogram(wire.server.timeline) if wire else None,
+        "download": _download(run),
+        "stalls": run.stalls,
+        "link_books": run.books,
+        "pcap": str(kept) if kept else None,
+    }
+
+
+def _coarse(sizes: Mapping[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for size, packets in sizes.items():
+        bar = size // _SIZE_STEP * _SIZE_STEP
+        found[bar] = found.get(bar, 0) + packets
+    return found
+
+
+def _histogram(counted: Mapping[int, int]) -> list[list[int]]:
+    """JSON has no integer keys: pairs, in order."""
+    return [[key, counted[key]] for key in sorted(counted)]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Which recording is meant, and what the cache keeps of it: its unpacked copy, the part NAME@FROM-TO cut out."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from bench.common import paths
+from bench.common.errors import BenchError
+
+_CHUNK = 1 << 20
+_KEEP_FREE = 256 << 20      # what is left to others of the disk when a recording is unpacked
+_PART = re.compile(r"(.+)@(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")      # NAME@FROM-TO, in seconds
+_PACKED = (".rec.xz", ".rec.gz", ".rec")
+
+
+@dataclass(frozen=True)
+class Recording:
+    name: str
+    path: Path
+    sha256: str                         # of the file as it is, packed or not
+    commands: int | None = None         # as the manifest says
+    picture_sha256: str | None = None   # the final picture, as the library itself drew it
+    pauses: tuple[tuple[int, str], ...] = ()    # pictures after some commands, where nothing is lossy
+    seconds: float | None = None        # how long the session was
+    part: tuple[float, float] | None = None     # seconds of it that are to be cut out, before it is looked into
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def manifest(folder: Path | None = None) -> dict[str, dict[str, Any]]:
+    """The shipped recordings by name."""
+    folder = folder or paths.RECORDINGS
+    try:
+        entries = json.loads((folder / "manifest.json").read_text())["recordings"]
+        return {entry["name"]: entry for entry in entries}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError) as error:
+        raise BenchError(f"{folder / 'manifest.json'} is damaged: {error}") from None
+
+
+def sessions() -> list[str]:
+    """The names of the shipped recordings of real sessions; the others are made for tests."""
+    return [name for name, entry in manifest().items() if entry.get("kind") == "real"]
+
+
+def _plain_name(path: Path) -> str:
+    for ending in _PACKED:
+        if path.name.endswith(ending):
+            return path.name[:-len(ending)]
+    return path.name
+
+
+def _split(wanted: str) -> tuple[str, tuple[float, float] | None]:
+    """The recording's name or path, and which part of it is meant; a file that is really called so is that."""
+    found = _PART.fullmatch(wanted)
+    if not found or Path(wanted).is_file():
+        return wanted, None
+    begin, end = float(found[2]), float(found[3])
+    if begin >= end:
+        raise BenchError(f"recording {wanted}: a part begins before it ends", 2)
+    return found[1], (begin, end)
+
+
+def is_one(wanted: str) -> bool:
+    """Whether a shipped recording has that name, or a file that path."""
+    wanted = _split(wanted)[0]
+    return wanted in manifest() or Path(wanted).is_file()
+
+
+def find(wanted: str, folder: Path | None = None) -> Recording:
+    """A shipped recording by its name, or any file by its path; of either a part, as NAME@FROM-TO."""
+    whole, part = _split(wanted)
+    if part is not None:
+        found = find(whole, folder)
+        return replace(found, name=f"{found.name}@{wanted.rpartition('@')[2]}", seconds=part[1] - part[0], part=part,
+                       picture_sha256=None, pauses=())
+    folder = folder or paths.RECORDINGS
+    shipped = manifest(folder)
+    entry = shipped.get(wanted)
+    if entry is not None:
+        path = folder / entry["file"]
+    else:
+        found = [folder / (wanted + ending) for ending in _PACKED if (folder / (wanted + ending)).is_file()]
+        path = Path(wanted) if "/" in wanted or not found else found[0]
+    if not path.is_file():
+        if "/" in wanted:
+            raise BenchError(f"recording {wanted}: no such file", 2)
+        raise BenchError(f"no recording '{wanted}': it is neither a file nor one of {', '.join(sorted(shipped))}", 2)
+    try:
+        digest = sha256_of(path)
+    except OSError as error:
+        raise BenchError(f"recording {path}: {error.strerror}") from None
+    if entry is None:       # a path may well lead to a shipped one
+        entry = next((known for known in shipped.values() if known.get("sha256") == digest), {})
+    elif entry.get("sha256") not in (None, digest):
+        raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
+    return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
+                     tuple((command, shown) for command, shown in entry.get("pauses", ())), entry.get("seconds"))
+
+
+def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
+    """What the part depends on is in it, to be played at once."""
+    tool, (begin, end) = paths.recording_tool(), part
+    made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(tool)} {begin} {end}".encode()).hexdigest()
+    kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_name(f"{made_from}.{os.getpid()}.part")
+        try:
+            done = subprocess.run([str(tool), "trim", "--from", str(begin), "--to", str(end), "-o", str(unfinished),
+                                   str(whole.path)], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise BenchError(f"recording {whole.name}: {done.stderr.strip().split(chr(10))[-1] or 'it cannot be cut'}", 2)
+            unfinished.rename(kept)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return replace(whole, path=kept, sha256=sha256_of(kept), commands=None, seconds=None, part=None)
+
+
+def looked_into(recording: Recording) -> Recording:
+    """Cut, if a part of it is wanted, and with the figures that the manifest has not, or one line saying where it is damaged."""
+    if recording.part is not None:
+        recording = _cut(recording, recording.part)
+    if recording.commands is not None:
+        return recording
+    argv = [str(paths.recording_tool()), "info", "--json", str(recording.path)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        found = {"error": done.stderr.strip().split("\n")[-1] or "it cannot be read"}
+    if not found.get("valid"):
+        raise BenchError(f"recording {found.get('error')}", 2)
+    return replace(recording, commands=found["commands"], seconds=found["seconds"])
+
+
+def _opened(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic == b"\xfd7zXZ\0":
+        return lzma.open(path)
+    if magic[:2] == b"\x1f\x8b":
+        return gzip.open(path)      # type: ignore[return-value]
+    return path.open("rb")
+
+
+def unpacked(recording: Recording) -> Path:
+    """The recording's plain bytes: itself, or a copy in the cache made once. Never fills the disk."""
+    with _opened(recording.path) as source:
+        if not isinstance(source, (lzma.LZMAFile, gzip.GzipFile)):
+            return recording.path
+        folder = paths.cache_dir() / "recordings"
+        copy = folder / f"{recording.sha256}.rec"
+        if copy.is_file():
+            return copy
+        part = folder / f"{recording.sha256}.{os.getpid()}.part"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as target:
+                while chunk := source.read(_CHUNK):
+                    if shutil.disk_usage(folder).free < _KEEP_FREE:
+                        raise BenchError(f"no room in {folder} to unpack {recording.path.name}")
+                    target.write(chunk)
+            part.rename(copy)
+        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise BenchError(f"recording {recording.path} is damaged: {error}", 2) from None
+        except OSError as error:
+            raise BenchError(f"cannot unpack {recording.path.name} into {folder}: {error.strerror}") from None
+        finally:
+            part.unlink(missing_ok=True)
+        return copy

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The result file: one JSON document with every run, raw, on a line of its own; it may be packed with xz. Figures that are not
+known are null, never 0."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.common.errors import BenchError
+from bench.measure import validity
+from bench.runs import modes
+
+SCHEMA = "spice-bench-results"
+VERSION = 1
+STDOUT = "-"
+
+_PARTS = {"command": list, "environment": dict, "plan": dict, "complete": bool, "warm_ups": list, "runs": list}
+# what makes two runs the same row and repeat
+RUN_KEY = ("recording", "link", "pace", "transport", "library", "mode", "repeat")
+_XZ = b"\xfd7zXZ\0"
+
+
+def document(environment: dict[str, Any], command: list[str], plan: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "version": VERSION, "command": command, "environment": environment, "plan": plan,
+            "complete": False, "seconds": 0.0, "warm_ups": [], "runs": []}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Puts the whole text in place at once, or nothing at all; what is no file, /dev/stdout for one, is only written to."""
+    if path.exists() and not path.is_file():
+        try:
+            path.write_text(text)
+        except OSError as error:
+            raise BenchError(f"cannot write {path}: {error.strerror}") from None
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        raise BenchError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def save(result: dict[str, Any], where: str) -> None:
+    """Writes to a file, or to standard output when where is "-"."""
+    text = _text(result)
+    if where == STDOUT:
+        sys.stdout.write(text)
+    else:
+        write_text(Path(where), text)
+
+
+def _text(result: dict[str, Any]) -> str:
+    """It is written after each run: a run is not laid out over a thousand lines."""
+    def value(name: str) -> str:
+        if name in ("warm_ups", "runs"):
+            return "[\n" + ",\n".join(map(json.dumps, result[name])) + "\n]"
+        return json.dumps(result[name], indent=1)
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {value(name)}" for name in result) + "\n}\n"
+
+
+def load(path: Path) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+        result = json.loads(lzma.decompress(data) if data.startswith(_XZ) else data)
+    except OSError as error:
+        raise BenchError(f"{path}: {error.strerror}", 2) from None
+    except lzma.LZMAError as error:
+        raise BenchError(f"{path} is damaged: {error}", 2) from None
+    except ValueError as error:
+        raise BenchError(f"{path} is not JSON: {error}", 2) from None
+    if not isinstance(result, dict) or result.get("schema") != SCHEMA:
+        raise BenchError(f"{path} is not a result file of ./run compare", 2)
+    if result.get("version") != VERSION:
+        raise BenchError(f"{path} has version {result.get('version')} of the result file, this program reads {VERSION}", 2)
+    if damage := _damage(result):
+        raise BenchError(f"{path} is damaged: {damage}", 2)
+    for run in result["runs"]:
+        if run["valid"] and (reason := validity.judge_again(run)):
+            run.update(valid=False, invalid_reason=reason)
+    return result
+
+
+def load_complete(path: Path, status: int = 1) -> dict[str, Any]:
+    """Ends with that status if the comparison was interrupted."""
+    result = load(path)
+    if not result["complete"]:
+        raise BenchError(f"{path} was interrupted: first go on with it, by {' '.join(result['command'])}", status)
+    return result
+
+
+def _damage(result: dict[str, Any]) -> str | None:
+    for name, kind in _PARTS.items():
+        if not isinstance(result.get(name), kind):
+            return f"it has no {name}"
+    for number, run in enumerate(result["runs"], 1):
+        if not isinstance(run, dict) or any(name not in run for name in (*RUN_KEY, "valid")):
+            return f"run {number} does not say what it is of"
+        if str(run["mode"]).split(":", 1)[0] not in modes.MODES:
+            return f"run {number} is in an unknown mode, {run['mode']}"
+    return None

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One run: a lab, a capture, the player, the client, and everything they said, judged."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.common.errors import BenchError
+from bench.lab import capture, certs, download, lab, linktest, relay
+from bench.measure import pcap, trace, validity
+from bench.measure.stolen import Stolen
+from bench.runs import ends, record
+from bench.runs.ends import Ends, Hook
+from bench.runs.runspec import RunSpec
+
+
+def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[download.Download | None]:
+    return download.beside(where) if spec.beside_download else contextlib.nullcontext()
+
+
+def _capture(spec: RunSpec, where: lab.Lab, file: Path) -> contextlib.AbstractContextManager[capture.Capture | None]:
+    return capture.capturing(where.server, where.device, file, where.ports, where.link.rate) if spec.captured \
+        else contextlib.nullcontext()
+
+
+def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[None]:
+    return relay.beside(where, where.ports[spec.transport == "tls"]) if spec.link.relay else contextlib.nullcontext()
+
+
+def _stolen(spec: RunSpec, stolen: Stolen, run: validity.Evidence) -> float | None:
+    """While the recording played; None if it did not, or if the client has another clock."""
+    started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
+    if spec.link.host or not isinstance(started, int) or not isinstance(ended, int):
+        return None
+    share = stolen.share(started, ended)
+    return None if share is None else round(share, 4)
+
+
+def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_file: Path,
+          started: Hook | None) -> validity.Evidence:
+    keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
+    with _capture(spec, where, pcap_file) as captured:
+        with _beside(spec, where) as also, _relay(spec, where), Stolen() as stolen, \
+                Ends(spec, where, folder, keys, recording) as both:
+            both.play(started)
+            run = validity.Evidence(
+                transport=spec.transport, tls_version=spec.tls, library=spec.library.file,
+                commands=spec.recording.commands, mode=spec.mode_name,
+                player_status=both.status(both.player), client_status=both.status(both.client),
+                player=both.done.get("player"), client=both.done.get("client"),
+                player_complaint=both.player.last_complaint(),
+                client_complaint=both.client.last_complaint() if both.client else "",
+                pauses=both.pauses, expected_pauses=len(spec.pause_at), channels=spec.channels,
+                timed_out=both.timed_out, max_stolen=spec.max_stolen)
+            run.download = also
+        run.stolen = _stolen(spec, stolen, run)
+        run.capture = captured.stop() if captured else None
+    run.captured = spec.captured
+    if spec.captured:
+        with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
+            run.wire = pcap.analyse(pcap_file, where.ports, where.ports[1:])
+    return run
+
+
+def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None = None) -> dict[str, Any]:
+    """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
+    what would spoil every run (a missing program, no privileges) is raised."""
+    pcap_file = folder / "server.pcap"
+    with lab.connect(spec.link, spec.emulator, spec.congestion, spec.link_seed) as where:
+        wrong = None if where.remote else linktest.check(where)     # another machine's link is what it is
+        if wrong:
+            run = validity.Evidence(spec.transport, spec.tls, spec.library.file, spec.recording.commands,
+                                    link=wrong)
+        else:
+            run = _play(spec, where, folder, recording, pcap_file, started)
+    run.books = where.books
+    run.emulator = where.emulator
+    run.link_tests = where.link_tests
+    run.congestion = where.congestion
+    _look_for_stalls(spec, run, ends.trace_file(folder))
+    _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")
+    return record.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep_pcap, ".pcap"))
+
+
+def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
+    """The capture's clock is the wall's, the trace's is not."""
+    if run.wire is None or not file.exists():
+        return
+    behind = time.time() - time.monotonic()
+    run.stalls = trace.stalls(trace.read(file), [(when - behind, size) for when, size in run.wire.server.departures], spec.link)
+
+
+def _keep(spec: RunSpec, file: Path, folder: Path | None, ending: str) -> Path | None:
+    if folder is None or not file.exists():
+        return None
+    name = re.sub(r"[^\w.-]+", "_", f"{spec.address}-{spec.repeat}") + ending
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(file, folder / name))
+    except OSError as error:
+        raise BenchError(f"cannot keep {file.name} in {folder}: {error.strerror}") from None

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The modes are the library's, which takes any other for its default."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.runs import modes
+
+_POLICY = "".join((paths.ROOT / "server" / f"red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
+
+
+def _constant(name: str) -> int:
+    found = re.search(rf"^#define {name} (\d+)$", _POLICY, flags=re.MULTILINE)
+    assert found, name
+    return int(found[1])
+
+
+def test_every_mode_is_one_of_the_library() -> None:
+    known = re.findall(r'\{ RED_STREAM_MODE_\w+,\s*"(\w+)"', _POLICY)
+    assert [name for name in modes.MODES if name != modes.STOCK] == known
+
+
+@pytest.mark.parametrize(("setting", "least", "most"), [
+    ("threshold", 1, _constant("RED_STREAM_RECORD_MAX")),
+    ("record", _constant("MIN_RECORD_SIZE"), _constant("RED_STREAM_RECORD_MAX")),
+    ("window", _constant("MIN_WINDOW"), _constant("MAX_WINDOW")), ("hold", 0, _constant("RED_STREAM_HOLD_LIMIT"))])
+def test_options_have_the_librarys_limits(setting: str, least: int, most: int) -> None:
+    for good in (least, most):
+        assert modes.check(f"batch:{setting}={good}") == f"batch:{setting}={good}"
+    for bad in (least - 1, most + 1, "", "x", "-1"):
+        with pytest.raises(BenchError, match="has no option"):
+            modes.check(f"batch:{setting}={bad}")
+
+
+def test_flow_has_no_window() -> None:
+    with pytest.raises(BenchError, match="mode flow has no option 'window=400'"):
+        modes.check("flow:window=400")
+
+
+def test_options_together() -> None:
+    assert modes.check("gather:threshold=64:record=auto") == "gather:threshold=64:record=auto"
+    with pytest.raises(BenchError, match="mode gather has no option 'records=auto'"):
+        modes.check("gather:threshold=64:records=auto")

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The same command with the real player, client and libraries, on the shipped tiny recording."""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.common import paths, proc
+from bench.common.errors import BenchError
+from bench.common.progress import Progress
+from bench.lab import links
+from bench.measure import trace
+from bench.runs import libraries, matrix, recordings, run, runspec
+from bench.runs.runspec import RunSpec
+
+ROOT = Path(__file__).parents[2]
+
+
+def _built() -> bool:
+    try:
+        for one in (paths.player, paths.client, paths.recording_tool, paths.patched_library, paths.stock_library):
+            one()
+    except BenchError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(not _built(), reason="the tree is not built")
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def tiny(library: str, mode: str, transport: str) -> RunSpec:
+    return RunSpec(recordings.find("tiny"), libraries.find(library), mode, transport)
+
+
+def on_time(planned: list[RunSpec], jobs: int) -> list[dict[str, Any]]:
+    """The runs' records; of a second or third try if the machine held the link up, of which these tests say nothing."""
+    for _ in range(3):
+        records: list[dict[str, Any]] = []
+        matrix.Matrix(planned, [], records.append, jobs=jobs).do_all(Progress(len(planned), 1, io.StringIO()))
+        if not any("late with a packet" in (record["invalid_reason"] or "") for record in records):
+            break
+        warnings.warn("tried again: the machine held the link up", stacklevel=2)      # pytest counts and shows them
+    return records
+
+
+@pytest.mark.parametrize("transport", runspec.TRANSPORTS)
+@pytest.mark.parametrize(("library", "mode"), [("stock", "stock"), ("patched", "normal"), ("patched", "gather"),
+                                               ("patched", "cork")])
+def test_every_mode_plays(library: str, mode: str, transport: str) -> None:
+    record = matrix.perform(replace(tiny(library, mode, transport), pause_at=(20,), probe_every=10))
+    assert record["valid"], record["invalid_reason"]
+    assert (record["messages"] is None) == (library == "stock")
+    assert record["message_bytes"] > 0 and len(record["pauses"]) == 1
+
+
+@pytest.mark.parametrize("pace", ["max", "recorded"])
+@pytest.mark.parametrize("transport", runspec.TRANSPORTS)
+def test_a_relay_stands_between_server_and_link(transport: str, pace: str, tmp_path: Path) -> None:
+    spec = replace(tiny("patched", "flow", transport), link=links.find("20M40ms+relay"), pace=pace, keep_trace=tmp_path)
+    (record,) = on_time([replace(spec, probe_every=10 if pace == "recorded" else None)], 1)
+    assert record["valid"], record["invalid_reason"]
+    assert record["link_books"]["a_to_b"]["packets_in"] >= record["server"]["packets"] > 0
+
+
+def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
+    # long enough for a mark of the flow
+    spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"))
+    record = matrix.perform(replace(spec, keep_trace=tmp_path / "traces"))
+    assert record["valid"] and record["stalls"]["beyond"] == 0 and record["stalls"]["allowed"] == 50.0
+    (kept,) = (tmp_path / "traces").iterdir()
+    assert {"open", "channel", "write", "send", "flow"} <= {line.what for line in trace.read(kept)}
+    assert matrix.perform(tiny("patched", "flow", "tls"))["stalls"] is None
+
+
+def test_a_client_that_stops_is_a_stall(tmp_path: Path) -> None:
+    """On a real trace and capture: what waits for the client is found, and is gone when it goes on."""
+    def stop_for_a_while(_player: proc.Process, client: proc.Process) -> None:
+        # several times, of six seconds: on a busy machine the first may come before there is much to wait
+        for delay in (1.0, 2.75, 4.5):
+            threading.Timer(delay, client.signal, (signal.SIGSTOP,)).start()
+            threading.Timer(delay + 1.0, client.signal, (signal.SIGCONT,)).start()
+
+    spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"), pace="1.5",
+                   keep_trace=tmp_path / "traces")
+    with matrix.scratch() as folder:
+        record = run.perform(spec, folder, recordings.unpacked(spec.recording), stop_for_a_while)
+    assert record["valid"], record["invalid_reason"]
+    assert record["stalls"]["beyond"] > 0
+
+
+def test_pictures_are_the_same_whoever_draws() -> None:
+    shown = {matrix.perform(replace(tiny(library, mode, transport), pause_at=(20, 40)))["picture_sha256"]
+             for library, mode, transport in (("stock", "stock", "plain"), ("patched", "cork", "tls"))}
+    assert len(shown) == 1 and None not in shown
+
+
+def test_every_surface_is_the_same_whoever_draws() -> None:
+    def shown(library: str, mode: str, transport: str, surfaces: bool) -> str:
+        spec = replace(tiny(library, mode, transport), recording=recordings.find("all-commands"), pause_at=(104,),
+                       show_surfaces=surfaces)
+        record = matrix.perform(spec)
+        assert record["valid"], record["invalid_reason"]
+        return str(record["pauses"][0]["sha256"])
+
+    with_surfaces = {shown("stock", "stock", "plain", True), shown("patched", "flow", "tls", True)}
+    assert len(with_surfaces) == 1 and with_surfaces != {shown("stock", "stock", "plain", False)}
+
+
+def test_jpeg_is_where_it_was_asked_for() -> None:
+    """By itself the server uses it over slow links only."""
+    shown = [matrix.perform(replace(tiny("patched", "flow", "plain"), recording=recordings.find("all-commands"),
+                                    jpeg=jpeg))["picture_sha256"] for jpeg in (None, "never", "always")]
+    assert shown[0] == shown[1] != shown[2]
+
+
+def test_tls_1_2() -> None:
+    record = matrix.perform(replace(tiny("patched", "gather", "tls"), tls="1.2"))
+    assert record["valid"], record["invalid_reason"]
+
+
+def test_the_library_asked_for_is_the_one_loaded(tmp_path: Path) -> None:
+    (tmp_path / paths.LIBRARY_FILE).write_bytes(libraries.find("stock").file.read_bytes())
+    record = matrix.perform(replace(tiny("stock", "stock", "plain"), library=libraries.find(str(tmp_path))))
+    assert record["valid"], record["invalid_reason"]
+
+
+def test_a_client_killed_in_the_middle(tmp_path: Path) -> None:
+    def kill(_player: proc.Process, client: proc.Process) -> None:
+        client.signal(9)
+
+    spec = replace(tiny("stock", "stock", "plain"), pace="0.01")
+    with matrix.scratch() as folder:
+        record = run.perform(spec, folder, recordings.unpacked(spec.recording), kill)
+    assert not record["valid"] and "client ended with status -9" in record["invalid_reason"]
+
+
+@pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
+def test_over_a_distance() -> None:
+    spec = replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], pace="0.2", probe_every=10)
+    record = on_time([spec], 1)[0]
+    assert record["valid"], record["invalid_reason"]
+    assert record["latency"]["p50"] >= 20
+
+
+@pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
+def test_two_at_once_over_a_distance(tmp_path: Path) -> None:
+    planned = [replace(tiny(library, mode, "tls"), link=links.LINKS["20M40ms"], pace="0.01")
+               for library, mode in (("stock", "stock"), ("patched", "flow"))]
+    records = on_time(planned, 2)
+    assert [record["invalid_reason"] for record in records] == [None, None]
+    assert [record["beside_runs"] for record in records] == [1, 1]
+    children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=True)
+    assert "bench" not in children.stdout and "cat" not in children.stdout      # cat holds a namespace
+    assert not list(tmp_path.glob("spice-bench-*"))
+
+
+@pytest.mark.parametrize(("content", "reason"), [
+    (b"", "the file is empty"),
+    (b"SPICE_REPLAY 99\n", "99"),
+    (lzma.compress(b"SPICE_REPLAY 1\nnonsense\n"), "byte"),
+    (lzma.compress(bytes(1000))[:-40], "damaged"),
+])
+def test_a_recording_that_is_no_good_is_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
+    file = tmp_path / "bad.rec"
+    file.write_bytes(content)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPICE_BENCH_BUILD": str(paths.build_dir())}
+    done = subprocess.run([sys.executable, "-m", "bench", "compare", str(file), "--output", str(tmp_path / "out")],
+                          env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "bad.rec" in done.stderr
+
+
+def test_a_whole_comparison(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPICE_BENCH_BUILD": str(paths.build_dir())}
+    done = subprocess.run([sys.executable, "-m", "bench", "compare", "tiny", "--quick", "--modes", "stock,cork",
+                           "--output", str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "out/compare.json").read_text())
+    assert [one["valid"] for one in result["runs"]] == [True] * 4

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+from bench import samples
+from bench.common.errors import BenchError
+from bench.runs import results
+
+
+def test_each_run_is_a_line(tmp_path: Path) -> None:
+    result = samples.result(["stock", "batch"], repeats=3)
+    file = tmp_path / "compare.json"
+    results.save(result, str(file))
+    text = file.read_text()
+    assert json.loads(text) == result == results.load(file)
+    runs = text.split('"runs": [\n')[1].splitlines()
+    assert [json.loads(line.removesuffix(",")) for line in runs[:-2]] == result["runs"]
+
+
+def test_nothing_has_been_measured_yet(tmp_path: Path) -> None:
+    result = {**samples.result(["stock"], repeats=1), "runs": []}
+    results.save(result, str(tmp_path / "compare.json"))
+    assert results.load(tmp_path / "compare.json") == result
+
+
+def test_a_packed_file(tmp_path: Path) -> None:
+    result = samples.result(["stock"], repeats=2)
+    packed = lzma.compress(json.dumps(result).encode())
+    file = tmp_path / "compare.json.xz"
+    file.write_bytes(packed)
+    assert results.load(file) == result
+    file.write_bytes(packed[:-20])
+    with pytest.raises(BenchError, match="compare.json.xz is damaged: ") as caught:
+        results.load(file)
+    assert caught.value.status == 2
+
+
+def test_a_rule_that_is_newer_than_the_file(tmp_path: Path) -> None:
+    result = samples.result(["stock"], repeats=3)
+    for run, late in zip(result["runs"][:3], (49_000, 51_000, 60_000), strict=True):
+        run["link_books"] = {"a_to_b": {"late_us": {"max": late}}, "b_to_a": {"late_us": {"max": 0}}}
+    result["runs"][2].update(valid=False, invalid_reason="the run took too long")
+    file = tmp_path / "compare.json"
+    results.save(result, str(file))
+    assert [run["invalid_reason"] for run in results.load(file)["runs"][:3]] \
+        == [None, "the link's emulator was 51 ms late with a packet", "the run took too long"]

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""New files in upstream's two build systems: the lines of server/meson.build, server/Makefile.am and those of the tests.
+
+An entry goes behind the one whose name is most like it, so that two patches seldom touch the same lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from pathlib import Path
+
+from bench.build.brings import New
+from bench.common.errors import BenchError
+
+_TAB = 8
+
+
+def _place(lines: list[str], begin: str, entry: str, name: str, file: Path) -> int:
+    """Where in the list that starts after the line `begin` a new name goes."""
+    starts = [number for number, line in enumerate(lines) if re.fullmatch(begin, line)]
+    if not starts:
+        raise BenchError(f"{file}: no list '{begin}' for {name}")
+    best, place = -1, starts[0] + 1
+    for number in range(starts[0] + 1, len(lines)):
+        found = re.match(entry, lines[number])
+        if found and len(os.path.commonprefix([found[1], name])) >= best:
+            best, place = len(os.path.commonprefix([found[1], name])), number + 1
+        elif not found and not re.match(r"\s+\S", lines[number]):
+            break
+    return place
+
+
+def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]]) -> None:
+    """new: a name and its line, for the list of the file that begins with that line and has such entries."""
+    file = root / name
+    if not new or not file.is_file():
+        return
+    lines = file.read_text(encoding="utf-8").splitlines()
+    for what, line in new:
+        lines.insert(_place(lines, begin, entry, what, Path(name)), line)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _make(name: str, column: int) -> str:
+    """An entry of a list in a Makefile.am, its backslash in that column."""
+    return f"\t{name}" + "\t" * max(1, -(-(column - _TAB - len(name)) // _TAB)) + "\\"
+
+
+def add(root: Path, new: list[New]) -> None:
+    """Adds files that are in the tree already to its build."""
+    _sources(root, [entry.file.name for entry in new if entry.is_source])
+    tests = [entry for entry in new if entry.is_test]
+    for unix in (False, True):
+        names = [entry.file.stem for entry in tests if entry.unix == unix]
+        _insert(root, "server/tests/meson.build", r"  tests \+= \[" if unix else r"tests = \[", r" +\['([\w-]+)'",
+                [(name, f"{'    ' if unix else '  '}['{name}', true, 'cpp'],") for name in names])
+        _insert(root, "server/tests/Makefile.am", r"check_PROGRAMS \+=\t+\\" if unix else r"check_PROGRAMS =\t+\\",
+                r"\t([\w-]+)\t*\\", [(name, _make(name, 48)) for name in names])
+    benches = [entry.file.stem for entry in new if entry.file.match("server/tests/bench-*.cpp")]
+    _insert(root, "server/tests/Makefile.am", r"noinst_PROGRAMS \+= \\", r"\t([\w-]+) \\",
+            [(name, f"\t{name} \\") for name in benches])
+    others = [str(entry.file.relative_to("server/tests")) for entry in new
+              if entry.file.parts[1] == "tests" and entry.file.suffix not in (".cpp", ".h")]
+    _insert(root, "server/tests/Makefile.am", r"EXTRA_DIST =\t+\\", r"\t([\w./-]+)\t*\\",
+            [(name, _make(name, 40)) for name in others])
+    headers = [entry.file.name for entry in new if entry.file.match("server/tests/*.h")]
+    _insert(root, "server/tests/Makefile.am", r"libtest_a_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
+            [(name, _make(name, 48)) for name in headers])
+    programs = [entry.file.stem for entry in tests] + benches   # automake would take a C file for each
+    _insert(root, "server/tests/Makefile.am", r"test_channel_SOURCES = .*", r"(\w+)_SOURCES = ",
+            [(name.replace("-", "_"), f"{name.replace('-', '_')}_SOURCES = {name}.cpp") for name in programs])
+
+
+def tell(root: Path, version: str, changes: list[str]) -> None:
+    """Puts what users are told on top of the changes of the releases."""
+    file = root / "CHANGELOG.md"
+    if not changes or not file.is_file():
+        return
+    title = f"Major Changes since {version}:\n"
+    text = file.read_text(encoding="utf-8")
+    if not text.startswith(title):
+        text = f"{title}{'=' * (len(title) - 1)}\n\n\n{text}"
+    head, rule, rest = text.partition("\n\n\n")
+    lines = [textwrap.fill(change, 78, initial_indent="* ", subsequent_indent="  ") for change in changes]
+    file.write_text("\n".join([head, *([""] if "*" not in head else []), *lines]) + rule + rest, encoding="utf-8")
+
+
+def _sources(root: Path, names: list[str]) -> None:
+    _insert(root, "server/meson.build", r"spice_server_sources = \[", r"  '([\w.-]+)',",
+            [(name, f"  '{name}',") for name in names])
+    _insert(root, "server/Makefile.am", r"libserver_la_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
+            [(name, _make(name, 48)) for name in names])

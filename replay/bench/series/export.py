@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run export: a series as mails, each patch with the new files it brings and their lines in both build systems."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.build import brings, patchfile, upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.series import buildlists
+
+_TABLE = "<!-- compare: the table of results/compare.md -->\n"
+NOT_EXPORTED = "work"
+
+
+@dataclass(frozen=True)
+class Author:
+    name: str
+    email: str
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name} <{self.email}>"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
+                for what, value in (("NAME", self.name), ("EMAIL", self.email))}
+
+
+def author() -> Author:
+    """Whoever git says exports."""
+    found = [subprocess.run(["git", "-C", paths.ROOT, "config", f"user.{key}"], capture_output=True, text=True,
+                            check=False).stdout.strip() for key in ("name", "email")]
+    if not all(found):
+        raise BenchError("git knows no user.name and user.email, which the patches are signed with", 2)
+    return Author(*found)
+
+
+class Tree:
+    """A git tree of a release that gets patches as they are exported."""
+
+    def __init__(self, version: str, folder: Path, who: Author) -> None:
+        self.version, self.folder, self._who = version, folder, who
+        upstream.unpack(version, folder)
+        self.git("init", "-q")
+        self.git("add", "-Af")
+        self.git("commit", "-qm", f"spice {version}")
+        self.there: set[Path] = set()
+
+    def git(self, *arguments: str, given: str = "") -> str:
+        done = subprocess.run(["git", "-C", self.folder, "-c", "diff.noprefix=false", *arguments], input=given,
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
+                                   "LC_ALL": "C.UTF-8", **self._who.environment})
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith("error: ")] or [done.stderr.strip()]
+            raise BenchError(said[-1].removeprefix("error: "))
+        return done.stdout
+
+    def add(self, file: Path) -> None:
+        """One patch with all it brings, as a commit."""
+        patch = patchfile.read(file)
+        try:
+            if patch.diff:
+                self.git("apply", "--index", "-C1", given=patch.diff)
+            new = brings.said(patch.body)
+            new += brings.headers(paths.ROOT, new, self.there | {entry.file for entry in new})
+            for entry in new:
+                (self.folder / entry.file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(paths.ROOT / entry.file, self.folder / entry.file)
+            buildlists.add(self.folder, new)
+            buildlists.tell(self.folder, self.version, brings.changes(patch.body))
+        except BenchError as error:
+            raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.version}: {error}") from None
+        self.there |= {entry.file for entry in new}
+        self.git("add", "-Af")
+        self.git("commit", "-q", "--cleanup=verbatim", "-F", "-", given=(
+            f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self._who.signature}\n"))
+
+
+def make(version: str, name: str, folder: Path, who: Author) -> tuple[Tree, str]:
+    """The tree with a series and what it is made on; also the commit before the series."""
+    if name == NOT_EXPORTED:
+        raise BenchError(f"{name} is for the tree where work is done, and not for export", 2)
+    tree = Tree(version, folder, who)
+    *needed, last = upstream.below(name)
+    for file in upstream.series(version, needed):
+        tree.add(file)
+    base = tree.git("rev-parse", "HEAD").strip()
+    for file in upstream.series(version, [last]):
+        tree.add(file)
+    return tree, base
+
+
+def _on(name: str) -> str:
+    """The series that one is made on, for a sentence."""
+    below = upstream.below(name)[:-1]
+    return f" with {' and '.join(below)}" if below else ""
+
+
+def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
+    """What the series' README says, and what was measured."""
+    title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
+    count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
+    if name == "stream":
+        table = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8").split(_TABLE)[1].split("<!-- end -->")[0]
+        text += ("\nWhat each mode costs: vga-text-boot over a LAN, one run each; overhead is what crosses the wire beyond "
+                 f"the messages.\n\n{table}")
+    return (f"From: {who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
+            f"For spice {tree.version}{_on(name)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
+
+
+def export(version: str, name: str, target: Path, who: Author) -> list[Path]:
+    """Writes the mails of a series into a folder that is empty or not there; returns those that are patches."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BenchError(f"{target} is there and not empty", 2)
+    paths.cache_dir().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
+        tree, base = make(version, name, Path(work, "tree"), who)
+        mails = Path(work, "mails")
+        tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(mails), base)
+        Path(mails, "0000-cover-letter.txt").write_text(_cover(name, tree, base, who), encoding="utf-8")
+        target.mkdir(parents=True, exist_ok=True)
+        for mail in sorted(mails.iterdir()):
+            shutil.move(mail, target / mail.name)
+    return sorted(target.glob("*.patch"))
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Writes a series as mails for git am on a release, or on the series it is made on. The cover "
+                          "letter is 0000-cover-letter.txt.")
+    parser.add_argument("--series", required=True, metavar="NAME", help="faults, stream, drawing")
+    parser.add_argument("--base", default=upstream.DEFAULT, metavar="VERSION", help=f"default {upstream.DEFAULT}")
+    parser.add_argument("folder", type=Path)
+
+
+def execute(args: argparse.Namespace) -> int:
+    upstream.fetch(args.base, Steps(paths.build_dir() / "export.log"))
+    mails = export(args.base, args.series, args.folder, author())
+    print(f"{args.folder}: {len(mails)} patches for spice {args.base}{_on(args.series)}")
+    return 0

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run refresh: the patches written again, all in one form."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from bench.build import brings, overlay, upstream
+from bench.common import paths
+from bench.common.steps import Steps
+from bench.series import patchtree
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Writes all patches again in the one form they have, numbered by their order: from the "
+                          "commits of a tree that ./run tree made, or else from themselves, for all releases.")
+    parser.add_argument("tree", nargs="?", type=Path, help="made by ./run tree")
+
+
+def execute(args: argparse.Namespace) -> int:
+    changed: list[Path] = []
+    if args.tree:
+        changed += patchtree.harvest(args.tree)
+    for version in sorted(upstream.RELEASES, key=lambda name: name != upstream.DEFAULT):
+        upstream.fetch(version, Steps(paths.build_dir() / "refresh.log"))
+        tree = paths.cache_dir() / "trees" / version
+        shutil.rmtree(tree, ignore_errors=True)
+        patchtree.plant(version, tree)
+        changed += patchtree.harvest(tree)
+        shutil.rmtree(tree)
+    brings.sync_lists()
+    overlay.sync()
+    upstream.sync_wrap()
+    for file in sorted(set(changed)):
+        print(file.relative_to(paths.ROOT), "" if file.exists() else "(gone)", file=sys.stderr)
+    print(f"{len(upstream.series())} patches, {len(set(changed))} written again")
+    return 0

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run each, with a build that only counts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from bench.build import upstream
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import StepFailed
+from bench.series import each
+from bench.series.each import Checked, State
+
+
+class Stand:
+    """Instead of a git tree and builds: two patches, of which `broken` fails."""
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        self.trees = ["t1", "t2"]
+        self.broken = ""
+        self.built: list[str] = []
+        monkeypatch.setattr(paths, "ROOT", tmp_path)
+        monkeypatch.setattr(upstream, "fetch", lambda *_: None)
+        monkeypatch.setattr(upstream, "below", lambda name: [name])
+        monkeypatch.setattr(upstream, "protocol_environment", lambda *_: {})
+        monkeypatch.setattr(each, "states", self.states)
+        monkeypatch.setattr(each, "_check", self.check)
+        monkeypatch.setenv("SPICE_BENCH_BUILD", str(tmp_path / "build"))
+        monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
+        (tmp_path / "patches").mkdir()
+
+    def states(self, version: str, folder: Path) -> tuple[None, list[State]]:
+        folder.mkdir()
+        return None, [State(version, f"faults/000{number}", "c", tree) for number, tree in enumerate(self.trees, 1)]
+
+    def check(self, state: State, *_: object) -> Checked:
+        if state.tree == self.broken:
+            raise StepFailed("tests failed", [])
+        self.built.append(state.tree)
+        return Checked(state.release, state.patch, state.tree, 26, 3, "today")
+
+    def run(self, *, left: bool = False) -> int:
+        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, list=left))
+
+
+@pytest.fixture
+def stand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stand:
+    return Stand(monkeypatch, tmp_path)
+
+
+def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
+    stand.broken = "t2"
+    with pytest.raises(BenchError, match="tests failed"):
+        stand.run()
+    assert [one.patch for one in each.recorded()] == ["faults/0001"]
+    assert stand.run(left=True) == 1
+    assert capsys.readouterr().out == "0.15.2 faults/0002\n1 of 2 are left\n"
+    stand.broken = ""
+    assert stand.run() == 0
+    assert stand.run() == 0
+    assert stand.built == ["t1", "t2"]
+    assert each.record_file().read_text().splitlines() == [
+        "release,patch,tree,tests,seconds,when", "0.15.2,faults/0001,t1,26,3,today", "0.15.2,faults/0002,t2,26,3,today"]
+
+
+def test_a_patch_that_changed_is_done_again_and_what_it_was_is_forgotten(stand: Stand) -> None:
+    stand.run()
+    stand.trees = ["t1", "new"]
+    assert stand.run() == 0
+    assert stand.built == ["t1", "t2", "new"]
+    assert [one.tree for one in each.recorded()] == ["t1", "new"]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is exported: git am takes it on pristine releases, and nothing of ours is left in it."""
+
+from __future__ import annotations
+
+import email
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench.build import brings, upstream
+from bench.build.brings import New
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.series import buildlists, export
+
+_WHO = export.Author("Some One", "some@one.example")
+_PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, **_WHO.environment}
+
+
+def git(tree: Path, *arguments: str | Path) -> str:
+    done = subprocess.run(["git", "-C", tree, *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, **_PLAIN})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: Path) -> None:
+    upstream.fetch(version, Steps(tmp_path / "log"))
+    tree = tmp_path / "tree"
+    upstream.unpack(version, tree)
+    git(tree, "init", "-q")
+    git(tree, "add", "-Af")
+    git(tree, "commit", "-qm", "pristine")
+    git(tree, "tag", upstream.RELEASE)
+    for name, base in upstream.bases().items():
+        if name == export.NOT_EXPORTED:
+            continue
+        mails = export.export(version, name, tmp_path / name, _WHO)
+        git(tree, "checkout", "-q", base)
+        git(tree, "am", "-q", *mails)
+        git(tree, "tag", name)
+        assert len(mails) == len(upstream.series(version, [name]))
+        changed = git(tree, "diff", "--name-only", base, name).split()
+        brought = {str(entry.file) for patch, new in brings.by_patch().items() if patch.parent.name == name
+                   for entry in new}
+        assert brought <= set(changed), "each new file is in a patch of the series"
+        for commit in git(tree, "rev-list", f"{base}..{name}").split():
+            assert unlisted(tree, commit) == []
+        for mail in mails:
+            check_mail(mail)
+
+
+def unlisted(tree: Path, commit: str) -> list[str]:
+    """The files that a commit brings and one of upstream's build systems does not know by then. make dist takes what
+    Makefile.am names, so data and headers count there; 0.16.0 has none."""
+    wrong = []
+    for line in git(tree, "diff-tree", "-r", "--no-commit-id", "--name-only", "--diff-filter=A", commit, "server").split():
+        tests = line.startswith("server/tests/")
+        folder = "server/tests" if tests else "server"
+        name = line.removeprefix(f"{folder}/")
+        program = Path(name).stem if tests and name.endswith(".cpp") else ""
+        known = {f"{folder}/meson.build": [program or ("" if tests else name)],
+                 f"{folder}/Makefile.am": [program, f"{program.replace('-', '_')}_SOURCES = {name}"] if program else [name]}
+        for file in git(tree, "ls-tree", "--name-only", commit, "--", *known).split():
+            text = git(tree, "show", f"{commit}:{file}")
+            wrong += [f"{file}: {entry}" for entry in known[file]
+                      if not re.search(rf"(?<![\w.-]){re.escape(entry)}(?![\w.-])", text)]
+    return wrong
+
+
+def check_mail(mail: Path) -> None:
+    text = mail.read_text(encoding="utf-8")
+    message = email.message_from_string(text)
+    body = str(message.get_payload()).partition("\n---\n")[0]
+    assert message["From"] == _WHO.signature
+    assert body.endswith(f"\nSigned-off-by: {_WHO.signature}")
+    assert "Brings" not in body and "Series-" not in body and "overlay" not in text
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Of a release without Makefile.am."""
+    for file, text in (("server/meson.build", "spice_server_sources = [\n  headers,\n  'a.c',\n  'red-x.h',\n  'z.c',\n]\n"),
+                       ("server/tests/meson.build", "tests = [\n  ['test-a', true],\n  ['test-z', true],\n]\n"
+                                                    "if unix\n  tests += [\n    ['test-u', true],\n  ]\nendif\n"),
+                       ("server/tests/test-new.cpp", '#include "test-h.h"\n#include <x.h>\n#include "not-ours.h"\n'),
+                       ("server/tests/test-h.h", '#include "test-i.h"\n'), ("server/tests/test-i.h", "")):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    return tmp_path
+
+
+def test_a_new_file_that_a_build_does_not_know_is_found(tree: Path) -> None:
+    (tree / "server/Makefile.am").write_text("libserver_la_SOURCES =\t\\\n\tred-a.c\t\\\n\tnew.h\n")
+    (tree / "server/tests/Makefile.am").write_text("check_PROGRAMS = \\\n\ttest-new\nlibtest_a_SOURCES =\ttest-h.h\n")
+    git(tree, "init", "-q")
+    git(tree, "add", "*/Makefile.am", "*/meson.build")
+    git(tree, "commit", "-qm", "before")
+    for name in ("a.c", "new.h"):
+        (tree / "server" / name).write_text("")
+    git(tree, "add", "-A")
+    git(tree, "commit", "-qm", "new")
+    assert sorted(unlisted(tree, "HEAD")) == [
+        "server/Makefile.am: a.c", "server/meson.build: new.h", "server/tests/Makefile.am: test-i.h",
+        "server/tests/Makefile.am: test_new_SOURCES = test-new.cpp", "server/tests/meson.build: test-new"]
+
+
+def test_a_new_name_goes_behind_the_one_most_like_it(tree: Path) -> None:
+    new = brings.said("Why.\n\nBrings: red-y.cpp tests/test-zz.cpp\nBrings-to-Unix: tests/test-unix.cpp tests/x.txt\n")
+    buildlists.add(tree, new)
+    assert (tree / "server/meson.build").read_text() == (
+        "spice_server_sources = [\n  headers,\n  'a.c',\n  'red-x.h',\n  'red-y.cpp',\n  'z.c',\n]\n")
+    assert (tree / "server/tests/meson.build").read_text() == (
+        "tests = [\n  ['test-a', true],\n  ['test-z', true],\n  ['test-zz', true, 'cpp'],\n]\n"
+        "if unix\n  tests += [\n    ['test-u', true],\n    ['test-unix', true, 'cpp'],\n  ]\nendif\n")
+    (tree / "server/meson.build").write_text("")
+    with pytest.raises(BenchError, match="server/meson.build: no list .* for red-y.cpp"):
+        buildlists.add(tree, new)
+
+
+def test_what_users_are_told_is_on_top_of_the_changes(tree: Path) -> None:
+    (tree / "CHANGELOG.md").write_text("Major Changes in 1:\n===\n\n* old\n")
+    buildlists.tell(tree, "1", [])
+    body = f"Why.\n\nChangelog: One\n {'w' * 72} and more.\nBrings: a.h"
+    buildlists.tell(tree, "1", brings.changes(body))
+    buildlists.tell(tree, "1", ["Two"])
+    assert (tree / "CHANGELOG.md").read_text() == (
+        f"Major Changes since 1:\n======================\n\n* One {'w' * 72}\n  and more.\n* Two\n\n\n"
+        "Major Changes in 1:\n===\n\n* old\n")
+    assert brings.without(body) == "Why."
+
+
+def test_headers_of_a_test_come_with_the_first_to_include_them(tree: Path) -> None:
+    new = [New(Path("server/tests/test-new.cpp"), False)]
+    assert [entry.file.name for entry in brings.headers(tree, new, set())] == ["test-h.h", "test-i.h"]
+    assert [entry.file.name for entry in brings.headers(tree, new, {Path("server/tests/test-i.h")})] == ["test-h.h"]
+
+
+def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/file").write_text("")
+    with pytest.raises(BenchError, match="is there and not empty"):
+        export.export(upstream.DEFAULT, "faults", tmp_path / "there", _WHO)
+    for name, complaint in (("nothing", "no series nothing: it is one of"), ("work", "not for export")):
+        with pytest.raises(BenchError, match=complaint):
+            export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_name_in_git_there_is_no_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("GLOBAL", "SYSTEM"):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", os.devnull)
+    with pytest.raises(BenchError, match="git knows no user.name and user.email"):
+        export.author()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run tree: the series as commits to work on; ./run refresh writes the patches again from them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bench.build import upstream
+from bench.common import paths
+from bench.common.steps import Steps
+from bench.series import patchtree
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Makes a git tree of a release with the overlay and each patch as a commit. Change, rebase "
+                          "and add commits there, then: ./run refresh TREE. Where a patch does not apply it stops, and "
+                          "goes on when called again.")
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("--release", default=upstream.DEFAULT, help=f"default {upstream.DEFAULT}")
+
+
+def execute(args: argparse.Namespace) -> int:
+    upstream.fetch(args.release, Steps(paths.build_dir() / "tree.log"))
+    print(f"{args.tree}: {patchtree.plant(args.release, args.tree)} patches on spice {args.release}")
+    return 0

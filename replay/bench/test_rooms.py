@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The rooms of the bench: each imports from those below it alone, and its README says what is in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_BENCH = Path(__file__).parent
+_ROOMS = re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (_BENCH / "README.md").read_text(), re.MULTILINE)   # the topmost first
+
+
+def _modules(room: str) -> list[Path]:
+    """But for tests, which may look anywhere."""
+    return [file for file in sorted((_BENCH / room).glob("*.py")) if not file.name.startswith(("test_", "__init__"))]
+
+
+def _imported(source: str) -> Iterator[str]:
+    """The modules of the bench, wherever in the file: bench.lab.lab and bench.lab; all that `from bench import` names."""
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "a relative import"
+            names = [f"{node.module}.{one.name}" for one in node.names]
+        yield from (name for name in names if name.split(".")[0] == "bench")
+
+
+def _wrong(room: str, source: str) -> list[str]:
+    return [name for name in _imported(source) if name.split(".")[1] not in _ROOMS[_ROOMS.index(room):]]
+
+
+def test_every_folder_with_modules_is_a_room() -> None:
+    folders = {file.parent.name for file in _BENCH.glob("*/*.py")} - {"fakes"}
+    assert folders == set(_ROOMS)
+    assert {file.stem for file in _BENCH.glob("*.py")} == {
+        "__init__", "__main__", "cli", "conftest", "samples", "test_entry", "test_readme", "test_rooms"}
+
+
+@pytest.mark.parametrize("room", _ROOMS)
+def test_imports_go_downwards(room: str) -> None:
+    assert {file.name: wrong for file in _modules(room) if (wrong := _wrong(room, file.read_text()))} == {}
+
+
+@pytest.mark.parametrize("room", _ROOMS)
+def test_no_circle_within_a_room(room: str) -> None:
+    left = {file.stem: {name.split(".")[2] for name in _imported(file.read_text()) if name.startswith(f"bench.{room}.")}
+            for file in _modules(room)}
+    while free := [name for name, needs in left.items() if not needs & left.keys()]:
+        for name in free:
+            del left[name]
+    assert left == {}
+
+
+@pytest.mark.parametrize("room", _ROOMS)
+def test_the_readme_names_every_module(room: str) -> None:
+    table = re.findall(r"^\| (`.+?) \|", (_BENCH / room / "README.md").read_text(), re.MULTILINE)
+    named = [name for row in table for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == [file.stem for file in _modules(room)]
+
+
+@pytest.mark.parametrize("source", ["from bench.runs import run", "import bench.commands.compare as c", "from bench import report",
+                                    "def later():\n    from bench.report.report import rows", "from bench import cli"])
+def test_an_import_that_goes_upwards_is_found(source: str) -> None:
+    assert _wrong("lab", source) and not _wrong("lab", "from bench.common import paths\nimport os\nfrom bench.lab import netns")
