@@ -43,10 +43,10 @@ def listed(build: Path) -> dict[str, str]:
 
 
 def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False,
-              env: Mapping[str, str] | None = None) -> int:
+              env: Mapping[str, str] | None = None, processes: int = os.cpu_count() or 1) -> int:
     """Runs the tests of these names, built again first if wanted. Returns how many passed; raises BenchError, one line,
     naming those that did not."""
-    argv = [*_own_loopback(), "meson", "test", "-C", build, "--num-processes", str(os.cpu_count() or 1),
+    argv = [*_own_loopback(), "meson", "test", "-C", build, "--num-processes", str(processes),
             "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
     try:
         output = steps.run(title, argv, quiet=True, env=env)

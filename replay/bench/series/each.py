@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run each: every patch of every exported series built and tested by itself, on every release; what passed is recorded
-by what the tree was, so that it goes on where it was and does nothing twice."""
+"""./run each: every patch of every exported series built and tested by itself, on every release, or with --whole each
+series at its end in every mode; what passed is recorded by what the tree was, so that it goes on where it was and does
+nothing twice."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
+import re
 import shutil
 import time
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
 
-from bench.build import bases, mesontest, upstream
+from bench.build import bases, mesontest, overlay, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import export
 
 _WHO = export.Author("each", "each")
+_DEFAULT = "default"    # nothing in SPICE_STREAM
+_ALL = "all"            # after every patch of every series
+_PROCESSES = 3 * (os.cpu_count() or 1)          # the tests mostly wait
+_CHOICES = re.compile(r"option\('stream-mode',[^)]*choices *: *\[([^]]*)\]")
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Checked:
     """That the tree passed which a release is after a patch and all before it."""
     release: str
     patch: str
+    mode: str
     tree: str           # git's name of all files in it
     tests: int
     seconds: int
@@ -49,50 +57,76 @@ def record(found: list[Checked]) -> None:
     with part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Checked)], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(one) for one in sorted(found, key=lambda one: (one.release, one.patch)))
+        writer.writerows(asdict(one) for one in sorted(found, key=lambda one: (one.release, one.patch, one.mode)))
     part.replace(record_file())
 
 
 @dataclass(frozen=True)
 class State:
-    """What a release is after a patch."""
+    """What a release is after a patch, and a mode to test it in."""
     release: str
     patch: str
+    mode: str
     commit: str
     tree: str
 
     def is_in(self, found: list[Checked]) -> bool:
-        return any((one.release, one.patch, one.tree) == (self.release, self.patch, self.tree) for one in found)
+        return any((one.release, one.patch, one.mode, one.tree) == (self.release, self.patch, self.mode, self.tree)
+                   for one in found)
 
 
-def states(version: str, folder: Path) -> tuple[export.Tree, list[State]]:
-    """A git tree with every series, and what it is after each patch of each."""
+def choices(options: str) -> list[str]:
+    """The modes that a tree's meson_options.txt offers, none where streams have no modes."""
+    found = _CHOICES.search(options)
+    return re.findall(r"'([\w-]+)'", found[1]) if found else []
+
+
+def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[State]]:
+    """A git tree with every series; what it is after each patch of each, and after each series and after all in every
+    mode that there is by then."""
     tree = export.Tree(version, folder, _WHO)
     tree.git("tag", upstream.RELEASE)
-    found = []
+    each: list[State] = []
+    whole: list[State] = []
     brought = {upstream.RELEASE: set(tree.there)}
-    for name, base in upstream.bases().items():
-        if name == export.NOT_EXPORTED:
-            continue
+    exported = {name: base for name, base in upstream.bases().items() if name != export.NOT_EXPORTED}
+
+    def now(patch: str, mode: str = _DEFAULT) -> State:
+        return State(version, patch, mode, *tree.git("rev-parse", "HEAD", "HEAD^{tree}").split())
+
+    def every_mode(patch: str) -> list[State]:
+        return [now(patch, mode) for mode in (_DEFAULT, *choices((tree.folder / "meson_options.txt").read_text()))]
+
+    for name, base in exported.items():
         tree.git("checkout", "-q", base)
         tree.there = set(brought[base])
         for file in upstream.series(version, [name]):
             tree.add(file)
-            commit, files = tree.git("rev-parse", "HEAD", "HEAD^{tree}").split()
-            found.append(State(version, f"{name}/{file.name[:4]}", commit, files))
+            each.append(now(f"{name}/{file.name[:4]}"))
         tree.git("tag", name)
         brought[name] = tree.there
-    return tree, found
+        whole += every_mode(each[-1].patch)
+    tree.git("checkout", "-q", upstream.RELEASE)
+    tree.there = set(brought[upstream.RELEASE])
+    for file in upstream.series(version, exported):
+        tree.add(file)
+    return tree, each, whole + every_mode(_ALL)
 
 
 def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environment: dict[str, str]) -> Checked:
     began = time.monotonic()
     what = f"{state.release} after {state.patch}"
     tree.git("checkout", "-q", state.commit)
-    bases.configure(what, tree.folder, build, ["-Dmanual=false"], steps, environment)
+    bases.configure(what, tree.folder, build, ["-Dmanual=false", "-Ddebug=false"], steps, environment)
     steps.run(f"building {what}", ["ninja", "-C", build], quiet=True, env=environment)
-    passed = mesontest.run_suite(f"tests of {what}", build, mesontest.listed(build), steps)
-    return Checked(state.release, state.patch, state.tree, passed, round(time.monotonic() - began),
+    listed = mesontest.listed(build).keys()
+    if state.mode == _DEFAULT:
+        passed = mesontest.run_suite(f"tests of {what}", build, listed, steps, processes=_PROCESSES)
+    else:   # ours choose their modes
+        passed = mesontest.run_suite(f"upstream's tests of {what} in mode {state.mode}", build,
+                                     listed - overlay.tests(), steps, env={"SPICE_STREAM": state.mode},
+                                     processes=_PROCESSES)
+    return Checked(state.release, state.patch, state.mode, state.tree, passed, round(time.monotonic() - began),
                    datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"))
 
 
@@ -100,6 +134,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Builds each release after every patch of each series as it is exported, and runs upstream's "
                           "tests and those that have come. What has passed is in patches/checked.csv and is not done again. "
                           "Stops at the first that fails.")
+    parser.add_argument("--whole", action="store_true",
+                        help="each series and all together, after the last patch only; upstream's tests in every mode")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), help="only this one; may be repeated")
     parser.add_argument("--series", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--list", action="store_true", help="say what is left, and do nothing")
@@ -118,15 +154,16 @@ def execute(args: argparse.Namespace) -> int:
         upstream.fetch(version, steps)
         source = home / "sources" / version
         source.parent.mkdir(parents=True, exist_ok=True)
-        tree, found = states(version, source)
-        now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in found)]
-        chosen = [state for state in found if not args.series or state.patch.split("/")[0] in args.series]
+        tree, each, whole = states(version, source)
+        now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in each + whole)]
+        chosen = [state for state in (whole if args.whole else each)
+                  if not args.series or state.patch.split("/")[0] in args.series]
         wanted += len(chosen)
         for state in chosen:
             if state.is_in(now):
                 continue
             if args.list:
-                left.append(f"{state.release} {state.patch}")
+                left.append(f"{state.release} {state.patch}{f' {state.mode}' if args.whole else ''}")
                 continue
             environment = upstream.protocol_environment(version, steps)
             now.append(_check(state, tree, home / version, steps, environment))
@@ -138,5 +175,6 @@ def execute(args: argparse.Namespace) -> int:
     if left:
         print(f"{len(left)} of {wanted} are left")
         return 1
-    print(f"each of {wanted} patches builds and passes, {sum(one.seconds for one in kept)} s in all for what is recorded")
+    print(f"each of {wanted} {'whole series and modes' if args.whole else 'patches'} builds and passes, "
+          f"{sum(one.seconds for one in kept)} s in all for what is recorded")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -17,7 +18,8 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists
 
-_TABLE = "<!-- compare: the table of results/compare.md -->\n"
+_COST = "<!-- compare: the table of results/compare.md -->\n"
+_DISTANCE = "<!-- distance: of results/distance and results/age -->\n"
 NOT_EXPORTED = "work"
 
 
@@ -107,16 +109,28 @@ def _on(name: str) -> str:
     return f" with {' and '.join(below)}" if below else ""
 
 
+def _figures(name: str) -> str:
+    """What a reader asks for first: what was measured, and of faults who can trigger them."""
+    if name == "stream":
+        modes = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
+        cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
+        return ("What each mode costs: vga-text-boot over a LAN, one run each; overhead is what crosses the wire beyond the "
+                f"messages.\n\n{cost}\nA desktop session over a distance, TLS, with all series:\n\n{distance}")
+    if name == "faults":
+        blocks = (paths.ROOT / "patches/FAULTS.md").read_text(encoding="utf-8").split("\n\n")
+        head, rule, *rows = next(block for block in blocks if block.startswith("| |")).splitlines()
+        shown = [head, rule, *(row for row in rows if "| faults/" in row)]
+        return "\n".join(["Who can trigger each:", "", *(f"{line.rsplit('|', 2)[0]}|" for line in shown)])   # no tests
+    return ""
+
+
 def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
-    """What the series' README says, and what was measured."""
+    """What the series' README says, without its links, and the figures."""
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
-    if name == "stream":
-        table = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8").split(_TABLE)[1].split("<!-- end -->")[0]
-        text += ("\nWhat each mode costs: vga-text-boot over a LAN, one run each; overhead is what crosses the wire beyond "
-                 f"the messages.\n\n{table}")
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     return (f"From: {who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
-            f"For spice {tree.version}{_on(name)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
+            f"{_figures(name)}\n\nFor spice {tree.version}{_on(name)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
 def export(version: str, name: str, target: Path, who: Author) -> list[Path]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed
+from bench.runs import modes
 from bench.series import each
 from bench.series.each import Checked, State
 
@@ -32,18 +34,21 @@ class Stand:
         monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
         (tmp_path / "patches").mkdir()
 
-    def states(self, version: str, folder: Path) -> tuple[None, list[State]]:
+    def states(self, version: str, folder: Path) -> tuple[None, list[State], list[State]]:
         folder.mkdir()
-        return None, [State(version, f"faults/000{number}", "c", tree) for number, tree in enumerate(self.trees, 1)]
+        each_ = [State(version, f"faults/000{number}", "default", "c", tree)
+                 for number, tree in enumerate(self.trees, 1)]
+        return None, each_, [replace(state, mode=mode) for state in (each_[-1], replace(each_[-1], patch="all"))
+                             for mode in ("default", "batch")]
 
     def check(self, state: State, *_: object) -> Checked:
         if state.tree == self.broken:
             raise StepFailed("tests failed", [])
         self.built.append(state.tree)
-        return Checked(state.release, state.patch, state.tree, 26, 3, "today")
+        return Checked(state.release, state.patch, state.mode, state.tree, 26, 3, "today")
 
-    def run(self, *, left: bool = False) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, list=left))
+    def run(self, *, left: bool = False, whole: bool = False) -> int:
+        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, list=left, whole=whole))
 
 
 @pytest.fixture
@@ -63,7 +68,27 @@ def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: py
     assert stand.run() == 0
     assert stand.built == ["t1", "t2"]
     assert each.record_file().read_text().splitlines() == [
-        "release,patch,tree,tests,seconds,when", "0.15.2,faults/0001,t1,26,3,today", "0.15.2,faults/0002,t2,26,3,today"]
+        "release,patch,mode,tree,tests,seconds,when", "0.15.2,faults/0001,default,t1,26,3,today",
+        "0.15.2,faults/0002,default,t2,26,3,today"]
+
+
+def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Stand,
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    stand.run()
+    assert stand.run(left=True, whole=True) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "0.15.2 faults/0002 batch", "0.15.2 all default", "0.15.2 all batch", "3 of 4 are left"]
+    assert stand.run(whole=True) == 0
+    assert stand.run() == 0
+    assert [(one.patch, one.mode) for one in each.recorded()] == [
+        ("all", "batch"), ("all", "default"), ("faults/0001", "default"), ("faults/0002", "batch"),
+        ("faults/0002", "default")]
+
+
+def test_the_modes_are_those_of_the_table() -> None:
+    text = "".join(file.read_text(encoding="utf-8") for file in upstream.series(names=["stream"]))
+    assert each.choices(text.replace("\n+", "\n")) == [mode for mode in modes.MODES if mode != modes.STOCK]
+    assert each.choices("option('opus', choices : ['yes'])") == []
 
 
 def test_a_patch_that_changed_is_done_again_and_what_it_was_is_forgotten(stand: Stand) -> None:

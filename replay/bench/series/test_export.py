@@ -54,6 +54,15 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
             assert unlisted(tree, commit) == []
         for mail in mails:
             check_mail(mail)
+        check_cover(name, (tmp_path / name / "0000-cover-letter.txt").read_text(encoding="utf-8"), len(mails))
+
+
+def check_cover(name: str, text: str, mails: int) -> None:
+    """It has a row for each patch, the figures, and no link that leads nowhere in a mail."""
+    assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
+    assert len(re.findall(r"^\| \d{4} \|", text, re.MULTILINE)) == mails
+    figures = {"stream": [r"\| flow +\| tls +\|", r"\| 20 Mbit/s, 40 ms \|"], "faults": [r"\*\*high\*\* \| all \| faults/"]}
+    assert all(re.search(row, text) for row in figures.get(name, []))
 
 
 def unlisted(tree: Path, commit: str) -> list[str]:
