@@ -115,6 +115,7 @@ RedStreamEgress::~RedStreamEgress()
     red_stream_live_close(trace_id);
     red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
                            ops->name, &counters);
+    delete timestamps;
     g_free(wire.data);
     g_free(clear.data);
 }
@@ -125,6 +126,13 @@ void RedStreamEgress::set_channel(int type, int id)
     channel_id = id;
     red_stream_trace_channel(trace_id, type, id);
     red_stream_live_open(trace_id, type, id, policy->name, ssl != nullptr);
+
+    /* Not before: only a channel's watch reads them. */
+    uint32_t unacked;
+    if (policy->timestamps && !timestamps && ops->set_timestamps &&
+        ops->set_timestamps(socket, &unacked)) {
+        timestamps = new RedStreamTimestamps(socket, ops, unacked, trace_id, &counters);
+    }
 }
 
 bool RedStreamEgress::set_ssl(SSL *init_ssl)
@@ -525,6 +533,9 @@ ssize_t RedStreamEgress::flush()
     }
     if (pending() == 0) {
         push_held();
+        if (timestamps) {
+            timestamps->flushed();
+        }
     } else {
         note_buffered();
     }

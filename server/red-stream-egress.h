@@ -37,6 +37,7 @@
 #include "red-common.h"
 #include "red-stream-policy.h"
 #include "red-stream-socket.h"
+#include "red-stream-timestamps.h"
 #include "utils.hpp"
 
 #include "push-visibility.h"
@@ -72,6 +73,12 @@ struct RedStreamCounters {
     uint64_t max_buffered;
     /* times that the client did not answer the channel's flow control */
     uint64_t silences;
+    /* with timestamps=on: flushes of which the kernel told that they were acked, microseconds
+     * from flush to ack of all of them, what the kernel told, and calls to ask it */
+    uint64_t delivered;
+    uint64_t delivery_time;
+    uint64_t timestamps;
+    uint64_t timestamp_reads;
 };
 
 /* A buffer allocated once, when first used. */
@@ -133,6 +140,14 @@ public:
         path_delay = delay;
     }
 
+    /* Take what the kernel has to tell of earlier sends, whenever the socket's watch calls:
+     * until then the socket is never quiet. */
+    void read_timestamps() {
+        if (timestamps) {
+            timestamps->read();
+        }
+    }
+
     void add_silence() { ++counters.silences; }
 
     /* A copy of the counters since the egress was made. */
@@ -174,6 +189,8 @@ private:
     const RedStreamPolicy *const policy;
     const RedStreamSocket *ops;
     SSL *ssl = nullptr;
+    /* null without */
+    RedStreamTimestamps *timestamps = nullptr;
 
     /* bytes for the kernel */
     RedStreamBuffer wire = { nullptr, 0, 0 };

@@ -39,19 +39,19 @@
 static const RedStreamPolicy modes[] = {
     /* mode                     name      gather cork   more   batch  flow */
     { RED_STREAM_MODE_NORMAL,  "normal", false, false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
     { RED_STREAM_MODE_GATHER,  "gather", true,  false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
     { RED_STREAM_MODE_CORK,    "cork",   false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
     { RED_STREAM_MODE_MORE,    "more",   false, false, true,  false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
     { RED_STREAM_MODE_WINDOW,  "window", false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false, false, false },
     { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
     { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
 };
 
 /* Replace @value by the number in @text. Returns false if it isn't one from @min
@@ -69,6 +69,17 @@ static bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t 
     }
     *value = number;
     return true;
+}
+
+/* Replace @value by what follows @name in @text, on or off. Returns false if it is neither. */
+static bool parse_switch(const char *text, const char *name, bool *value)
+{
+    if (!g_str_has_prefix(text, name)) {
+        return false;
+    }
+    text += strlen(name);
+    *value = strcmp(text, "on") == 0;
+    return *value || strcmp(text, "off") == 0;
 }
 
 static bool parse_setting(const char *text, RedStreamPolicy *policy)
@@ -96,15 +107,9 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
     if (g_str_has_prefix(text, "hold=")) {
         return parse_number(text + strlen("hold="), 0, RED_STREAM_HOLD_LIMIT, &policy->hold);
     }
-    if (strcmp(text, "ktls=on") == 0 || strcmp(text, "ktls=off") == 0) {
-        policy->ktls = strcmp(text, "ktls=on") == 0;
-        return true;
-    }
-    if (strcmp(text, "catchup=on") == 0 || strcmp(text, "catchup=off") == 0) {
-        policy->catch_up = strcmp(text, "catchup=on") == 0;
-        return true;
-    }
-    return false;
+    return parse_switch(text, "ktls=", &policy->ktls) ||
+           parse_switch(text, "catchup=", &policy->catch_up) ||
+           parse_switch(text, "timestamps=", &policy->timestamps);
 }
 
 bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy)
@@ -141,7 +146,7 @@ static RedStreamPolicy policy_from_environment()
     spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
     if (text && !red_stream_policy_parse(text, &policy)) {
         spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
-                      "[,hold=auto|N][,catchup=on|off][,ktls=on|off] with a mode of "
+                      "[,hold=auto|N][,catchup=on|off][,ktls=on|off][,timestamps=on|off] with a mode of "
                       "normal, gather, cork, more, window, batch or flow (which has no window); "
                       "using %s", text, policy.name);
     }

@@ -66,6 +66,8 @@ struct RedStreamPolicy {
     bool catch_up;
     /* the kernel makes the TLS records where it can, see red-stream-ktls.h */
     bool ktls;
+    /* have the kernel tell when a flush was acked, see red-stream-timestamps.h */
+    bool timestamps;
 };
 
 #define RED_STREAM_HOLD_AUTO UINT32_MAX
@@ -79,6 +81,7 @@ struct RedStreamPolicy {
  *   hold=auto|N     hold, 0 (nothing waits) to RED_STREAM_HOLD_LIMIT
  *   catchup=on|off  catch_up
  *   ktls=on|off     ktls
+ *   timestamps=on|off  timestamps
  *
  * Returns false, leaving @policy as it was, if the text is not of this form.
  */

@@ -19,6 +19,7 @@
 #include "red-stream-bio.h"
 #include "red-stream-ktls.h"
 #include "red-stream-socket.h"
+#include "red-stream-timestamps.h"
 
 #ifndef _WIN32
 #ifndef MSG_MORE
@@ -93,6 +94,8 @@ const RedStreamSocket red_stream_kernel_socket = {
     kernel_set_unsent_limit,
     red_stream_bio_set_ssl,
     red_stream_bio_encrypt,
+    red_stream_timestamps_set,
+    red_stream_timestamps_read,
 };
 
 /* until the first record, which tells which of the other two it is */
@@ -105,6 +108,8 @@ static const RedStreamSocket undecided_socket = {
     kernel_set_unsent_limit,
     red_stream_ktls_set_ssl,
     red_stream_ktls_begin,
+    nullptr,
+    nullptr,
 };
 
 const RedStreamSocket red_stream_ktls_socket = {
@@ -116,6 +121,9 @@ const RedStreamSocket red_stream_ktls_socket = {
     kernel_set_unsent_limit,
     nullptr,
     red_stream_ktls_encrypt,
+    /* the kernel counts bytes of records, of which nobody here knows how many there are */
+    nullptr,
+    nullptr,
 };
 
 const RedStreamSocket *red_stream_socket_get(const RedStreamPolicy *policy)

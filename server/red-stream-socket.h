@@ -16,6 +16,7 @@
 #include "push-visibility.h"
 
 class RedStreamEgress;
+struct RedStreamTimestamp;
 
 struct RedStreamSocket {
     /* for the statistics */
@@ -43,6 +44,13 @@ struct RedStreamSocket {
      * Returns @size, 0 if that can't be now and is to be repeated with the same bytes, or
      * -1 if the connection has ended. */
     int (*encrypt)(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
+    /* Have the kernel tell when what is sent from now on is acked. @unacked: bytes sent before
+     * that are not, the first byte that it counts is theirs. May be null, with
+     * read_timestamps. Returns false where there is no such thing. */
+    bool (*set_timestamps)(int fd, uint32_t *unacked);
+    /* Take at most @room of what it has told. Returns how many, less than @room if no more were
+     * there. */
+    int (*read_timestamps)(int fd, RedStreamTimestamp *timestamps, int room);
 };
 
 /* sendmsg, and records made by the TLS library */

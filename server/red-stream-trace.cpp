@@ -192,6 +192,16 @@ void red_stream_trace_wait(int stream)
     }
 }
 
+void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay)
+{
+    if (red_stream_trace_enabled()) {
+        TraceLine line(stream, "delivered");
+
+        line.number(end);
+        line.number(delay);
+    }
+}
+
 static void write_statistics(int type, int id, const char *mode, bool tls, const char *socket,
                              const RedStreamCounters *counters)
 {
@@ -207,12 +217,15 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"floor_records\":%" PRIu64 ","
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
-            "\"silences\":%" PRIu64 "}\n",
+            "\"silences\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"delivery_time\":%" PRIu64 ","
+            "\"timestamps\":%" PRIu64 ",\"timestamp_reads\":%" PRIu64 "}\n",
             type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
-            counters->flushes, counters->eagains, counters->max_buffered, counters->silences);
+            counters->flushes, counters->eagains, counters->max_buffered, counters->silences,
+            counters->delivered, counters->delivery_time,
+            counters->timestamps, counters->timestamp_reads);
     fflush(file);
 }
 

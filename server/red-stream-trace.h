@@ -17,6 +17,8 @@
  *                                was answered, phase growing, steady, probing, silent or off
  *   T S wait                     messages wait in the channel's pipe until the client answers,
  *                                in the mode flow; over with the next write
+ *   T S delivered END TIME       the flush that ended with byte END of the stream was acked TIME
+ *                                microseconds after it, with timestamps=on
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
@@ -51,6 +53,7 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
+void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,

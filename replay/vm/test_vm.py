@@ -38,11 +38,13 @@ EOF
 uname -r
 "$0" | grep -E '^(not )?ok|^# the kernel'
 "${0%-ktls}-sockets" -p /server/stream/sockets/ktls | grep -E '^(not )?ok'
+"${0%-ktls}-timestamps" | grep -E '^(not )?ok'
 exit 7
 """
 # The tests of the library that need a kernel with kernel TLS to be more than those of the TLS library.
 _KTLS_TESTS = ["choice", "same-records", "segments", "key-update", "alerts", "gone"]
 _KTLS_SOCKET_TESTS = ["exact", "no-wait", "gtk-reader"]
+_TIMESTAMP_TESTS = ["numbers", "blocked", "refused", "kernel", "loop", "loop-batch", "loop-cork"]
 
 
 def unpacked(archive: bytes) -> dict[str, tuple[int, bytes]]:
@@ -118,7 +120,8 @@ def test_a_machine_runs_a_command(suite: str, tmp_path: Path) -> None:
         f"words: {tmp_path} two  words", os.getcwd(), "variable: a b", "0", "new", "old", "netem", "tls.ko",
         kernel.release, "# the kernel's own: ktls",
         *(f"ok {number} /server/stream/ktls/{name}" for number, name in enumerate(_KTLS_TESTS, 1)),
-        *(f"ok {number} /server/stream/sockets/ktls/{name}" for number, name in enumerate(_KTLS_SOCKET_TESTS, 1))]
+        *(f"ok {number} /server/stream/sockets/ktls/{name}" for number, name in enumerate(_KTLS_SOCKET_TESTS, 1)),
+        *(f"ok {number} /server/stream-timestamps/{name}" for number, name in enumerate(_TIMESTAMP_TESTS, 1))]
     assert done.returncode == 7
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "there"]      # what it wrote is gone
 

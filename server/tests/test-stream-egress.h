@@ -160,12 +160,17 @@ public:
     /* microseconds until the link is asked for again, and how often it was */
     uint64_t link_period = 0;
     size_t link_calls = 0;
+    /* set_timestamps fails without; what it says is not acked, and what the kernel tells when
+     * it is asked */
+    bool has_timestamps = false;
+    uint32_t unacked = 0;
+    std::deque<RedStreamTimestamp> timestamps;
 
     static const RedStreamSocket *ops()
     {
         static const RedStreamSocket table = {
             "scripted", send, set_cork, get_link, get_link_period, set_unsent_limit,
-            red_stream_bio_set_ssl, red_stream_bio_encrypt,
+            red_stream_bio_set_ssl, red_stream_bio_encrypt, set_timestamps, read_timestamps,
         };
 
         return &table;
@@ -275,6 +280,22 @@ private:
     {
         current()->unsent_limits.push_back(bytes);
         return true;
+    }
+
+    static bool set_timestamps(int fd, uint32_t *unacked)
+    {
+        *unacked = current()->unacked;
+        return current()->has_timestamps;
+    }
+
+    static int read_timestamps(int fd, RedStreamTimestamp *timestamps, int room)
+    {
+        auto &told = current()->timestamps;
+        const int n = MIN(static_cast<size_t>(room), told.size());
+
+        std::copy(told.begin(), told.begin() + n, timestamps);
+        told.erase(told.begin(), told.begin() + n);
+        return n;
     }
 
     static uint64_t get_link_period()

@@ -74,6 +74,11 @@ static void test_settings()
     g_assert_true(policy.ktls);
     g_assert_true(red_stream_policy_parse("batch,ktls=on,ktls=off", &policy));
     g_assert_false(policy.ktls);
+    g_assert_false(policy.timestamps);
+    g_assert_true(red_stream_policy_parse("cork,timestamps=on", &policy));
+    g_assert_true(policy.timestamps);
+    g_assert_true(red_stream_policy_parse("flow,timestamps=on,timestamps=off", &policy));
+    g_assert_false(policy.timestamps);
     g_assert_true(red_stream_policy_parse("batch,window=400,record=2000,threshold=99,record=4000,"
                                           "hold=0", &policy));
     g_assert_cmpint(policy.mode, ==, RED_STREAM_MODE_BATCH);
@@ -108,7 +113,7 @@ static void test_bad_texts()
         "gather,threshold=", "batch,window=0", "batch,window=79", "batch,window=100001",
         "batch,window=auto", "batch,window=80;", "batch,unknown=1", "batch, record=auto",
         /* what comes after a good setting counts too */
-        "flow,catchup=", "flow,catchup=1", "flow,ktls",
+        "flow,catchup=", "flow,catchup=1", "flow,ktls", "flow,timestamps=", "flow,timestamps=2",
         "batch,record=600,window=1",
         /* flow has no window of its own */
         "flow,window=400", "batch,hold=", "batch,hold=-1", "batch,hold=20001", "batch,hold=4294967295",
