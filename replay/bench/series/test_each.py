@@ -12,9 +12,9 @@ import pytest
 from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.common.steps import StepFailed
+from bench.common.steps import StepFailed, Steps
 from bench.runs import modes
-from bench.series import each
+from bench.series import each, export
 from bench.series.each import Checked, State
 
 
@@ -85,10 +85,21 @@ def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Sta
         ("faults/0002", "default")]
 
 
-def test_the_modes_are_those_of_the_table() -> None:
-    text = "".join(file.read_text(encoding="utf-8") for file in upstream.series(names=["stream"]))
-    assert each.choices(text.replace("\n+", "\n")) == [mode for mode in modes.MODES if mode != modes.STOCK]
-    assert each.choices("option('opus', choices : ['yes'])") == []
+def test_what_there_is_to_try(tmp_path: Path) -> None:
+    """Each patch; each series at its end and all, in every mode where there are modes. Nothing is older than the build."""
+    upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
+    began = (tmp_path / "log").stat().st_mtime
+    _, one_by_one, whole = each.states(upstream.DEFAULT, tmp_path / "tree")
+    every = ["default", *(mode for mode in modes.MODES if mode != modes.STOCK)]
+    exported = [name for name in upstream.bases() if name != export.NOT_EXPORTED]
+    last = {name: f"{name}/{upstream.series(names=[name])[-1].name[:4]}" for name in exported}
+    assert [one.patch for one in one_by_one] == [f"{file.parent.name}/{file.name[:4]}"
+                                                 for file in upstream.series(names=exported)]
+    assert [(one.patch, one.mode) for one in whole] == [
+        (last["faults"], "default"), *((last["stream"], mode) for mode in every), (last["drawing"], "default"),
+        *(("all", mode) for mode in every)]
+    assert len({one.tree for one in one_by_one + whole}) == len(one_by_one) + 1
+    assert (tmp_path / "tree/README").stat().st_mtime >= began
 
 
 def test_a_patch_that_changed_is_done_again_and_what_it_was_is_forgotten(stand: Stand) -> None:
