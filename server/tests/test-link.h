@@ -29,6 +29,8 @@ struct TestLinkMessage
 struct TestLink
 {
     int socket;
+    /* the other end, the server's */
+    int server_socket;
     SpiceLinkReply reply;
 
     /* @connection_id: what the main channel's client was told; 0 for a main channel */
@@ -43,6 +45,7 @@ struct TestLink
 
         test_make_sockets(transport, 0, sv);
         socket = sv[1];
+        server_socket = sv[0];
         g_assert_cmpint(spice_server_add_client(server, sv[0], FALSE), ==, 0);
         header.magic = SPICE_MAGIC;
         header.major_version = GUINT32_TO_LE(SPICE_VERSION_MAJOR);
