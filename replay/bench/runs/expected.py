@@ -8,8 +8,11 @@ from bench.runs import modes
 from bench.runs.runspec import RunSpec
 
 # On 2 cores. What is left is told from these, and which runs may be under way together.
-_START = 3.0                    # seconds: lab, certificates, capture, counting
-_COMMANDS_A_SECOND = 15_000
+_START = 1.1                    # seconds: lab, certificates, capture, counting
+_COMMANDS_A_SECOND = 45_000
+_LINK_TEST = 2.0                # seconds, where a link is emulated: its start, and beside that
+_LINK_TEST_ROUND_TRIPS = 32
+_LINK_TEST_BITS = 6e6
 _COMMANDS_UNKNOWN = 50_000
 _BYTES_A_COMMAND = 200          # the mean of the shipped sessions; they have 100 to 370
 
@@ -43,7 +46,13 @@ def seconds(spec: RunSpec) -> float:
         times.append((_commands(spec) * _BYTES_A_COMMAND + transferred) * 8 / spec.link.rate)
     if spec.pace != "max":
         times.append((spec.recording.seconds or 60) / (1 if spec.pace == "recorded" else float(spec.pace)))
-    return _START + max(times)
+    return _START + _link_test(spec) + max(times)
+
+
+def _link_test(spec: RunSpec) -> float:
+    if not spec.link.emulated:
+        return 0
+    return _LINK_TEST + _LINK_TEST_ROUND_TRIPS * spec.link.delay + (_LINK_TEST_BITS / spec.link.rate if spec.link.rate else 0)
 
 
 def share(spec: RunSpec) -> float:
