@@ -56,6 +56,13 @@ def prepare(asked: request.Request) -> request.Request:
     return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
 
 
+def foretold(asked: request.Request, seed: int = 1) -> tuple[int, float]:
+    """How many runs, and how many seconds they take, about."""
+    cells = request.cells(asked)
+    planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, seed)]
+    return len(planned), atonce.seconds(atonce.batches(planned, asked.jobs), asked.jobs)
+
+
 def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
     plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "jobs": asked.jobs,
@@ -187,9 +194,8 @@ def execute(args: argparse.Namespace) -> int:
         print("\n".join(cell.address for cell in cells))
         return 0
     if args.dry_run:
-        planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, args.seed)]
-        print(f"{len(cells)} rows, {len(planned)} runs, about "
-              f"{duration(atonce.seconds(atonce.batches(planned, asked.jobs), asked.jobs))}")
+        runs, seconds = foretold(asked, args.seed)
+        print(f"{len(cells)} rows, {runs} runs, about {duration(seconds)}")
         return 0
     result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh)
     return _tell(args, result, cells)

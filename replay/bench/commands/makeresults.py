@@ -13,11 +13,12 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.commands import frontdoor
+from bench.build import setup
+from bench.commands import compare, frontdoor, request
 from bench.commands.folders import COMPARE, EGRESS, PARTS, Part, RELEASES
 from bench.common import paths, table
 from bench.common.errors import BenchError
@@ -25,11 +26,14 @@ from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import metrics
 from bench.report import mail2017, plots, publish
-from bench.runs import environment, results
+from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
 _RUNS, _PACKED, _EGRESS = "compare.json", "compare.json.xz", "egress.json"
 _SHOWN = 12     # digits of a hash
+_APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [clients](clients/README.md) "
+          "(`./run clients`, `./run migration`, `./run installed`) and other kernels ([kernel](kernel/README.md), "
+          "`python3 -m vm.figures`). They say themselves which library they are of.")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -187,13 +191,14 @@ def index(output: Path) -> str:
     return "\n\n".join(part for part in (
         first, "# Results", "`./run results` makes all of it, `./run results FOLDER` one folder. *library* is a hash of patches/ and "
         "server/. Whoever measures alone finds the same in results/own/, or where `--output` says.",
-        table.markdown(head, rows, left=2) if rows else "", f"Besides: {', '.join(more)}." if more else "",
+        table.markdown(head, rows, left=2) if rows else "", _APART, f"Besides: {', '.join(more)}." if more else "",
         "`compare.md` has the tables, `compare.html` the same with the pictures, `compare.csv` every figure with its interval and how "
         "many runs it is of, `compare.json.xz` every single run as it was measured: what its fields mean is in "
         "[replay/bench/README.md](../replay/bench/README.md).") if part) + "\n"
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written
+    # through a relay it is the part's own part "relay"
     *((f"{name}: seconds", "distance", name, "wall", lambda value: f"{value:.1f} s") for name in
       ("20M40ms", "50M100ms", "100M10ms", "2M100ms")),
     ("20M40ms, beside a bulk download: share of the line", "distance/download", "20M40ms", "own_share",
@@ -205,13 +210,16 @@ _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   
 
 def distances(output: Path) -> str | None:
     """linux-desktop over TLS, direct and through a relay; None until all of it was measured."""
-    files = {part: output / part / _PACKED for _, part, *_ in _DISTANCES}
+    whole = {part for _, part, *_ in _DISTANCES}
+    files = {part.where: output / part.where / _PACKED for part in PARTS
+             if part.where in whole or part.where.removesuffix("/relay") in whole}
     if not all(file.is_file() for file in files.values()):
         return None
     loaded = {part: results.load(file)["runs"] for part, file in files.items()}
 
     def cell(part: str, link: str, metric: str, mode: str, written: Callable[[float], str]) -> str:
-        found = metrics.values([run for run in loaded[part] if (run["recording"], run["link"], run["mode"])
+        through = f"{part}/relay" if link.endswith(links.RELAY) else part
+        found = metrics.values([run for run in loaded.get(through, ()) if (run["recording"], run["link"], run["mode"])
                                 == ("linux-desktop", link, mode)], metric)
         return written(statistics.median(found)) if found else table.UNKNOWN
 
@@ -264,16 +272,26 @@ def execute(args: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
+def _foretold(part: Part, output: Path, repeat: int | None) -> tuple[int, float]:
+    parser = argparse.ArgumentParser()
+    compare.configure(parser)
+    asked = request.read(parser.parse_intermixed_args(command(part, output, repeat)[1:]))
+    return compare.foretold(replace(asked, recordings=[recordings.looked_into(one) for one in asked.recordings]))
+
+
 def _foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> int:
+    if paths.build_is_ours():
+        setup.setup()
+    runs, seconds, uncounted = 0, 0.0, []
     for part in parts:
         if _is_done(part, output, repeat):
-            said = "is done"
+            print(f"{part.where}: is done")
         elif part.kind == COMPARE:
-            done = _run(["bench", *command(part, output, repeat), "--dry-run"], stdout=subprocess.PIPE)
-            if done.returncode:
-                return done.returncode
-            said = done.stdout.strip()
+            more, longer = _foretold(part, output, repeat)
+            print(f"{part.where}: {more} runs, about {duration(longer)}")
+            runs, seconds = runs + more, seconds + longer
         else:
-            said = "some minutes"
-        print(f"{part.where}: {said}")
+            uncounted.append(part.where)
+    print(f"all: {runs} runs, about {duration(seconds)} on two processors that nobody else uses"
+          + (f", and some minutes for {' and '.join(uncounted)}" if uncounted else ""))
     return 0

@@ -16,7 +16,7 @@ from bench import cli, samples
 from bench.commands import compare, folders, makeresults, request
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.runs import environment, results
+from bench.runs import environment, recordings, results
 
 Runs = list[list[str]]
 
@@ -111,6 +111,19 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
         f"Everything here is of one library, {environment.library_tree()[:12]}.\n")
 
 
+def test_a_dry_run_adds_up_what_is_left(commands: Runs, monkeypatch: pytest.MonkeyPatch, call: Callable[..., int], tmp_path: Path,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    results.write_text(tmp_path / "age/compare.json", json.dumps(document(4, environment.library_tree())))
+    monkeypatch.setattr(paths, "build_is_ours", lambda: False)
+    monkeypatch.setattr(compare, "foretold", lambda asked: (asked.repeats, 60.0 * asked.repeats))
+    monkeypatch.setattr(recordings, "looked_into", lambda recording: recording)
+    assert call("age", "lan", "kernel", "--repeat", "2", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "age: is done", "age/relay: 2 runs, about 2:00", "lan: 2 runs, about 2:00",
+        "all: 4 runs, about 4:00 on two processors that nobody else uses, and some minutes for kernel"]
+    assert commands == []
+
+
 def test_a_command_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, call: Callable[..., int], tmp_path: Path,
                                       capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 130))
@@ -123,9 +136,9 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(whole(argv).args, 1))
     assert call("lan", "age") == 1
-    assert "in age, lan" in capsys.readouterr().err
+    assert "in age, age/relay, lan" in capsys.readouterr().err
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 1))
-    assert call("clients") == 1
+    assert call("distance/slow-client") == 1
     assert "measured nothing" in capsys.readouterr().err
 
 
@@ -148,8 +161,10 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
         makeresults.pack(tmp_path / where)
 
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
-    measured("distance", both, "max")
-    measured("age", both[-2:], "recorded")
+    measured("distance", both[::2], "max")
+    measured("distance/relay", both[1::2], "max")
+    measured("age", both[-2:-1], "recorded")
+    measured("age/relay", both[-1:], "recorded")
     assert makeresults.distances(tmp_path) is None
     measured("distance/download", ("20M40ms",), "max")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
