@@ -108,6 +108,7 @@ RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_po
     ops(init_ops ? init_ops : red_stream_socket_get(init_policy))
 {
     trace_id = red_stream_trace_new();
+    traced = red_stream_trace_enabled();
 }
 
 RedStreamEgress::~RedStreamEgress()
@@ -267,7 +268,9 @@ ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned fl
         errno = error;
         return -1;
     }
-    red_stream_trace_write(trace_id, iov, iovcnt, flags);
+    if (traced) {
+        red_stream_trace_write(trace_id, iov, iovcnt, flags);
+    }
     if (size == 0) {
         return 0;
     }

@@ -226,6 +226,8 @@ private:
     int channel_type = 0;
     int channel_id = 0;
     int trace_id = 0;
+    /* asked once, not for each message */
+    bool traced;
     /* bytes accepted since the last flush */
     uint64_t unflushed = 0;
     RedStreamCounters counters = { };
