@@ -236,6 +236,20 @@ def wire_rate(packets: list[tuple[float, bytes]]) -> float:
     return slope(points)
 
 
+def off_by(packets: list[tuple[float, bytes]], rate: float) -> float:
+    """By how many seconds the packets took more than at that rate, from the first to the last: less than 0 if fewer."""
+    bits = sum((len(data) + IP_UDP + ETHERNET) * 8 for _, data in packets[1:])
+    return packets[-1][0] - packets[0][0] - bits / rate
+
+
+def free_processors() -> float:
+    """Seconds of all processors, since the machine began, in which nobody wanted one. What its host takes away is not among
+    them."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = file.readline().split()[1:]
+    return (int(fields[3]) + int(fields[4])) / os.sysconf("SC_CLK_TCK")
+
+
 def tcp_transfer(namespaces: Namespaces, seconds: float) -> list[tuple[float, float]]:
     """A bulk transfer from a to b: (seconds since the start, bits the receiver has)."""
     listener = inside(namespaces.b, lambda: socket.create_server((ADDRESS_B, 0)))

@@ -4,8 +4,9 @@
 Run as root: pytest test_link.py (SPICE_LINK names the program if it is not in build/).
 
 That a packet is never early, a queue never too long and a rate never exceeded is asserted of every
-run. That none is late cannot be, on a machine with other work: medians have bounds, and a
-transfer has three tries.
+run. That none is late cannot be, on a machine with other work: a rate is off by no more than the
+emulator says it was late, medians have bounds, a transfer has three tries, and where others use the
+processors meanwhile it is skipped.
 """
 
 import math
@@ -17,15 +18,18 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FULL_FRAME, IP_UDP, LINKS, MSS,
+from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FLOOD_SECONDS, FULL_FRAME, IP_UDP, LINKS, MSS,
                       PING_FRAME, Link, Namespaces, binary, devices, flood, flooded, link_options,
-                      numbers, ping, receive, send_numbered, slope, tcp_transfer, udp, wire_rate)
+                      free_processors, numbers, off_by, ping, receive, send_numbered, slope,
+                      tcp_transfer, udp)
 
 TRIES = 3
-RATE_ERROR = 0.005  # half of what forgetting the Ethernet header would make
+RATE_ERROR = 0.001  # beside lateness; forgetting the Ethernet header would make nine times as much
+FREE = 0.3          # processors that nobody uses: with less, others take what TCP's two ends want
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
@@ -68,6 +72,7 @@ def test_ping(namespaces: Namespaces, name: str) -> None:
 def test_tcp_fills_the_link(namespaces: Namespaces, name: str, seconds: float) -> None:
     payload_rate = LINKS[name][0] * MSS / FULL_FRAME
     shares = []
+    began, free = time.monotonic(), free_processors()
     for _ in range(TRIES):
         with Link(namespaces, *link_options(name)) as link:
             points = tcp_transfer(namespaces, seconds)
@@ -80,6 +85,9 @@ def test_tcp_fills_the_link(namespaces: Namespaces, name: str, seconds: float) -
         if shares[-1] >= 0.9:
             return
         warnings.warn(f"tried again: TCP used {shares[-1] * 100:.0f} % of the link", stacklevel=1)
+    # whose processors others use sends too little, whatever the link is: then nothing is known, and a skip is counted
+    if (free_processors() - free) / (time.monotonic() - began) < FREE:
+        pytest.skip(f"the processors were not free: TCP used only these shares of the link: {shares}")
     pytest.fail(f"TCP used only these shares of the link: {shares}")
 
 
@@ -92,26 +100,32 @@ def test_rate(namespaces: Namespaces, name: str) -> None:
     assert report["a_to_b"]["packets_out"] == len(packets)
     assert report["a_to_b"]["dropped_queue"] == 0
     assert numbers(packets) == list(range(len(packets)))
-    assert wire_rate(packets) == pytest.approx(rate, rel=RATE_ERROR)
+    assert as_fast(packets, rate, report["a_to_b"])
+
+
+def as_fast(packets: list[tuple[float, bytes]], rate: float, way: dict[str, Any]) -> bool:
+    """By the emulator's own books: the first and the last packet came at most as much after they were due as any of them."""
+    off, length = off_by(packets, rate), len(packets) * FULL_FRAME * 8 / rate
+    return abs(off) <= RATE_ERROR * length + way["late_us"]["max"] / 1e6
 
 
 def test_two_links_at_once(namespaces: Namespaces) -> None:
     rates = (20e6, 5e6)
-    results: list[float] = [0, 0]
+    results = [False, False]
 
     def run(index: int) -> None:
         addresses = (f"10.78.{index}.1", f"10.78.{index}.2")
         with Link(namespaces, "--rate", str(int(rates[index])), *DEEP_QUEUE,
                   address_a=addresses[0], address_b=addresses[1]) as link:
-            results[index] = wire_rate(flooded(namespaces, rates[index], *addresses))
-            link.finish()
+            packets = flooded(namespaces, rates[index], *addresses)
+            results[index] = as_fast(packets, rates[index], link.finish()["a_to_b"])
 
     threads = [threading.Thread(target=run, args=(index,)) for index in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert results == [pytest.approx(rate, rel=RATE_ERROR) for rate in rates]
+    assert results == [True, True]
 
 
 def test_directions_do_not_share_the_rate(namespaces: Namespaces) -> None:
@@ -121,9 +135,10 @@ def test_directions_do_not_share_the_rate(namespaces: Namespaces) -> None:
         flood(a, b, rate)
         flood(b, a, rate)
         received = (receive(a, 0.3), receive(b, 0.3))
-        link.finish()
-    for packets in received:
-        assert wire_rate(packets) == pytest.approx(rate, rel=RATE_ERROR)
+        report = link.finish()
+    for packets, way in zip(received, ("b_to_a", "a_to_b"), strict=True):
+        assert len(packets) == int(rate * FLOOD_SECONDS / 8 / FULL_FRAME)
+        assert as_fast(packets, rate, report[way])
 
 
 def test_queue_overflow(namespaces: Namespaces) -> None:
