@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A TCP relay beside the server, as a product's proxy is: what its socket tells is of the first hop."""
+"""A relay beside the server, as a product's proxy is: what the server's socket tells is of the first hop. It counts, too."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
+from pathlib import Path
 
 from clients import target
 
@@ -13,12 +14,18 @@ _BLOCK = 1 << 16
 
 
 class Relay:
-    """Takes connections at `port` and makes one to the server for each, until close()."""
+    """Takes connections at `address` and makes one to the server for each, until close(). Unix sockets have paths."""
 
-    def __init__(self, server: int) -> None:
+    def __init__(self, server: int | Path, path: Path | None = None) -> None:
         self._server = server
-        self._listener = socket.create_server((target.HOST, 0))
-        self.port = int(self._listener.getsockname()[1])
+        if path is None:
+            self._listener = socket.create_server((target.HOST, 0))
+        else:
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(str(path))
+            self._listener.listen()
+        self.address: int | Path = path or int(self._listener.getsockname()[1])
+        self.sent = 0  # bytes that came from the server
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -26,18 +33,26 @@ class Relay:
         while True:
             try:
                 client = self._listener.accept()[0]
-                server = socket.create_connection((target.HOST, self._server))
+                server = self._connected()
             except OSError:
                 return
             self._open += [client, server]
             for source, sink in ((client, server), (server, client)):
-                source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
+                if source.family != socket.AF_UNIX:
+                    source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=self._carry, args=(source, sink, source is server), daemon=True).start()
 
-    @staticmethod
-    def _carry(source: socket.socket, sink: socket.socket) -> None:
+    def _connected(self) -> socket.socket:
+        if isinstance(self._server, int):
+            return socket.create_connection((target.HOST, self._server))
+        made = socket.socket(socket.AF_UNIX)
+        made.connect(str(self._server))
+        return made
+
+    def _carry(self, source: socket.socket, sink: socket.socket, counted: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(_BLOCK):
+                self.sent += len(data) if counted else 0
                 sink.sendall(data)
         for end in (source, sink):
             with contextlib.suppress(OSError):

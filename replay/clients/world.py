@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,8 +32,7 @@ class World:
 
     def client(self) -> Driver:
         """A new one, connected and shown to be."""
-        folder = self.folder / f"client-{len(self._clients)}"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(prefix="client-", dir=self.folder))
         made = self.kind(self.machine.target(self.transport), folder)
         self._clients.append(made)
         made.start()
