@@ -107,6 +107,8 @@ class Process:
         """Waits until a line holding text is on the child's standard error."""
         while time.monotonic() < deadline:
             ended = self._child.poll() is not None
+            if ended:       # what it said last may not be read yet
+                self._readers[1].join(max(0.0, deadline - time.monotonic()))
             if any(text in line for line in list(self.complaints)):
                 return True
             if ended:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What children say."""
+
+from __future__ import annotations
+
+import time
+from typing import IO
+
+import pytest
+
+from bench.common import proc
+
+
+def test_what_a_child_says_last_is_known_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = proc.Process._read_complaints
+
+    def read_late(self: proc.Process, stream: IO[str]) -> None:
+        while self.running():
+            time.sleep(0.01)
+        time.sleep(0.1)
+        read(self, stream)
+
+    monkeypatch.setattr(proc.Process, "_read_complaints", read_late)
+    for said, found in (("ready", True), ("broken", False)):
+        with proc.Process("child", ["sh", "-c", f"echo {said} >&2"]) as process:
+            assert process.wait_complaint("ready", time.monotonic() + 60) == found
+            assert list(process.complaints) == [said]
