@@ -9,6 +9,7 @@ _LINES = """6.12
 loopback {"way": "sendmsg", "size": 256, "count": 10, "calls": 10, "spent": 20000}
 loopback {"way": "zerocopy", "size": 256, "count": 10, "calls": 25, "spent": 30000}
 loopback vm-bench-send: broken
+delivery {"round_trip": 100, "late": 200, "stamp": 101, "acked": 102, "pong": 303}
 """
 
 
@@ -18,9 +19,14 @@ def test_a_table_compares_with_sendmsg() -> None:
     assert "| zerocopy | 3 000 (1.50) | 2.50 |" in lines
 
 
+def test_deliveries_are_a_table() -> None:
+    assert figures.deliveries(_LINES).splitlines()[2:] == ["| 100 ms | 200 ms late | 101 ms | 102 ms | 303 ms |"]
+
+
 def test_the_page_is_of_its_figures() -> None:
     text = (figures.FOLDER / "figures.txt").read_text()
     found = figures.parse(text)
     assert {way for _, way, _ in found} == {"sendmsg", "zerocopy", "timestamps", "io_uring", "io_uring-8",
                                             "io_uring-zerocopy", "user-tls", "ktls"}
-    assert (figures.FOLDER / "README.md").read_text() == figures.page(found, text.splitlines()[0])
+    assert (figures.FOLDER / "README.md").read_text() == figures.page(found, text.splitlines()[0],
+                                                                           figures.deliveries(text))
