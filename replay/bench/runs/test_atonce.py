@@ -281,7 +281,8 @@ def begun(distant: Bench) -> subprocess.Popen[str]:
     arguments = ("compare", str(distant.folder / "tiny.rec"), "--output", str(distant.output), *_AT_ONCE)
     child = subprocess.Popen(distant.command(*arguments), env=distant.environment(FAKE_PLAYER="slow"), cwd=distant.folder,
                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
-    wait_until(lambda: listing().count("fakes/client.py --host") >= 3)
+    ours = str(distant.folder / "tiny.rec")     # other tests may be at work
+    wait_until(lambda: sum("fakes/player.py" in line and ours in line for line in listing().splitlines()) >= 3)
     return child
 
 
