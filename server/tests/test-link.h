@@ -33,9 +33,10 @@ struct TestLink
     int server_socket;
     SpiceLinkReply reply;
 
-    /* @connection_id: what the main channel's client was told; 0 for a main channel */
+    /* @connection_id: what the main channel's client was told; 0 for a main channel
+     * @buffer: bytes that the kernel holds of what nobody reads, 0: as many as it likes */
     TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0,
-             TestTransport transport = TEST_UNIX)
+             TestTransport transport = TEST_UNIX, int buffer = 0)
     {
         int sv[2];
         const uint32_t caps = GUINT32_TO_LE(1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
@@ -43,7 +44,7 @@ struct TestLink
         SpiceLinkHeader header;
         SpiceLinkMess mess = { };
 
-        test_make_sockets(transport, 0, sv);
+        test_make_sockets(transport, buffer, sv);
         socket = sv[1];
         server_socket = sv[0];
         g_assert_cmpint(spice_server_add_client(server, sv[0], FALSE), ==, 0);

@@ -62,6 +62,13 @@ struct TestDevice
         spice_qxl_update_area(&qxl, 0, &area, &dirty, 1, 0);
     }
 
+    /* The screen goes, and another one comes. */
+    void new_screen()
+    {
+        spice_qxl_destroy_primary_surface(&qxl, 0);
+        create_primary(&qxl);
+    }
+
 private:
     GAsyncQueue *const commands = g_async_queue_new_full(g_free);
     uint32_t pixels[TEST_QXL_WIDTH * TEST_QXL_HEIGHT] = {};
@@ -100,24 +107,30 @@ private:
         *info = {};
         info->num_memslots = info->num_memslots_groups = 1;
         info->memslot_id_bits = info->memslot_gen_bits = 1;
-        info->n_surfaces = 16;
+        info->n_surfaces = 1024;
     }
 
     static void attached_worker(QXLInstance *qin)
     {
         QXLDevMemSlot slot = {};
-        QXLDevSurfaceCreate surface = {};
 
         slot.virt_end = ~0UL;
         slot.qxl_ram_size = ~0;
         spice_qxl_add_memslot(qin, &slot);
+        create_primary(qin);
+        spice_server_vm_start(current()->server);
+    }
+
+    static void create_primary(QXLInstance *qin)
+    {
+        QXLDevSurfaceCreate surface = {};
+
         surface.width = TEST_QXL_WIDTH;
         surface.height = TEST_QXL_HEIGHT;
         surface.stride = -TEST_QXL_WIDTH * 4;
         surface.format = SPICE_SURFACE_FMT_32_xRGB;
         surface.mem = reinterpret_cast<uintptr_t>(current()->pixels);
         spice_qxl_create_primary_surface(qin, 0, &surface);
-        spice_server_vm_start(current()->server);
     }
 
     static int get_command(QXLInstance *, QXLCommandExt *ext)

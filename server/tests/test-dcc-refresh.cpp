@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A guest draws much more than a client takes: it is not held up, and the client ends with the
+ * same pictures on every surface, though it was not sent most of what was drawn.
+ */
+#include <config.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "test-link.h"
+#include "test-qxl-device.h"
+
+#include "push-visibility.h"
+
+enum {
+    /* of the guest's other surfaces */
+    SIDE = 40,
+    SURFACES = 4,
+    /* bytes, and commands which become some hundred times as much */
+    BUFFER = 4096,
+    COMMANDS = 3000,
+    /* seconds until a client has caught up, which takes none */
+    LIMIT = 60,
+};
+
+struct Box
+{
+    int left, top, width, height;
+};
+
+struct Picture
+{
+    int width = 0, height = 0;
+    std::vector<uint32_t> pixels;
+
+    Picture() = default;
+    Picture(int init_width, int init_height):
+        width(init_width), height(init_height), pixels(init_width * init_height) {}
+
+    uint32_t &at(int x, int y)
+    {
+        g_assert_true(x >= 0 && x < width && y >= 0 && y < height);
+        return pixels[y * width + x];
+    }
+
+    void fill(const Box &box, uint32_t colour, bool is_xor)
+    {
+        for (int y = box.top; y < box.top + box.height; ++y) {
+            for (int x = box.left; x < box.left + box.width; ++x) {
+                at(x, y) = is_xor ? at(x, y) ^ colour : colour;
+            }
+        }
+    }
+
+    void copy(const Box &box, const Picture &from, int left, int top)
+    {
+        Picture before = from;
+
+        for (int y = 0; y < box.height; ++y) {
+            for (int x = 0; x < box.width; ++x) {
+                at(box.left + x, box.top + y) = before.at(left + x, top + y);
+            }
+        }
+    }
+
+    bool shows(const Picture &other) const
+    {
+        if (width != other.width || height != other.height) {
+            return false;
+        }
+        for (size_t i = 0; i < pixels.size(); ++i) {
+            if ((pixels[i] ^ other.pixels[i]) & 0xffffff) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+using Pictures = std::map<uint32_t, Picture>;
+
+/* What a message holds. */
+struct Reader
+{
+    const std::vector<uint8_t> &body;
+    size_t pos;
+
+    uint8_t u8() { return number<uint8_t>(); }
+    uint16_t u16() { return GUINT16_FROM_LE(number<uint16_t>()); }
+    uint32_t u32() { return GUINT32_FROM_LE(number<uint32_t>()); }
+
+    template <typename T> T number()
+    {
+        T value;
+
+        g_assert_cmpuint(pos + sizeof(value), <=, body.size());
+        memcpy(&value, &body[pos], sizeof(value));
+        pos += sizeof(value);
+        return value;
+    }
+
+    Box box()
+    {
+        const int top = u32(), left = u32(), bottom = u32(), right = u32();
+
+        return { left, top, right - left, bottom - top };
+    }
+};
+
+/* A client that knows the messages that this guest's drawings and pictures without compression
+ * become. */
+struct Client
+{
+    TestLink main;
+    TestLink display;
+    Pictures pictures;
+    std::map<uint16_t, unsigned> received;
+
+    explicit Client(SpiceServer *server):
+        main(server, SPICE_CHANNEL_MAIN),
+        display(server, SPICE_CHANNEL_DISPLAY, ready(&main), TEST_UNIX, BUFFER)
+    {
+        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
+        display.say_display_init();
+    }
+
+    static uint32_t ready(TestLink *link)
+    {
+        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
+        return link->session_id();
+    }
+
+    /* Reads until it shows this, or for long enough. */
+    bool comes_to_show(const Pictures &expected)
+    {
+        const int64_t end = g_get_monotonic_time() + LIMIT * G_USEC_PER_SEC;
+
+        while (!shows(expected)) {
+            if (g_get_monotonic_time() > end) {
+                return false;
+            }
+            if (test_is_readable(display.socket, 10)) {
+                take(display.next_message());
+            }
+        }
+        return true;
+    }
+
+    /* Reads at most so many messages of those that are there. */
+    void read_some(int messages)
+    {
+        while (messages-- > 0 && test_is_readable(display.socket, 0)) {
+            take(display.next_message());
+        }
+    }
+
+    /* A client that came later need not know of surfaces that are not drawn on any more. */
+    bool shows(const Pictures &expected) const
+    {
+        if (pictures.size() != expected.size() && !came_later) {
+            return false;
+        }
+        for (const auto &picture : pictures) {
+            const auto found = expected.find(picture.first);
+
+            if (found == expected.end() || !found->second.shows(picture.second)) {
+                return false;
+            }
+        }
+        return pictures.count(0) != 0;
+    }
+
+    bool came_later = false;
+
+private:
+    uint32_t ack_window = 0;
+    uint32_t ack_count = 0;
+
+    void take(const TestLinkMessage &message)
+    {
+        Reader reader = { message.body, 0 };
+
+        ++received[message.type];
+        switch (message.type) {
+        case SPICE_MSG_SET_ACK: {
+            const uint32_t generation = GUINT32_TO_LE(reader.u32());
+
+            ack_window = reader.u32();
+            ack_count = 0;
+            display.send_message(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation));
+            return;
+        }
+        case SPICE_MSG_PING:
+            display.send_message(SPICE_MSGC_PONG, message.body.data(),
+                                 sizeof(uint32_t) + sizeof(uint64_t));
+            break;
+        case SPICE_MSG_DISPLAY_SURFACE_CREATE: {
+            const uint32_t id = reader.u32();
+            const int width = reader.u32(), height = reader.u32();
+
+            g_assert_true(pictures.find(id) == pictures.end());
+            pictures[id] = Picture(width, height);
+            break;
+        }
+        case SPICE_MSG_DISPLAY_SURFACE_DESTROY:
+            g_assert_cmpuint(pictures.erase(reader.u32()), ==, 1);
+            break;
+        case SPICE_MSG_DISPLAY_DRAW_FILL: {
+            Picture &picture = begin(&reader);
+            const Box box = clip_none(&reader);
+
+            g_assert_cmpuint(reader.u8(), ==, SPICE_BRUSH_TYPE_SOLID);
+            const uint32_t colour = reader.u32();
+            picture.fill(box, colour, reader.u16() == SPICE_ROPD_OP_XOR);
+            break;
+        }
+        case SPICE_MSG_DISPLAY_COPY_BITS: {
+            Picture &picture = begin(&reader);
+            const Box box = clip_none(&reader);
+            const int left = reader.u32();
+
+            picture.copy(box, picture, left, reader.u32());
+            break;
+        }
+        case SPICE_MSG_DISPLAY_DRAW_COPY:
+            draw_copy(&reader);
+            break;
+        }
+        if (ack_window && ++ack_count == ack_window) {
+            ack_count = 0;
+            display.send_message(SPICE_MSGC_ACK, nullptr, 0);
+        }
+    }
+
+    Picture &begin(Reader *reader)
+    {
+        const auto found = pictures.find(reader->u32());
+
+        g_assert_true(found != pictures.end());
+        return found->second;
+    }
+
+    static Box clip_none(Reader *reader)
+    {
+        const Box box = reader->box();
+
+        g_assert_cmpuint(reader->u8(), ==, SPICE_CLIP_TYPE_NONE);
+        return box;
+    }
+
+    void draw_copy(Reader *reader)
+    {
+        Picture &picture = begin(reader);
+        const Box box = clip_none(reader);
+        Reader image = { reader->body, reader->u32() };
+        const Box area = reader->box();
+
+        g_assert_cmpuint(reader->u16(), ==, SPICE_ROPD_OP_PUT);
+        image.pos += sizeof(uint64_t);
+        const uint8_t type = image.u8();
+        image.pos += 1 + 2 * sizeof(uint32_t);
+        if (type == SPICE_IMAGE_TYPE_SURFACE) {
+            const Picture from = begin(&image);
+
+            picture.copy(box, from, area.left, area.top);
+            return;
+        }
+        g_assert_cmpuint(type, ==, SPICE_IMAGE_TYPE_BITMAP);
+        const uint8_t format = image.u8();
+        g_assert_true(format == SPICE_BITMAP_FMT_32BIT || format == SPICE_BITMAP_FMT_RGBA);
+        g_assert_cmpuint(image.u8(), ==, SPICE_BITMAP_FLAGS_TOP_DOWN);
+        const int width = image.u32(), height = image.u32();
+        g_assert_cmpint(image.u32(), ==, width * 4);
+        g_assert_cmpuint(image.u32(), ==, 0);
+        Picture from(width, height);
+        for (auto &pixel : from.pixels) {
+            pixel = image.u32();
+        }
+        picture.copy(box, from, area.left, area.top);
+    }
+};
+
+/* A guest, and what it has drawn. */
+struct Guest
+{
+    /* the guest's memory, which is there as long as the device */
+    std::vector<std::shared_ptr<void>> memory;
+    TestDevice device;
+    Pictures pictures;
+    GRand *const rand = g_rand_new_with_seed(5);
+
+    Guest()
+    {
+        g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
+        spice_server_set_image_compression(device.server, SPICE_IMAGE_COMPRESSION_OFF);
+        device.run();
+        pictures[0] = Picture(TEST_QXL_WIDTH, TEST_QXL_HEIGHT);
+    }
+
+    ~Guest()
+    {
+        g_rand_free(rand);
+    }
+
+    void fill(uint32_t surface, const Box &box, uint32_t colour, bool is_xor)
+    {
+        QXLDrawable *drawable = draw(surface, box, QXL_DRAW_FILL,
+                                     is_xor ? QXL_EFFECT_BLEND : QXL_EFFECT_OPAQUE);
+
+        drawable->u.fill.brush.type = SPICE_BRUSH_TYPE_SOLID;
+        drawable->u.fill.brush.u.color = colour;
+        drawable->u.fill.rop_descriptor = is_xor ? SPICE_ROPD_OP_XOR : SPICE_ROPD_OP_PUT;
+        device.push(QXL_CMD_DRAW, drawable);
+        pictures[surface].fill(box, colour, is_xor);
+    }
+
+    void copy_bits(uint32_t surface, const Box &box, int left, int top)
+    {
+        QXLDrawable *drawable = draw(surface, box, QXL_COPY_BITS, QXL_EFFECT_OPAQUE);
+
+        drawable->u.copy_bits.src_pos.x = left;
+        drawable->u.copy_bits.src_pos.y = top;
+        device.push(QXL_CMD_DRAW, drawable);
+        pictures[surface].copy(box, pictures[surface], left, top);
+    }
+
+    void copy(uint32_t surface, const Box &box, uint32_t from, int left, int top)
+    {
+        QXLDrawable *drawable = draw(surface, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
+        QXLImage *image = keep<QXLImage>();
+
+        image->descriptor.type = SPICE_IMAGE_TYPE_SURFACE;
+        image->descriptor.width = pictures[from].width;
+        image->descriptor.height = pictures[from].height;
+        image->surface_image.surface_id = from;
+        drawable->surfaces_dest[0] = from;
+        drawable->surfaces_rects[0] = rect({ left, top, box.width, box.height });
+        drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
+        drawable->u.copy.src_area = drawable->surfaces_rects[0];
+        drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
+        device.push(QXL_CMD_DRAW, drawable);
+        pictures[surface].copy(box, pictures[from], left, top);
+    }
+
+    void create(uint32_t surface)
+    {
+        QXLSurfaceCmd *command = keep<QXLSurfaceCmd>();
+
+        command->surface_id = surface;
+        command->type = QXL_SURFACE_CMD_CREATE;
+        command->u.surface_create.format = SPICE_SURFACE_FMT_32_xRGB;
+        command->u.surface_create.width = SIDE;
+        command->u.surface_create.height = SIDE;
+        command->u.surface_create.stride = SIDE * 4;
+        command->u.surface_create.data =
+            reinterpret_cast<uintptr_t>(keep<uint32_t[SIDE * SIDE]>());
+        device.push(QXL_CMD_SURFACE, command);
+        pictures[surface] = Picture(SIDE, SIDE);
+        fill(surface, { 0, 0, SIDE, SIDE }, surface * 0x1234, false);
+    }
+
+    void destroy(uint32_t surface)
+    {
+        QXLSurfaceCmd *command = keep<QXLSurfaceCmd>();
+
+        command->surface_id = surface;
+        command->type = QXL_SURFACE_CMD_DESTROY;
+        device.push(QXL_CMD_SURFACE, command);
+        pictures.erase(surface);
+    }
+
+    int random(int end)
+    {
+        return g_rand_int_range(rand, 0, end);
+    }
+
+    Box random_box(const Picture &picture)
+    {
+        const int width = 1 + random(SIDE / 2), height = 1 + random(SIDE / 2);
+
+        return { random(picture.width - width), random(picture.height - height), width, height };
+    }
+
+    /* Anything. A number is used for one surface only: the server gives it back some time. */
+    void draw_something()
+    {
+        if (random(100) == 0) {
+            create(++last_surface);
+        }
+        uint32_t surface = random_surface();
+        if (surface != 0 && pictures.size() > SURFACES) {
+            destroy(surface);
+            return;
+        }
+        const Picture &picture = pictures[surface];
+        const Box box = random_box(picture);
+        const int left = random(picture.width - box.width);
+        const int top = random(picture.height - box.height);
+
+        switch (random(4)) {
+        case 0:
+            fill(surface, box, random(1 << 24), false);
+            break;
+        case 1:
+            fill(surface, box, random(1 << 24), true);
+            break;
+        case 2:
+            copy_bits(surface, box, left, top);
+            break;
+        default: {
+            const uint32_t from = random_surface();
+
+            if (from != surface) {
+                const Picture &source = pictures[from];
+
+                copy(surface, box, from, random(source.width - box.width),
+                     random(source.height - box.height));
+            }
+        }
+        }
+    }
+
+private:
+    uint32_t last_surface = 0;
+
+    template <typename T> T *keep()
+    {
+        void *const data = g_malloc0(sizeof(T));
+
+        memory.push_back(std::shared_ptr<void>(data, g_free));
+        return static_cast<T *>(data);
+    }
+
+    static QXLRect rect(const Box &box)
+    {
+        return { box.top, box.left, box.top + box.height, box.left + box.width };
+    }
+
+    QXLDrawable *draw(uint32_t surface, const Box &box, uint8_t type, uint8_t effect)
+    {
+        QXLDrawable *drawable = keep<QXLDrawable>();
+
+        drawable->surface_id = surface;
+        drawable->type = type;
+        drawable->effect = effect;
+        drawable->bbox = rect(box);
+        drawable->clip.type = SPICE_CLIP_TYPE_NONE;
+        for (int i = 0; i < 3; ++i) {
+            drawable->surfaces_dest[i] = -1;
+        }
+        return drawable;
+    }
+
+    uint32_t random_surface()
+    {
+        auto picture = pictures.begin();
+
+        std::advance(picture, random(pictures.size()));
+        return picture->first;
+    }
+};
+
+/* Whatever is drawn while the client takes nothing, the worker takes all of it, and the client
+ * is not cut off for it, comes to show what is there, and was sent little. */
+static void guest_goes_on()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int round = 0; round < 3; ++round) {
+        client.received.clear();
+        for (int i = 0; i < COMMANDS; ++i) {
+            guest.draw_something();
+        }
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.pictures));
+        unsigned drawn = 0;
+        for (const auto &messages : client.received) {
+            drawn += messages.second;
+        }
+        g_assert_cmpuint(drawn, <, COMMANDS / 3);
+    }
+
+    /* and then, when it has been shown all, it is sent what is drawn again */
+    const unsigned fills = client.received[SPICE_MSG_DISPLAY_DRAW_FILL];
+    for (int i = 0; client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills; ++i) {
+        g_assert_cmpint(i, <, COMMANDS);
+        guest.fill(0, { 0, 0, 10, 10 }, 0x123456, true);
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.pictures));
+    }
+}
+
+/* It draws all the time, the client reads now and then. */
+static void client_reads_now_and_then()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    for (int round = 0; round < 40; ++round) {
+        for (int i = 0; i < COMMANDS / 20; ++i) {
+            guest.draw_something();
+        }
+        guest.device.run();
+        client.read_some(guest.random(100));
+    }
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+/* Of surfaces that come and go meanwhile the client hears little. */
+static void surfaces_come_and_go()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    client.received.clear();
+    for (uint32_t surface = 1; surface < 1000; ++surface) {
+        guest.create(surface);
+        guest.copy(0, { 5, 5, 20, 20 }, surface, 0, 0);
+        guest.destroy(surface);
+    }
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_CREATE], <, 300);
+}
+
+/* One client reads nothing, another one comes and goes, the first one goes as well. */
+static void clients_of_their_own()
+{
+    Guest guest;
+    auto client = std::unique_ptr<Client>(new Client(guest.device.server));
+
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.draw_something();
+    }
+    guest.device.run();
+    {
+        Client other(guest.device.server);
+
+        other.came_later = true;
+        g_assert_true(other.comes_to_show(guest.pictures));
+        for (int i = 0; i < COMMANDS; ++i) {
+            guest.draw_something();
+        }
+        guest.device.run();
+        g_assert_true(other.comes_to_show(guest.pictures));
+    }
+    g_assert_true(client->comes_to_show(guest.pictures));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.draw_something();
+    }
+    guest.device.run();
+    client.reset();
+    guest.device.run();
+}
+
+/* Another screen comes while the client has not seen what was on the last one. It reads a little,
+ * for the worker waits for what is being sent. */
+static void another_screen()
+{
+    Guest guest;
+    Client client(guest.device.server);
+    std::atomic<bool> is_done(false);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.draw_something();
+    }
+    guest.device.run();
+    std::thread worker_waits([&] {
+        guest.device.new_screen();
+        is_done = true;
+    });
+    while (!is_done) {
+        client.read_some(1);
+    }
+    worker_waits.join();
+    guest.pictures[0] = Picture(TEST_QXL_WIDTH, TEST_QXL_HEIGHT);
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.draw_something();
+    }
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+    g_setenv("SPICE_STREAM", "flow,catchup=on", TRUE);
+    g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
+    /* the server warns of clients that go */
+    g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
+
+    g_test_add_func("/server/dcc-refresh/guest-goes-on", guest_goes_on);
+    g_test_add_func("/server/dcc-refresh/client-reads-now-and-then", client_reads_now_and_then);
+    g_test_add_func("/server/dcc-refresh/surfaces-come-and-go", surfaces_come_and_go);
+    g_test_add_func("/server/dcc-refresh/clients-of-their-own", clients_of_their_own);
+    g_test_add_func("/server/dcc-refresh/another-screen", another_screen);
+
+    return g_test_run();
+}
