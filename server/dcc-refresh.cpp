@@ -212,7 +212,6 @@ void DccRefresh::take_all()
             taken.splice(taken.end(), pipe, item);
         }
     }
-    guest_waits(false);
     /* to create or to release a surface changes the pipe */
     for (const auto &item : taken) {
         add(item.get());
@@ -254,7 +253,7 @@ static bool is_late(red_time_t since)
 }
 
 /* The oldest drawing in the pipe should have been shown long ago, or the guest had to wait that
- * long with what is to come. */
+ * long with what is to come: until the worker has taken all of that it need not wait again. */
 bool DccRefresh::waits_too_long()
 {
     const auto &pipe = dcc->get_pipe();
