@@ -58,7 +58,8 @@ static void marker_shown(void *opaque)
 }
 
 /* At a pause the player waits for the picture. At the end all that was sent is to be read: how
- * much came must be how much was on the wire. */
+ * much came must be how much was on the wire. A server may go on then with what was sent with
+ * losses, also on surfaces that nobody sees. */
 static int64_t marker_activity(void *opaque)
 {
     const Session *session = opaque;
@@ -67,7 +68,7 @@ static int64_t marker_activity(void *opaque)
     for (guint i = 0; session->marker.kind == MARKER_END && i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
 
-        if (channel->type == SPICE_CHANNEL_CURSOR) {
+        if (channel->type == SPICE_CHANNEL_CURSOR || channel->type == SPICE_CHANNEL_DISPLAY) {
             activity += channel_bytes(channel);
         }
     }

@@ -9,6 +9,8 @@
 #define WIDTH 320
 #define HEIGHT 240
 #define MAX_DISPLAYS 4
+#define UNSEEN_SURFACE 1
+#define UNSEEN_EVERY_MS 100
 
 /* All commands of a display, made before a client comes; the worker thread takes one after the
  * other as far as they are released. Nothing is freed: the server may keep any until the end. */
@@ -18,6 +20,9 @@ typedef struct TestDisplay {
     int num_drawables;
     gint released;   /* so many of them may be taken (atomic) */
     int taken;       /* worker thread only */
+    gint unseen_left; /* fills of the surface that is not shown (atomic) */
+    int unseen_released;
+    bool unseen_made; /* worker thread only */
     int moves_released;
     gint moves_left; /* cursor moves (atomic) */
     bool cursor_set; /* worker thread only, as x */
@@ -50,12 +55,9 @@ static uint32_t surface_format(int *bytes)
     g_error("unknown format %s", options->format);
 }
 
-static void add_fill(TestDisplay *display, int left, int top, int width, int height,
-                     uint32_t colour, int rop, int effect)
+static void init_fill(QXLDrawable *drawable, int left, int top, int width, int height,
+                      uint32_t colour, int rop, int effect)
 {
-    QXLDrawable *drawable = &display->drawables[display->num_drawables++];
-
-    drawable->surface_id = 0;
     drawable->type = QXL_DRAW_FILL;
     drawable->effect = effect;
     drawable->bbox = (QXLRect) { .left = left, .top = top,
@@ -67,6 +69,13 @@ static void add_fill(TestDisplay *display, int left, int top, int width, int hei
     drawable->u.fill.brush.type = SPICE_BRUSH_TYPE_SOLID;
     drawable->u.fill.brush.u.color = colour;
     drawable->u.fill.rop_descriptor = rop;
+}
+
+static void add_fill(TestDisplay *display, int left, int top, int width, int height,
+                     uint32_t colour, int rop, int effect)
+{
+    init_fill(&display->drawables[display->num_drawables++], left, top, width, height, colour, rop,
+              effect);
 }
 
 static void add_marker(TestDisplay *display, int left, int width, int height)
@@ -90,16 +99,47 @@ static void make_commands(TestDisplay *display, int number)
     add_marker(display, 3, 63, 61);
 }
 
+/* The first one makes the surface. Nothing of it is shown. */
+static int get_unseen(TestDisplay *display, struct QXLCommandExt *ext)
+{
+    if (g_atomic_int_get(&display->unseen_left) == 0) {
+        return FALSE;
+    }
+    if (!display->unseen_made) {
+        QXLSurfaceCmd *surface = g_new0(QXLSurfaceCmd, 1);
+
+        display->unseen_made = true;
+        surface->surface_id = UNSEEN_SURFACE;
+        surface->type = QXL_SURFACE_CMD_CREATE;
+        surface->u.surface_create.format = SPICE_SURFACE_FMT_32_xRGB;
+        surface->u.surface_create.width = WIDTH;
+        surface->u.surface_create.height = HEIGHT;
+        surface->u.surface_create.stride = WIDTH * 4;
+        surface->u.surface_create.data = (uintptr_t)g_malloc0(WIDTH * HEIGHT * 4);
+        ext->cmd = (QXLCommand) { .type = QXL_CMD_SURFACE, .data = (uintptr_t)surface };
+        return TRUE;
+    }
+
+    QXLDrawable *fill = g_new0(QXLDrawable, 1);
+
+    fill->surface_id = UNSEEN_SURFACE;
+    init_fill(fill, 0, 0, WIDTH, HEIGHT, 0xff, SPICE_ROPD_OP_XOR, QXL_EFFECT_BLEND);
+    g_atomic_int_add(&display->unseen_left, -1);
+    ext->cmd = (QXLCommand) { .type = QXL_CMD_DRAW, .data = (uintptr_t)fill };
+    return TRUE;
+}
+
 static int get_command(QXLInstance *qxl, struct QXLCommandExt *ext)
 {
     TestDisplay *display = SPICE_CONTAINEROF(qxl, TestDisplay, qxl);
 
+    *ext = (QXLCommandExt) { .flags = 0 };
     if (display->taken >= g_atomic_int_get(&display->released)) {
-        return FALSE;
+        return get_unseen(display, ext);
     }
-    *ext = (QXLCommandExt) {
-        .cmd = { .type = QXL_CMD_DRAW,
-                 .data = (uintptr_t)&display->drawables[display->taken++] },
+    ext->cmd = (QXLCommand) {
+        .type = QXL_CMD_DRAW,
+        .data = (uintptr_t)&display->drawables[display->taken++],
     };
     return TRUE;
 }
@@ -108,7 +148,8 @@ static int req_cmd_notification(QXLInstance *qxl)
 {
     TestDisplay *display = SPICE_CONTAINEROF(qxl, TestDisplay, qxl);
 
-    return display->taken >= g_atomic_int_get(&display->released);
+    return display->taken >= g_atomic_int_get(&display->released) &&
+           g_atomic_int_get(&display->unseen_left) == 0;
 }
 
 static int get_cursor_command(QXLInstance *qxl, struct QXLCommandExt *ext)
@@ -164,7 +205,7 @@ static void get_init_info(QXLInstance *qxl G_GNUC_UNUSED, QXLDevInitInfo *info)
         .num_memslots = 1,
         .memslot_gen_bits = 1,
         .memslot_id_bits = 1,
-        .n_surfaces = 1,
+        .n_surfaces = UNSEEN_SURFACE + 1,
     };
 }
 
@@ -226,6 +267,15 @@ static void add_display(SpiceServer *server, TestDisplay *display, int number)
     spice_qxl_create_primary_surface(&display->qxl, 0, &surface);
 }
 
+static gboolean release_unseen(gpointer opaque)
+{
+    TestDisplay *display = opaque;
+
+    g_atomic_int_inc(&display->unseen_left);
+    spice_qxl_wakeup(&display->qxl);
+    return ++display->unseen_released < options->unseen;
+}
+
 static gboolean release_end(gpointer opaque)
 {
     TestDisplay *display = opaque;
@@ -235,6 +285,9 @@ static gboolean release_end(gpointer opaque)
     }
     g_atomic_int_set(&display->released, display->num_drawables);
     spice_qxl_wakeup(&display->qxl);
+    if (options->unseen > 0) {
+        g_timeout_add(UNSEEN_EVERY_MS, release_unseen, display);
+    }
     return G_SOURCE_REMOVE;
 }
 

@@ -30,6 +30,7 @@ static const GOptionEntry entries[] = {
     { "pause-at", 0, 0, G_OPTION_ARG_INT, &options.pause_at, "Pause marker after this one", "N" },
     { "no-end", 0, 0, G_OPTION_ARG_NONE, &options.no_end, "No END marker", NULL },
     { "end-after", 0, 0, G_OPTION_ARG_INT, &options.end_after_ms, "END marker so late", "MS" },
+    { "unseen", 0, 0, G_OPTION_ARG_INT, &options.unseen, "Fills after it, not shown", "N" },
     { "sound", 0, 0, G_OPTION_ARG_INT, &options.sound_packets, "Play so many packets", "N" },
     { "record", 0, 0, G_OPTION_ARG_NONE, &options.record, "Record", NULL },
     { "port-bytes", 0, 0, G_OPTION_ARG_INT, &options.port_bytes, "Write to a port", "N" },

@@ -24,6 +24,7 @@ typedef struct TestOptions {
     int pause_at; /* number of the fill with a pause marker after it, -1: none */
     gboolean no_end;
     int end_after_ms;
+    int unseen; /* after END, one at a time, fills of a surface that is not shown */
     int moves; /* of the cursor, on each display */
     int moves_every_ms; /* 0: all at once */
 

@@ -324,6 +324,17 @@ def test_settle_waits_for_the_pointer_at_the_end(port: str, quiet: tuple[str, ..
     assert done["end"] == "marker" and done["cursor_moves"] == 15
 
 
+def test_settle_waits_for_what_is_not_shown_at_the_end(port: str) -> None:
+    """A server may still send surfaces that nobody sees: those bytes were on the wire."""
+    read = []
+    for unseen in ("0", "12"):
+        with serving("--port", port, "--unseen", unseen):
+            done = drain("--port", port, "--settle", "10", "--settle-end", "500").done
+        assert done["end"] == "marker" and done["sha256"] == sha256(picture())
+        read.append(done["bytes"]["display-0"])
+    assert read[1] - read[0] > 12 * 40
+
+
 def test_times_are_the_machines_monotonic_clock(port: str) -> None:
     before = time.monotonic_ns()
     with serving("--port", port, "--probes"):

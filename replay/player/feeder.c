@@ -424,6 +424,8 @@ void feeder_remind(Feeder *feeder)
         return;
     }
     display_offer(feeder->display, &command);
+    /* a burst that is never full would keep it */
+    display_release(feeder->display);
 }
 
 void feeder_stop(Feeder *feeder)

@@ -57,6 +57,7 @@ typedef struct Player {
     bool stdin_ended;
     bool show_progress;
     unsigned int ticks;
+    unsigned int ticks_waited;  /* for what a marker at the end or in a pause tells */
 
     Feeder *feeder;             /* NULL until playing */
     bool is_fed;
@@ -278,6 +279,21 @@ static void end_when_devices_are_finished(void)
     }
 }
 
+/* Less and less often: a client that has seen it waits until all is quiet. */
+static void remind(void)
+{
+    unsigned int reminder;
+
+    if (!player.feeder || !(player.is_fed || feeder_is_paused(player.feeder))) {
+        player.ticks_waited = 0;
+        return;
+    }
+    reminder = ++player.ticks_waited / REMIND_TICKS;
+    if (player.ticks_waited % REMIND_TICKS == 0 && (reminder & (reminder - 1)) == 0) {
+        feeder_remind(player.feeder);
+    }
+}
+
 static gboolean tick(gpointer data G_GNUC_UNUSED)
 {
     int64_t now = clock_ns();
@@ -297,10 +313,7 @@ static gboolean tick(gpointer data G_GNUC_UNUSED)
     if (player.show_progress && player.ticks % PROGRESS_TICKS == 0) {
         show_progress();
     }
-    if (player.ticks % REMIND_TICKS == 0 && player.feeder &&
-        (player.is_fed || feeder_is_paused(player.feeder))) {
-        feeder_remind(player.feeder);
-    }
+    remind();
     return G_SOURCE_CONTINUE;
 }
 
