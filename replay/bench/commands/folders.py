@@ -48,7 +48,7 @@ PARTS: tuple[Part, ...] = (
     Part("distance/slow-client", "What if the client takes twice as long for everything?",
          "linux-desktop --pace 10 --slow-client 2 --modes stock,batch,flow --transport tls", 6),
     Part("age", "How old is the picture over a slow line?",
-         f"{_SESSIONS} --link 2M100ms --pace recorded --modes stock,flow --transport tls --jobs 8", 4,
+         f"{_SESSIONS} --link 2M100ms --pace recorded --modes stock,flow,flow:catchup=on --transport tls --jobs 8", 4,
          pictures=("linux-desktop/2M100ms/recorded",)),
     Part("age/relay", "And through a relay?",
          "linux-desktop --link 2M100ms --via relay --pace recorded --modes stock,flow --transport tls --jobs 8", 4),
