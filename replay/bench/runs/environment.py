@@ -73,12 +73,16 @@ def machine(described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def library_tree() -> str:
-    """What the patched library is made from: the release, the patches that are taken, the new files but for their tests."""
+    """What the patched library is made from: the release, what the patches change, the new files but for their tests.
+    A patch's message, which may tell a figure that this is of, is no part of it."""
     digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
     for file in (*upstream.series(), *(paths.ROOT / name for name in overlay.files(paths.ROOT))):
         name = str(file.relative_to(paths.ROOT))
         if not name.startswith("server/tests/"):
-            digest.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+            made = file.read_bytes()
+            if file.suffix == ".patch":
+                made = made[max(made.find(b"\ndiff --git "), 0):]
+            digest.update(f"{name}\0{len(made)}\0".encode() + made)
     return digest.hexdigest()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.build import upstream
 from bench.common import proc
 from bench.runs import environment
 
@@ -46,3 +47,16 @@ def test_only_what_runs_makes_another_machine(dpkg: Path, package: str, matters:
     before = environment.machine(environment.describe([], []))
     (dpkg / package).write_text("installed 99")
     assert (environment.machine(environment.describe([], [])) != before) is matters
+
+
+@pytest.mark.parametrize(("change", "matters"), [(("+new", "+newer"), True), (("a figure", "another figure"), False)])
+def test_a_patchs_message_does_not_make_another_library(change: tuple[str, str], matters: bool, tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment.paths, "ROOT", tmp_path)
+    monkeypatch.setattr(environment.overlay, "files", lambda root: [])
+    patch = tmp_path / "0001.patch"
+    monkeypatch.setattr(upstream, "series", lambda: [patch])
+    patch.write_text("Subject: [PATCH] a: b\n\na figure\n---\n\ndiff --git a/c b/c\n--- a/c\n+++ b/c\n@@ -1 +1 @@\n-old\n+new\n")
+    before = environment.library_tree()
+    patch.write_text(patch.read_text().replace(*change))
+    assert (environment.library_tree() != before) is matters
