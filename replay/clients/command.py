@@ -167,7 +167,7 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
     text = [
         "# Real clients on QEMU\n",
         f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}. Each cell "
-        f"is one scenario in the modes {', '.join(modes)}; where the modes differ, it says how. "
+        f"is one scenario; *good* alone means in all the modes {', '.join(modes)}, otherwise it says in which. "
         f"{len(cells)} cells: {sum(cell.outcome == GOOD for cell in cells)} good, {sum(cell.outcome == BAD for cell in cells)} bad, "
         f"{sum(cell.outcome == NOT_RUN for cell in cells)} not run. "
         f"**Worse than stock: {len(worse) or 'none'}.**\n",

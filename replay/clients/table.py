@@ -70,14 +70,14 @@ def now() -> str:
 
 
 def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
-    """One table cell: the same in all modes, or what is different."""
-    by_mode = {cell.mode: cell.outcome for cell in found}
-    outcomes = {by_mode.get(mode, "–") for mode in modes}
-    if len(outcomes) == 1:
-        return outcomes.pop()
+    """One table cell: what came of it, and in which modes if not in all of them or not the same."""
     groups: dict[str, list[str]] = {}
-    for mode in modes:
-        groups.setdefault(by_mode.get(mode, "–"), []).append(mode)
+    for mode, outcome in ((cell.mode, cell.outcome) for mode in modes for cell in found if cell.mode == mode):
+        groups.setdefault(outcome, []).append(mode)
+    if not groups:
+        return "–"
+    if len(groups) == 1 and len(*groups.values()) == len(modes):
+        return next(iter(groups))
     return "; ".join(f"{outcome}: {', '.join(inside)}" for outcome, inside in groups.items())
 
 
