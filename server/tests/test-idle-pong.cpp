@@ -6,10 +6,11 @@
 #include <config.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "main-channel-client.h"
 #include "test-channel-client.h"
-#include "test-stream-sockets.h"
+#include "test-sockets.h"
 
 #include "push-visibility.h"
 

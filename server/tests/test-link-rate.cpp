@@ -7,7 +7,7 @@
 
 #include "main-channel-client.h"
 #include "test-channel-client.h"
-#include "test-stream-sockets.h"
+#include "test-sockets.h"
 
 #include "push-visibility.h"
 

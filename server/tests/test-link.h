@@ -16,7 +16,7 @@
 
 #include "basic-event-loop.h"
 #include "test-glib-compat.h"
-#include "test-stream-sockets.h"
+#include "test-sockets.h"
 
 #include "push-visibility.h"
 

@@ -3,13 +3,14 @@
 #include <config.h>
 
 #include <cstring>
+#include <vector>
 
 #if HAVE_SASL
 
 #include <sasl/sasl.h>
 
 #include "test-channel-client.h"
-#include "test-stream-sockets.h"
+#include "test-sockets.h"
 
 #include "push-visibility.h"
 
