@@ -31,12 +31,14 @@ class Table:
     link: str
     metric: str
     written: Callable[[float], str]
+    also: tuple[str, str] | None = None     # a setting that has a column of its own, as a mode and in words
 
 
 TABLES = {
     "seconds": Table("distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
-    "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"),
+    "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s", ("flow:catchup=on", "with `catchup=on`")),
     "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),
+    "paced": Table("lan", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),    # of a part of each session
 }
 
 
@@ -50,16 +52,17 @@ def _runs(folder: str) -> list[metrics.Run]:
 def value(table: Table, session: str, mode: str) -> float:
     """The median; raises StatisticsError when it was not measured."""
     return statistics.median(metrics.values(
-        [run for run in _runs(table.where) if (run["recording"], run["mode"], run["link"], run["transport"])
+        [run for run in _runs(table.where) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
          == (session, mode, table.link, "tls")], table.metric))
 
 
 def markdown(name: str) -> str:
     table = TABLES[name]
-    lines = ["| session | upstream | this |", "|---|--:|--:|"]
+    columns = {modes.STOCK: "upstream", _OURS: "this", **(dict([table.also]) if table.also else {})}
+    lines = [f"| session | {' | '.join(columns.values())} |", "|---|" + "--:|" * len(columns)]
     for session, says in SESSIONS.items():
-        before, after = (table.written(value(table, session, mode)) for mode in (modes.STOCK, _OURS))
-        lines.append(f"| {says} | {before} | **{after}** |")
+        told = {mode: table.written(value(table, session, mode)) for mode in columns}
+        lines.append(f"| {says} | " + " | ".join(f"**{text}**" if mode == _OURS else text for mode, text in told.items()) + " |")
     return "\n".join(lines) + "\n"
 
 

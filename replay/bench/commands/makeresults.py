@@ -29,6 +29,7 @@ from bench.report import mail2017, plots, publish
 from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
+_NOTES = "notes.md"     # by whoever measured
 _RUNS, _PACKED, _EGRESS = "compare.json", "compare.json.xz", "egress.json"
 _SHOWN = 12     # digits of a hash
 _APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [clients](clients/README.md) "
@@ -191,7 +192,9 @@ def index(output: Path) -> str:
     return "\n\n".join(part for part in (
         first, "# Results", "`./run results` makes all of it, `./run results FOLDER` one folder. *library* is a hash of patches/ and "
         "server/. Whoever measures alone finds the same in results/own/, or where `--output` says.",
-        table.markdown(head, rows, left=2) if rows else "", _APART, f"Besides: {', '.join(more)}." if more else "",
+        table.markdown(head, rows, left=2) if rows else "",
+        f"How busy the machine was, and what else tables do not tell: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
+        _APART, f"Besides: {', '.join(more)}." if more else "",
         "`compare.md` has the tables, `compare.html` the same with the pictures, `compare.csv` every figure with its interval and how "
         "many runs it is of, `compare.json.xz` every single run as it was measured: what its fields mean is in "
         "[replay/bench/README.md](../replay/bench/README.md).") if part) + "\n"

@@ -106,9 +106,12 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
     assert len(commands) == 1 and "--fresh" in commands[0] and not (tmp_path / "lan/plots").exists()
     first = (tmp_path / "README.md").read_text().splitlines()[0]
     assert first == f"**Not all of this is of one library**: of another, but for lan ({environment.library_tree()[:12]})."
+    assert "notes.md" not in (tmp_path / "README.md").read_text()
+    results.write_text(tmp_path / "notes.md", "busy")
     assert call("age") == 0
     assert (tmp_path / "README.md").read_text().startswith(
         f"Everything here is of one library, {environment.library_tree()[:12]}.\n")
+    assert "[notes.md](notes.md)" in (tmp_path / "README.md").read_text()
 
 
 def test_a_dry_run_adds_up_what_is_left(commands: Runs, monkeypatch: pytest.MonkeyPatch, call: Callable[..., int], tmp_path: Path,

@@ -76,7 +76,7 @@ def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair]) -> str | None:
     if not fast:
         for metric, what in (("latency_p95", "95 % of what is drawn shows within"), ("age_p95", "the picture is at most so old, "
                              "95 % of the time:")):
-            if found := _middle(pairs, metric):
+            if (found := _middle(pairs, metric)) and any(found):
                 said.append(f"{what} {_duration(found[1])} instead of {_duration(found[0])}")
     if not said:
         return None
