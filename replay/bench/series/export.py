@@ -114,8 +114,8 @@ def _figures(name: str) -> str:
     if name == "stream":
         modes = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
         cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
-        return ("What each mode costs: vga-text-boot over a LAN, one run each; overhead is what crosses the wire beyond the "
-                f"messages.\n\n{cost}\nA desktop session over a distance, TLS, with all series:\n\n{distance}")
+        return ("What each mode costs over TLS on a LAN: what crosses the wire beyond the messages, as part of their bytes.\n\n"
+                f"{cost}\nA desktop session over a distance, TLS, with all series:\n\n{distance}")
     if name == "faults":
         blocks = (paths.ROOT / "patches/FAULTS.md").read_text(encoding="utf-8").split("\n\n")
         head, rule, *rows = next(block for block in blocks if block.startswith("| |")).splitlines()

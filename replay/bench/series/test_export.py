@@ -61,7 +61,8 @@ def check_cover(name: str, text: str, mails: int) -> None:
     """It has a row for each patch, the figures, and no link that leads nowhere in a mail."""
     assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
     assert len(re.findall(r"^\| \d{4} \|", text, re.MULTILINE)) == mails
-    figures = {"stream": [r"\| flow +\| tls +\|", r"\| 20 Mbit/s, 40 ms \|"], "faults": [r"\*\*high\*\* \| all \| faults/"]}
+    figures = {"stream": [r"\| vga-text-boot +\| lan +\|", r"\| 20M40ms: seconds +\|"],
+               "faults": [r"\*\*high\*\* \| all \| faults/"]}
     assert all(re.search(row, text) for row in figures.get(name, []))
 
 
