@@ -38,19 +38,30 @@ static void report_bytes(const Session *session, Json *json)
     json_put_int(json, "total_bytes", total);
 }
 
-/* Display 0 once more at the top level: the one that markers and recordings are about. */
+/* Of display 0 as it is: the one that markers and recordings are about. */
+static void report_picture(const Session *session, Json *json)
+{
+    const Picture *picture = session_picture(session);
+    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
+    char *blocks = picture != NULL ? picture_blocks(picture) : NULL;
+
+    json_put_string(json, "sha256", sha256);
+    json_put_string(json, "blocks", blocks);
+    g_free(blocks);
+    g_free(sha256);
+}
+
+/* Display 0 once more at the top level. */
 static void report_displays(const Session *session, Json *json)
 {
     const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
     const Picture *picture = session_picture(session);
-    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
 
     json_put_int(json, "updates", first != NULL ? display_updates(first->display) : 0);
     json_put_int(json, "width", picture != NULL ? picture->width : 0);
     json_put_int(json, "height", picture != NULL ? picture->height : 0);
-    json_put_string(json, "sha256", sha256);
+    report_picture(session, json);
     put_time(json, "first_update_ns", first != NULL ? display_first_update_ns(first->display) : 0);
-    g_free(sha256);
 
     json_name(json, "displays");
     json_open(json, '{');
@@ -188,17 +199,11 @@ void report_connected(void)
 
 void report_pause(const Session *session, int number)
 {
-    const Picture *picture = session_picture(session);
-    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
-    char *blocks = picture != NULL ? picture_blocks(picture) : NULL;
     Json *json = open_event("pause");
 
     json_put_int(json, "n", number);
-    json_put_string(json, "sha256", sha256);
-    json_put_string(json, "blocks", blocks);
+    report_picture(session, json);
     print_event(json);
-    g_free(blocks);
-    g_free(sha256);
 }
 
 void report_done(const Session *session)

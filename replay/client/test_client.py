@@ -301,7 +301,7 @@ def test_pause(port: str, tmp_path: Path) -> None:
     pauses = [event for event in outcome.events if event["event"] == "pause"]
     assert [base64.b64decode(event.pop("blocks")) for event in pauses] == [means(half)]
     assert pauses == [{"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
-    assert outcome.done["sha256"] == sha256(picture(20))
+    assert (outcome.done["sha256"], base64.b64decode(outcome.done["blocks"])) == (sha256(picture(20)), means(picture(20)))
 
 
 def test_settle(port: str) -> None:

@@ -45,6 +45,8 @@ def refreshed(entry: Entry, folder: Path) -> Entry:
         pictures["checkpoint"] = {**entry["checkpoint"], **({} if same else {"sha256": None})}
     if same and entry.get("pauses"):        # command and picture, as every mode and the unpatched library show them
         pictures["pauses"] = entry["pauses"]
+    if same and entry.get("parts"):         # FROM-TO and the picture at its end, of those that results/ shows
+        pictures["parts"] = entry["parts"]
     return {**{key: entry[key] for key in WRITTEN}, **facts, **pictures}
 
 

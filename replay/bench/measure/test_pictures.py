@@ -86,6 +86,26 @@ def test_runs_are_added_to_those_that_were_compared() -> None:
     assert judged([*first, *more], "a") == [GOOD, LOSSY, GOOD, LOSSY, BAD]
 
 
+def test_a_part_may_end_with_what_jpeg_left() -> None:
+    """Of a whole session the last picture is exact over any link; a part ends anywhere."""
+    def part(mode: str, last: str, link: str = "2M100ms", colours: tuple[int, ...] = (10, 22, 27)) -> dict[str, Any]:
+        blocks = base64.b64encode(bytes(colours)).decode()
+        return {**run(mode, last, link=link), "recording": "r@1-2", "picture_blocks": blocks}
+
+    def judged(*runs: dict[str, Any], known: str = "a") -> list[tuple[bool, bool]]:
+        pictures.compare(list(runs), {"r@1-2": {pictures.END: known}})
+        assert not any("picture_blocks" in one for one in runs)
+        return [(one["valid"], one["lossy"]) for one in runs]
+
+    near = part("flow", "a", link="20M40ms", colours=(10, 20, 30))
+    far = [part(mode, "jpeg") for mode in ("stock", "batch", "flow")]
+    assert judged(near, *far) == [GOOD, LOSSY, LOSSY, LOSSY]
+    assert [one["picture_off_by"] for one in far] == [3] * 3
+    assert judged(near, *far, part("flow", "another jpeg", colours=(10, 22, 35))) == [GOOD, LOSSY, LOSSY, LOSSY, BAD]
+    assert judged(part("stock", "jpeg"), part("flow", "jpeg")) == [GOOD, GOOD]      # nobody has the blocks of what is known
+    assert judged(part("flow", "b", link="lan"), part("stock", "a", link="lan")) == [BAD, GOOD]
+
+
 def test_a_client_that_says_less_is_not_believed() -> None:
     far = run("flow", "a", "jpeg", link="2M100ms")
     del far["pauses"][0]["blocks"]

@@ -95,7 +95,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "reader_cpu_seconds": _reading(run.player),
         "wall_seconds": _wall(spec, run), "stolen": run.stolen,
         "latency": _latency(spec, run),
-        "picture_sha256": client.get("sha256"), "pauses": run.pauses, "lossy": None,
+        "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"), "audio": _audio(client),
         "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),
         "streams": (run.player or {}).get("streams"),

@@ -32,6 +32,7 @@ class Recording:
     commands: int | None = None         # as the manifest says
     picture_sha256: str | None = None   # the final picture, as the library itself drew it
     pauses: tuple[tuple[int, str], ...] = ()    # pictures after some commands, where nothing is lossy
+    parts: tuple[tuple[str, str], ...] = ()     # FROM-TO of parts of it and the picture each ends with
     seconds: float | None = None        # how long the session was
     part: tuple[float, float] | None = None     # seconds of it that are to be cut out, before it is looked into
 
@@ -89,9 +90,9 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     """A shipped recording by its name, or any file by its path; of either a part, as NAME@FROM-TO."""
     whole, part = _split(wanted)
     if part is not None:
-        found = find(whole, folder)
-        return replace(found, name=f"{found.name}@{wanted.rpartition('@')[2]}", seconds=part[1] - part[0], part=part,
-                       picture_sha256=None, pauses=())
+        found, which = find(whole, folder), wanted.rpartition("@")[2]
+        return replace(found, name=f"{found.name}@{which}", seconds=part[1] - part[0], part=part,
+                       picture_sha256=dict(found.parts).get(which), pauses=())
     folder = folder or paths.RECORDINGS
     shipped = manifest(folder)
     entry = shipped.get(wanted)
@@ -113,7 +114,8 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     elif entry.get("sha256") not in (None, digest):
         raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
     return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
-                     tuple((command, shown) for command, shown in entry.get("pauses", ())), entry.get("seconds"))
+                     tuple((command, shown) for command, shown in entry.get("pauses", ())),
+                     tuple(entry.get("parts", {}).items()), entry.get("seconds"))
 
 
 def _cut(whole: Recording, part: tuple[float, float]) -> Recording:

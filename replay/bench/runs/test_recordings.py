@@ -22,7 +22,8 @@ def folder(fake_tree: Path) -> Path:
     (shipped / "one.rec.xz").write_bytes(lzma.compress(CONTENT))
     digest = recordings.sha256_of(shipped / "one.rec.xz")
     (shipped / "manifest.json").write_text(json.dumps({"recordings": [
-        {"name": "one", "file": "one.rec.xz", "sha256": digest, "commands": 7, "picture_sha256": "ab"},
+        {"name": "one", "file": "one.rec.xz", "sha256": digest, "commands": 7, "picture_sha256": "ab",
+         "parts": {"1-2": "cd"}},
         {"name": "spoilt", "file": "one.rec.xz", "sha256": "00", "commands": 7, "picture_sha256": None}]}))
     return shipped
 
@@ -31,6 +32,10 @@ def test_by_name_and_by_path(folder: Path) -> None:
     one = recordings.find("one", folder)
     assert (one.name, one.commands, one.picture_sha256) == ("one", 7, "ab")
     assert recordings.find(str(folder / "one.rec.xz"), folder) == one
+
+
+def test_of_some_parts_the_picture_is_known(folder: Path) -> None:
+    assert [recordings.find(f"one@{which}", folder).picture_sha256 for which in ("1-2", "1-3")] == ["cd", None]
 
 
 def test_one_s_own_recording_has_no_manifest_entry(folder: Path, tmp_path: Path) -> None:
