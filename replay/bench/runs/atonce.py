@@ -4,7 +4,6 @@ so those that wait do not disturb each other; one that needs the processor is al
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 
 from bench.runs import expected
@@ -19,27 +18,16 @@ _TOGETHER_TIMED = 0.8
 Batch = list[RunSpec]
 
 
-def _round(runs: Sequence[RunSpec]) -> list[Batch]:
+def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
+    """What is done one batch after another: the runs of one may be under way together. Those that need the processor come first,
+    one by one, then all that wait, in their order: rounds are for what the machine does meanwhile, which those do not mind, and
+    at the end of each there would be less under way than could be."""
+    runs = list(planned)
+    if jobs == 1:
+        return [[spec] for spec in runs]
     waiting = [spec for spec in runs if expected.mostly_waits(spec)]
     alone = [[spec] for spec in runs if not expected.mostly_waits(spec)]
     return [*alone, waiting] if waiting else alone
-
-
-def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
-    """What is done one batch after another: the runs of one may be under way together. Rounds stay rounds; in each those that
-    need the processor come first, then those that wait, all in their order. Those that wait in rounds with nothing between them
-    are one batch."""
-    if jobs == 1:
-        return [[spec] for spec in planned]
-    made: list[Batch] = []
-    for _, runs in itertools.groupby(planned, key=lambda spec: spec.repeat):
-        for batch in _round(list(runs)):
-            # all of a batch wait, or it is one that does not
-            if made and expected.mostly_waits(made[-1][0]) and expected.mostly_waits(batch[0]):
-                made[-1] += batch
-            else:
-                made.append(batch)
-    return made
 
 
 def has_room(under_way: Sequence[RunSpec], spec: RunSpec, jobs: int) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common.progress import Progress
+from bench.lab import links
 from bench.runs import atonce, expected, recordings, results, run
 from bench.runs.crew import Crew, timed
 from bench.runs.runspec import RunSpec
@@ -86,11 +87,14 @@ def spec_key(spec: RunSpec) -> tuple[Any, ...]:
 
 
 def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
-    """One run of each recording that is not measured: files come into memory, programs are linked."""
-    shortest: dict[str, RunSpec] = {}
-    for cell in sorted(cells, key=expected.seconds):
-        shortest.setdefault(cell.recording.name, replace(cell, repeat=0))
-    return list(shortest.values())
+    """One run of each recording that is not measured: files come into memory, programs are linked. For that no link and no pace
+    need be waited for."""
+    warm: dict[str, RunSpec] = {}
+    for cell in cells:
+        warm.setdefault(cell.recording.name, replace(
+            cell, repeat=0, link=cell.link if cell.link.host else links.LINKS["lan"], pace="max", streaming="off", probe_every=None,
+            pause_at=(), channels=None, beside_download=False))
+    return list(warm.values())
 
 
 class Matrix:

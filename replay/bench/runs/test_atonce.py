@@ -101,19 +101,13 @@ def test_with_one_job_nothing_is_moved(spec: RunSpec) -> None:
     assert atonce.seconds(atonce.batches(planned, 1), 1) == pytest.approx(sum(map(expected.seconds, planned)))
 
 
-def test_in_each_round_those_that_wait_come_last(spec: RunSpec) -> None:
+def test_those_that_wait_come_last_and_without_a_gap(spec: RunSpec) -> None:
     planned = mixed(spec, 1) + mixed(spec, 2)[::-1]
     found = atonce.batches(planned, 4)
+    waiting = ("normal", "cork", "more", "window", "stock")
     assert [[(one.mode[:6], one.repeat) for one in batch] for batch in found] == [
-        [("gather", 1)], [("batch", 1)], [(mode, 1) for mode in ("normal", "cork", "more", "window", "stock")],
-        [("batch", 2)], [("gather", 2)], [(mode, 2) for mode in ("stock", "window", "more", "cork", "normal")]]
-
-
-def test_rounds_in_which_all_wait_follow_without_a_gap(spec: RunSpec) -> None:
-    planned = [replace(over(spec, _WAITS, mode), repeat=repeat) for repeat in (1, 2, 3) for mode in ("stock", "flow")]
-    assert atonce.batches(planned, 4) == [planned]
-    planned[2:2] = mixed(spec, 2)[1:2]
-    assert len(atonce.batches(planned, 4)) == 3
+        [("gather", 1)], [("batch", 1)], [("batch", 2)], [("gather", 2)],
+        [*((mode, 1) for mode in waiting), *((mode, 2) for mode in reversed(waiting))]]
 
 
 @pytest.mark.parametrize(("other", "most"), [({}, 1.4), ({"pace": "recorded"}, 0.8)])

@@ -57,10 +57,12 @@ def test_going_on_does_only_what_is_left(specs: list[RunSpec]) -> None:
     assert [(one["mode"], one["attempt"]) for one in records[2:]] == [("cork", 1), ("gather", 2)]
 
 
-def test_one_warm_up_a_recording_over_the_fastest_link(specs: list[RunSpec]) -> None:
-    far = [replace(spec, link=links.LINKS["20M40ms"], repeat=2) for spec in specs]
-    warm = matrix.warm_ups([*far, *specs])
-    assert [(one.link.name, one.repeat) for one in warm] == [("lan", 0)]
+def test_one_warm_up_a_recording_which_waits_for_nothing(specs: list[RunSpec]) -> None:
+    far = [replace(spec, link=links.LINKS["20M40ms"], pace="recorded", probe_every=100, repeat=2) for spec in specs]
+    elsewhere = [replace(spec, link=links.find("host:x"), recording=replace(spec.recording, name="other")) for spec in specs]
+    warm = matrix.warm_ups([*far, *elsewhere])
+    assert [(one.link.name, one.pace, one.probe_every, one.repeat) for one in warm] == [
+        ("lan", "max", None, 0), ("host:x", "max", None, 0)]
 
 
 def test_temporary_folders_of_the_dead_are_removed(tmp_path: Path) -> None:
