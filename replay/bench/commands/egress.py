@@ -108,7 +108,7 @@ def render(rows: Sequence[Row], about: Row) -> str:
              f"{about['repeat']}, over TCP on loopback. Overhead is bytes on the socket over those of the messages; `cork` "
              "is what upstream does today.", "",
              f"{about['system']}, kernel {about['kernel']}, {about['cpu']['count']} x {about['cpu']['model']}, "
-             f"commit {about['git']['commit']}", ""]
+             f"commit {about['git']['commit']}, library {about['library_tree'][:12]}", ""]
     for mix, transport in dict.fromkeys((row["mix"], row["transport"]) for row in rows):
         group = [row for row in rows if (row["mix"], row["transport"]) == (mix, transport)]
         normal = next(row for row in group if row["mode"] == "normal")

@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _SESSIONS = "vga-text-boot linux-boot linux-desktop linux-video"
-# What a part depends on is played before it at once, and a processor must not be what they wait for: parts with a few thousand
-# commands, where there are such.
-_PARTS = "vga-text-boot@0-5 linux-boot@33-48 linux-desktop@20-35 linux-video@20-30"
-_PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
 _GENERATED = "gdi-synthetic small-messages big-images all-commands"
-_FAR = "20M40ms,50M100ms,100M10ms,2M100ms"
+# What a part depends on is played before it at once, and a processor must not be what they wait for: parts with a few thousand
+# commands, where there are such. The manifest knows their last pictures.
+_PARTS = "vga-text-boot@0-5 linux-boot@33-48 linux-desktop@20-35 linux-video@20-30"
 _EVERY_MODE = "stock,normal,gather,cork,more,window,batch,flow"
+_FAST = "--modes stock,flow --pauses 0"
+_PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
+_AGED = "--pace recorded --modes stock,flow,flow:catchup=on --transport tls --jobs 8"
+_TLS, _PLAIN = "--transport tls", "--transport plain"
 
 COMPARE, EGRESS, RELEASES = "compare", "egress", "releases"
 
@@ -26,40 +28,50 @@ class Part:
     repeat: int
     kind: str = COMPARE
     pictures: tuple[str, ...] = ()      # drawn for these recording/link/pace
+    main: bool = False                  # README.md shows it
 
     @property
     def folder(self) -> str:
         return self.where.split("/")[0]
 
 
+# What README.md shows comes first, about an hour; an interrupted ./run results has that.
 PARTS: tuple[Part, ...] = (
-    Part("first", "The newcomer's comparison: what does it save?", "", 2,
-         pictures=("*",)),
-    Part("modes", "What does each mode cost, as fast as it goes?", f"{_SESSIONS} {_GENERATED} --modes {_EVERY_MODE}", 2,
-         pictures=("linux-desktop/lan/max",)),
-    Part("modes/recorded", "And at the pace people work?",
-         "linux-desktop@20-30 --pace recorded --modes stock,normal,gather,cork,window,batch,flow", 2),
-    Part("distance", "How long does a session take over a distance?",
-         f"{_SESSIONS} --link {_FAR} --modes stock,flow --transport tls --pauses 0 --jobs 8", 4, pictures=("linux-desktop/20M40ms/max",)),
-    Part("distance/relay", "And through a relay?",
-         f"linux-desktop --link {_FAR} --via relay --modes stock,flow --transport tls --pauses 0 --jobs 8", 4),
-    Part("distance/download", "What is left of a line beside a bulk download?",
-         "linux-desktop --link 20M40ms --modes stock,batch:window=400,flow --transport tls --pauses 0 --beside-download", 3),
-    Part("distance/slow-client", "What if the client takes twice as long for everything?",
-         "linux-desktop --pace 10 --slow-client 2 --modes stock,batch,flow --transport tls", 6),
-    Part("age", "How old is the picture over a slow line?",
-         f"{_SESSIONS} --link 2M100ms --pace recorded --modes stock,flow,flow:catchup=on --transport tls --jobs 8", 4,
-         pictures=("linux-desktop/2M100ms/recorded",)),
-    Part("age/relay", "And through a relay?",
-         "linux-desktop --link 2M100ms --via relay --pace recorded --modes stock,flow --transport tls --jobs 8", 4),
+    Part("first", "The newcomer's comparison: what does it save?", "", 4, pictures=("*",), main=True),
+    Part("distance", "How long does a session take over a distance?", f"{_SESSIONS} --link 20M40ms {_FAST} {_TLS} --jobs 8", 4,
+         pictures=("linux-desktop/20M40ms/max",), main=True),
+    Part("age", "How old is the picture over a slow line?", f"{_SESSIONS} --link 2M100ms {_AGED}", 4,
+         pictures=("linux-desktop/2M100ms/recorded",), main=True),
     Part("lan", "What is the latency on a LAN at the pace people work, what does it cost, and what does the hold change?",
-         f"{_PARTS} {_PACED}", 4, pictures=("linux-*/lan/recorded",)),
-    Part("pace", "And over a distance: packets, bytes, the age of the picture?", f"{_PARTS} --link {_FAR} {_PACED} --jobs 12", 2),
+         f"{_PARTS} {_PACED} {_TLS}", 4, pictures=("linux-*/lan/recorded",), main=True),
+    Part("pace", "And over a distance: packets, bytes, the age of the picture?",
+         f"{_PARTS} --link 20M40ms,2M100ms {_PACED} {_TLS} --jobs 12", 4, main=True),
+    Part("modes", "What does each mode cost, as fast as it goes?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4,
+         pictures=("linux-desktop/lan/max",), main=True),
+
+    Part("distance/far", "And over other links?",
+         f"{_SESSIONS} --link 50M100ms,100M10ms,2M100ms {_FAST} {_TLS} --jobs 8", 2),
+    Part("distance/relay", "And through a relay?",
+         f"linux-desktop --link 20M40ms,50M100ms,100M10ms,2M100ms --via relay {_FAST} {_TLS} --jobs 8", 2),
+    Part("distance/download", "What is left of a line beside a bulk download?",
+         f"linux-desktop --link 20M40ms --modes stock,batch:window=400,flow --pauses 0 {_TLS} --beside-download", 2),
+    Part("distance/slow-client", "What if the client takes twice as long for everything?",
+         f"linux-desktop --pace 10 --slow-client 2 --modes stock,batch,flow {_TLS}", 4),
+    Part("age/lines", "And over a quicker line, and a slower one?", f"{_SESSIONS} --link 20M40ms,1M/200ms {_AGED}", 2),
+    Part("age/relay", "And through a relay?", f"linux-desktop --link 2M100ms --via relay {_AGED}", 2),
+    Part("pace/far", "And over other links?", f"{_PARTS} --link 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
+    Part("pace/plain", "And without TLS?",
+         f"{_PARTS} --link 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
+    Part("lan/plain", "And without TLS?", f"{_PARTS} {_PACED} {_PLAIN}", 2),
+    Part("modes/plain", "And without TLS?", f"{_SESSIONS} --modes stock,normal,cork,window,batch,flow {_PLAIN}", 2),
+    Part("modes/made", "And recordings made for tests?", f"{_GENERATED} --modes {_EVERY_MODE} {_TLS}", 2),
+    Part("modes/recorded", "And at the pace people work, in the modes of 2017?",
+         "linux-desktop@30-38 --pace recorded --modes normal,gather,cork,window", 2),
     Part("channels", "What do sound, keys, the pointer, the clipboard and a port have of it?",
-         "linux-desktop --link lan,20M40ms --channels --modes stock,batch,flow --transport tls --jobs 4", 3),
+         f"linux-desktop --link lan,20M40ms --channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
     Part("channels/burst", "And beside a desktop played as fast as a slow line takes it?",
-         "linux-desktop@30-45 --link 2M100ms --channels=sound,inputs,pointer --modes stock,batch,flow --transport tls --jobs 4", 4),
-    Part("kernel", "What does the stream layer alone ask of the kernel and the processor?", "", 5, EGRESS),
+         f"linux-desktop@30-45 --link 2M100ms --channels=sound,inputs,pointer --modes stock,batch,flow {_TLS} --jobs 4", 4),
+    Part("kernel", "What does the stream layer alone ask of the kernel and the processor?", "", 3, EGRESS),
     Part("recordings", "Does every mode draw the same, on every surface?",
          "linux-desktop linux-video gdi-synthetic all-commands --show-surfaces", 1),
     Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),

@@ -40,23 +40,25 @@ _APART = ("Apart from these, for they take a QEMU, other kernels and programs fr
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Makes the folders of results/ with the library as it is. What is done of the same library is left alone, "
                           "what was interrupted goes on.")
-    parser.epilog = "examples: ./run results; ./run results distance age --repeat 2; ./run results modes/recorded --dry-run"
+    parser.epilog = ("examples: ./run results; ./run results --only main; ./run results distance age --repeat 2; "
+                     "./run results modes/recorded --dry-run")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"of {', '.join(dict.fromkeys(part.folder for part in PARTS))}, "
                         "or one part of a folder, as distance/download (default: all)")
+    parser.add_argument("--only", choices=("main",), help="only what README.md shows: it comes first, and takes an hour")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs of each row (default: each part's own)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where they go (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
     parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} anew")
 
 
-def chosen(names: Sequence[str]) -> list[Part]:
+def chosen(names: Sequence[str], main: bool = False) -> list[Part]:
     known = {part.where for part in PARTS} | {part.folder for part in PARTS}
     for name in names:
         if name.rstrip("/") not in known:
             raise BenchError(f"unknown folder '{name}': it is one of {', '.join(part.where for part in PARTS)}", 2)
     wanted = {name.rstrip("/") for name in names}
     # a folder's name is also that of its first part: alone it means all of it
-    return [part for part in PARTS if not wanted or part.where in wanted or part.folder in wanted]
+    return [part for part in PARTS if (part.main or not main) and (not wanted or part.where in wanted or part.folder in wanted)]
 
 
 def command(part: Part, output: Path, repeat: int | None) -> list[str]:
@@ -77,7 +79,11 @@ class Made:
     repeat: int
     complete: bool
     seconds: float | None
-    said: str               # the command
+    argv: list[str]         # the command
+
+    @property
+    def said(self) -> str:
+        return " ".join(self.argv)
 
 
 def made(part: Part, output: Path) -> Made | None:
@@ -90,20 +96,25 @@ def made(part: Part, output: Path) -> Made | None:
             return None
         about: dict[str, Any] = json.loads(file.read_text())["about"]
         return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), about["repeat"], True, None,
-                    f"./run {shlex.join(command(part, Path('results'), about['repeat']))}")
+                    ["./run", *command(part, Path("results"), about["repeat"])])
     file = next((folder / name for name in (_RUNS, _PACKED) if (folder / name).is_file()), folder)
     if file == folder:
         return None
     found = results.load(file)
     about = found["environment"]
     return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), found["plan"]["repeats"], found["complete"],
-                found.get("seconds"), " ".join(found["command"]))
+                found.get("seconds"), found["command"])
 
 
 def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
     found = made(part, output)
-    return found is not None and found.complete and found.library == environment.library_tree() \
-        and found.repeat >= (repeat or part.repeat)
+    return found is not None and found.complete and _is_of_now(part, found) and found.repeat >= (repeat or part.repeat)
+
+
+def _is_of_now(part: Part, found: Made) -> bool:
+    """Of this library, and of what the part is by now."""
+    asked = shlex.split(part.arguments)
+    return found.library == environment.library_tree() and (part.kind != COMPARE or found.argv[2:2 + len(asked)] == asked)
 
 
 def _run(argv: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
@@ -139,8 +150,8 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     argv = command(part, output, repeat)
     if part.kind == COMPARE:
         before = made(part, output)
-        if before is None or before.library != environment.library_tree():
-            argv.append("--fresh")      # of another library: the repository keeps it
+        if before is None or not _is_of_now(part, before):
+            argv.append("--fresh")      # the repository keeps what was there
             (folder / _RUNS).unlink(missing_ok=True)
             shutil.rmtree(folder / plots.FOLDER, ignore_errors=True)
         else:
@@ -164,7 +175,7 @@ def _short(digest: str | None) -> str:
 def _mail(output: Path) -> None:
     """The layout of 2017, at both paces."""
     runs: list[dict[str, Any]] = []
-    for where in ("modes", "modes/recorded"):
+    for where in ("modes", "modes/plain", "modes/recorded"):
         file = output / where / _PACKED
         if file.is_file():
             runs += results.load(file)["runs"]
@@ -174,7 +185,8 @@ def _mail(output: Path) -> None:
 
 def index(output: Path) -> str:
     """Which page answers what, and what it is of; its first line says whether all are of one library."""
-    found = [(part, there) for part in PARTS if (there := made(part, output))]
+    folders = list(dict.fromkeys(part.folder for part in PARTS))
+    found = [(part, there) for part in sorted(PARTS, key=lambda part: folders.index(part.folder)) if (there := made(part, output))]
     libraries = dict.fromkeys(there.library for _, there in found)
     if not found:
         first = "Nothing is measured yet."
@@ -201,9 +213,8 @@ def index(output: Path) -> str:
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written
-    # through a relay it is the part's own part "relay"
-    *((f"{name}: seconds", "distance", name, "wall", lambda value: f"{value:.1f} s") for name in
-      ("20M40ms", "50M100ms", "100M10ms", "2M100ms")),
+    *((f"{name}: seconds", part, name, "wall", lambda value: f"{value:.1f} s") for part, name in
+      (("distance", "20M40ms"), ("distance/far", "50M100ms"), ("distance/far", "100M10ms"), ("distance/far", "2M100ms"))),
     ("20M40ms, beside a bulk download: share of the line", "distance/download", "20M40ms", "own_share",
      lambda value: f"{value * 100:.0f} %"),
     ("2M100ms, recorded pace: 95 % of what is drawn shows within", "age", "2M100ms", "latency_p95",
@@ -211,17 +222,18 @@ _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   
     ("the same: the picture is at most so old, 95 % of the time", "age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"))
 
 
+_RELAYED = {"distance": "distance/relay", "distance/far": "distance/relay", "age": "age/relay"}
+
+
 def distances(output: Path) -> str | None:
     """linux-desktop over TLS, direct and through a relay; None until all of it was measured."""
-    whole = {part for _, part, *_ in _DISTANCES}
-    files = {part.where: output / part.where / _PACKED for part in PARTS
-             if part.where in whole or part.where.removesuffix("/relay") in whole}
+    files = {part: output / part / _PACKED for part in (*(part for _, part, *_ in _DISTANCES), *_RELAYED.values())}
     if not all(file.is_file() for file in files.values()):
         return None
     loaded = {part: results.load(file)["runs"] for part, file in files.items()}
 
     def cell(part: str, link: str, metric: str, mode: str, written: Callable[[float], str]) -> str:
-        through = f"{part}/relay" if link.endswith(links.RELAY) else part
+        through = _RELAYED.get(part, part) if link.endswith(links.RELAY) else part
         found = metrics.values([run for run in loaded.get(through, ()) if (run["recording"], run["link"], run["mode"])
                                 == ("linux-desktop", link, mode)], metric)
         return written(statistics.median(found)) if found else table.UNKNOWN
@@ -231,16 +243,24 @@ def distances(output: Path) -> str | None:
     return table.markdown(("linux-desktop", "upstream", "`flow`", "upstream, relay", "`flow`, relay"), rows) + "\n"
 
 
+_FIRST_TABLES = {"compare": ("first",), "modes": ("modes", "modes/made")}
+
+
+def first_table(mark: str, output: Path) -> str | None:
+    """The first tables of pages, as one."""
+    pages = [page for where in _FIRST_TABLES[mark] if (page := output / where / "compare.md").is_file()]
+    found = [shown[0].splitlines() for page in pages if (shown := re.search(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE))]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for number, lines in enumerate(found)
+            for line in (lines[2:] if number else [lines[0], *lines[2:]])]
+    return table.markdown(rows[0], rows[1:], left=3) + "\n" if rows else None
+
+
 def fill_tables(page: Path, output: Path) -> None:
     """A page's marked tables are the first ones of the pages, and distances()."""
     text = page.read_text()
-    if shown_distances := distances(output):
-        text = re.sub(r"(<!-- distance:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found: found[1] + shown_distances + found[2], text)
-    for mark, where in (("compare", "first"), ("modes", "modes")):
-        made_page = output / where / "compare.md"
-        shown = re.search(r"(?:^\|.*\n)+", made_page.read_text(), re.MULTILINE) if made_page.is_file() else None
+    for mark, shown in (("distance", distances(output)), *((mark, first_table(mark, output)) for mark in _FIRST_TABLES)):
         if shown:
-            text = re.sub(rf"(<!-- {mark}:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found, table=shown[0]: found[1] + table + found[2],
+            text = re.sub(rf"(<!-- {mark}:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found, table=shown: found[1] + table + found[2],
                           text)
     results.write_text(page, text)
 
@@ -254,12 +274,15 @@ def _note(output: Path) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    parts = chosen(args.names)
+    parts = chosen(args.names, args.only == "main")
     args.output = args.output.resolve()
     if args.repeat is not None and args.repeat < 1:
         raise BenchError("--repeat wants a number from 1", 2)
+    told = [] if args.index else foretell(parts, args.output, args.repeat)
     if args.dry_run:
-        return _foretell(parts, args.output, args.repeat)
+        print("\n".join(told))
+        return 0
+    print("".join(f"results: {line}\n" for line in told[-1:]), end="", file=sys.stderr)
     missing = []
     for part in parts if not args.index else []:
         if _is_done(part, args.output, args.repeat):
@@ -282,19 +305,19 @@ def _foretold(part: Part, output: Path, repeat: int | None) -> tuple[int, float]
     return compare.foretold(replace(asked, recordings=[recordings.looked_into(one) for one in asked.recordings]))
 
 
-def _foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> int:
+def foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> list[str]:
+    """How long each takes, and all of them: a line each."""
     if paths.build_is_ours():
         setup.setup()
-    runs, seconds, uncounted = 0, 0.0, []
+    told, runs, seconds, uncounted = [], 0, 0.0, []
     for part in parts:
         if _is_done(part, output, repeat):
-            print(f"{part.where}: is done")
+            told.append(f"{part.where}: is done")
         elif part.kind == COMPARE:
             more, longer = _foretold(part, output, repeat)
-            print(f"{part.where}: {more} runs, about {duration(longer)}")
+            told.append(f"{part.where}: {more} runs, about {duration(longer)}")
             runs, seconds = runs + more, seconds + longer
         else:
             uncounted.append(part.where)
-    print(f"all: {runs} runs, about {duration(seconds)} on two processors that nobody else uses"
-          + (f", and some minutes for {' and '.join(uncounted)}" if uncounted else ""))
-    return 0
+    return [*told, f"all: {runs} runs, about {duration(seconds)} on two processors that nobody else uses"
+            + (f", and some minutes for {' and '.join(uncounted)}" if uncounted else "")]

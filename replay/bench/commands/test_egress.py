@@ -7,7 +7,8 @@ import pytest
 from bench.commands import egress
 from bench.common.steps import Steps
 
-ABOUT = {"repeat": 1, "system": "S", "kernel": "K", "cpu": {"count": 2, "model": "M"}, "git": {"commit": "C"}}
+ABOUT = {"repeat": 1, "system": "S", "kernel": "K", "cpu": {"count": 2, "model": "M"}, "git": {"commit": "C"},
+         "library_tree": "f" * 64}
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 
 

@@ -13,22 +13,23 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.commands import compare, folders, makeresults, request
+from bench.commands import compare, folders, frontdoor, makeresults, request
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.runs import environment, recordings, results
+from bench.runs import environment, results
 
 Runs = list[list[str]]
 
 
-def document(repeats: int, library: str, complete: bool = True) -> dict[str, Any]:
+def document(where: str, repeats: int, library: str, complete: bool = True) -> dict[str, Any]:
     made = samples.result(["stock", "normal", "gather", "cork", "flow"], repeats=repeats)
     made["environment"]["library_tree"] = library
-    return {**made, "complete": complete, "seconds": 90.0}
+    part = next(part for part in folders.PARTS if part.where == where)
+    return {**made, "command": ["./run", *makeresults.command(part, Path("x"), None)], "complete": complete, "seconds": 90.0}
 
 
 @pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch) -> Runs:
+def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
     """What was run; a comparison writes its file as the real one does."""
     given: Runs = []
 
@@ -37,11 +38,14 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Runs:
         if "--output" in argv:
             folder = Path(argv[argv.index("--output") + 1])
             repeats = int(argv[argv.index("--repeat") + 1])
-            results.write_text(folder / "compare.json", json.dumps(document(repeats, environment.library_tree())))
+            results.write_text(folder / "compare.json", json.dumps(
+                document(str(folder.relative_to(tmp_path)), repeats, environment.library_tree())))
             results.write_text(folder / "compare.md", "# Comparison\n")
         return subprocess.CompletedProcess(argv, 0, stdout="| a |\n|---|\n| 1 |\n", stderr="")
 
     monkeypatch.setattr(makeresults, "_run", run)
+    monkeypatch.setattr(makeresults, "_foretold", lambda part, output, repeat: (repeat or part.repeat, 60.0 * (repeat or part.repeat)))
+    monkeypatch.setattr(paths, "build_is_ours", lambda: False)
     return given
 
 
@@ -70,60 +74,75 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
 
 
 def test_a_folder_is_all_of_its_parts() -> None:
-    assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/recorded"]
-    assert [part.where for part in makeresults.chosen(["distance/download", "lan"])] == ["distance/download", "lan"]
+    assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/recorded"]
+    assert [part.where for part in makeresults.chosen(["kernel", "lan/plain", "distance/far"])] == ["distance/far", "lan/plain", "kernel"]
     assert makeresults.chosen([]) == list(folders.PARTS)
-    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of first, modes, "):
+    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of first, distance, "):
         makeresults.chosen(["modes", "moon"])
+
+
+def test_what_the_readme_shows_comes_first() -> None:
+    main = makeresults.chosen([], main=True)
+    assert main == list(folders.PARTS[:len(main)])
+    assert {table.where for table in frontdoor.TABLES.values()} <= {part.where for part in main}
+    assert [part.where for part in makeresults.chosen(["modes"], main=True)] == ["modes"]
 
 
 def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                                      capsys: pytest.CaptureFixture[str]) -> None:
     assert call("modes", "--repeat", "3") == 0
-    assert [argv[1] for argv in commands] == ["compare"] * 2 and all("3" in argv for argv in commands)
+    assert [argv[1] for argv in commands] == ["compare"] * 4 and all("3" in argv for argv in commands)
+    assert capsys.readouterr().err.startswith("results: all: 12 runs, about 12:00 on two processors that nobody else uses\n")
     assert sorted(file.name for file in (tmp_path / "modes").iterdir()) == [
-        "2017.md", "compare.csv", "compare.html", "compare.json.xz", "compare.md", "recorded"]
+        "2017.md", "compare.csv", "compare.html", "compare.json.xz", "compare.md", "made", "plain", "recorded"]
     assert results.load(tmp_path / "modes/compare.json.xz")["plan"]["repeats"] == 3
     assert call("modes", "--repeat", "2") == 0
-    assert len(commands) == 2 and "modes/recorded is done" in capsys.readouterr().err
+    assert len(commands) == 4 and "modes/recorded is done" in capsys.readouterr().err
     assert call("modes", "--repeat", "4") == 0      # adds to what is there
-    assert len(commands) == 4 and "--fresh" not in commands[-1]
+    assert len(commands) == 8 and "--fresh" not in commands[-1]
+    assert call("modes", "--repeat", "5", "--only", "main") == 0
+    assert len(commands) == 9
+
+
+def test_a_part_that_is_by_now_another_one_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
+    made = document("lan", 6, environment.library_tree())
+    made["command"].remove("tls")
+    results.write_text(tmp_path / "lan/compare.json", json.dumps(made))
+    assert call("lan", "--only", "main") == 0
+    assert "--fresh" in commands[0]
 
 
 def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
-    results.write_text(tmp_path / "lan/compare.json", json.dumps(document(6, environment.library_tree(), complete=False)))
-    assert call("lan") == 0
+    results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, environment.library_tree(), complete=False)))
+    assert call("lan", "--only", "main") == 0
     assert len(commands) == 1 and "--fresh" not in commands[0]
 
 
 def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
-    results.write_text(tmp_path / "lan/compare.json", json.dumps(document(6, "another")))
+    results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, "another")))
     makeresults.pack(tmp_path / "lan")
     results.write_text(tmp_path / "lan/plots/old.png", "of another page")
-    results.write_text(tmp_path / "age/compare.json", json.dumps(document(4, "another")))
+    results.write_text(tmp_path / "age/compare.json", json.dumps(document("age", 4, "another")))
     makeresults.pack(tmp_path / "age")
-    assert call("lan") == 0
+    assert call("lan", "--only", "main") == 0
     assert len(commands) == 1 and "--fresh" in commands[0] and not (tmp_path / "lan/plots").exists()
     first = (tmp_path / "README.md").read_text().splitlines()[0]
     assert first == f"**Not all of this is of one library**: of another, but for lan ({environment.library_tree()[:12]})."
     assert "notes.md" not in (tmp_path / "README.md").read_text()
     results.write_text(tmp_path / "notes.md", "busy")
-    assert call("age") == 0
+    assert call("age", "--only", "main") == 0
     assert (tmp_path / "README.md").read_text().startswith(
         f"Everything here is of one library, {environment.library_tree()[:12]}.\n")
     assert "[notes.md](notes.md)" in (tmp_path / "README.md").read_text()
 
 
-def test_a_dry_run_adds_up_what_is_left(commands: Runs, monkeypatch: pytest.MonkeyPatch, call: Callable[..., int], tmp_path: Path,
+def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
-    results.write_text(tmp_path / "age/compare.json", json.dumps(document(4, environment.library_tree())))
-    monkeypatch.setattr(paths, "build_is_ours", lambda: False)
-    monkeypatch.setattr(compare, "foretold", lambda asked: (asked.repeats, 60.0 * asked.repeats))
-    monkeypatch.setattr(recordings, "looked_into", lambda recording: recording)
-    assert call("age", "lan", "kernel", "--repeat", "2", "--dry-run") == 0
+    results.write_text(tmp_path / "age/compare.json", json.dumps(document("age", 4, environment.library_tree())))
+    assert call("age", "age/relay", "lan/plain", "kernel", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "age: is done", "age/relay: 2 runs, about 2:00", "lan: 2 runs, about 2:00",
-        "all: 4 runs, about 4:00 on two processors that nobody else uses, and some minutes for kernel"]
+        "age: is done", "age/lines: 2 runs, about 2:00", "age/relay: 2 runs, about 2:00", "lan/plain: 2 runs, about 2:00",
+        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for kernel"]
     assert commands == []
 
 
@@ -139,7 +158,7 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(whole(argv).args, 1))
     assert call("lan", "age") == 1
-    assert "in age, age/relay, lan" in capsys.readouterr().err
+    assert "in age, lan, age/lines, age/relay, lan/plain" in capsys.readouterr().err
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 1))
     assert call("distance/slow-client") == 1
     assert "measured nothing" in capsys.readouterr().err
@@ -148,10 +167,14 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
 def test_the_readme_shows_what_was_measured(commands: Runs, tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text("a\n<!-- compare: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
-    results.write_text(tmp_path / "r/first/compare.md", "# Title\n\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n")
+    results.write_text(tmp_path / "r/first/compare.md", "# Title\n\n| a   |\n|-----|\n| one |\n\n| b |\n|---|\n")
     makeresults.fill_tables(readme, tmp_path / "r")
-    assert readme.read_text() == ("a\n<!-- compare: x -->\n| a |\n|---|\n| 1 |\n<!-- end -->\nb\n<!-- modes: y -->\nold\n"
-                                  "<!-- end -->\n")
+    first = "| a   |\n|-----|\n| one |\n"
+    assert readme.read_text() == f"a\n<!-- compare: x -->\n{first}<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n"
+    for where in ("modes", "modes/made"):       # one table of both
+        results.write_text(tmp_path / "r" / where / "compare.md", "| a |\n|---|\n| 1 |\n")
+    makeresults.fill_tables(readme, tmp_path / "r")
+    assert "<!-- modes: y -->\n| a |\n|---|\n| 1 |\n| 1 |\n<!-- end -->" in readme.read_text()
 
 
 def test_distances_stand_side_by_side(tmp_path: Path) -> None:
@@ -164,7 +187,8 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
         makeresults.pack(tmp_path / where)
 
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
-    measured("distance", both[::2], "max")
+    measured("distance", both[:1], "max")
+    measured("distance/far", both[2::2], "max")
     measured("distance/relay", both[1::2], "max")
     measured("age", both[-2:-1], "recorded")
     measured("age/relay", both[-1:], "recorded")
