@@ -7,6 +7,7 @@ Exit status 0: same or better; 1: something is worse; 2: could not be compared."
 from __future__ import annotations
 
 import argparse
+import collections
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
                           "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
                           "not be compared, or more than half of it is unknown. Of many figures some differ by chance: better "
-                          "and worse are those of which at most one in twenty is expected to.")
+                          "and worse are those of which at most one in twenty is expected to. Of few runs of many rows, what "
+                          "can be told of a mode is what all its rows say together.")
+    parser.epilog = ("examples: ./run diff results/lan/compare.json.xz results/own/compare.json; ./run diff git:HEAD~1 patched "
+                     "linux-desktop --modes flow")
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
                         "(default %(default)s)")
     parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
     parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
-    parser.add_argument("--agreement", action="store_true", help="say how far the rows of two measurements of one thing lie "
-                        "apart, and of how many the intervals meet; single runs of many rows are enough, and status 0 if nothing "
-                        "else can be told from them")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
                         "of two libraries")
     own = {action.dest for action in parser._actions} | {"library"}
@@ -132,21 +133,24 @@ def _page(lines: list[Line], everything: bool) -> str:
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
 
 
-def _agreement(lines: list[Line]) -> str:
-    """For each figure, how many rows lie within its noise, how far apart they are, and of those with intervals, how many meet."""
-    rows = []
-    for name in dict.fromkeys(line[1] for line in lines):
-        apart = [abs(line[2].change) for line in lines if line[1] == name and line[2].change is not None]
-        if apart:
-            noise = metrics.METRICS[name].noise
-            within = sum(change <= noise for change in apart)
-            meeting = [met for line in lines if line[1] == name and (met := stats.meet(*line[3:])) is not None]
-            rows.append([name, str(len(apart)), f"{noise * 100:g} %", f"{within / len(apart) * 100:.0f} %",
-                         *(f"{stats.quantile(apart, part) * 100:.1f} %" for part in (0.5, 0.9, 1)),
-                         str(len(meeting)), f"{sum(meeting) / len(meeting) * 100:.0f} %" if meeting else table.UNKNOWN])
-    head = ("figure", "rows", "noise", "rows within it", "half of them within", "90 % within", "all within", "with intervals",
-            "which meet")
-    return table.markdown(head, rows)
+Together = dict[tuple[str, str], stats.Comparison]     # by mode and figure
+
+
+def together(lines: list[Line]) -> Together:
+    """What all rows of a mode say of a figure, as it stands among all of these."""
+    changes: dict[tuple[str, str], list[float]] = collections.defaultdict(list)
+    for key, name, one, *_ in lines:
+        if one.change is not None:
+            changes[key[-1], name].append(one.change)
+    found = {of: stats.together(each, metrics.METRICS[of[1]].noise, metrics.METRICS[of[1]].more) for of, each in changes.items()}
+    return dict(zip(found, stats.corrected(list(found.values())), strict=True))
+
+
+def _together_page(found: Together, everything: bool) -> str:
+    """Without what is the same, unless everything is wanted."""
+    rows = [[*of, report.change(one), one.verdict.value] for of, one in sorted(found.items())
+            if one.low is not None and (everything or one.verdict is not Verdict.SAME)]
+    return table.markdown(("mode", "figure", "change of all rows", "verdict"), rows, left=2) if rows else ""
 
 
 def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
@@ -179,15 +183,16 @@ def execute(args: argparse.Namespace) -> int:
     print(_page(lines, args.show_all))
     if caution := _caution(before, after, lines):
         print(f"\n{caution}")
-    verdicts = {line[2].verdict for line in lines}
-    if args.agreement:
-        print(f"\n{_agreement(lines)}")
-    if Verdict.WORSE in verdicts:
+    all_rows = together(lines)
+    if of_all := _together_page(all_rows, args.show_all):
+        print(f"\n{of_all}")
+    if Verdict.WORSE in {one.verdict for one in (*(line[2] for line in lines), *all_rows.values())}:
         return WORSE
     if broken := _broken(before, after):
         raise BenchError(f"not comparable: no run counts any more of {', '.join(broken)}", NOT_COMPARABLE)
-    unknown = sum(line[2].verdict is Verdict.UNKNOWN for line in lines)
-    if unknown > _MOST_UNKNOWN * len(lines) and not args.agreement:
+    unknown = sum(found.verdict is all_rows.get((key[-1], name), found).verdict is Verdict.UNKNOWN
+                  for key, name, found, *_ in lines)
+    if unknown > _MOST_UNKNOWN * len(lines):
         raise BenchError(f"of {unknown} of {len(lines)} figures nothing can be told from so few runs, or such different ones",
                          NOT_COMPARABLE)
     return SAME_OR_BETTER

@@ -182,24 +182,20 @@ def test_every_figure_of_time_is_known_as_one() -> None:
     assert [one.name for one in metrics.METRICS.values() if one.says.endswith(", ms") and not one.name.startswith(diff.TIMES)] == []
 
 
-def test_agreement_needs_no_repeats(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    single = {**before, "runs": [run for run in before["runs"] if run["repeat"] == 1]}
-    assert run_diff(tmp_path, single, changed(single, 1.5), "--agreement", "--metrics", "packets,cpu") == 0
-    packets, cpu = ([cell.strip() for cell in line.split("|")[1:-1]]
-                    for line in capsys.readouterr().out.splitlines()[-2:])
-    rows = str(len(single["runs"]))
-    assert packets == ["packets", rows, "1 %", "100 %", "0.0 %", "0.0 %", "0.0 %", "0", "–"]
-    assert cpu[:4] == ["cpu", rows, "5 %", "0 %"] and float(cpu[6].split()[0]) > 20
-
-
-def test_agreement_says_which_intervals_meet(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    other = copy.deepcopy(before)
-    for run in other["runs"]:
-        if run["transport"] == "tls":
-            run["server"]["packets"] += 10000
-    assert run_diff(tmp_path, before, other, "--agreement", "--metrics", "packets") == 1
-    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
-    assert cells[-2:] == [cells[1], "50 %"]
+def test_few_runs_of_many_rows_tell_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of four runs two are captured and two are not: of a row alone nothing can be told."""
+    many = samples.result(["stock", "flow"], repeats=2, recordings=[f"r{number}" for number in range(8)])
+    assert run_diff(tmp_path, many, changed(many, 1.01), "--metrics", "packets,cpu") == 0
+    assert "0 worse, 0 better, 64 unknown" in capsys.readouterr().out
+    assert run_diff(tmp_path, many, changed(many, 1.5), "--metrics", "packets,cpu") == 1
+    assert [line.split("|")[1:3] + line.split("|")[-2:-1] for line in capsys.readouterr().out.splitlines()[-2:]] == [
+        [" flow  ", " cpu    ", "   worse "], [" stock ", " cpu    ", "   worse "]]
+    assert run_diff(tmp_path, many, changed(many, 0.5), "--metrics", "packets,cpu") == 0
+    one = copy.deepcopy(many)
+    for run in one["runs"]:
+        if run["recording"] == "r3":
+            run["cpu_seconds"]["user"] *= 2
+    assert run_diff(tmp_path, many, one, "--metrics", "packets,cpu") == 0       # the rows do not agree
 
 
 def test_runs_that_do_not_count_are_left_out(tmp_path: Path, before: dict[str, Any]) -> None:

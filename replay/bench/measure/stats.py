@@ -9,7 +9,7 @@ import functools
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -82,14 +82,6 @@ def estimate(values: Sequence[float]) -> Estimate | None:
                     outliers(values))
 
 
-def meet(one: Estimate | None, other: Estimate | None) -> bool | None:
-    """Whether the intervals of two have a value in common; None when one has none. Of three runs each of the same, they do
-    nine times in ten: six values in any order, and all of one before all of the other in 2 of 20."""
-    if one is None or other is None or one.low is None or one.high is None or other.low is None or other.high is None:
-        return None
-    return one.low <= other.high and other.low <= one.high
-
-
 @functools.cache
 def _sums(ranks: tuple[int, ...], size: int) -> collections.Counter[int]:
     """How many choices of so many of the ranks have each sum."""
@@ -125,9 +117,22 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
             for one in found]
 
 
+def _verdict(change: float, changes: Sequence[float], noise: float, more: bool, less_by_chance: Callable[[], float],
+             more_by_chance: Callable[[], float]) -> Comparison:
+    """changes: what the change might as well have been. The interval of it lies within the noise (same), wholly beyond it (better,
+    worse), or neither (unknown)."""
+    low, high = quantile(changes, (1 - LEVEL) / 2), quantile(changes, (1 + LEVEL) / 2)
+    if -noise <= low and high <= noise:
+        return Comparison(Verdict.SAME, change, low, high)
+    if high < -noise:
+        return Comparison(Verdict.WORSE if more else Verdict.BETTER, change, low, high, less_by_chance())
+    if low > noise:
+        return Comparison(Verdict.BETTER if more else Verdict.WORSE, change, low, high, more_by_chance())
+    return Comparison(Verdict.UNKNOWN, change, low, high)
+
+
 def compare(before: Sequence[float], after: Sequence[float], noise: float, more: bool = False) -> Comparison:
-    """Less is better, unless more is. `noise` is the relative difference that two measurements of one thing may show: the interval of
-    the change lies within it (same), wholly beyond it (better, worse), or neither (unknown)."""
+    """Less is better, unless more is. `noise` is the relative difference that two measurements of one thing may show."""
     if not before or not after:
         return Comparison(Verdict.UNKNOWN, None)
     base = statistics.median(before)
@@ -140,13 +145,19 @@ def compare(before: Sequence[float], after: Sequence[float], noise: float, more:
     source = random.Random(SEED)
     changes = [b / a - 1 for a, b in zip(_resampled_medians(before, source), _resampled_medians(after, source),
                                          strict=True) if a]
-    low, high = quantile(changes, (1 - LEVEL) / 2), quantile(changes, (1 + LEVEL) / 2)
-    if -noise <= low and high <= noise:
-        return Comparison(Verdict.SAME, change, low, high)
-    if high < -noise:
-        return Comparison(Verdict.WORSE if more else Verdict.BETTER, change, low, high,
-                          chance(after, [value * (1 - noise) for value in before]))
-    if low > noise:
-        return Comparison(Verdict.BETTER if more else Verdict.WORSE, change, low, high,
-                          chance([value * (1 + noise) for value in before], after))
-    return Comparison(Verdict.UNKNOWN, change, low, high)
+    return _verdict(change, changes, noise, more, lambda: chance(after, [value * (1 - noise) for value in before]),
+                    lambda: chance([value * (1 + noise) for value in before], after))
+
+
+def together(changes: Sequence[float], noise: float, more: bool = False) -> Comparison:
+    """What the changes of many rows say of all of them, however few runs each row has. By chance as many lie beyond the noise on
+    one side as coins fall on one."""
+    if len(changes) < FEWEST:
+        return Comparison(Verdict.UNKNOWN, statistics.median(changes) if changes else None)
+
+    def coins(beyond: int) -> float:
+        return sum(math.comb(len(changes), heads) for heads in range(beyond, len(changes) + 1)) / 2 ** len(changes)
+
+    return _verdict(statistics.median(changes), _resampled_medians(changes, random.Random(SEED)), noise, more,
+                    lambda: coins(sum(change < -noise for change in changes)),
+                    lambda: coins(sum(change > noise for change in changes)))

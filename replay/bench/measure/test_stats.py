@@ -111,14 +111,20 @@ def test_equal_samples_are_seldom_called_different() -> None:
     assert wrong <= 3
 
 
-def test_intervals_that_meet() -> None:
-    low, high, wide = stats.estimate([1, 2, 3]), stats.estimate([4, 5, 6]), stats.estimate([3, 4, 9])
-    assert stats.meet(low, high) is False and stats.meet(high, low) is False
-    assert stats.meet(low, wide) is stats.meet(wide, low) is True
-    assert stats.meet(low, None) is stats.meet(stats.estimate([1, 2]), low) is None
+def test_rows_tell_together_what_one_cannot() -> None:
+    def verdict(*changes: float, more: bool = False) -> Verdict:
+        return stats.together(changes, 0.05, more).verdict
+
+    assert verdict(0.2, 0.2) is Verdict.UNKNOWN
+    assert verdict(0.01, -0.02, 0.0, 0.03) is Verdict.SAME
+    assert verdict(0.2, 0.15, 0.18, 0.3) is Verdict.WORSE and verdict(0.2, 0.15, 0.18, 0.3, more=True) is Verdict.BETTER
+    assert verdict(-0.2, -0.15, -0.18, -0.3) is Verdict.BETTER
+    assert verdict(-0.2, 0.2, 0.01, 0.3) is Verdict.UNKNOWN
+    assert stats.together([0.2] * 5, 0.05).chance == stats.together([-0.2] * 5, 0.05).chance == 1 / 32
 
 
-def test_intervals_of_one_thing_meet_nine_times_in_ten() -> None:
+def test_rows_of_one_thing_are_seldom_worse_together() -> None:
     source = random.Random(1)
-    pairs = [[stats.estimate([source.random() for _ in range(3)]) for _ in range(2)] for _ in range(500)]
-    assert sum(bool(stats.meet(*pair)) for pair in pairs) == pytest.approx(450, abs=30)
+    found = [stats.together([source.gauss(0, 0.1) for _ in range(16)], 0.02) for _ in range(200)]
+    assert sum(one.verdict is Verdict.WORSE for one in found) <= 10
+    assert not any(one.verdict is Verdict.WORSE for one in stats.corrected(found))
