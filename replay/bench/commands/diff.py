@@ -21,6 +21,7 @@ from bench.runs import conditions, results
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
+_HIDES = 0.1            # where a change as large as this could hide, nothing is known
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "age_p95")
 
 # how a figure of time begins
@@ -33,7 +34,7 @@ Key = tuple[str, ...]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
                           "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
-                          "not be compared, or more than half of it is unknown. Of many figures some differ by chance: better "
+                          "not be compared, or in more than half of it a change of a tenth could hide. Of many figures some differ by chance: better "
                           "and worse are those of which at most one in twenty is expected to. Of few runs of many rows, what "
                           "can be told of a mode is what all its rows say together.")
     parser.epilog = ("examples: ./run diff results/lan/compare.json.xz results/own/compare.json; ./run diff git:HEAD~1 patched "
@@ -146,6 +147,10 @@ def together(lines: list[Line]) -> Together:
     return dict(zip(found, stats.corrected(list(found.values())), strict=True))
 
 
+def _is_told(one: stats.Comparison) -> bool:
+    return one.verdict is not Verdict.UNKNOWN or (one.low is not None and one.high is not None and max(-one.low, one.high) <= _HIDES)
+
+
 def _together_page(found: Together, everything: bool) -> str:
     """Without what is the same, unless everything is wanted."""
     rows = [[*of, report.change(one), one.verdict.value] for of, one in sorted(found.items())
@@ -190,8 +195,7 @@ def execute(args: argparse.Namespace) -> int:
         return WORSE
     if broken := _broken(before, after):
         raise BenchError(f"not comparable: no run counts any more of {', '.join(broken)}", NOT_COMPARABLE)
-    unknown = sum(found.verdict is all_rows.get((key[-1], name), found).verdict is Verdict.UNKNOWN
-                  for key, name, found, *_ in lines)
+    unknown = sum(not _is_told(found) and not _is_told(all_rows.get((key[-1], name), found)) for key, name, found, *_ in lines)
     if unknown > _MOST_UNKNOWN * len(lines):
         raise BenchError(f"of {unknown} of {len(lines)} figures nothing can be told from so few runs, or such different ones",
                          NOT_COMPARABLE)
