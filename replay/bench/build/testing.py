@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _build_releases(steps: Steps) -> str:
     for version in upstream.RELEASES:
-        bases.prepare_base(version, steps)
+        bases.with_tests(version, steps)
     return str(len(upstream.RELEASES))
 
 
