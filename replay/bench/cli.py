@@ -40,6 +40,29 @@ COMMANDS = {
     "soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
 }
+# for --help; those that are VERBATIM have their own
+EXAMPLES = {
+    "compare": "./run compare; ./run compare linux-desktop --link 20M/40ms --modes stock,flow --quick; ./run compare FILE.rec --pace recorded",
+    "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; ./run diff git:HEAD~1 patched linux-desktop --modes flow",
+    "results": "./run results --dry-run; ./run results --only main; ./run results distance age --repeat 2",
+    "setup": "./run setup --verbose",
+    "watch": "./run watch DIR, beside a guest started with SPICE_STREAM_STATS=DIR",
+    "page": "./run page results/own/compare.json",
+    "egress": "./run egress linux-desktop --repeat 3",
+    "vm": "./run vm ./run compare tiny --link 20M40ms",
+    "tree": "./run tree /tmp/tree; ./run tree /tmp/tree --release 0.16.0",
+    "refresh": "./run refresh /tmp/tree",
+    "export": "./run export --series faults --base 0.16.0 /tmp/mails",
+    "rebase": "./run rebase spice-0.16.1.tar.bz2",
+    "each": "./run each --list; ./run each --release 0.16.0 --series stream",
+    "deb": "./run deb",
+    "recipes": "./run recipes --version 0.16.0",
+    "clients": "./run clients --list; ./run clients --modes flow --transports tls",
+    "migration": "./run migration --transports tls",
+    "installed": "./run installed --seconds 60",
+    "soak": "./run soak --minutes 5 --mode flow",
+    "record": "./run record --attach; ./run record --attach FILE.rec --name mine",
+}
 _INTERRUPTED = 130
 
 
@@ -74,7 +97,7 @@ def _run(arguments: list[str]) -> int:
     module = _module(name)
     if getattr(module, "VERBATIM", False):
         return int(module.execute(argparse.Namespace(arguments=rest)))
-    parser = _Parser(prog=f"./run {name}")
+    parser = _Parser(prog=f"./run {name}", epilog=f"examples: {EXAMPLES[name]}")
     module.configure(parser)
     return int(module.execute(_parsed(parser, rest)))
 

@@ -105,6 +105,7 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
 
     *options = (Options) { .slow = 1, .idle_seconds = DEFAULT_IDLE_SECONDS };
     g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_set_description(context, "Example: spice-drain --host=127.0.0.1 --port=5930 --png=last.png\n");
     parsed = g_option_context_parse(context, argc, argv, error);
     g_option_context_free(context);
     if (!parsed) {

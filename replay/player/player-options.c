@@ -189,6 +189,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
 
     memset(options, 0, sizeof(*options));
     g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_set_description(context, "Example: spice-player --port=5930 --pace=recorded FILE, then spice-drain --port=5930\n");
     if (!g_option_context_parse(context, &argc, &argv, &parse_error)) {
         *error = g_strdup(parse_error->message);
         g_error_free(parse_error);

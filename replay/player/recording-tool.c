@@ -35,7 +35,9 @@ static const char usage[] =
     "\n"
     "trim keeps a range of time, or of commands from the A-th (the first is 0) up to\n"
     "but not including the B-th, and plays at once what the range depends on. Either\n"
-    "end may be left out.\n";
+    "end may be left out.\n"
+    "\n"
+    "Example: spice-recording trim --from 20 --to 35 -o part.rec.xz whole.rec.xz\n";
 
 typedef struct ToolOptions {
     bool json;

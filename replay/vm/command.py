@@ -16,7 +16,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "as root and in this folder. What the command writes is gone with the machine; its output and exit status come "
         "back. Inside are network namespaces, veth, tun, netem, fq, kernel TLS and io_uring, whatever this machine's "
         "own kernel lacks.")
-    parser.epilog = "Example: ./run vm ./run compare tiny --link 20M40ms"
     parser.add_argument("--kernel", choices=kernels.KERNELS, default=kernels.DEFAULT,
                         help=f"the Debian suite whose kernel it is (default {kernels.DEFAULT})")
     parser.add_argument("--cpus", type=int, default=2, help="default 2")

@@ -25,7 +25,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.arguments[:1] in (["-h"], ["--help"]):
         print("usage: ./run test [ARGUMENT...]\n\nBuilds everything and runs every test: upstream's on every release in "
               "every mode, ours in C and Python,\nand those in C again under sanitizers. With arguments, for pytest, the "
-              "Python tests alone.")
+              "Python tests alone.\n\nexamples: ./run test; ./run test replay/bench/runs/test_modes.py; ./run test -k relay")
         return 0
     began = time.monotonic()
     setup.setup()

@@ -37,8 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "not be compared, or in more than half of it a change of a tenth could hide. Of many figures some differ by chance: better "
                           "and worse are those of which at most one in twenty is expected to. Of few runs of many rows, what "
                           "can be told of a mode is what all its rows say together.")
-    parser.epilog = ("examples: ./run diff results/lan/compare.json.xz results/own/compare.json; ./run diff git:HEAD~1 patched "
-                     "linux-desktop --modes flow")
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "

@@ -40,8 +40,6 @@ _APART = ("Apart from these, for they take a QEMU, other kernels and programs fr
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Makes the folders of results/ with the library as it is. What is done of the same library is left alone, "
                           "what was interrupted goes on.")
-    parser.epilog = ("examples: ./run results; ./run results --only main; ./run results distance age --repeat 2; "
-                     "./run results modes/recorded --dry-run")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"of {', '.join(dict.fromkeys(part.folder for part in PARTS))}, "
                         "or one part of a folder, as distance/download (default: all)")
     parser.add_argument("--only", choices=("main",), help="only what README.md shows: it comes first, and takes an hour")
