@@ -29,7 +29,7 @@ typedef enum {
 
 struct RecordingOutput {
     char *path;
-    char *part;                 /* its name until it is complete */
+    char *part;                 /* its name until it is complete, NULL for what is no file: it keeps its own */
     int fd;
     int error;                  /* errno of the first fault */
     uint64_t hash;
@@ -80,6 +80,14 @@ static bool start_packing(RecordingOutput *output)
     return true;
 }
 
+/* A rename would put a file in the place of a device or a pipe. */
+static bool is_no_file(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
 RecordingOutput *recording_output_open(const char *path)
 {
     RecordingOutput *output = g_new0(RecordingOutput, 1);
@@ -87,9 +95,13 @@ RecordingOutput *recording_output_open(const char *path)
 
     umask(mask);
     output->path = g_strdup(path);
-    output->part = g_strdup_printf("%s.XXXXXX", path);
     output->hash = FNV_START;
-    output->fd = mkostemp(output->part, O_CLOEXEC);
+    if (is_no_file(path)) {
+        output->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        output->part = g_strdup_printf("%s.XXXXXX", path);
+        output->fd = mkostemp(output->part, O_CLOEXEC);
+    }
     if (output->fd < 0) {
         int error = errno;
 
@@ -99,8 +111,10 @@ RecordingOutput *recording_output_open(const char *path)
         errno = error;
         return NULL;
     }
-    guard_part(output->part);
-    fchmod(output->fd, 0666 & ~mask);
+    if (output->part) {
+        guard_part(output->part);
+        fchmod(output->fd, 0666 & ~mask);
+    }
     if (!start_packing(output)) {
         fail(output, ENOMEM);
     }
@@ -216,10 +230,10 @@ bool recording_output_commit(RecordingOutput *output)
     if (close(output->fd) != 0) {
         fail(output, errno);
     }
-    if (!output->error && rename(output->part, output->path) != 0) {
+    if (output->part && !output->error && rename(output->part, output->path) != 0) {
         fail(output, errno);
     }
-    if (output->error) {
+    if (output->part && output->error) {
         unlink(output->part);
     }
     error = output->error;
@@ -231,6 +245,8 @@ bool recording_output_commit(RecordingOutput *output)
 void recording_output_abandon(RecordingOutput *output)
 {
     close(output->fd);
-    unlink(output->part);
+    if (output->part) {
+        unlink(output->part);
+    }
     output_free(output);
 }

@@ -493,6 +493,18 @@ def test_no_room_is_one_line_and_no_file(small: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [small]
 
 
+def test_what_is_no_file_is_written_to_and_stays(small: Path, tmp_path: Path) -> None:
+    """A file once took the place of /dev/full."""
+    for device, status in (("/dev/full", 1), ("/dev/null", 0)):
+        out = tmp_path / Path(device).name
+        out.symlink_to(device)
+        result = run("trim", "-o", out, small)
+        assert result.returncode == status
+        assert result.stderr.decode() == (f"spice-recording: {out}: No space left on device\n" if status else "")
+        assert out.is_char_device()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "null", "small.rec"]
+
+
 def test_interrupted_leaves_no_file(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rec"
     process = subprocess.Popen([tool("spice-recording"), "cat", small, "-", "-o", out],
