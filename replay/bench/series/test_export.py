@@ -57,6 +57,41 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
         check_cover(name, (tmp_path / name / "0000-cover-letter.txt").read_text(encoding="utf-8"), len(mails))
 
 
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_each_fault_and_each_of_drawing_can_be_had_alone(version: str, tmp_path: Path) -> None:
+    """Applied to the release, and to it with faults, without the others of its series."""
+    upstream.fetch(version, Steps(tmp_path / "log"))
+    tree = export.Tree(version, tmp_path / "tree", _WHO)
+    tree.git("tag", upstream.RELEASE)
+    for name in ("faults", "drawing"):
+        tree.git("checkout", "-q", upstream.bases()[name])
+        there = set(tree.there)
+        for file in upstream.series(version, [name]):
+            tree.add(file)
+            tree.git("reset", "-q", "--hard", upstream.bases()[name])
+            tree.there = set(there)
+        for file in upstream.series(version, [name]):
+            tree.add(file)
+        tree.git("tag", name)
+
+
+def test_one_patch_alone_and_one_series_on_another(tmp_path: Path) -> None:
+    """What an export of the whole series would not apply to."""
+    upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
+    tree = tmp_path / "tree"
+    upstream.unpack(upstream.DEFAULT, tree)
+    git(tree, "init", "-q")
+    git(tree, "add", "-Af")
+    git(tree, "commit", "-qm", "pristine")
+    [alone] = export.export(upstream.DEFAULT, "faults", tmp_path / "alone", _WHO, ["0009"])
+    assert [file.name for file in (tmp_path / "alone").iterdir()] == [alone.name]
+    git(tree, "am", "-q", alone)
+    git(tree, "reset", "-q", "--hard", "HEAD~")
+    for name, on in (("faults", []), ("stream", []), ("drawing", ["stream"])):
+        git(tree, "am", "-q", *export.export(upstream.DEFAULT, name, tmp_path / name, _WHO, on=on))
+    assert "\nFor spice 0.15.2 with faults and stream.\n" in (tmp_path / "drawing/0000-cover-letter.txt").read_text()
+
+
 def check_cover(name: str, text: str, mails: int) -> None:
     """It has a row for each patch, the figures, and no link that leads nowhere in a mail."""
     assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
@@ -160,6 +195,10 @@ def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_pa
     for name, complaint in (("nothing", "no series nothing: it is one of"), ("work", "not for export")):
         with pytest.raises(BenchError, match=complaint):
             export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
+    with pytest.raises(BenchError, match="faults has no patch 9: they are 0001 to 00"):
+        export.export(upstream.DEFAULT, "faults", tmp_path / "out", _WHO, ["9"])
+    with pytest.raises(BenchError, match="faults cannot be on stream, which needs it"):
+        export.export(upstream.DEFAULT, "faults", tmp_path / "out", _WHO, on=["stream"])
     assert not (tmp_path / "out").exists()
 
 
