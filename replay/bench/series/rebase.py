@@ -38,7 +38,7 @@ def _unpack(source: Path, target: Path) -> None:
         done = subprocess.run(["tar", "-xf", source, "--strip-components=1", "-C", target], capture_output=True,
                               text=True, check=False)
         if done.returncode:
-            raise BenchError(f"{source} cannot be unpacked: {done.stderr.strip().splitlines()[0]}", 2)
+            raise BenchError(f"{source} cannot be unpacked: {done.stderr.strip().splitlines()[0].rstrip('; ')}", 2)
     if not (target / "server/meson.build").is_file():
         raise BenchError(f"{source} is not the source of spice-server: it has no server/meson.build", 2)
 
@@ -55,9 +55,11 @@ def _apply(diff: str, tree: Path) -> tuple[bool, str]:
 
 
 def _variants(patch: Path) -> dict[str, Path]:
-    """The default's, then those of other releases, the newest first."""
-    return {upstream.DEFAULT: patch, **{version: file for version in sorted(upstream.RELEASES, reverse=True)
-                                        if (file := patch.parent / version / patch.name).is_file()}}
+    """The default's, then those of other releases, the newest first; one that only brings a test fits anywhere, and so is
+    the last."""
+    found = {upstream.DEFAULT: patch, **{version: file for version in sorted(upstream.RELEASES, reverse=True)
+                                         if (file := patch.parent / version / patch.name).is_file()}}
+    return dict(sorted(found.items(), key=lambda item: not upstream.changes_files(item[1])))
 
 
 def _try(patch: Path, tree: Path, there: set[Path]) -> Found:

@@ -36,10 +36,21 @@ def test_each_patch_applies_or_is_said_to_fail_and_where(tmp_path: Path, capsys:
     assert rebase.execute(argparse.Namespace(source=tree)) == 1
 
 
+def test_a_variant_that_mends_goes_before_one_that_only_brings_a_test(tmp_path: Path) -> None:
+    """faults/0018 is a test alone but for 0.16.0, and a test alone applies to everything."""
+    upstream.fetch("0.16.0", Steps(tmp_path / "log"))
+    found = {one.patch.name[:4]: one for one in rebase.rebase(upstream.release("0.16.0").tarball)
+             if one.patch.parent.name == "faults"}
+    assert found["0018"].applies and found["0018"].variant == "0.16.0"
+
+
 def test_what_is_not_spice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no tarball")
     (tmp_path / "folder").mkdir()
-    for name, complaint in (("text", "cannot be unpacked: tar: "), ("folder", "not the source of spice-server"),
+    upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
+    (tmp_path / "part").write_bytes(upstream.release(upstream.DEFAULT).tarball.read_bytes()[:300_000])
+    for name, complaint in (("text", "cannot be unpacked: tar: "), ("part", "cannot be unpacked: .*unexpectedly$"),
+                            ("folder", "not the source of spice-server"),
                             ("nothing", "is not there")):
         with pytest.raises(BenchError, match=complaint) as raised:
             rebase.execute(argparse.Namespace(source=tmp_path / name))
