@@ -22,7 +22,7 @@ _SLOW_MACHINE = "4"
 
 
 @cache
-def _own_loopback() -> tuple[str, ...]:
+def own_loopback() -> tuple[str, ...]:
     """Upstream's tests listen on fixed ports. In a network namespace of their own they meet nobody; where that is not
     allowed they take their chances."""
     unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
@@ -46,7 +46,7 @@ def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, re
               env: Mapping[str, str] | None = None, processes: int = os.cpu_count() or 1) -> int:
     """Runs the tests of these names, built again first if wanted. Returns how many passed; raises BenchError, one line,
     naming those that did not."""
-    argv = [*_own_loopback(), "meson", "test", "-C", build, "--num-processes", str(processes),
+    argv = [*own_loopback(), "meson", "test", "-C", build, "--num-processes", str(processes),
             "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
     try:
         output = steps.run(title, argv, quiet=True, env=env)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run each: every patch of every exported series built and tested by itself, on every release, or with --whole each
-series at its end in every mode; what passed is recorded by what the tree was, so that it goes on where it was and does
-nothing twice."""
+"""./run each: every patch of every exported series built and tested by itself, on every release; or with --whole each
+series at its end in every mode, with --autotools by configure and make. What passed is recorded by what the tree was, so
+that it goes on where it was and does nothing twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from bench.series import export
 
 _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # nothing in SPICE_STREAM
+_AUTOTOOLS = "autotools"    # as _DEFAULT, but by upstream's other build system
 _ALL = "all"            # after every patch of every series
 _PROCESSES = 3 * (os.cpu_count() or 1)          # the tests mostly wait
 # All test programs are linked anew after each patch, and gold takes a third of the time.
@@ -120,8 +121,37 @@ def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[S
     return tree, each, whole
 
 
+def with_autotools(whole: list[State], tree: export.Tree) -> list[State]:
+    """The same series at their ends, where a release still has a configure."""
+    return [replace(state, mode=_AUTOTOOLS) for state in whole
+            if state.mode == _DEFAULT and (tree.folder / "configure.ac").is_file()]
+
+
+def _make(state: State, tree: export.Tree, folder: Path, steps: Steps, environment: dict[str, str]) -> int:
+    """What a packager of such a release does, in a tree of its own, as it leaves much in it. Returns how many passed."""
+    if not shutil.which("autoreconf"):
+        raise BenchError("autoreconf is missing: install autoconf, automake, libtool and autoconf-archive", 2)
+    if shutil.which("ccache"):
+        environment = {"CC": "ccache gcc", "CXX": "ccache g++", **environment}
+    what = f"{state.release} after {state.patch} with autotools"
+    shutil.rmtree(folder, ignore_errors=True)
+    tree.git("worktree", "prune")
+    tree.git("worktree", "add", "--detach", str(folder), state.commit)
+    jobs = f"-j{os.cpu_count() or 1}"
+    for title, argv in ((f"configuring {what}", ["autoreconf", "-fi"]), (f"configuring {what}", ["./configure"]),
+                        (f"building {what}", ["make", jobs])):
+        steps.run(title, argv, quiet=True, cwd=folder, env=environment)
+    steps.run(f"tests of {what}", [*mesontest.own_loopback(), "make", "check", jobs], quiet=True, cwd=folder,
+              env=environment)
+    passed = sum(":test-result: PASS" in result.read_text() for result in folder.rglob("*.trs"))
+    shutil.rmtree(folder)
+    return passed
+
+
 def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environment: dict[str, str]) -> Checked:
     began = time.monotonic()
+    if state.mode == _AUTOTOOLS:
+        return _passed(state, _make(state, tree, build.with_name(_AUTOTOOLS), steps, environment), began)
     what = f"{state.release} after {state.patch}"
     tree.git("checkout", "-q", state.commit)
     bases.configure(what, tree.folder, build, ["-Dmanual=false", "-Ddebug=false"], steps, environment)
@@ -133,7 +163,11 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
         passed = mesontest.run_suite(f"upstream's tests of {what} in mode {state.mode}", build,
                                      listed - overlay.tests(), steps, env={"SPICE_STREAM": state.mode},
                                      processes=_PROCESSES)
-    return Checked(state.release, state.patch, state.mode, state.tree, passed, round(time.monotonic() - began),
+    return _passed(state, passed, began)
+
+
+def _passed(state: State, tests: int, began: float) -> Checked:
+    return Checked(state.release, state.patch, state.mode, state.tree, tests, round(time.monotonic() - began),
                    datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"))
 
 
@@ -141,8 +175,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Builds each release after every patch of each series as it is exported, and runs upstream's "
                           "tests and those that have come. What has passed is in patches/checked.csv and is not done again. "
                           "Stops at the first that fails.")
-    parser.add_argument("--whole", action="store_true",
-                        help="each series and all together, after the last patch only; upstream's tests in every mode")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--whole", action="store_true",
+                     help="each series and all together, after the last patch only; upstream's tests in every mode")
+    how.add_argument("--autotools", action="store_true",
+                     help="the same by autoreconf, configure, make and make check, which need autoconf, automake, libtool "
+                     "and autoconf-archive")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), help="only this one; may be repeated")
     parser.add_argument("--series", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--list", action="store_true", help="say what is left, and do nothing")
@@ -162,15 +200,16 @@ def execute(args: argparse.Namespace) -> int:
         shutil.rmtree(source, ignore_errors=True)
         home.mkdir(parents=True, exist_ok=True)
         tree, each, whole = states(version, source)
-        now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in each + whole)]
-        chosen = [state for state in (whole if args.whole else each)
+        made = with_autotools(whole, tree)
+        now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in each + whole + made)]
+        chosen = [state for state in (made if args.autotools else whole if args.whole else each)
                   if not args.series or state.patch.split("/")[0] in args.series]
         wanted += len(chosen)
         for state in chosen:
             if state.is_in(now):
                 continue
             if args.list:
-                left.append(f"{state.release} {state.patch}{f' {state.mode}' if args.whole else ''}")
+                left.append(f"{state.release} {state.patch}{f' {state.mode}' if args.whole or args.autotools else ''}")
                 continue
             environment = {**upstream.protocol_environment(version, steps), **_LINKER}
             now.append(_check(state, tree, home / version, steps, environment))
@@ -182,6 +221,7 @@ def execute(args: argparse.Namespace) -> int:
     if left:
         print(f"{len(left)} of {wanted} are left")
         return 1
-    print(f"each of {wanted} {'whole series and modes' if args.whole else 'patches'} builds and passes, "
+    what = "whole series and modes" if args.whole else "whole series" if args.autotools else "patches"
+    print(f"each of {wanted} {what} builds and passes, "
           f"{sum(one.seconds for one in kept)} s in all for what is recorded")
     return 0

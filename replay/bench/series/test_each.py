@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,11 +35,12 @@ class Stand:
         monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
         (tmp_path / "patches").mkdir()
 
-    def states(self, version: str, folder: Path) -> tuple[None, list[State], list[State]]:
+    def states(self, version: str, folder: Path) -> tuple[SimpleNamespace, list[State], list[State]]:
         folder.mkdir()
+        (folder / "configure.ac").touch()
         each_ = [State(version, f"faults/000{number}", "default", "c", tree)
                  for number, tree in enumerate(self.trees, 1)]
-        return None, each_, [replace(state, mode=mode) for state in (each_[-1], replace(each_[-1], patch="all"))
+        return SimpleNamespace(folder=folder), each_, [replace(state, mode=mode) for state in (each_[-1], replace(each_[-1], patch="all"))
                              for mode in ("default", "batch")]
 
     def check(self, state: State, *_: object) -> Checked:
@@ -47,8 +49,9 @@ class Stand:
         self.built.append(state.tree)
         return Checked(state.release, state.patch, state.mode, state.tree, 26, 3, "today")
 
-    def run(self, *, left: bool = False, whole: bool = False) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, list=left, whole=whole))
+    def run(self, *, left: bool = False, whole: bool = False, autotools: bool = False) -> int:
+        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, list=left, whole=whole,
+                                               autotools=autotools))
 
 
 @pytest.fixture
@@ -83,6 +86,16 @@ def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Sta
     assert [(one.patch, one.mode) for one in each.recorded()] == [
         ("all", "batch"), ("all", "default"), ("faults/0001", "default"), ("faults/0002", "batch"),
         ("faults/0002", "default")]
+
+
+def test_whole_series_are_built_with_autotools_too(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
+    stand.run(whole=True)
+    assert stand.run(left=True, autotools=True) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "0.15.2 faults/0002 autotools", "0.15.2 all autotools", "2 of 2 are left"]
+    assert stand.run(autotools=True) == 0
+    assert [(one.patch, one.mode) for one in each.recorded() if one.mode != "batch"] == [
+        ("all", "autotools"), ("all", "default"), ("faults/0002", "autotools"), ("faults/0002", "default")]
 
 
 def test_what_there_is_to_try(tmp_path: Path) -> None:
