@@ -12,13 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench.build import bases, setup, upstream
+from bench.build import setup, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
 from clients import guest, machine, matrix, packages, table, target
-from clients.drivers import ryll
 from clients.drivers.base import Driver
 from clients.errors import Failed, NotRun
 from clients.guest import Guest
@@ -26,6 +25,8 @@ from clients.machine import STOCK, Library, Machine
 from clients.matrix import Plan
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 from clients.world import World
+from distro import changes
+from recorder import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
 HOME = paths.RESULTS / "clients"
@@ -82,22 +83,28 @@ def libraries(release: str, modes: Sequence[str], steps: Steps, named: Path | No
         folders = {True: paths.patched_library(), False: paths.stock_library()}
     else:
         folders = {
-            patched: bases.prepare_base(release, steps, patched=patched, tests=patched).library
-            for patched in {mode != STOCK for mode in modes}
+            ours: (releases.patched if ours else releases.stock)(release, steps).library
+            for ours in {mode != STOCK for mode in modes}
         }
     return [Library(folders[mode != STOCK], mode, release) for mode in modes]
+
+
+def library_of() -> str:
+    """When the last change of the library that is built here was made, as the packages have it."""
+    return f"{changes.moment():{changes.VERSION}}"
 
 
 class Player:
     """Plays cells, on as few machines as it can."""
 
     def __init__(self, guest: Guest, booted: str, folder: Path, seconds: float, say: Any) -> None:
+        self._made = library_of()
         self._guest, self._booted, self._folder, self._seconds, self._say = guest, booted, folder, seconds, say
         self._machine: Machine | None = None
         self._machines = 0
 
     def play(self, plan: Plan, library: Library) -> Cell:
-        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario, date=table.now())
+        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario, date=table.now(), library=self._made)
         began = time.monotonic()
         try:
             plan.driver.version()
@@ -176,11 +183,11 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
     ]
     if bad := table.reasons(cells, BAD):
         text += ["## Bad\n", bad]
+    if not_run := table.reasons(cells, NOT_RUN):
+        text += ["## Not run\n", not_run]
     text += [
-        "## Not run\n",
-        table.reasons(cells, NOT_RUN) + "".join(f"- {what}: {why}\n" for what, why in matrix.NOT_HERE.items()),
         "## Versions\n",
-        "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
+        table.libraries(cells) + "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
         "## What is done\n",
         "".join(f"- **{name}**: {_does(name)}\n" for name in matrix.SCENARIOS),
     ]
@@ -239,11 +246,11 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.install(steps)
     made = guest.prepare(steps)
-    if any(driver is ryll.Ryll for driver in drivers):
+    for driver in drivers:
         try:
-            ryll.install(steps)
+            driver.install(steps)
         except NotRun as error:
-            steps.say(f"ryll: {error}")
+            steps.say(f"{driver.name}: {error}")
     found = libraries(args.release, modes, steps, args.library)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))

@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def version() -> str:
     told = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libspice-server1"], capture_output=True, text=True, check=False)
     if told.returncode:
-        raise BenchError("libspice-server1 is not installed: apt-get install qemu-system-x86 qemu-system-modules-spice")
+        raise BenchError("libspice-server1 is not installed: apt-get install qemu-system-x86")
     mode = os.environ.get("SPICE_STREAM")
     return told.stdout + (f", SPICE_STREAM={mode}" if mode else "")
 
@@ -112,7 +112,7 @@ def execute(args: argparse.Namespace) -> int:
     if _ALONE not in os.environ:
         version()
         kept(args.out)
-        packages.install(steps)
+        packages.install(steps, few=True)
         made = guest.prepare(steps)
         steps.say("booting the guest, once")
         machine.booted(made, Library(None, INSTALLED, version()))

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import time
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from clients.target import Target
 
 QEMU = "qemu-system-x86_64"
 ECHO_PORT = "org.spice-batch.echo"
+AGENT_PORT, FILES_PORT = "com.redhat.spice.0", "org.spice-space.webdav.0"     # as SPICE names them
 _BOOT = 900  # seconds, on a busy machine that emulates the guest's processor
 _ANSWER = 60
 _GREETING = 5
@@ -60,6 +62,10 @@ _HARDWARE = (
     "-serial chardev:serial "
     f"-device virtio-serial -chardev spiceport,id=echo,name={ECHO_PORT} "
     f"-device virtserialport,chardev=echo,name={ECHO_PORT} "
+    "-chardev spicevmc,id=agent,name=vdagent "
+    f"-device virtserialport,chardev=agent,name={AGENT_PORT} -device virtserialport,chardev=host-agent,name=host.{AGENT_PORT} "
+    f"-chardev spiceport,id=files,name={FILES_PORT} "
+    f"-device virtserialport,chardev=files,name={FILES_PORT} -device virtserialport,chardev=host-files,name=host.{FILES_PORT} "
     "-device qemu-xhci -chardev spicevmc,id=usb,name=usbredir -device usb-redir,chardev=usb "
     "-audiodev spice,id=sound -device intel-hda -device hda-output,audiodev=sound,mixer=off"
 )
@@ -128,6 +134,8 @@ class Machine:
             ]
         files = ["-kernel", str(guest.kernel), "-initrd", str(guest.initrd)]
         sockets = ["-chardev", f"socket,id=serial,path={self._folder / 'serial'},server=on,wait=off"]
+        for name, port in (("agent", AGENT_PORT), ("files", FILES_PORT)):
+            sockets += ["-chardev", f"socket,id=host-{name},path={self._folder / port},server=on,wait=off"]
         sockets += ["-qmp", f"unix:{self._folder / 'qmp'},server=on,wait=off"]
         words = "quiet loglevel=0 mitigations=off"
         return [QEMU, *sockets, *_HARDWARE.split(), "-spice", ",".join(spice), *files, "-append", words]
@@ -193,6 +201,13 @@ class Machine:
         said = self._lines.wait(answer, _ANSWER) if answer else ""
         self._lines.wait(f"done {command}", _ANSWER)
         return said
+
+    def relayed(self, port: str) -> socket.socket:
+        """As if this were a program in the guest that has opened that port of SPICE: the guest carries every byte."""
+        self.guest(f"relay {port}")
+        made = socket.socket(socket.AF_UNIX)
+        made.connect(str(self._folder / port))
+        return made
 
     def typed(self, seconds: float) -> str:
         """The next line that somebody typed at the guest."""

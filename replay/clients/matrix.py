@@ -10,22 +10,17 @@ from dataclasses import dataclass
 from clients import target
 from clients.drivers.base import Driver
 from clients.drivers.counting import GtkLike, PureSpiceLike, RyllLike
-from clients.drivers.gtk import SpiceGtk
-from clients.drivers.html5 import Html5
+from clients.drivers.gtk import BullseyeGtk, SpiceGtk, TrixieGtk
+from clients.drivers.html5 import Html5, NpmHtml5
 from clients.drivers.remote_viewer import RemoteViewer
 from clients.drivers.ryll import Ryll
 from clients.world import World
 
-DRIVERS: tuple[type[Driver], ...] = (RemoteViewer, SpiceGtk, Html5, Ryll, PureSpiceLike, RyllLike, GtkLike)
+DRIVERS: tuple[type[Driver], ...] = (
+    RemoteViewer, SpiceGtk, BullseyeGtk, TrixieGtk, Html5, NpmHtml5, Ryll, PureSpiceLike, RyllLike, GtkLike)
 
 # in the order in which they are played on a machine; resize changes its screen for good
-SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "resize")
-
-# what is wanted and cannot be a cell here
-NOT_HERE = {
-    "clipboard": "the guest has no agent; `./run compare --channels=agent:KIB` shares a clipboard with spice-gtk",
-    "usb stick": "the machine has none to redirect",
-}
+SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "clipboard", "file", "disc", "resize")
 
 
 @dataclass(frozen=True)

@@ -12,29 +12,32 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 
 _LIST = paths.ROOT / "packages-clients.txt"
+_OTHERS = "# other clients"
 
 
-def wanted() -> list[str]:
-    lines = (line.split("#")[0].strip() for line in _LIST.read_text().splitlines())
+def wanted(few: bool = False) -> list[str]:
+    """`few`: only what a guest and a client without a window need."""
+    text = _LIST.read_text()
+    lines = (line.split("#")[0].strip() for line in (text.split(_OTHERS)[0] if few else text).splitlines())
     return [line for line in lines if line]
 
 
-def missing() -> list[str]:
+def missing(few: bool = False) -> list[str]:
     told = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *wanted()],
+        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *wanted(few)],
         capture_output=True,
         text=True,
         check=False,
     ).stdout
     installed = {line.split()[1] for line in told.splitlines() if line.startswith("installed ")}
-    return [package for package in wanted() if package not in installed]
+    return [package for package in wanted(few) if package not in installed]
 
 
-def install(steps: Steps) -> None:
+def install(steps: Steps, few: bool = False) -> None:
     """Raises BenchError, one line, when something is missing and cannot be put in."""
     if not shutil.which("dpkg-query"):
-        raise BenchError("this is not Debian: ./run clients, migration need its packages")
-    if not (lacking := missing()):
+        raise BenchError("this is not Debian: ./run clients and its neighbours need its packages")
+    if not (lacking := missing(few)):
         return
     command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *lacking]
     if os.geteuid() != 0:

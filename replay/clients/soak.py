@@ -205,7 +205,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.minutes <= 0:
         raise BenchError("--minutes is more than 0", 2)
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    packages.install(steps)
+    packages.install(steps, few=True)
     made = guest.prepare(steps)
     library = libraries(upstream.DEFAULT, [stream_mode(args.mode)], steps, args.library)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))

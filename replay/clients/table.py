@@ -23,6 +23,7 @@ class Cell:
     says: str = ""
     seconds: float = 0.0
     date: str = ""
+    library: str = ""  # when its last change was made, as a package's version has it
     figures: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -63,6 +64,23 @@ def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
         if cell.outcome != NOT_RUN or cells.get(cell.key, cell).outcome == NOT_RUN:
             cells[cell.key] = cell
     return list(cells.values())
+
+
+def libraries(cells: Sequence[Cell]) -> str:
+    """Of which library the cells are that were run."""
+    found: dict[str, list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: cell.library, reverse=True):
+        if cell.outcome != NOT_RUN:
+            found.setdefault(cell.library, []).append(cell)
+    return "".join(
+        f"- the library {f'of {library}' if library else 'before that'}: {len(those)} cells, {_days(those)}\n"
+        for library, those in found.items()
+    )
+
+
+def _days(cells: Sequence[Cell]) -> str:
+    days = sorted(cell.date for cell in cells if cell.date)
+    return f"{days[0]} to {days[-1]}" if days else "on a day that was not kept"
 
 
 def now() -> str:

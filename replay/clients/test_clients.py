@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import socket
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.common.errors import BenchError
-from clients import command, installed, matrix, migration, picture, table, target, wire
+from clients import agent, command, installed, matrix, migration, packages, picture, table, target, webdav, wire
+from clients.errors import Failed
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
 
@@ -122,3 +125,66 @@ def test_what_versions_sent_is_kept_and_shown_a_line(tmp_path: Path) -> None:
     file.write_text('[{"version": "1"}]')
     with pytest.raises(BenchError, match="damaged"):
         installed.kept(file)
+
+
+def _by_pieces(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+def test_the_agents_messages_come_out_of_their_chunks() -> None:
+    long = bytes(range(256)) * 20
+    wire_bytes = agent.packed(agent.CLIPBOARD, long) + agent.packed(agent.GRAB, b"x")
+    messages = agent.Messages()
+    found = [message for piece in _by_pieces(wire_bytes, 7) for message in messages.take(piece)]
+    assert found == [(agent.CLIPBOARD, long), (agent.GRAB, b"x")]
+
+
+def test_a_clipboard_goes_both_ways_through_the_agent() -> None:
+    ours, its = socket.socketpair()
+    made, messages, got = agent.Agent(its), agent.Messages(), []
+
+    def until(kind: int) -> bytes:
+        while all(each != kind for each, _ in got):
+            got.extend(messages.take(ours.recv(1 << 16)))
+        return next(body for each, body in got if each == kind)
+
+    with ours:
+        ours.sendall(agent.packed(agent.CAPABILITIES, struct.pack("<II", 1, 0)))
+        made.met(5)
+        ours.sendall(agent.packed(agent.GRAB, bytes(4) + struct.pack("<I", agent.UTF8)))
+        assert until(agent.REQUEST) == bytes(4) + struct.pack("<I", agent.UTF8)
+        ours.sendall(agent.packed(agent.CLIPBOARD, bytes(4) + struct.pack("<I", agent.UTF8) + "ä€".encode()))
+        assert made.taken(5) == "ä€"
+        made.offer("ö" * 5000)
+        until(agent.GRAB)
+        ours.sendall(agent.packed(agent.REQUEST, bytes(4) + struct.pack("<I", agent.UTF8)))
+        assert until(agent.CLIPBOARD)[8:].decode() == "ö" * 5000
+        made.close()
+
+
+def test_a_file_is_read_from_frames_of_any_size() -> None:
+    ours, its = socket.socketpair()
+    body = bytes(range(256)) * 300
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    with ours, its:
+        for piece in _by_pieces(answer, 9000):
+            ours.sendall(webdav.framed(7, b"of somebody else") + webdav.framed(1, piece))
+        files = webdav.Files(its)
+        assert files.get("x") == body
+        ours.sendall(webdav.framed(2, b"HTTP/1.1 404 Not Found\r\n\r\n"))
+        with pytest.raises(Failed, match="404"):
+            files.get("y")
+
+
+def test_a_cell_says_of_which_library_it_is() -> None:
+    cells = [Cell("a", "plain", "flow", "draw", GOOD, library="20261124.0442", date="d"), _cell("stock", GOOD)]
+    assert table.libraries([*cells, _cell("batch", NOT_RUN)]).splitlines() == [
+        "- the library of 20261124.0442: 1 cells, d to d",
+        "- the library before that: 1 cells, on a day that was not kept",
+    ]
+
+
+def test_on_a_host_no_browser_is_needed() -> None:
+    few = packages.wanted(few=True)
+    assert {"qemu-system-x86", "python3-gi"} <= set(few) < set(packages.wanted())
+    assert not {"chromium", "xvfb"} & set(few)

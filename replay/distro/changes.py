@@ -16,6 +16,7 @@ from bench.common import paths
 from bench.series import export
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # a package is no subproject
+VERSION = "%Y%m%d.%H%M"       # of a moment
 _US = export.Author("spice-batch", "spice-batch@localhost")
 
 
@@ -68,4 +69,4 @@ def suffixed(version: str, made: datetime.datetime) -> str:
     """A version just above the distribution's, whatever comes next there: letters sort before everything that a rebuild
     (+b1, build1), a derivative (ubuntu1), an update (.1) or a security fix (+deb12u1) appends, and b-a before build.
     A later one of ours is above an earlier one."""
-    return f"{version}batch{made:%Y%m%d.%H%M}"
+    return f"{version}batch{made:{VERSION}}"

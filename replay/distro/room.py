@@ -25,10 +25,11 @@ _LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
 class Room:
     """This machine."""
 
-    def __init__(self, suite: str, home: Path, steps: Steps) -> None:
+    def __init__(self, suite: str, home: Path, steps: Steps, tools: Sequence[str] = _TOOLS) -> None:
         self.suite = suite
         self.home = home
         self.steps = steps
+        self._tools = tools
 
     @property
     def work(self) -> Path:
@@ -59,9 +60,9 @@ class Room:
     def prepare(self, places: Sequence[Place]) -> None:
         """Makes the room ready: the tools, not yet what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
-        if self._knows(_TOOLS):
+        if self._knows(self._tools):
             return
-        self.install(f"the tools of {self.suite}", ["install", *_TOOLS], " ".join(_TOOLS))
+        self.install(f"the tools of {self.suite}", ["install", *self._tools], " ".join(self._tools))
 
     def _knows(self, packages: Sequence[str]) -> bool:
         try:
@@ -96,22 +97,22 @@ class Root(Room):
     _READY = ".ready"
 
     @property
-    def _root(self) -> Path:
+    def root(self) -> Path:
         return self.home / "root"
 
     @property
     def work(self) -> Path:
-        return self._root / "build"
+        return self.root / "build"
 
     def inside(self, path: Path) -> str:
-        return f"/{path.relative_to(self._root)}"
+        return f"/{path.relative_to(self.root)}"
 
     def _entered(self, argv: Sequence[str], folder: str, network: bool) -> list[str]:
         enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
                  + ("" if network else "ip link set lo up && ")
                  + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
-                "sh", "-c", enter, str(self._root), folder, *argv]
+                "sh", "-c", enter, str(self.root), folder, *argv]
 
     def recover(self) -> None:
         self.run("finishing what was interrupted", ["dpkg", "--configure", "-a"], env=_QUIET, network=True)
@@ -119,22 +120,22 @@ class Root(Room):
     def prepare(self, places: Sequence[Place]) -> None:
         if os.geteuid():
             raise BenchError(f"only root can make a root of {self.suite}; others can build on a machine that runs it")
-        if not (self._root / self._READY).is_file():
+        if not (self.root / self._READY).is_file():
             self._make(places)
         super().prepare(places)
 
     def _make(self, places: Sequence[Place]) -> None:
         proc.require("debootstrap", "debootstrap")
-        shutil.rmtree(self._root, ignore_errors=True)       # what an interrupted run left
+        shutil.rmtree(self.root, ignore_errors=True)       # what an interrupted run left
         self.home.mkdir(parents=True, exist_ok=True)
         self.steps.run(f"making a root of {self.suite}", proc.inside(None, [
-            "debootstrap", "--variant=buildd", "--include=ca-certificates", self.suite, str(self._root),
+            "debootstrap", "--variant=minbase", "--include=ca-certificates", self.suite, str(self.root),
             places[0].source.uri]), quiet=True, env=_QUIET)
-        sources = self._root / "etc/apt/sources.list.d"
-        (self._root / "etc/apt/sources.list").unlink(missing_ok=True)
+        sources = self.root / "etc/apt/sources.list.d"
+        (self.root / "etc/apt/sources.list").unlink(missing_ok=True)
         for place in places:
             (sources / f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
-        (self._root / "etc/apt/apt.conf.d/00machine").write_text(machine_acquire())
+        (self.root / "etc/apt/apt.conf.d/00machine").write_text(machine_acquire())
         for file in ("resolv.conf", "hosts"):
-            shutil.copyfile(f"/etc/{file}", self._root / "etc" / file)
-        (self._root / self._READY).touch()
+            shutil.copyfile(f"/etc/{file}", self.root / "etc" / file)
+        (self.root / self._READY).touch()

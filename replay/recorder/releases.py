@@ -35,7 +35,7 @@ def _home(version: str, kind: str) -> Path:
     return paths.cache_dir() / "bases" / f"{version}-{kind}"
 
 
-def _stock(version: str, steps: Steps) -> bases.Base:
+def stock(version: str, steps: Steps) -> bases.Base:
     """0.15.1 lacks a script that its meson.build names for `meson dist`, and without it nothing is configured."""
     source = _home(version, "stock") / "source"
     upstream.fetch(version, steps)
@@ -47,7 +47,7 @@ def _stock(version: str, steps: Steps) -> bases.Base:
     return bases.prepare_base(version, steps, patched=False, tests=False)
 
 
-def _patched(version: str, steps: Steps) -> bases.Base:
+def patched(version: str, steps: Steps) -> bases.Base:
     """Beside the build of ./run test, which has the tests, too."""
     return bases.prepare_base(version, steps, tests=False, build=_home(version, "patched") / "library")
 
@@ -56,8 +56,8 @@ def libraries(steps: Steps) -> dict[str, Path]:
     """Name -> folder of the library, newest releases last."""
     found = {}
     for version in upstream.RELEASES:
-        found[f"{version} stock"] = _stock(version, steps).library
-        found[f"{version} patched"] = _patched(version, steps).library
+        found[f"{version} stock"] = stock(version, steps).library
+        found[f"{version} patched"] = patched(version, steps).library
     return found
 
 

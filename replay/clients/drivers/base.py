@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.common.steps import Steps
 from clients.errors import Failed, NotRun
 from clients.picture import Picture
 from clients.target import Target
@@ -32,6 +33,10 @@ class Driver(ABC):
     @abstractmethod
     def version(cls) -> str:
         """As it calls itself; NotRun if it is not here."""
+
+    @classmethod
+    def install(cls, steps: Steps) -> None:
+        """What no Debian package of this machine brings; NotRun if it cannot be had."""
 
     @abstractmethod
     def start(self) -> None:
@@ -56,6 +61,18 @@ class Driver(ABC):
     def through_port(self, data: bytes, name: str) -> bytes:
         """Sends data into the guest's port of that name, returns as much as comes back."""
         raise NotRun("has no ports that can be used from outside")
+
+    def copy(self, text: str) -> None:
+        """Offers the text to the guest, as its clipboard; gives it when it is asked."""
+        raise NotRun("its clipboard cannot be used from outside")
+
+    def paste(self) -> str:
+        """Waits for what the guest offers, asks for it."""
+        raise NotRun("its clipboard cannot be used from outside")
+
+    def shares(self) -> Path:
+        """The folder that it shares with the guest through webdav."""
+        raise NotRun("shares a folder only by hand")
 
     def plug_disk(self, image: Path) -> None:
         """Redirects a USB disk with this content to the guest."""

@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-gtk without a window: its library, driven by a script (gtk_session.py); of this Debian, or of another in a folder of its own."""
+"""spice-gtk without a window: its library, driven by a script (gtk_session.py); of this Debian, or of another in a root of its own."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.build import debsource
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from clients import picture, target
 from clients.drivers.base import Driver, debian_version
-from clients.errors import Failed
+from clients.errors import Failed, NotRun
 from clients.keys import BETWEEN, SCAN_CODES
 from clients.lines import Lines
+from distro.room import Root
 
 _SCRIPT = Path(__file__).with_name("gtk_session.py")
 _ANSWER = 60
+_LIBRARY = "libspice-client-glib-2.0-8"
 
 
 class SpiceGtk(Driver):
@@ -23,17 +32,29 @@ class SpiceGtk(Driver):
 
     @classmethod
     def version(cls) -> str:
-        return f"{debian_version('libspice-client-glib-2.0-8')}, driven by a script"
+        return f"{debian_version(_LIBRARY)}, driven by a script"
+
+    def _command(self, argv: Sequence[str | Path]) -> list[str | Path]:
+        return list(argv)
 
     def start(self) -> None:
         socket = self.folder / "session"
         socket.unlink(missing_ok=True)
-        authority = [str(self.target.ca)] if self.target.encrypted else []
+        # here, as nothing else is in a root of another Debian
+        shutil.copy(_SCRIPT, self.folder)
+        authority = [Path(shutil.copy(self.target.ca, self.folder))] if self.target.encrypted and self.target.ca else []
+        self._shared.mkdir(exist_ok=True)
         self._run(
-            ["/usr/bin/python3", _SCRIPT, socket, self.target.uri, *authority],
-            {"SPICE_GTK_USER": target.USER, "SPICE_GTK_PASSWORD": target.PASSWORD}
-            if self.target.transport == target.SASL
-            else {},
+            self._command(["/usr/bin/python3", self.folder / _SCRIPT.name, socket, self.target.uri, *authority]),
+            {
+                "SPICE_GTK_SHARED": str(self._shared),
+                "SPICE_GTK_DISC": str(self.folder / "disc"),
+                **(
+                    {"SPICE_GTK_USER": target.USER, "SPICE_GTK_PASSWORD": target.PASSWORD}
+                    if self.target.transport == target.SASL
+                    else {}
+                ),
+            },
         )
         try:
             self._lines = Lines(socket)
@@ -62,7 +83,68 @@ class SpiceGtk(Driver):
     def through_port(self, data: bytes, name: str) -> bytes:
         return bytes.fromhex(self._ask(do="port", name=name, data=data.hex())["answer"])
 
+    def copy(self, text: str) -> None:
+        self._ask(do="copy", text=text)
+
+    def paste(self) -> str:
+        return str(self._ask(do="paste")["answer"])
+
+    @property
+    def _shared(self) -> Path:
+        return self.folder / "shared"
+
+    def shares(self) -> Path:
+        return self._shared
+
+    def plug_disk(self, image: Path) -> None:
+        shutil.copy(image, self.folder / "disc")
+        self._ask(do="plug")
+
     def stop(self) -> None:
         if hasattr(self, "_lines"):
             self._lines.close()
         super().stop()
+
+
+class OtherGtk(SpiceGtk):
+    """Of another Debian: a root with its Python and its spice-gtk, made once, that sees this machine's network and its /tmp."""
+
+    suite = ""
+
+    @classmethod
+    def _home(cls) -> Path:
+        return paths.cache_dir() / "clients" / cls.suite
+
+    @classmethod
+    def install(cls, steps: Steps) -> None:
+        places = debsource.places(debsource.machine_sources(), debsource.codename(), cls.suite)
+        try:
+            Root(cls.suite, cls._home(), steps, ("python3-gi", "gir1.2-spiceclientglib-2.0")).prepare(places[:1])
+        except BenchError as error:
+            raise NotRun(str(error)) from None
+
+    @classmethod
+    def version(cls) -> str:
+        told = subprocess.run(
+            ["dpkg-query", f"--admindir={cls._home() / 'root/var/lib/dpkg'}", "-W", "-f", "${Package} ${Version}\n"],
+            capture_output=True, text=True, check=False,
+        ).stdout
+        found = dict(line.split(" ", 1) for line in told.splitlines() if " " in line)
+        version = next((found[name] for name in (_LIBRARY, f"{_LIBRARY}t64") if name in found), "")
+        if not version or "python3-gi" not in found:
+            raise NotRun(f"no root with spice-gtk of {cls.suite} could be made")
+        return f"{version}, driven by a script"
+
+    def _command(self, argv: Sequence[str | Path]) -> list[str | Path]:
+        enter = 'mkdir -p "$0$1" && mount --bind "$1" "$0$1" && mount -t proc proc "$0/proc" && root=$0 && shift && exec chroot "$root" "$@"'
+        return ["unshare", "--mount", "sh", "-ec", enter, self._home() / "root", tempfile.gettempdir(), *argv]
+
+
+class BullseyeGtk(OtherGtk):
+    name = "spice-gtk of bullseye"
+    suite = "bullseye"
+
+
+class TrixieGtk(OtherGtk):
+    name = "spice-gtk of trixie"
+    suite = "trixie"

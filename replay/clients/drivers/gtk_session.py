@@ -15,6 +15,7 @@ import gi
 gi.require_version("SpiceClientGLib", "2.0")
 from gi.repository import GLib, GObject, SpiceClientGLib as Spice  # noqa: E402
 
+UTF8 = 1  # as the agent's protocol has it
 on = GObject.Object.connect  # a session's and a channel's own connect() means the network
 
 
@@ -30,6 +31,9 @@ class Session:
         ):
             if value:
                 self.session.set_property(name, value)
+        if os.environ.get("SPICE_GTK_SHARED"):
+            self.session.set_property("shared-dir", os.environ["SPICE_GTK_SHARED"])
+        self.main, self.copied, self.grabbed, self.pasted = None, None, False, None
         self.primary, self.inputs, self.ports, self.came, self.heard = None, None, {}, {}, 0
         on(self.session, "channel-new", self.new_channel)
         on(self.session, "disconnected", lambda _: sys.exit("disconnected"))
@@ -39,6 +43,11 @@ class Session:
         if isinstance(channel, Spice.DisplayChannel):
             on(channel, "display-primary-create", self.create)
             on(channel, "display-primary-destroy", self.destroy)
+        elif isinstance(channel, Spice.MainChannel):
+            self.main = channel
+            on(channel, "main-clipboard-selection-grab", self.grab)
+            on(channel, "main-clipboard-selection-request", self.requested)
+            on(channel, "main-clipboard-selection", self.given)
         elif isinstance(channel, Spice.InputsChannel):
             self.inputs = channel
         elif isinstance(channel, Spice.PlaybackChannel):
@@ -89,6 +98,61 @@ class Session:
             return True
 
         GLib.timeout_add(int(between * 1000), step)
+
+    def grab(self, *_):
+        self.grabbed = True
+        return True
+
+    def requested(self, channel, selection, kind):
+        channel.clipboard_selection_notify(selection, kind, list(self.copied))
+        return True
+
+    def given(self, _channel, _selection, _kind, data, size):
+        self.pasted = ctypes.string_at(data, size)
+
+    def do_copy(self, answer, text, **_):
+        self.copied = text.encode()
+        self.main.clipboard_selection_grab(0, [UTF8])
+        answer(answer=True)
+
+    def do_paste(self, answer, **_):
+        waited, asked = [0], [False]
+        self.pasted = None
+
+        def look():
+            waited[0] += 1
+            if self.grabbed and not asked[0]:
+                asked[0] = True
+                self.main.clipboard_selection_request(0, UTF8)
+            if self.pasted is None and waited[0] < 300:
+                return True
+            if self.pasted is None:
+                answer(answer="", error="the guest %s" % ("gives nothing" if asked[0] else "offers nothing"))
+            else:
+                answer(answer=self.pasted.decode())
+            return False
+
+        GLib.timeout_add(100, look)
+
+    def do_plug(self, answer, **_):
+        manager = Spice.UsbDeviceManager.get(self.session)
+        manager.create_shared_cd_device(os.environ["SPICE_GTK_DISC"])
+
+        def plugged(_source, result):
+            manager.connect_device_finish(result)
+            answer(answer=True)
+
+        def plug():
+            devices = manager.get_devices()
+            if not devices:
+                return True
+            if not manager.is_device_connected(devices[0]):
+                manager.connect_device_async(devices[0], None, plugged)
+            else:
+                answer(answer=True)
+            return False
+
+        GLib.timeout_add(200, plug)
 
     def do_heard(self, answer, **_):
         answer(answer=self.heard)

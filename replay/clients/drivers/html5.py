@@ -6,19 +6,25 @@ from __future__ import annotations
 import base64
 import functools
 import http.server
+import json
 import os
 import shutil
 import threading
 import time
 from pathlib import Path
 
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import StepFailed, Steps
 from clients import picture, target
 from clients.drivers import chromium
 from clients.drivers.base import Driver, debian_version, first_line
 from clients.errors import Failed, NotRun
+from clients.guest import once
 from clients.keys import BETWEEN
 
 _SOURCE = Path("/usr/share/spice-html5")
+_PACKAGE = "@spice-project/spice-html5"
 _PAGE = """<!doctype html><meta charset="utf-8"><title>session</title><body>
 <div id="message"></div><div id="dump"></div><div id="screen"></div>
 <script type="module">
@@ -51,20 +57,25 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 class Html5(Driver):
     name = "spice-html5"
     transports = frozenset({target.WS, target.WSS})
-    source = _SOURCE
     _page: chromium.Page | None = None
     _web: http.server.ThreadingHTTPServer | None = None
 
     @classmethod
     def version(cls) -> str:
-        if not shutil.which("chromium"):
-            raise NotRun("the Debian package chromium is not installed")
-        return f"{debian_version('spice-html5')}, {first_line(['chromium', '--version'], 'chromium does not start')}"
+        return f"{cls._page_version()}, {first_line(['chromium', '--version'], 'chromium is not installed')}"
+
+    @classmethod
+    def _page_version(cls) -> str:
+        return debian_version("spice-html5")
+
+    @classmethod
+    def _source(cls) -> Path:
+        return _SOURCE
 
     def start(self) -> None:
         site = self.folder / "site"
         if not site.exists():
-            shutil.copytree(self.source, site)
+            shutil.copytree(self._source(), site)
         scheme = "wss" if self.target.encrypted else "ws"
         (site / "session.html").write_text(_PAGE.format(uri=f"{scheme}://{target.HOST}:{self.target.port}/"))
         self._web = http.server.ThreadingHTTPServer((target.HOST, 0), functools.partial(_Quiet, directory=str(site)))
@@ -117,3 +128,41 @@ class Html5(Driver):
     def stop(self) -> None:
         super().stop()
         self._end()
+
+
+class NpmHtml5(Html5):
+    """What web applications that get it from npm have: older than Debian's."""
+
+    name = "spice-html5 of npm"
+
+    @classmethod
+    def _home(cls) -> Path:
+        return paths.cache_dir() / "clients" / "html5-npm"
+
+    @classmethod
+    def install(cls, steps: Steps) -> None:
+        if cls._home().is_dir():
+            return
+        if not shutil.which("npm"):
+            raise NotRun("npm is missing")
+
+        def make(folder: Path) -> None:
+            steps.run("getting spice-html5 from npm", ["npm", "pack", "--silent", _PACKAGE], cwd=folder)
+            steps.run("unpacking it", ["tar", "-xzf", next(folder.glob("*.tgz"))], cwd=folder)
+
+        try:
+            once(cls._home(), make)
+        except (StepFailed, BenchError) as error:
+            raise NotRun(f"npm does not give it: {error}") from None
+
+    @classmethod
+    def _page_version(cls) -> str:
+        try:
+            told = json.loads((cls._home() / "package" / "package.json").read_text())
+        except OSError:
+            raise NotRun("it is not here: npm is missing") from None
+        return f"{told['name']} {told['version']}"
+
+    @classmethod
+    def _source(cls) -> Path:
+        return cls._home() / "package" / "src"

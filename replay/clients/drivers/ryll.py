@@ -69,6 +69,10 @@ class Ryll(Driver):
     _control: Lines | None = None
 
     @classmethod
+    def install(cls, steps: Steps) -> None:
+        install(steps)
+
+    @classmethod
     def version(cls) -> str:
         return first_line([str(program()), "--version"], "ryll is not built")
 

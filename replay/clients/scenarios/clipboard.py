@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The clipboard goes both ways while the guest draws: the guest carries the bytes, its agent is one of ours that speaks the protocol."""
+
+from __future__ import annotations
+
+import random
+
+from clients.agent import Agent
+from clients.errors import Failed
+from clients.machine import AGENT_PORT
+from clients.world import World
+
+_LETTERS = 60_000
+_PATIENCE = 60
+
+
+def _text(seed: int) -> str:
+    return "".join(random.Random(seed).choices("abc xyz äöü €\n", k=_LETTERS))
+
+
+def run(world: World) -> str:
+    client = world.client()
+    world.machine.guest("draw")
+    agent = Agent(world.machine.relayed(AGENT_PORT))
+    try:
+        agent.met(_PATIENCE)
+        client.copy(_text(1))
+        if (got := agent.taken(_PATIENCE)) != _text(1):
+            raise Failed(f"the guest got {len(got)} letters of {_LETTERS}, or others")
+        agent.offer(_text(2))
+        if (got := client.paste()) != _text(2):
+            raise Failed(f"the client got {len(got)} letters of {_LETTERS}, or others")
+    finally:
+        agent.close()
+    return f"{_LETTERS} letters, there and back"
