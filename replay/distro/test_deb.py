@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.build.debsource import SourcePackage
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from distro import changes, deb
@@ -47,6 +48,23 @@ def test_a_rooms_command_has_no_network_unless_it_says_so(tmp_path: Path) -> Non
     assert room.run("looking", ["pwd"], network=True) == [str(room.work)]
     if room.alone:
         assert room.run("looking", ["wc", "-l", "/proc/net/route"]) == ["1 /proc/net/route"]
+
+
+def test_in_a_fresh_clone_the_release_is_got_before_the_patches_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def made(version: str) -> list[changes.Patch]:
+        order.append(f"patches {version}")
+        raise BenchError("enough")
+
+    monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(deb.paths, "build_dir", lambda: tmp_path)
+    monkeypatch.setattr(deb.Mirror, "source", lambda *_: SourcePackage(tmp_path, "0.15.1-1", (), ()))
+    monkeypatch.setattr(deb.upstream, "fetch", lambda version, _: order.append(f"release {version}"))
+    monkeypatch.setattr(deb.changes, "patches", made)
+    with pytest.raises(BenchError, match="enough"):
+        deb.execute(argparse.Namespace(suite="bookworm", verbose=False))
+    assert order == ["release 0.15.1", "patches 0.15.1"]
 
 
 @pytest.mark.parametrize("suite", ["-oProxy", "a b", "../x"])
