@@ -18,8 +18,8 @@ from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from clients import guest, machine, packages, target, wire
-from clients.command import libraries, stream_mode
+from clients import guest, machine, packages, table, target, wire
+from clients.command import HOME, libraries, library_of, stream_mode
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
 from clients.machine import STOCK, Library, Machine
@@ -127,6 +127,14 @@ class Record:
         late = [size for passed, size in self.memory if passed > _WARM]
         return max(late, default=early[-1]) - max(early)
 
+    def told(self, mode: str, minutes: float) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.visits.items()))
+        return (
+            f"{mode}, {minutes:g} minutes: {self.visits.total()} visits ({kinds}), {self.checks} checks of flow and picture, "
+            f"memory {self.memory[0][1] >> 20} to {self.memory[-1][1] >> 20} MB, {max(self.growth(), 0) >> 20} MB of growth after "
+            "the first quarter"
+        )
+
 
 def visit(where: Target, kind: str, chance: random.Random) -> None:
     """One visitor of that kind. That the server turns it away is wrong; that it ends it is not."""
@@ -194,6 +202,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--library", type=Path, metavar="DIR", help="of a patched libspice-server.so.1, instead of the one built here"
     )
+    parser.add_argument("--out", type=Path, default=HOME, help="folder of the result (results/clients)")
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
 
 
@@ -218,10 +227,16 @@ def execute(args: argparse.Namespace) -> int:
                 record = soak(where, transports, args.minutes * 60, args.seed, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error}") from None
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(record.visits.items()))
-    print(
-        f"{args.mode}, {args.minutes:g} minutes: {record.visits.total()} visits ({kinds}), {record.checks} checks of flow and picture, "
-        f"memory {record.memory[0][1] >> 20} to {record.memory[-1][1] >> 20} MB, {max(record.growth(), 0) >> 20} MB of growth after "
-        "the first quarter"
-    )
+    told = record.told(args.mode, args.minutes)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "soak.md").write_text(page(told, machine.qemu_version(), table.now()))
+    print(told)
     return 0
+
+
+def page(told: str, qemu: str, date: str) -> str:
+    return (
+        f"# Clients good and bad come and go\n\nWritten by `./run soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), the library "
+        f"of {library_of()}. After each {_CHECK_EVERY} visits a good client must get something every second or so, and another one "
+        f"see the guest's screen pixel by pixel; memory is QEMU's, resident.\n\n{told}\n"
+    )

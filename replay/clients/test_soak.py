@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,3 +95,10 @@ def test_memory_that_grows_after_the_first_quarter_is_growth() -> None:
     assert Record(memory=[(0.1, 100), (0.2, 150), (0.5, 140), (0.9, 150)]).growth() == 0
     assert Record(memory=[(0.1, 100), (0.2, 150), (0.5, 140), (0.9, 170)]).growth() == 20
     assert Record(memory=[(0.1, 100)]).growth() == 0
+
+
+def test_a_soak_is_told_in_a_line() -> None:
+    record = Record(Counter(good=2, slow=1), 1, [(0.1, 10 << 20), (0.9, 12 << 20)])
+    assert record.told("flow", 10) == ("flow, 10 minutes: 3 visits (2 good, 1 slow), 1 checks of flow and picture, memory 10 to 12 MB, "
+                                       "2 MB of growth after the first quarter")
+    assert record.told("flow", 10) in soak.page(record.told("flow", 10), "QEMU", "today")

@@ -15,17 +15,19 @@ from clients.drivers.base import Driver, debian_version
 from clients.errors import Failed, NotRun
 from clients.keys import BETWEEN
 
+_PASTED = 30
 _SCREEN = "1400x1000x24"
 
 
 class RemoteViewer(Driver):
     name = "remote-viewer"
     transports = frozenset({target.PLAIN, target.TLS, target.UNIX, target.RELAY})
+    _copied = ""
     _x: subprocess.Popen[bytes] | None = None
 
     @classmethod
     def version(cls) -> str:
-        for program, package in (("Xvfb", "xvfb"), ("xdotool", "xdotool")):
+        for program, package in (("Xvfb", "xvfb"), ("xdotool", "xdotool"), ("xclip", "xclip")):
             if not shutil.which(program):
                 raise NotRun(f"the Debian package {package} is not installed")
         return f"{debian_version('virt-viewer')}, spice-gtk {debian_version('libspice-client-glib-2.0-8')}"
@@ -99,6 +101,32 @@ class RemoteViewer(Driver):
         for letter in text:
             xdotool("key", "Return" if letter == "\n" else letter)
             time.sleep(BETWEEN)
+
+    def _xclip(self, *words: str, text: str | None = None) -> str:
+        file = self.folder / "clipboard"
+        if text is not None:
+            file.write_text(text)
+        done = subprocess.run(
+            ["xclip", "-selection", "clipboard", *words, *([str(file)] if text is not None else [])],
+            env={**os.environ, "DISPLAY": self._display},
+            stdout=subprocess.DEVNULL if text is not None else subprocess.PIPE,     # it stays, to be asked
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=60,
+        )
+        return (done.stdout or b"").decode(errors="replace")
+
+    def copy(self, text: str) -> None:
+        self._copied = text
+        self._xclip("-in", text=text)
+
+    def paste(self) -> str:
+        """What the X server's clipboard holds instead of what was copied."""
+        for _ in range(_PASTED):
+            if (held := self._xclip("-out")) not in ("", self._copied):
+                return held
+            time.sleep(1)
+        raise Failed(f"{self.name} does not offer the guest's clipboard in {_PASTED} s")
 
     def _end_x(self) -> None:
         if self._x:
