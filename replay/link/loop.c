@@ -148,19 +148,20 @@ static int wait_for_work(Loop *loop, uint64_t next_due, struct epoll_event event
     return count;
 }
 
-static sigset_t ending_signals(void)
+static sigset_t our_signals(void)
 {
     sigset_t signals;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGUSR1);
     return signals;
 }
 
 void loop_block_signals(void)
 {
-    sigset_t signals = ending_signals();
+    sigset_t signals = our_signals();
 
     if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0) {
         err(EXIT_FAILURE, "sigprocmask");
@@ -178,7 +179,7 @@ static void watch(const Loop *loop, int fd, uint32_t what)
 
 static void loop_init(Loop *loop, const LinkDirection directions[2], uint64_t spin)
 {
-    sigset_t signals = ending_signals();
+    sigset_t signals = our_signals();
 
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -196,6 +197,25 @@ static void loop_destroy(Loop *loop)
     close(loop->epoll);
     close(loop->timer);
     close(loop->signals);
+}
+
+/* Returns whether it is one that ends the loop. */
+static bool take_signal(const Loop *loop, LinkDirection directions[2])
+{
+    struct signalfd_siginfo info;
+
+    if (read(loop->signals, &info, sizeof(info)) != sizeof(info)) {
+        return false;
+    }
+    if (info.ssi_signo != SIGUSR1) {
+        return true;
+    }
+    if (directions[0].shaper.begun == SHAPER_NEVER) {
+        uint64_t now = loop_now();
+        shaper_begin(&directions[0].shaper, now);
+        shaper_begin(&directions[1].shaper, now);
+    }
+    return false;
 }
 
 void loop_run(LinkDirection directions[2], uint64_t spin)
@@ -216,7 +236,7 @@ void loop_run(LinkDirection directions[2], uint64_t spin)
                 receive_batch(&directions[events[i].data.u32]);
                 break;
             case EVENT_SIGNAL:
-                ended = true;
+                ended = take_signal(&loop, directions);
                 break;
             }
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Moves packets between the two ends, each when it is due, until SIGTERM or SIGINT.
+ * Moves packets between the two ends, each when it is due, until SIGTERM or SIGINT. At SIGUSR1
+ * the changes of the line begin.
  */
 #ifndef LINK_LOOP_H
 #define LINK_LOOP_H
@@ -34,7 +35,7 @@ typedef struct LinkDirection {
     LinkCounters counters;
 } LinkDirection;
 
-/* Blocks the signals that end the loop; they are pending from here on. */
+/* Blocks the signals the loop takes; they are pending from here on. */
 void loop_block_signals(void);
 
 /* Returns at the signal. Ends the process with one line on stderr if a device goes away. */

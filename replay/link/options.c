@@ -14,6 +14,7 @@
 /* More, at 100 Mbit/s, takes all of a CPU, and the kernel then stops a real-time process for 50 ms
  * in a second. */
 #define SPIN_MAX (NS_PER_S / 10000)
+#define CHANGE_AT_MAX (24 * 3600 * NS_PER_S)
 #define QUEUE_TIME_MAX (60 * NS_PER_S)
 #define QUEUE_DEFAULT_MIN (64 * 1024)
 #define FRAME_MAX (LINK_MTU + TUN_ETHERNET_HEADER)
@@ -32,6 +33,8 @@ static const char usage_text[] =
     "  --queue 64K | 50ms        of each direction, drop-tail (rate x delay, 64K at least)\n"
     "  --loss 1%                 of the packets, each way (0)\n"
     "  --burst 4                 losses come in runs of this mean length (independent)\n"
+    "  --then 10s:1M             after so long the rate is this, 'out': nothing gets through; may\n"
+    "                            be repeated, in order; counts from SIGUSR1 on\n"
     "  --seed N                  of losses and jitter (1)\n"
     "  --no-realtime             do not ask for real-time priority\n"
     "  --spin 50us               poll instead of sleeping before a packet is due (0)\n"
@@ -62,6 +65,7 @@ enum {
     OPTION_QUEUE,
     OPTION_LOSS,
     OPTION_BURST,
+    OPTION_THEN,
     OPTION_SEED,
     OPTION_NO_REALTIME,
     OPTION_SPIN,
@@ -83,6 +87,7 @@ static const struct option long_options[] = {
     { "queue", required_argument, NULL, OPTION_QUEUE },
     { "loss", required_argument, NULL, OPTION_LOSS },
     { "burst", required_argument, NULL, OPTION_BURST },
+    { "then", required_argument, NULL, OPTION_THEN },
     { "seed", required_argument, NULL, OPTION_SEED },
     { "no-realtime", no_argument, NULL, OPTION_NO_REALTIME },
     { "spin", required_argument, NULL, OPTION_SPIN },
@@ -117,6 +122,29 @@ static bool parse_device(const char *text, TunConfig *end)
 {
     end->device = text;
     return text[0] != '\0' && strlen(text) < TUN_NAME_SIZE && !strpbrk(text, "/% \t\n:\"\\");
+}
+
+/* 10s:1M, 10s:out */
+static bool parse_change(const char *text, ShaperConfig *shaper)
+{
+    const char *colon = strchr(text, ':');
+    uint64_t before = shaper->n_changes ? shaper->changes[shaper->n_changes - 1].at : 0;
+    ShaperChange *change = &shaper->changes[shaper->n_changes];
+    char at[32];
+
+    if (!colon || (size_t) (colon - text) >= sizeof(at) || shaper->n_changes == SHAPER_CHANGES_MAX) {
+        return false;
+    }
+    memcpy(at, text, (size_t) (colon - text));
+    at[colon - text] = '\0';
+    if (!parse_duration(at, CHANGE_AT_MAX, &change->at) || change->at <= before) {
+        return false;
+    }
+    shaper->n_changes++;
+    if (strcmp(colon + 1, "out") == 0) {
+        return true;
+    }
+    return parse_rate(colon + 1, SHAPER_RATE_MAX, &change->rate) && change->rate > 0;
 }
 
 static void parse_option(LinkOptions *options, PendingOptions *pending, int option,
@@ -166,6 +194,10 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
         break;
     case OPTION_BURST:
         pending->loss_burst = value;
+        break;
+    case OPTION_THEN:
+        require(parse_change(value, &options->shaper), name, value,
+                "a time later than the one before, and a rate or 'out', such as 10s:1M,");
         break;
     case OPTION_SEED:
         require(parse_integer(value, UINT64_MAX, &options->seed), name, value, "an integer");
@@ -254,6 +286,9 @@ void options_parse(LinkOptions *options, int argc, char **argv)
         if (!options->end[i].name_space || options->end[i].prefix == 0) {
             errx(EXIT_FAILURE, "--ns-%c and --addr-%c are needed (--help)", 'a' + i, 'a' + i);
         }
+    }
+    if (options->shaper.n_changes && options->shaper.rate == 0) {
+        errx(EXIT_FAILURE, "--then needs --rate: without a limit nothing waits");
     }
     settle_delay(options, &pending);
     settle_queue(options, &pending);

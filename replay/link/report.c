@@ -67,6 +67,9 @@ void report_done(const LinkDirection directions[2], bool realtime, uint64_t ns)
     printf("{\"event\":\"done\",\"seconds\":%.3f,\"cpu_user\":%.3f,\"cpu_system\":%.3f,"
            "\"realtime\":%s", (double) ns / 1e9, seconds(usage.ru_utime), seconds(usage.ru_stime),
            json_bool(realtime));
+    if (directions[0].shaper.begun != SHAPER_NEVER) {
+        printf(",\"begun_ns\":%" PRIu64, directions[0].shaper.begun);
+    }
     print_direction("a_to_b", &directions[0]);
     print_direction("b_to_a", &directions[1]);
     putchar('}');

@@ -33,6 +33,7 @@ void shaper_init(Shaper *shaper, const ShaperConfig *config, uint64_t seed)
 {
     memset(shaper, 0, sizeof(*shaper));
     shaper->config = *config;
+    shaper->begun = SHAPER_NEVER;
     shaper->loss_enter = config->loss;
     shaper->loss_stay = config->loss;
     if (config->loss_burst > 0) {
@@ -44,12 +45,50 @@ void shaper_init(Shaper *shaper, const ShaperConfig *config, uint64_t seed)
     shaper->jitter_random = random_next(&seed);
 }
 
+void shaper_begin(Shaper *shaper, uint64_t now)
+{
+    shaper->begun = now;
+}
+
+/* A time in which the line does not change. */
+typedef struct Stretch {
+    uint64_t rate; /* where the cable is out, that of before: packets go on leaving, for nowhere */
+    bool out;
+    uint64_t end; /* the first ns that is not of it */
+} Stretch;
+
+static Stretch stretch_at(const Shaper *shaper, uint64_t when)
+{
+    Stretch stretch = { .rate = shaper->config.rate, .end = SHAPER_NEVER };
+
+    if (shaper->begun == SHAPER_NEVER) {
+        return stretch;
+    }
+    for (unsigned i = 0; i < shaper->config.n_changes; i++) {
+        const ShaperChange *change = &shaper->config.changes[i];
+        if (when < shaper->begun + change->at) {
+            stretch.end = shaper->begun + change->at;
+            break;
+        }
+        stretch.out = change->rate == 0;
+        stretch.rate = change->rate ? change->rate : stretch.rate;
+    }
+    return stretch;
+}
+
 uint64_t shaper_backlog(const Shaper *shaper, uint64_t now)
 {
-    if (shaper->config.rate == 0 || shaper->free_at <= now) {
+    uint64_t bits_ns = 0;
+
+    if (shaper->config.rate == 0) {
         return 0;
     }
-    uint64_t bits_ns = (shaper->free_at - now) * shaper->config.rate;
+    while (now < shaper->free_at) {
+        Stretch stretch = stretch_at(shaper, now);
+        uint64_t until = stretch.end < shaper->free_at ? stretch.end : shaper->free_at;
+        bits_ns += (until - now) * stretch.rate;
+        now = until;
+    }
     return (bits_ns + NS_BITS_PER_BYTE - 1) / NS_BITS_PER_BYTE;
 }
 
@@ -63,9 +102,12 @@ static bool loses_next(Shaper *shaper)
     return shaper->losing;
 }
 
-/* Puts size bytes on the line and returns when the last of them has left. */
-static uint64_t serialise(Shaper *shaper, uint64_t now, uint32_t size)
+/* Puts size bytes on the line and returns when the last of them has left; *out is set when the
+ * cable is out then. */
+static uint64_t serialise(Shaper *shaper, uint64_t now, uint32_t size, bool *out)
 {
+    uint64_t left = size * NS_BITS_PER_BYTE;
+
     if (shaper->config.rate == 0) {
         return now;
     }
@@ -73,9 +115,16 @@ static uint64_t serialise(Shaper *shaper, uint64_t now, uint32_t size)
         shaper->free_at = now;
         shaper->free_at_rest = 0;
     }
-    uint64_t time = size * NS_BITS_PER_BYTE + shaper->free_at_rest;
-    shaper->free_at += time / shaper->config.rate;
-    shaper->free_at_rest = time % shaper->config.rate;
+    Stretch stretch = stretch_at(shaper, shaper->free_at);
+    left += shaper->free_at_rest;
+    while (left / stretch.rate >= stretch.end - shaper->free_at) {
+        left -= (stretch.end - shaper->free_at) * stretch.rate;
+        shaper->free_at = stretch.end;
+        stretch = stretch_at(shaper, shaper->free_at);
+    }
+    shaper->free_at += left / stretch.rate;
+    shaper->free_at_rest = left % stretch.rate;
+    *out = stretch.out;
     return shaper->free_at + (shaper->free_at_rest > 0);
 }
 
@@ -93,6 +142,7 @@ static uint64_t draw_delay(Shaper *shaper)
 ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_t *due)
 {
     bool lost = loses_next(shaper);
+    bool out = false;
     uint64_t backlog = shaper_backlog(shaper, now) + size;
 
     if (shaper->config.rate > 0) {
@@ -103,8 +153,8 @@ ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_
             shaper->max_backlog = backlog;
         }
     }
-    uint64_t arrival = serialise(shaper, now, size) + draw_delay(shaper);
-    if (lost) {
+    uint64_t arrival = serialise(shaper, now, size, &out) + draw_delay(shaper);
+    if (lost || out) {
         return SHAPER_LOST;
     }
     if (!shaper->config.reorder && arrival < shaper->last_due) {

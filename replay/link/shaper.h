@@ -18,6 +18,12 @@
 #define SHAPER_QUEUE_MAX (UINT64_C(1) << 30)
 /* Largest rate that can be asked for, in bits a second, for the same reason. */
 #define SHAPER_RATE_MAX (UINT64_C(10) * 1000 * 1000 * 1000)
+#define SHAPER_CHANGES_MAX 32
+
+typedef struct ShaperChange {
+    uint64_t at; /* ns after shaper_begin */
+    uint64_t rate; /* from then on; 0: the cable is out, and what would be sent meanwhile is lost */
+} ShaperChange;
 
 typedef struct ShaperConfig {
     uint64_t rate; /* bits a second; 0 is no limit, and then there is no queue either */
@@ -27,7 +33,11 @@ typedef struct ShaperConfig {
     bool reorder; /* a packet with a small delay may overtake */
     double loss; /* share of the packets that is lost, 0 to 1 */
     double loss_burst; /* mean length of a run of lost packets; 0: each is lost independently */
+    ShaperChange changes[SHAPER_CHANGES_MAX]; /* of the rate, at rising times */
+    unsigned n_changes;
 } ShaperConfig;
+
+#define SHAPER_NEVER UINT64_MAX
 
 typedef enum {
     SHAPER_PASS,
@@ -37,6 +47,7 @@ typedef enum {
 
 typedef struct Shaper {
     ShaperConfig config;
+    uint64_t begun; /* SHAPER_NEVER: nothing changes yet */
     uint64_t free_at; /* when the line has sent all it was given: whole ns ... */
     uint64_t free_at_rest; /* ... and the rest in 1/rate ns, so that no rounding adds up */
     uint64_t last_due;
@@ -50,6 +61,9 @@ typedef struct Shaper {
 
 /* The same seed loses the same packets (counted from the first) and gives the same jitters. */
 void shaper_init(Shaper *shaper, const ShaperConfig *config, uint64_t seed);
+
+/* From now on the changes are made, each at its time; what waits then is sent at the new rate. */
+void shaper_begin(Shaper *shaper, uint64_t now);
 
 /* A packet of size bytes came in at now, which never goes back. *due is set for SHAPER_PASS:
  * when it is to be delivered, never too early, rounded up to a ns. */

@@ -215,8 +215,74 @@ static void test_jitter(bool reorder)
     }
 }
 
+/* 1000 bytes: 1 ms at 8 Mbit/s, 8 ms at 1 Mbit/s */
+static const ShaperConfig changing = {
+    .rate = 8000000, .queue = 100000, .delay = MS, .n_changes = 2,
+    .changes = { { 10 * MS, 1000000 }, { 26 * MS, 8000000 } },
+};
+
+static void test_changes(void)
+{
+    Shaper shaper = make(changing, 1);
+
+    /* not begun: as it is */
+    assert(pass(&shaper, 100 * MS, 1000) == 102 * MS);
+    shaper_begin(&shaper, 200 * MS);
+    /* half of the second is sent at the old rate, half at the new */
+    assert(pass(&shaper, 200 * MS + MS / 2 + 8 * MS, 1000) == 211 * MS - MS / 2);
+    assert(pass(&shaper, 209 * MS, 1000) == 210 * MS + 4 * MS + MS);
+    assert(pass(&shaper, 209 * MS, 1000) == 222 * MS + MS);
+    /* 4 ms at 1 Mbit/s are half of it, the rest takes half a ms */
+    assert(pass(&shaper, 209 * MS, 1000) == 226 * MS + MS / 2 + MS);
+    /* bytes, whatever rate each will leave with: three and a half packets, less what is sent */
+    assert(shaper_backlog(&shaper, 214 * MS) == 2000);
+    assert(shaper_backlog(&shaper, 224 * MS) == 750);
+    assert(pass(&shaper, 300 * MS, 1000) == 302 * MS);
+}
+
+/* What leaves meanwhile is lost, what waits behind it is sent. */
+static void test_outage(void)
+{
+    ShaperConfig config = changing;
+
+    config.changes[0] = (ShaperChange) { 10 * MS, 0 };
+    config.changes[1] = (ShaperChange) { 20 * MS, 8000000 };
+    Shaper shaper = make(config, 1);
+    uint64_t due = 0;
+
+    shaper_begin(&shaper, 0);
+    for (int i = 0; i < 30; i++) {
+        ShaperVerdict verdict = shaper_packet(&shaper, 0, 1000, &due);
+        /* the tenth has left just when the cable comes out: it never arrives; the twentieth does */
+        assert(verdict == (i < 9 || i >= 19 ? SHAPER_PASS : SHAPER_LOST));
+        assert(verdict == SHAPER_LOST || due == (uint64_t) (i + 2) * MS);
+    }
+}
+
+/* The fastest line and the largest queue, a slow time in the middle: no overflow, not a bit lost. */
+static void test_largest_changes(void)
+{
+    ShaperConfig config = {
+        .rate = SHAPER_RATE_MAX, .queue = SHAPER_QUEUE_MAX, .n_changes = 2,
+        .changes = { { MS, 1000 }, { 3600 * NS_PER_S, SHAPER_RATE_MAX } },
+    };
+    Shaper shaper = make(config, 1);
+    uint64_t last = 0;
+
+    shaper_begin(&shaper, 0);
+    for (int i = 0; i < 10000; i++) {
+        last = pass(&shaper, 0, FRAME);
+    }
+    /* 10 Gbit in the first ms, 3.6 Mbit in the hour less that, and the rest, rounded up */
+    assert(shaper_backlog(&shaper, 0) == 10000 * FRAME);
+    assert(last - 3600 * NS_PER_S == (10000 * FRAME * 8 - 10000000 - 3599999 + 9) / 10);
+}
+
 int main(void)
 {
+    test_changes();
+    test_outage();
+    test_largest_changes();
     test_no_limit();
     test_serialisation();
     test_rest_of_a_nanosecond();

@@ -172,6 +172,31 @@ def survivors(namespaces: Namespaces, count: int, *options: str) -> list[int]:
     return received
 
 
+def test_a_line_that_goes_out_and_comes_back(namespaces: Namespaces) -> None:
+    """Full packets wait at once for 0.6 s of the line, of which it is out for 0.2 s: those that leave then are lost."""
+    count, lost = 400, 0.2 * 8e6 / 8 / FULL_FRAME
+    with Link(namespaces, "--rate", "8M", "--queue", "2s", "--then", "200ms:out", "--then", "400ms:8M") as link, \
+            udp(namespaces.a, ADDRESS_A) as sender, udp(namespaces.b, ADDRESS_B, 5000) as receiver:
+        link.process.send_signal(signal.SIGUSR1)
+        for number in range(count):
+            sender.sendto(number.to_bytes(4) + bytes(FULL_FRAME - ETHERNET - IP_UDP - 4), (ADDRESS_B, 5000))
+        came = numbers(receive(receiver, 0.4))
+        report = link.finish()
+    assert report["begun_ns"] > 0
+    gaps = [later - earlier - 1 for earlier, later in zip(came, came[1:]) if later - earlier > 1]
+    assert (came[0], came[-1], len(gaps)) == (0, count - 1, 1)
+    assert gaps[0] == report["a_to_b"]["dropped_loss"] == pytest.approx(lost, abs=1)
+
+
+def test_nothing_changes_before_it_is_told_to(namespaces: Namespaces) -> None:
+    with Link(namespaces, "--rate", "8M", "--then", "1ms:out") as link, udp(namespaces.a, ADDRESS_A) as sender, \
+            udp(namespaces.b, ADDRESS_B) as receiver:
+        time.sleep(0.01)
+        sender.sendto(b"comes", receiver.getsockname())
+        assert len(receive(receiver, 0.2)) == 1
+        assert "begun_ns" not in link.finish()
+
+
 def test_loss(namespaces: Namespaces) -> None:
     count, share = 20000, 0.01
     received = survivors(namespaces, count, "--loss", "1%", "--seed", "7")
@@ -291,6 +316,11 @@ MISTAKES = [
      "--queue x: a size such as 64K or a time such as 50ms expected"),
     (["--addr-a", "10.77.0.1"], "--addr-a 10.77.0.1: an address such as 10.77.0.1/24 expected"),
     (["--dev-a", "a/b"], "--dev-a a/b: a device name of up to 15 letters expected"),
+    (["--rate", "1M", "--then", "2s:1M", "--then", "2s:out"],
+     "--then 2s:out: a time later than the one before, and a rate or 'out', such as 10s:1M, expected"),
+    (["--rate", "1M", "--then", "2s:0"],
+     "--then 2s:0: a time later than the one before, and a rate or 'out', such as 10s:1M, expected"),
+    (["--then", "2s:1M"], "--then needs --rate: without a limit nothing waits"),
     (["--seed", "x"], "--seed x: an integer expected"),
     (["--spin", "1s"], "--spin 1s: a time of at most 100us expected"),
     (["extra"], "unexpected argument extra"),

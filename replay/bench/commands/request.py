@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--modes", metavar="LIST", help=f"of {','.join(modes.MODES)}; options follow a colon, as in "
                       "gather:threshold=64")
     what.add_argument("--transport", metavar="LIST", help="plain,tls")
-    what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms (default lan)")
+    what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms, 20M/40ms/1%% "
+                      "(loss) or 20M/40ms@10s:1M@15s:out@20s:20M (changes, seconds after the client has connected; out: nothing gets "
+                      "through) (default lan)")
     what.add_argument("--via", metavar="LIST", help="direct (default), relay (a TCP relay stands beside the server, as in "
                       f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
     what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
@@ -134,7 +136,7 @@ def _modes(args: argparse.Namespace) -> list[str]:
 
 
 def _links(args: argparse.Namespace) -> list[links.Link]:
-    names = _listed(args.link, "link") if args.link is not None else list(links.LINKS) if args.all else ["lan"]
+    names = _listed(args.link, "link") if args.link is not None else links.STEADY if args.all else ["lan"]
     if args.client_host is not None:
         names = [links.HOST + args.client_host]
     ways = _listed(args.via, "way") if args.via is not None else ["direct"]

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class Lab:
     ports: tuple[int, int] = (PLAIN_PORT, TLS_PORT)
     congestion: str = ""    # how the server's TCP controls congestion
     remote: Remote | None = None    # the machine the client is on, where it is another one
+    begin_changes: Callable[[], None] = lambda: None        # of the link, if it has any
     books: dict[str, Any] | None = None
     link_tests: int = 0     # how many it took until the link did what it is said to do
 
@@ -156,6 +157,8 @@ def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[
             "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
     if link.rate:
         argv += ["--rate", str(link.rate), "--queue", str(link.queue_bytes)]
+    for change in link.changes:
+        argv += ["--then", f"{change.at * 1e3:.0f}ms:{change.rate or 'out'}"]
     if link.delay:
         argv += ["--delay", f"{link.delay * 1e6:.0f}us"]
     if link.jitter:
@@ -175,6 +178,7 @@ def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab
             raise BenchError(f"the link does not come up: {emulator.last_complaint() or 'spice-link says nothing'}")
         for where in (server, client):
             disable_offloads(where, _DEVICE)
+        lab.begin_changes = lambda: emulator.signal(signal.SIGUSR1)
         yield lab
         emulator.signal(signal.SIGTERM)
         said = proc.receive(emulator.mailbox, time.monotonic() + 5)
@@ -228,6 +232,8 @@ def connect(link: Link, emulator: str = SPICE_LINK, congestion: str = CONGESTION
         return
     if not link.emulated:
         emulator = NO_EMULATOR
+    elif emulator == NETEM and link.changes:
+        raise BenchError(f"netem does not change a link while it is used: leave --emulator out to use {SPICE_LINK}")
     elif emulator == NETEM and not kernel_has_netem():
         raise BenchError(f"the kernel has no netem: leave --emulator out to use {SPICE_LINK}")
     with contextlib.ExitStack() as stack:

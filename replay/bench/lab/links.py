@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The links a recording is played over, as data: one line describes one. Another can be written on the command line as
-RATE/DELAY, 20M/40ms for example."""
+RATE/DELAY, 20M/40ms for example, with losses and changes after it: 20M/40ms/1%, 20M/40ms@10s:1M@20s:20M, and `out` in the
+place of a rate while nothing gets through."""
 
 from __future__ import annotations
 
@@ -11,6 +12,16 @@ from bench.common.errors import BenchError
 
 
 @dataclass(frozen=True)
+class Change:
+    at: float                       # seconds after the client has connected
+    rate: int | None                # from then on; None: the cable is out, what is on its way meanwhile is lost
+
+    @property
+    def says(self) -> str:
+        return f"{_rate(self.rate)} at {self.at:g} s" if self.rate else f"out at {self.at:g} s"
+
+
+@dataclass(frozen=True)
 class Link:
     name: str
     rate: int | None = None         # bits a second each way; None: as fast as the machine
@@ -18,6 +29,7 @@ class Link:
     jitter: float = 0.0             # seconds, the round trip takes delay - jitter to delay + jitter
     loss: float = 0.0               # part of the packets, each way
     burst: int = 1                  # mean length of a run of lost packets
+    changes: tuple[Change, ...] = ()    # at rising times
     host: str = ""                  # the client is there, reached by ssh; what lies between is what it is
     relay: bool = False             # a TCP relay beside the server stands between it and the link
 
@@ -37,8 +49,23 @@ class Link:
 
     @property
     def full_round_trip(self) -> float:
-        """Seconds, with what may wait before the slow part one way."""
-        return self.delay + (self.queue_bytes * 8 / self.rate if self.rate else 0)
+        """Seconds, with what may wait before the slow part one way, where that is slowest."""
+        slowest = min((change.rate for change in self.changes if change.rate), default=self.rate)
+        return self.delay + (self.queue_bytes * 8 / min(slowest, self.rate) if slowest and self.rate else 0)
+
+    def sent(self, when: float, size: int, begun: float) -> float:
+        """When a packet that the line begins to send then has left. begun: since when the changes count."""
+        if not self.rate:
+            return when
+        left, rate = size * 8.0, float(self.rate)
+        for change in self.changes:
+            until = begun + change.at
+            if until > when:
+                if left <= (until - when) * rate:
+                    break
+                left, when = left - (until - when) * rate, until
+            rate = change.rate or rate      # where it is out, packets go on leaving, for nowhere
+        return when + left / rate
 
     @property
     def says(self) -> str:
@@ -50,12 +77,17 @@ class Link:
             return "another machine"
         if not self.emulated:
             return "no limit"
-        parts = [f"{self.rate / 1e6:g} Mbit/s" if self.rate else "no rate limit", f"{self.delay * 1e3:g} ms round trip"]
+        rates = [_rate(self.rate) if self.rate else "no rate limit", *(change.says for change in self.changes)]
+        parts = [", then ".join(rates), f"{self.delay * 1e3:g} ms round trip"]
         if self.jitter:
             parts.append(f"jitter {self.jitter * 1e3:g} ms")
         if self.loss:
-            parts.append(f"{self.loss * 100:g} % loss in runs of {self.burst}")
+            parts.append(f"{self.loss * 100:g} % loss" + (f" in runs of {self.burst}" if self.burst > 1 else ""))
         return ", ".join(parts)
+
+
+def _rate(bits_a_second: int) -> str:
+    return f"{bits_a_second / 1e6:g} Mbit/s"
 
 
 HOST = "host:"      # before the name of another machine
@@ -67,8 +99,15 @@ LINKS: dict[str, Link] = {link.name: link for link in (
     Link("20M40ms", rate=20_000_000, delay=0.040),
     Link("2M100ms", rate=2_000_000, delay=0.100),
     Link("50M100ms", rate=50_000_000, delay=0.100),
+    Link("1M200ms", rate=1_000_000, delay=0.200),
     Link("wifi-lossy", rate=30_000_000, delay=0.020, jitter=0.005, loss=0.01, burst=2),
+    Link("20M40ms-loss", rate=20_000_000, delay=0.040, loss=0.01),
+    Link("20M-1M-20M", rate=20_000_000, delay=0.040, changes=(Change(5, 1_000_000), Change(10, 20_000_000))),
+    Link("20M-outage", rate=20_000_000, delay=0.040, changes=(Change(4, None), Change(9, 20_000_000))),
 )}
+STEADY = [name for name, link in LINKS.items() if not link.changes]
+
+_WRITTEN = re.compile(r"(?P<rate>[\d.]+[kMG])/(?P<delay>[\d.]+)ms(?:/(?P<loss>[\d.]+)%)?(?P<changes>(?:@[\d.]+s:(?:out|[\d.]+[kMG]))*)")
 
 
 def via_relay(link: Link) -> Link:
@@ -94,10 +133,26 @@ def find(name: str) -> Link:
         return LINKS[name]
     if name.startswith(HOST) and len(name) > len(HOST):
         return Link(name, host=name.removeprefix(HOST))
-    written = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG])/(\d+(?:\.\d+)?)ms", name)
+    written = _WRITTEN.fullmatch(name)
     if not written:
-        raise BenchError(f"unknown link '{name}': it is one of {', '.join(LINKS)} or written as 20M/40ms", 2)
-    rate = int(float(written[1]) * {"k": 1e3, "M": 1e6, "G": 1e9}[written[2]])
-    if not rate:
+        raise BenchError(f"unknown link '{name}': it is one of {', '.join(LINKS)} or written as 20M/40ms, 20M/40ms/1% (loss) or "
+                         "20M/40ms@10s:1M@15s:out@20s:20M (changes)", 2)
+    try:
+        changes = tuple(Change(float(at.removesuffix("s")), None if rate == "out" else _bits(rate)) for at, rate in
+                        (change.split(":") for change in written["changes"].split("@")[1:]))
+        link = Link(name, rate=_bits(written["rate"]), delay=float(written["delay"]) / 1e3, loss=float(written["loss"] or 0) / 100,
+                    changes=changes)
+    except ValueError:      # 1.2.3
+        raise BenchError(f"link '{name}' has a number that is none", 2) from None
+    if not link.rate or 0 in (change.rate for change in changes):
         raise BenchError(f"link '{name}' carries nothing", 2)
-    return Link(name, rate=rate, delay=float(written[3]) / 1e3)
+    times = [change.at for change in changes]
+    if times != sorted(set(times)) or 0 in times:
+        raise BenchError(f"link '{name}': each change is later than the one before", 2)
+    if link.loss >= 0.5:
+        raise BenchError(f"link '{name}' loses too much", 2)
+    return link
+
+
+def _bits(written: str) -> int:
+    return int(float(written[:-1]) * {"k": 1e3, "M": 1e6, "G": 1e9}[written[-1]])

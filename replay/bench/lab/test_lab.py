@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ import pytest
 from bench.common import paths, privileges, proc
 from bench.common.errors import BenchError
 from bench.lab import capture, lab, links, linktest, netns
-from bench.lab.links import LINKS, Link
+from bench.lab.links import LINKS, Change, Link
 from bench.measure import pcap
 
 GOOD = linktest.Measured(ping=0.041, fastest=0.0402, rate=20e6, loss=None)
@@ -170,9 +172,44 @@ def test_links_by_name_and_as_written() -> None:
     assert links.find("lan").full_round_trip == 0
     written = links.find("2.5M/15ms")
     assert (written.rate, written.delay) == (2_500_000, 0.015)
-    for wrong in ("moon", "20M", "0M/5ms", "20M/40"):
+    changing = links.find("20M/40ms/1%@2.5s:1M@5s:out@10s:20M")
+    assert changing.loss == 0.01
+    assert changing.changes == (Change(2.5, 1_000_000), Change(5, None), Change(10, 20_000_000))
+    assert changing.says == "20 Mbit/s, then 1 Mbit/s at 2.5 s, then out at 5 s, then 20 Mbit/s at 10 s, 40 ms round trip, 1 % loss"
+    assert links.find("20M-1M-20M+relay").relay and links.find("20M-1M-20M+relay").changes
+    for wrong in ("moon", "20M", "0M/5ms", "20M/40", "20M/40ms/60%", "20M/40ms@2s", "20M/40ms@2s:0M", "20M/40ms@0s:1M", "2.0.1M/5ms",
+                  "20M/40ms@2s:1M@2s:out", "20M/40ms@3s:1M@2s:out"):
         with pytest.raises(BenchError):
             links.find(wrong)
+
+
+def test_when_a_packet_has_left_a_line_that_changes() -> None:
+    link = links.find("8M/40ms@1s:1M@2s:out@3s:8M")
+    assert link.sent(0, 1000, begun=math.inf) == pytest.approx(0.001)
+    assert link.sent(10.5, 1000, begun=10) == pytest.approx(10.501)
+    assert link.sent(10.9995, 1000, begun=10) == pytest.approx(11.004)      # half at either rate
+    assert link.sent(12.5, 1000, begun=10) == pytest.approx(12.508)         # for nowhere
+    assert link.sent(20, 1000, begun=10) == pytest.approx(20.001)
+    assert LINKS["lan"].sent(5, 1000, begun=0) == 5
+
+
+@needs_emulator
+def test_a_link_changes_when_told_to() -> None:
+    """Out after 1 ms: what is sent 50 ms later is lost."""
+    with lab.connect(links.find("8M/2ms@0.001s:out")) as where:
+        assert linktest.check(where) is None        # nothing has changed yet
+        where.begin_changes()
+        time.sleep(0.05)
+        with netns.inside(where.server, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+            sender.sendto(b"lost", (where.client_address, 5000))
+            time.sleep(0.05)
+    assert where.books and where.books["begun_ns"] and where.books["a_to_b"]["dropped_loss"] == 1
+
+
+def test_netem_does_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "kernel_has_netem", lambda: True)
+    with pytest.raises(BenchError, match="netem does not change"), lab.connect(LINKS["20M-outage"], lab.NETEM):
+        pass
 
 
 def test_offloads_are_read() -> None:

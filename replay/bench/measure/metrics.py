@@ -59,7 +59,7 @@ def over_path(run: Run) -> float | None:
     if run["pace"] != "max" or run.get("download") or run["wall_seconds"] is None or run["server"]["wire_bytes"] is None:
         return None
     link = links.find(run["link"])
-    if not link.rate:
+    if not link.rate or link.changes:
         return None
     path = _PATH_RATE_PART * run["server"]["wire_bytes"] * 8 / link.rate + _PATH_ROUND_TRIPS * link.delay
     return float(run["wall_seconds"] / path)

@@ -7,6 +7,7 @@ is the server's own doing, or the client's."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,7 @@ def waits(lines: Iterable[Line]) -> list[Span]:
     return sorted(found)
 
 
-def idle(departures: Sequence[tuple[float, int]], link: Link) -> list[Span]:
+def idle(departures: Sequence[tuple[float, int]], link: Link, begun: float = math.inf) -> list[Span]:
     """When the path carried nothing of what the server sent: departures are times and sizes of its packets with data, in
     order, each of which keeps the slow part busy for its size after those before it."""
     found = []
@@ -58,7 +59,7 @@ def idle(departures: Sequence[tuple[float, int]], link: Link) -> list[Span]:
     for when, size in departures:
         if busy_until is not None and when > busy_until:
             found.append((busy_until, when))
-        busy_until = max(when, busy_until or when) + (size * 8 / link.rate if link.rate else 0)
+        busy_until = link.sent(max(when, busy_until or when), size, begun)
     return found
 
 
@@ -76,9 +77,11 @@ def overlaps(one: Sequence[Span], other: Sequence[Span]) -> list[float]:
     return found
 
 
-def stalls(lines: Iterable[Line], departures: Sequence[tuple[float, int]], link: Link) -> dict[str, float]:
-    """The longest, in ms, what is allowed, and how many were longer. departures on the trace's clock."""
-    held = overlaps(waits(lines), idle(departures, link))
+def stalls(lines: Iterable[Line], departures: Sequence[tuple[float, int]], link: Link,
+           begun: float = math.inf) -> dict[str, float]:
+    """The longest, in ms, what is allowed, and how many were longer. departures, and since when the link's changes count, on the
+    trace's clock."""
+    held = overlaps(waits(lines), idle(departures, link, begun))
     allowed = link.delay + link.jitter + ALLOWED
     return {"longest": round(max(held, default=0.0) * 1e3, 3), "allowed": round(allowed * 1e3, 3),
             "beyond": sum(one > allowed for one in held)}

@@ -98,6 +98,7 @@ class Ends:
         self.pauses: list[dict[str, Any]] = []
         self.timed_out = False
         self._pause_at = spec.pause_at
+        self._begin_changes = where.begin_changes
         self._limit = time.monotonic() + spec.limit
         self._mailbox: proc.Mailbox = queue.Queue()
         self._open = contextlib.ExitStack()
@@ -147,6 +148,8 @@ class Ends:
     def _take(self, sender: proc.Process, event: dict[str, Any]) -> None:
         if event.get("event") == "done":
             self.done[sender.name] = event
+        elif event.get("event") == "connected" and sender is self.client:
+            self._begin_changes()
         elif event.get("event") == "pause" and sender is self.client:
             self.pauses.append({"command": self._pause_at[len(self.pauses)] if len(self.pauses) < len(self._pause_at)
                                 else None, "sha256": event.get("sha256"), "blocks": event.get("blocks")})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import shutil
 import time
@@ -92,7 +93,8 @@ def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
     if run.wire is None or not file.exists():
         return
     behind = time.time() - time.monotonic()
-    run.stalls = trace.stalls(trace.read(file), [(when - behind, size) for when, size in run.wire.server.departures], spec.link)
+    run.stalls = trace.stalls(trace.read(file), [(when - behind, size) for when, size in run.wire.server.departures], spec.link,
+                              (run.books or {}).get("begun_ns", math.inf) / 1e9)
 
 
 def _keep(spec: RunSpec, file: Path, folder: Path | None, ending: str) -> Path | None:
