@@ -14,6 +14,9 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
         break;
     case SPICE_CHANNEL_DISPLAY:
         channel->display = display_new(spice, channel->id == 0 ? on_marker : NULL, opaque);
+        if (channel->id == 0 && options->screen != NULL) {
+            display_log_screen(channel->display, options->screen, options->screen_at_probes);
+        }
         break;
     case SPICE_CHANNEL_CURSOR:
         channel->cursor = cursor_new(spice, options->cursor);

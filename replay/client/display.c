@@ -2,6 +2,8 @@
 #include "display.h"
 
 #include "clock.h"
+#include "diag.h"
+#include "screen.h"
 
 struct Display {
     SpiceChannel *channel;
@@ -13,6 +15,7 @@ struct Display {
     int64_t updates;
     int64_t markers;
     int64_t first_update_ns;
+    Screen *screen; /* NULL: what is to be seen is not logged */
 };
 
 static void on_primary_create(SpiceChannel *channel G_GNUC_UNUSED, gint format, gint width,
@@ -26,6 +29,9 @@ static void on_primary_create(SpiceChannel *channel G_GNUC_UNUSED, gint format, 
         .stride = stride,
         .pixels = pixels,
     };
+    if (display->screen != NULL) {
+        screen_touch(display->screen, display, 0, 0, width, height);
+    }
 }
 
 /* The library frees the pixels after this signal. It comes at the end of a session, too: a
@@ -50,9 +56,16 @@ static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint t
 
         if (marker.kind != MARKER_NONE) {
             display->markers++;
+            if (display->screen != NULL &&
+                (marker.kind == MARKER_PROBE || marker.kind == MARKER_END)) {
+                screen_look_at_marker(display->screen, display, now_ns);
+            }
             display->on_marker(marker, now_ns, display->opaque);
             return;
         }
+    }
+    if (display->screen != NULL) {
+        screen_touch(display->screen, display, left, top, width, height);
     }
     if (display->updates++ == 0) {
         display->first_update_ns = now_ns;
@@ -77,7 +90,21 @@ void display_free(Display *display)
     g_signal_handlers_disconnect_by_data(display->channel, display);
     g_object_unref(display->channel);
     picture_free(display->last);
+    if (!screen_free(display->screen)) {
+        diag_error("cannot write all of --screen");
+    }
     g_free(display);
+}
+
+void display_log_screen(Display *display, const char *path, bool at_probes)
+{
+    GError *error = NULL;
+
+    display->screen = screen_new(path, at_probes, &error);
+    if (display->screen == NULL) {
+        diag_error("%s", error->message);
+        g_error_free(error);
+    }
 }
 
 int64_t display_updates(const Display *display)

@@ -20,6 +20,9 @@ typedef void (*DisplayMarkerFunc)(Marker marker, int64_t now_ns, void *opaque);
 Display *display_new(SpiceChannel *channel, DisplayMarkerFunc on_marker, void *opaque);
 void display_free(Display *display);
 
+/* See screen.h. */
+void display_log_screen(Display *display, const char *path, bool at_probes);
+
 /* Invalidated rectangles so far, markers not counted; and the time of the first, 0 for none. */
 int64_t display_updates(const Display *display);
 int64_t display_first_update_ns(const Display *display);

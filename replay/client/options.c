@@ -77,6 +77,10 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "Save the final picture of display 0", "FILE" },
         { "pause-png", 0, 0, G_OPTION_ARG_FILENAME, &options->pause_png,
           "Save it at pause marker K, to PREFIXK.png", "PREFIX" },
+        { "screen", 0, 0, G_OPTION_ARG_FILENAME, &options->screen,
+          "Log what is to be seen on display 0, for spice-staleness", "FILE" },
+        { "screen-at-probes", 0, 0, G_OPTION_ARG_NONE, &options->screen_at_probes,
+          "Look at it at each probe and the end, not when it changes", NULL },
         { "slow", 0, 0, G_OPTION_ARG_DOUBLE, &options->slow,
           "Decode at 1/FACTOR of this machine's speed", "FACTOR" },
         { "idle", 0, 0, G_OPTION_ARG_DOUBLE, &options->idle_seconds,
@@ -137,4 +141,5 @@ void options_clear(Options *options)
     g_free(options->ca_file);
     g_free(options->png);
     g_free(options->pause_png);
+    g_free(options->screen);
 }

@@ -18,6 +18,8 @@ typedef struct Options {
 
     char *png;           /* file for the final picture, or NULL */
     char *pause_png;     /* the same for pause k, "k.png" added to it, or NULL */
+    char *screen;        /* log of what is to be seen on display 0 (screen/tiles.h), or NULL */
+    gboolean screen_at_probes; /* look at it at each probe, not when it changes */
     double slow;         /* decode at 1/slow of this machine's speed; 1: full speed */
     double idle_seconds; /* give up after so long without anything from the server */
     int settle_ms;       /* pictures at markers wait until nothing changes for so long */

@@ -82,7 +82,7 @@ static void show_surfaces(Feeder *feeder)
 static void push_probe(Feeder *feeder, int64_t now)
 {
     int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
-    FeederProbe probe = { feeder->probes->len, now, due };
+    FeederProbe probe = { feeder->probes->len, clock_ns(), due };
 
     g_array_append_val(feeder->probes, probe);
     push_marker(feeder, MARKER_PROBE, probe.number);
@@ -199,7 +199,8 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     if (!take_command(feeder)) {
         return false;
     }
-    probe_if_due(feeder, clock_ns());
+    /* one that is late has its probes as often as one that is not, between the same commands */
+    probe_if_due(feeder, feeder->due_ns ? MIN(feeder->due_ns, clock_ns()) : clock_ns());
     if (feeder->surface_draws) {
         surface_draws_note(feeder->surface_draws, command);
     }

@@ -20,7 +20,7 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish
-from bench.runs import atonce, environment, matrix, modes, recordings, results
+from bench.runs import atonce, environment, matrix, modes, recordings, results, seen
 from bench.runs.runspec import RunSpec
 
 
@@ -125,6 +125,9 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
     matrix.remove_stale()
     for recording in asked.recordings:
         recordings.unpacked(recording)
+    for cell in cells:
+        if seen.wanted(cell):
+            seen.look(cell.recording)
     result = _document(asked, cells, seed)
     notes: list[str] = []
     if json_file != results.STDOUT and not fresh:

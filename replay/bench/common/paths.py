@@ -50,6 +50,10 @@ def client() -> Path:
     return tool("client", "spice-drain")
 
 
+def staleness() -> Path:
+    return tool("screen", "spice-staleness")
+
+
 def link_emulator() -> Path:
     return tool("link", "spice-link")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.measure import stats
+from bench.measure import age, stats
 
 Stamp = Sequence[int]       # number, time in ns; of a sent one also when it was due
 
@@ -72,31 +72,9 @@ def _age_segments(probes: Sequence[Probe]) -> list[tuple[float, float]]:
     return segments
 
 
-def _share_at_most(segments: Sequence[tuple[float, float]], age: float) -> float:
-    """How much of the time the picture was at most so old."""
-    total = sum(length for _, length in segments)
-    within = 0.0
-    for start, length in segments:
-        within += length if start < 0 else min(max(age - start, 0.0), length)
-    return within / total if total else 1.0
-
-
 def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
-    """Over time, in ms: how old what the user sees is, compared with what the session had drawn by then."""
-    segments = _age_segments(probes)
-    total = sum(length for _, length in segments)
-    if not total:
-        return None
-    oldest = max(max(start + length, 0.0) for start, length in segments)
-    mean = sum(length * (start + length / 2) for start, length in segments if start >= 0) / total
-    ages = {"mean": mean, "max": oldest}
-    for name, part in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
-        low, high = 0.0, oldest
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if _share_at_most(segments, middle) >= part else (middle, high)
-        ages[name] = high
-    return {name: round(value / 1e6, 3) for name, value in ages.items()}
+    """Over time, in ms: how old what the user sees is, compared with what the session had drawn by then, as far as probes tell."""
+    return age.summary(_age_segments(probes))
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float | None]:

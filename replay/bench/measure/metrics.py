@@ -89,7 +89,14 @@ def _latency(name: str) -> Callable[[Run], float | None]:
 
 
 def _age(name: str) -> Callable[[Run], float | None]:
-    return lambda run: ((run["latency"] or {}).get("age") or {}).get(name)
+    """By what was on the screen; of runs whose screen was not looked at, by the probes."""
+    return lambda run: ((run.get("seen") or run["latency"] or {}).get("age") or {}).get(name)
+
+
+def recovery(run: Run) -> float | None:
+    """The longest, after changes of the line that is there."""
+    after = zip(links.find(run["link"]).changes, (run.get("seen") or {}).get("recovery") or [], strict=False)
+    return max((seconds for change, seconds in after if change.rate), default=None)
 
 
 def _stalls(name: str) -> Callable[[Run], float | None]:
@@ -158,6 +165,8 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("pointer_p99", "lateness of the pointer, 99th percentile, ms", _channel("pointer", "p99"), 0.10),
     Metric("pointer_max", "lateness of the pointer, longest, ms", _channel("pointer", "max"), 0.20),
     Metric("age_p95", "age of the picture, 95th percentile, ms", _age("p95"), 0.10),
+    Metric("age_max", "age of the picture, at most, ms", _age("max"), 0.20),
+    Metric("recovery", "seconds after a change of the line until the picture is less than 2 s old", recovery, 0.20),
 )}
 
 

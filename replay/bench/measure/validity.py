@@ -37,6 +37,7 @@ class Evidence:
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
     stalls: dict[str, float] | None = None  # of the trace, where one is written
+    seen: dict[str, Any] | None = None      # how old what the client showed was, where its screen was looked at
     emulator: str = lab.NO_EMULATOR         # the link's
     books: dict[str, Any] | None = None     # what spice-link counted
     player: dict[str, Any] | None = None

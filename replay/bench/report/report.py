@@ -43,8 +43,9 @@ LOSSY = ", JPEG"
 
 LATENCY_COLUMNS = """\
 *p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
-of probes placed in the stream; the median over the runs of each. *age*: how old the picture is at 95 % of the time,
-measured from when the session drew it: that a server makes a guest wait is in it.
+of probes placed in the stream; the median over the runs of each. *age*, *oldest*: how old the picture is at 95 % of the time, and
+at most, by what is to be seen on the client's screen, measured from when the session drew it: that a server makes a guest wait is
+in it. *back*: seconds after a change of the line until the picture is less than 2 s old and stays so, the longest.
 *dropped*: probes that the server left out because something newer was on its way."""
 
 AGAINST = """\
@@ -110,7 +111,8 @@ _PATH: tuple[Column, ...] = (("x path", "over_path", table.factor), ("CPU around
 _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
-    ("age", "age_p95", table.milliseconds))
+    ("age", "age_p95", table.milliseconds), ("oldest", "age_max", table.milliseconds))
+_RECOVERY: tuple[Column, ...] = (("back, s", "recovery", table.seconds),)
 _STALLS: tuple[Column, ...] = (("longest stall, ms", "stall_longest", table.milliseconds), ("too long", "stalls", table.count))
 _BESIDE: tuple[Column, ...] = (
     ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
@@ -147,7 +149,7 @@ def latency_table(group: list[Run]) -> str:
     """Empty where nothing was probed."""
     if not any(run["valid"] and run["latency"] for run in group):
         return ""
-    return _table(group, _LATENCY, "dropped", _dropped)
+    return _table(group, _LATENCY + (_RECOVERY if metrics.values(group, "recovery") else ()), "dropped", _dropped)
 
 
 def tables_where_asked(group: list[Run]) -> list[str]:

@@ -48,10 +48,10 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
     return [*argv, str(recording)]
 
 
-def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None) -> list[str]:
+def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen: list[str]) -> list[str]:
     program = where.remote.program if where.remote else str(paths.client())
     argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms),
-            "--settle-end", str(spec.settle_end_ms)]
+            "--settle-end", str(spec.settle_end_ms), *screen]
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:
@@ -75,6 +75,11 @@ def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
     return env
 
 
+def screen_log(folder: Path) -> Path:
+    """What the client writes where its screen is looked at."""
+    return folder / "screen"
+
+
 def trace_file(folder: Path) -> Path:
     """What a patched library writes where a trace is wanted."""
     return folder / "trace"
@@ -93,7 +98,8 @@ class Ends:
     """The two programs while they run: starts them in order, passes pause points on, ends them."""
 
     def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
-                 recording: Path) -> None:
+                 recording: Path, at_probes: bool | None = None) -> None:
+        """at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
         self.done: dict[str, dict[str, Any]] = {}
         self.pauses: list[dict[str, Any]] = []
         self.timed_out = False
@@ -107,7 +113,9 @@ class Ends:
             "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env, folder),
             self._mailbox))
         self.client: proc.Process | None = None
-        self._client_argv = (_client_command(spec, where, keys), where.client, env)
+        self.screen = screen_log(folder)
+        logged = [] if at_probes is None else ["--screen", str(self.screen), *(["--screen-at-probes"] if at_probes else [])]
+        self._client_argv = (_client_command(spec, where, keys, logged), where.client, env)
 
     def __enter__(self) -> Ends:
         return self

@@ -94,7 +94,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
         "reader_cpu_seconds": _reading(run.player),
         "wall_seconds": _wall(spec, run), "stolen": run.stolen,
-        "latency": _latency(spec, run),
+        "latency": _latency(spec, run), "seen": run.seen,
         "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"), "audio": _audio(client),
         "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),

@@ -15,7 +15,7 @@ from bench.common.errors import BenchError
 from bench.lab import capture, certs, download, lab, linktest, relay
 from bench.measure import pcap, trace, validity
 from bench.measure.stolen import Stolen
-from bench.runs import ends, record
+from bench.runs import ends, record, seen
 from bench.runs.ends import Ends, Hook
 from bench.runs.runspec import RunSpec
 
@@ -47,7 +47,7 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with _capture(spec, where, pcap_file) as captured:
         with _beside(spec, where) as also, _relay(spec, where), Stolen() as stolen, \
-                Ends(spec, where, folder, keys, recording) as both:
+                Ends(spec, where, folder, keys, recording, False if seen.wanted(spec) else None) as both:
             both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls, library=spec.library.file,
@@ -83,6 +83,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     run.emulator = where.emulator
     run.link_tests = where.link_tests
     run.congestion = where.congestion
+    run.seen = seen.report(spec, ends.screen_log(folder), run.player, run.client, run.books)
     _look_for_stalls(spec, run, ends.trace_file(folder))
     _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")
     return record.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep_pcap, ".pcap"))

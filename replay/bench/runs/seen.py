@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is to be seen of a recording, moment by moment, and what a run showed of it.
+
+What is to be seen is found once for each recording and kept: it is played much faster than it was recorded, over a LAN and
+without losses, with a probe for each moment. A probe stands among the commands and says when it is due, so it does not
+matter how fast that went: between two probes is what was to be seen from the first one on."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.common import paths, proc
+from bench.common.errors import BenchError
+from bench.lab import lab, links
+from bench.measure import age, latency
+from bench.runs import libraries, recordings
+from bench.runs.ends import Ends
+from bench.runs.recordings import Recording
+from bench.runs.runspec import RunSpec
+
+_RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
+_FAST = 10                          # times the recorded pace
+_VERSION = 1                        # another one: what is kept is no longer what would be found
+
+
+def wanted(spec: RunSpec) -> bool:
+    """Whether a run's screen is looked at: where it has a pace, one clock, and nothing but the recording on the screen."""
+    return bool(spec.pace != "max" and spec.probe_every and not spec.link.host and not spec.pause_at and not spec.show_surfaces)
+
+
+def kept(recording: Recording) -> Path:
+    return paths.cache_dir() / "seen" / f"{recording.sha256}-{_VERSION}"
+
+
+def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], started: int, ended: int) -> bytes:
+    """The log with times of the recording, from its beginning on, in the place of those of the probes it was looked at."""
+    probes = latency.match(sent, received)
+    if probes is None:
+        raise BenchError("the probes of a fast run do not fit together")
+    arrived = [(probe.received, probe.due) for probe in probes if probe.received is not None]
+    # what is seen at a probe came after the one before, and what is seen at the end after the last
+    due = {after[0]: (before[1] - started) * _FAST for before, after in itertools.pairwise([arrived[0], *arrived, (ended, 0)])}
+    with log.open("rb") as file:
+        return b"".join(_RECORD.pack(due[when], tile, means) for when, tile, means in _RECORD.iter_unpack(file.read()))
+
+
+def look(recording: Recording) -> None:
+    """Finds what is to be seen, unless that is known."""
+    file = kept(recording)
+    if file.exists():
+        return
+    spec = RunSpec(recording, libraries.find("patched"), "normal", "plain", pace=str(_FAST), probe_every=1, jpeg="never")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=file.parent) as name, lab.connect(links.LINKS["lan"]) as where:
+        folder = Path(name)
+        with Ends(spec, where, folder, None, recordings.unpacked(recording), at_probes=True) as both:
+            both.play(None)
+            if both.status(both.player) != 0 or both.status(both.client) != 0:
+                complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
+                raise BenchError(f"{recording.name} cannot be played to see what it shows: {complaint}")
+            player, client = both.done["player"], both.done["client"]
+        found = _due(both.screen, player["probes"], client["probes"], player["started_ns"], client["end_ns"])
+        (folder / "found").write_bytes(found)
+        (folder / "found").replace(file)
+
+
+def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: dict[str, Any] | None,
+           books: dict[str, Any] | None) -> dict[str, Any] | None:
+    """For a run's record; None where it cannot be known."""
+    due = kept(spec.recording)
+    started, ended = (player or {}).get("started_ns"), (client or {}).get("end_ns")
+    if not isinstance(started, int) or not isinstance(ended, int) or not screen.exists() or not due.exists():
+        return None
+    pace = "1" if spec.pace == "recorded" else spec.pace
+    argv = [str(paths.staleness()), str(due), str(started), pace, str(screen), str(ended + spec.settle_end_ms * 10**6)]
+    with contextlib.suppress(ValueError):
+        stretches = json.loads(proc.call(argv, timeout=300))
+        begun = (books or {}).get("begun_ns")
+        changes = [] if begun is None else [begun + round(change.at * 1e9) for change in spec.link.changes]
+        return age.report(stretches, changes) if stretches[-1][0] else None
+    return None

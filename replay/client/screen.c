@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "screen.h"
+
+#include <errno.h>
+
+#include "../screen/tiles.h"
+#include "clock.h"
+
+/* The eye does not see more often, and looking takes time. */
+#define LOOK_MS 10
+
+struct Screen {
+    Tiles *tiles;
+    bool at_probes;
+    const Display *display;
+    guint timer;
+};
+
+Screen *screen_new(const char *path, bool at_probes, GError **error)
+{
+    Tiles *tiles = tiles_new(path);
+    Screen *screen;
+
+    if (tiles == NULL) {
+        g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+                    "cannot write --screen %s: %s", path, g_strerror(errno));
+        return NULL;
+    }
+    screen = g_new0(Screen, 1);
+    screen->tiles = tiles;
+    screen->at_probes = at_probes;
+    return screen;
+}
+
+bool screen_free(Screen *screen)
+{
+    bool written;
+
+    if (screen == NULL) {
+        return true;
+    }
+    if (screen->timer != 0) {
+        g_source_remove(screen->timer);
+    }
+    written = tiles_free(screen->tiles);
+    g_free(screen);
+    return written;
+}
+
+/* What has no 32 bits a pixel, or is gone, is not looked at. */
+static void look(Screen *screen, const Display *display, int64_t now_ns)
+{
+    const Picture *picture = display_picture(display);
+
+    if (picture == NULL || picture->pixels == NULL ||
+        (picture->format != SPICE_SURFACE_FMT_32_xRGB &&
+         picture->format != SPICE_SURFACE_FMT_32_ARGB)) {
+        return;
+    }
+    tiles_look(screen->tiles,
+               &(TilePixels) { picture->pixels, picture->width, picture->height, picture->stride },
+               now_ns);
+}
+
+static gboolean on_timer(gpointer opaque)
+{
+    Screen *screen = opaque;
+
+    screen->timer = 0;
+    look(screen, screen->display, clock_now_ns());
+    return G_SOURCE_REMOVE;
+}
+
+void screen_touch(Screen *screen, const Display *display, int left, int top, int width, int height)
+{
+    tiles_touch(screen->tiles, left, top, width, height);
+    screen->display = display;
+    if (!screen->at_probes && screen->timer == 0) {
+        screen->timer = g_timeout_add(LOOK_MS, on_timer, screen);
+    }
+}
+
+void screen_look_at_marker(Screen *screen, const Display *display, int64_t now_ns)
+{
+    if (screen->at_probes) {
+        look(screen, display, now_ns);
+    }
+}
