@@ -17,6 +17,7 @@
  *   -DNO_BLOCKED the worker does not look at the pipe again after it was full
  *   -DNO_TIMER   what is held back waits for more, and nothing ends that
  *   -DNO_ASK     the timer's push meets a full socket, and nobody asks for WRITE
+ *   -DNO_LOOK    the worker sleeps when nothing is held any more, and has not asked the guest
  *
  * The numbers are small on purpose: MAX_PIPE is MAX_PIPE_SIZE, INTERVAL the ack interval,
  * here also larger than the pipe, which the assertion in red-worker.cpp rules out.
@@ -37,6 +38,8 @@ byte ring;              /* commands of the guest not yet taken by the worker */
 byte fed;               /* commands the guest has put into the ring so far */
 bool notify;            /* the worker wants to be told of the next command */
 bool told;              /* and was */
+bool took;              /* commands, when it looked last */
+bool unasked;           /* it found the ring empty after that, and has not said so yet */
 byte pipe;              /* items */
 bool item;              /* an item was refused in the middle and is repeated */
 byte buffer;            /* messages in the egress */
@@ -149,19 +152,23 @@ inline push() {
 /* red_process_display */
 inline process() {
     was_blocked = false;
+    unasked = false;
+    took = false;
     do
     :: pipe > MAX_PIPE -> was_blocked = true; break
     :: else ->
         if
         :: ring > 0 ->
             ring--;
+            took = true;
             if
             :: pipe == 0 && !item && !refused -> held = true    /* hold_back() */
             :: pipe == 0 || held -> watch_write = true
             :: else
             fi;
             pipe++
-        :: else -> notify = true; break
+        :: ring == 0 && took -> unasked = true; break   /* CMD_RING_POLL_RETRIES */
+        :: ring == 0 && !took -> notify = true; break
         fi
     od
 }
@@ -182,6 +189,9 @@ end:
     }
 #ifndef NO_TIMER
     :: atomic { held -> held = false; process(); push() }
+#endif
+#ifndef NO_LOOK
+    :: atomic { unasked && !held -> process() }
 #endif
 #ifndef NO_BLOCKED
     :: atomic { was_blocked && pipe <= MAX_PIPE -> process() }

@@ -4,6 +4,7 @@
  */
 #include <config.h>
 
+#include "inputs-channel-client.h"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
@@ -88,6 +89,73 @@ static void waited_for()
     g_assert_true(f.channel->wait_all_sent(1000000000));
     g_assert_cmpint(f.arrived(), ==, 3);
     g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
+}
+
+/* Nor for what is drawn meanwhile. */
+static void drawn_while_waited_for()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    f.rcc->set_hurry(true);
+    g_assert_cmpint(f.draw(3), ==, 3);
+    f.rcc->set_hurry(false);
+}
+
+/* Nor if it is for what is being sent only. */
+static void waited_for_as_sent()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    g_assert_cmpint(f.draw(3), ==, 0);
+    g_assert_true(f.rcc->wait_outgoing_item(1000000000));
+    g_assert_cmpint(f.arrived(), ==, 3);
+}
+
+/* What a channel of any type sends takes with it what is held. */
+static void not_of_the_display()
+{
+    HoldFixture f;
+
+    f.draw(1);
+    g_assert_cmpint(f.draw(3), ==, 0);
+    f.rcc->pipe_add_type(RED_PIPE_ITEM_TYPE_MIGRATE);
+    f.run_events();
+    g_assert_cmpuint(f.receive(), ==,
+                     3 * MESSAGE_SIZE + sizeof(SpiceMiniDataHeader) + sizeof(SpiceMsgMigrate));
+}
+
+/* A client's message on the inputs channel of which something may be the answer. */
+static void keys_and_clicks()
+{
+    HoldFixture f;
+    RedChannel *const inputs = reds_find_channel(f.server, SPICE_CHANNEL_INPUTS, 0);
+    const struct { uint16_t type; uint16_t size; unsigned inputs; } messages[] = {
+        { SPICE_MSGC_INPUTS_KEY_DOWN, 4, 1 },
+        { SPICE_MSGC_INPUTS_KEY_UP, 4, 1 },
+        { SPICE_MSGC_INPUTS_KEY_SCANCODE, 1, 2 },
+        { SPICE_MSGC_INPUTS_MOUSE_PRESS, 3, 3 },
+        { SPICE_MSGC_INPUTS_MOUSE_RELEASE, 3, 4 },
+        { SPICE_MSGC_INPUTS_MOUSE_MOTION, 10, 4 },
+    };
+    int peer;
+
+    inputs_channel_client_create(inputs, f.client, test_stream_new(f.server, &peer), &f.caps);
+    for (const auto &message : messages) {
+        uint8_t bytes[sizeof(SpiceMiniDataHeader) + 10] = { };
+        SpiceMiniDataHeader header;
+
+        header.type = GUINT16_TO_LE(message.type);
+        header.size = GUINT32_TO_LE(message.size);
+        memcpy(bytes, &header, sizeof(header));
+        g_assert_cmpint(write(peer, bytes, sizeof(header) + message.size), ==,
+                        sizeof(header) + message.size);
+        f.run_events();
+        g_assert_cmpuint(f.client->get_inputs(), ==, message.inputs);
+    }
+    inputs->disconnect();
+    close(peer);
 }
 
 /* The answer to a key leaves at once. */
@@ -188,7 +256,11 @@ static const BatchTest tests[] = {
     { "flow", "flow,hold=" HOLD, burst_leaves_together },
     { "waited-for", "batch,window=100000,hold=" HOLD, waited_for },
     { "waited-for-flow", "flow,hold=" HOLD, waited_for },
+    { "waited-for/drawn", "batch,window=100000,hold=" HOLD, drawn_while_waited_for },
+    { "waited-for/outgoing", "batch,window=100000,hold=" HOLD, waited_for_as_sent },
+    { "any-channel", "batch,window=100000,hold=" HOLD, not_of_the_display },
     { "key", "flow,hold=" HOLD, after_a_key },
+    { "inputs", "flow,hold=" HOLD, keys_and_clicks },
     { "full", "batch,window=100000,hold=" HOLD, full_pipe_is_emptied },
     { "ack", "batch,hold=" HOLD, stops_for_an_ack },
     { "disconnect", "batch,window=100000,hold=" HOLD, goes_with_the_channel },

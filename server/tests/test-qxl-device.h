@@ -25,6 +25,8 @@ struct TestDevice
     std::vector<uint64_t> released;
     /* called in the worker's thread with the id of what is released, may be null */
     void (*on_release)(uint64_t id) = nullptr;
+    /* called there when it asks to be told of the next command, may be null */
+    void (*on_request)() = nullptr;
 
     TestDevice()
     {
@@ -91,7 +93,12 @@ private:
         functions.set_compression_level = [](QXLInstance *, int) {};
         functions.get_init_info = get_init_info;
         functions.get_command = get_command;
-        functions.req_cmd_notification = [](QXLInstance *) { return 1; };
+        functions.req_cmd_notification = [](QXLInstance *) {
+            if (current()->on_request) {
+                current()->on_request();
+            }
+            return 1;
+        };
         functions.get_cursor_command = [](QXLInstance *, QXLCommandExt *) { return 0; };
         functions.req_cursor_notification = [](QXLInstance *) { return 1; };
         functions.release_resource = release_resource;

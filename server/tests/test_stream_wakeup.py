@@ -28,6 +28,7 @@ def test_no_wakeup_is_lost(definitions: list[str], tmp_path: Path) -> None:
     assert _errors(definitions, tmp_path) == 0
 
 
-@pytest.mark.parametrize("fault", ["NO_FLUSH", "NO_WATCH", "NO_GROUP", "NO_BLOCKED", "NO_TIMER", "NO_ASK"])
+@pytest.mark.parametrize("fault", ["NO_FLUSH", "NO_WATCH", "NO_GROUP", "NO_BLOCKED", "NO_TIMER", "NO_ASK",
+                                   "NO_LOOK"])
 def test_model_finds_each_fault(fault: str, tmp_path: Path) -> None:
     assert _errors([fault], tmp_path) > 0
