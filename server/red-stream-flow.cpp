@@ -12,8 +12,9 @@
 #define INITIAL_LIMIT (32 * 1024)
 #define MIN_LIMIT 4096
 
-/* 2 / ln 2, the smallest gain that doubles the rate every round trip */
-#define GROWING_GAIN_PERCENT 289
+/* How much more is in flight each round trip. That the path is full shows only a round trip later, and
+ * then a router that keeps one flight must not have lost any of it: with 2, what TCP takes, it has. */
+#define GROWING_GAIN_PERCENT 175
 #define STEADY_GAIN_PERCENT 125
 
 /* The rate has stopped growing after so many rounds with less growth than this. */
@@ -234,8 +235,9 @@ void RedStreamFlow::starved()
 /* Bytes that fill the path. */
 uint64_t RedStreamFlow::flight() const
 {
-    const uint64_t gain = growing ? GROWING_GAIN_PERCENT : STEADY_GAIN_PERCENT;
-    const uint64_t time = delay * gain / 100 + SLACK;
+    const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + SLACK;
+    const uint64_t time = growing ?
+        std::max(uint64_t{delay} * GROWING_GAIN_PERCENT / 100, steady) : steady;
     const uint64_t least = growing ? INITIAL_LIMIT : MIN_LIMIT;
 
     return std::max(rate * time / SECOND, least);

@@ -22,10 +22,10 @@
  *              through a round trip, one with so little in flight that there is no
  *              queue measures it anew
  *
- * At most rate * delay * gain bytes may be in flight, with a gain of nearly 3 until the
- * rate stops growing or the delay shows a queue, and a little above 1 from then on, which
- * lets the estimate follow a path that has become faster. The client is part of the path:
- * one that decodes slowly shows a low rate, and gets a short queue.
+ * At most rate * delay * gain bytes may be in flight, with a gain of 1.75 until the rate stops
+ * growing or the delay shows a queue, and a little above 1 from then on, which lets the estimate
+ * follow a path that has become faster. The client is part of the path: one that decodes slowly
+ * shows a low rate, and gets a short queue.
  *
  * A message longer than a flight has mostly left the socket when the socket has taken its
  * end, though its mark comes after it; so no more than half a flight of it counts, lest the

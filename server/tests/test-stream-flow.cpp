@@ -91,6 +91,10 @@ public:
     RedStreamFlow flow;
     /* bytes that the kernel takes beyond a flight */
     uint64_t socket = 64 * 1024;
+    /* TCP's window grows without end */
+    bool bold = false;
+    /* the most that was in the queue before the line, in bytes */
+    uint64_t peak = 0;
 
 private:
     struct Answer {
@@ -116,6 +120,8 @@ private:
             const uint32_t segment = std::min<uint32_t>(left, SEGMENT);
 
             wait_for_window(segment);
+            line_free = std::max(line_free, tcp_time);
+            peak = std::max(peak, (line_free - tcp_time) * path.rate / (SECOND * 1000) + segment);
             line_free += segment * SECOND * 1000 / path.rate;
             unacked.push_back({ line_free + path.delay * 1000, segment });
             unacked_bytes += segment;
@@ -134,15 +140,15 @@ private:
      * then on it is what the path needs, whatever becomes of it. */
     void wait_for_window(uint32_t segment)
     {
-        const uint64_t enough = 2 * path.rate * path.delay / SECOND;
+        const uint64_t enough = bold ? UINT64_MAX : 2 * path.rate * path.delay / SECOND;
 
         if (!slow_start) {
             window = std::max(window, enough);
         }
-        line_free = std::max(line_free, now * 1000);
+        tcp_time = std::max(tcp_time, now * 1000);
         while (!unacked.empty() &&
-               (unacked.front().first <= line_free || unacked_bytes + segment > window)) {
-            line_free = std::max(line_free, unacked.front().first);
+               (unacked.front().first <= tcp_time || unacked_bytes + segment > window)) {
+            tcp_time = std::max(tcp_time, unacked.front().first);
             if (slow_start && unacked_bytes * 2 > window) {
                 window += unacked.front().second;
                 slow_start = window < enough;
@@ -215,6 +221,8 @@ private:
 
     /* nanoseconds */
     uint64_t line_free = 0;
+    /* when TCP has sent the last segment */
+    uint64_t tcp_time = 0;
     uint64_t client_free = 0;
     uint64_t marks = 0;
     std::deque<Answer> answers_coming;
@@ -298,6 +306,29 @@ static void test_fills_the_link()
         assert_fills(path, text(100000));
         assert_fills(path, desktop(40000));
         assert_fills(path, images(1000));
+    }
+}
+
+/* A router keeps about a flight, or 64 KiB. What is beyond that is lost, to all who share the line,
+ * so the path must not be learnt by filling it. TCP grows without end here, as behind a relay. */
+static void test_start_is_gentle()
+{
+    for (const Path &path : paths) {
+        if (path.delay < SECOND / 100) {
+            continue;
+        }
+        for (uint32_t size : { 240, 1400, 5000 }) {
+            const uint64_t flight = path.rate * path.delay / SECOND;
+            Simulation simulation(path);
+
+            simulation.bold = true;
+            simulation.socket = 100 << 20;
+            simulation.send(Sizes(5 * path.rate / size, size), 0);
+            g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
+                           " of a flight of %" G_GUINT64_FORMAT " before the line",
+                           path.rate, path.delay, simulation.peak, flight);
+            g_assert_cmpuint(simulation.peak, <=, std::max<uint64_t>(flight * 11 / 10, 64 * 1024));
+        }
     }
 }
 
@@ -660,6 +691,7 @@ int main(int argc, char *argv[])
     g_test_init(&argc, &argv, nullptr);
 
     g_test_add_func("/server/stream-flow/fills-the-link", test_fills_the_link);
+    g_test_add_func("/server/stream-flow/start-is-gentle", test_start_is_gentle);
     g_test_add_func("/server/stream-flow/short-messages", test_short_messages);
     g_test_add_func("/server/stream-flow/long-messages", test_long_messages);
     g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
