@@ -47,11 +47,13 @@
  * queue is gone then, and the line not idle. */
 #define PROBING_PERCENT 75
 
-/* Messages that the client has acked beyond a mark that it has not answered, from which on
- * its answers are not waited for any more. */
-#define OVERTAKEN_MESSAGES 80
-
 #define PATIENCE_DELAYS 2
+
+/* After a silence it takes 2 to the power of the doubt answers until the client is trusted again,
+ * after another one more, unless so many came in between. */
+#define DOUBT_STEP 4u
+#define DOUBT_MAX 20u
+#define FORGIVING_ANSWERS 1024
 
 #define SECOND 1000000
 
@@ -115,7 +117,9 @@ bool RedStreamFlow::answered(uint64_t now, uint32_t id)
     const Mark *mark = &marks[mark_begin++ % RED_STREAM_FLOW_MARKS];
 
     ++answers;
-    silent = false;
+    silent = silent && answers < trusted_from;
+    off = off || is_overtaken(now);
+    overtaken_time = 0;
     acked_bytes = mark->sent_bytes;
     counted_acked = mark->counted_bytes;
     acked_time = now;
@@ -125,20 +129,31 @@ bool RedStreamFlow::answered(uint64_t now, uint32_t id)
     return true;
 }
 
-void RedStreamFlow::acked(uint32_t count)
+void RedStreamFlow::acked(uint64_t now, uint32_t count)
 {
     acked_messages = std::min(acked_messages + count, messages);
-    if (in_flight()) {
-        const Mark *mark = &marks[mark_begin % RED_STREAM_FLOW_MARKS];
-
-        off = off || acked_messages > mark->messages + OVERTAKEN_MESSAGES;
+    if (in_flight() && acked_messages > marks[mark_begin % RED_STREAM_FLOW_MARKS].messages) {
+        overtaken_time = overtaken_time ? overtaken_time : now;
     }
+    off = off || is_overtaken(now);
 }
 
-void RedStreamFlow::silence()
+void RedStreamFlow::silence(uint64_t now)
 {
+    if (!silent) {
+        doubt = answers - trusted_from < FORGIVING_ANSWERS ?
+            std::min(doubt + DOUBT_STEP, DOUBT_MAX) : DOUBT_STEP;
+        trusted_from = answers + (1u << doubt);
+    }
     silent = true;
     ++silences;
+    off = off || is_overtaken(now);
+}
+
+/* The client has acked what came after a mark that it has not answered for some time. */
+bool RedStreamFlow::is_overtaken(uint64_t now) const
+{
+    return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_PATIENCE_MIN;
 }
 
 void RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
@@ -279,7 +294,10 @@ bool RedStreamFlow::may_send(bool slack) const
 
 uint32_t RedStreamFlow::get_patience() const
 {
-    return std::min<uint64_t>(std::max<uint64_t>(uint64_t{delay} * PATIENCE_DELAYS,
+    /* the path takes its time for what is in flight, and within a large picture is no mark */
+    const uint64_t carried = rate ? (sent_bytes - acked_bytes) * SECOND / rate : 0;
+
+    return std::min<uint64_t>(std::max<uint64_t>(uint64_t{delay} * PATIENCE_DELAYS + carried,
                                                  RED_STREAM_FLOW_PATIENCE_MIN),
                               RED_STREAM_FLOW_PATIENCE_MAX);
 }

@@ -35,10 +35,10 @@
  * allows more,
  *
  *   - until the first mark is answered;
- *   - when sending has stopped and nothing was answered for get_patience(), until the next
- *     answer (silence);
- *   - for good, when the client's acks show that it has what was sent well after a mark
- *     that it has not answered.
+ *   - when sending has stopped and nothing was answered for get_patience(), until some marks
+ *     have been answered, and more of them each time that this happens again (silence);
+ *   - for good, when the client has acked what was sent after a mark, and has not answered
+ *     that for RED_STREAM_FLOW_PATIENCE_MIN.
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -83,11 +83,11 @@ public:
      * no such mark is in flight. */
     bool answered(uint64_t now, uint32_t id);
 
-    /* The client has acked @messages more, as it counts them. */
-    void acked(uint32_t messages);
+    /* The client has acked @messages more, which is not more than it has received. */
+    void acked(uint64_t now, uint32_t messages);
 
     /* Nothing has been heard for get_patience() since sending has stopped. */
-    void silence();
+    void silence(uint64_t now);
 
     /* There was nothing more to send though there could have been. */
     void starved();
@@ -145,6 +145,7 @@ private:
     void update_delay(uint64_t now, const Mark *mark);
     void update_rate(uint64_t now, const Mark *mark);
     void next_round();
+    bool is_overtaken(uint64_t now) const;
     void check_full_rate();
     bool has_room() const;
     uint64_t flight() const;
@@ -178,6 +179,12 @@ private:
     uint32_t answers = 0;
     uint32_t silences = 0;
     bool silent = false;
+    /* number of answers from which on the client is trusted again, and the power of 2 that it
+     * takes since the silence */
+    uint32_t trusted_from = 0;
+    uint32_t doubt = 0;
+    /* since when the client has acked what is behind a mark that it has not answered, or 0 */
+    uint64_t overtaken_time = 0;
     bool off = false;
     bool fewer_acks = false;
 

@@ -57,6 +57,10 @@ enum ZooPong {
     ZOO_PONGS_NEVER,
     /* when nothing else comes */
     ZOO_PONGS_LATE,
+    /* the same, and only one then */
+    ZOO_PONGS_ONE_BY_ONE,
+    /* each tenth */
+    ZOO_PONGS_FEW,
     ZOO_PONGS_WRONG,
     /* with each message, for the ids that could be next */
     ZOO_PONGS_EARLY,
@@ -112,6 +116,10 @@ static const ZooClient zoo[] = {
       ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_NEVER, false, true },
     { "late pong", "answers PING when it has nothing else to do",
       ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_LATE, false, true },
+    { "slow pong", "the same, one at a time",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_ONE_BY_ONE, false, true },
+    { "few pongs", "answers each tenth PING, lest it be kept busy by a server",
+      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_FEW, false, true },
     { "wrong pong", "hostile, or broken: PONGs with ids that nobody sent",
       ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_WRONG, false, true },
     { "early pong", "hostile: PONGs for PINGs to come",
@@ -181,10 +189,13 @@ public:
     /* Nothing came for a while. */
     void idle()
     {
-        for (const Answer &answer : kept) {
-            send(answer);
+        while (!kept.empty()) {
+            send(kept.front());
+            kept.pop_front();
+            if (kind.pong == ZOO_PONGS_ONE_BY_ONE) {
+                break;
+            }
         }
-        kept.clear();
     }
 
     /* Messages that are none of the protocol's own have come, numbered from 0 on. */
@@ -339,17 +350,19 @@ private:
         uint32_t time[2];
     };
     Ping last_ping = { };
+    uint32_t pings = 0;
 
     void pong(const Ping &ping)
     {
-        answer(SPICE_MSGC_PONG, &ping, sizeof(ping), kind.pong == ZOO_PONGS_LATE);
+        answer(SPICE_MSGC_PONG, &ping, sizeof(ping),
+               kind.pong == ZOO_PONGS_LATE || kind.pong == ZOO_PONGS_ONE_BY_ONE);
     }
 
     void ping(const uint8_t *body, uint32_t size)
     {
         g_assert_cmpuint(size, >=, sizeof(last_ping));
         memcpy(&last_ping, body, sizeof(last_ping));
-        if (kind.pong == ZOO_PONGS_NEVER) {
+        if (kind.pong == ZOO_PONGS_NEVER || (kind.pong == ZOO_PONGS_FEW && ++pings % 10)) {
             return;
         }
         Ping said = last_ping;

@@ -6,7 +6,9 @@
 #include <config.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -168,8 +170,8 @@ private:
         now = std::max(now, answer.time);
         /* an honest client acks nothing that is beyond a mark before it has answered that */
         while (!acks_coming.empty() && acks_coming.front() < answer.time) {
+            flow.acked(acks_coming.front(), ACK_INTERVAL);
             acks_coming.pop_front();
-            flow.acked(ACK_INTERVAL);
             g_assert_cmpstr(flow.get_phase(), !=, "off");
         }
         g_assert_true(flow.answered(now, answer.id));
@@ -508,6 +510,163 @@ static void test_path_changes()
     }
 }
 
+namespace {
+
+/* When a client that has handled mark @n at @handled sends its answer, 0: never. */
+typedef uint64_t (*Habit)(unsigned n, uint64_t handled, uint64_t last);
+
+/* A channel to a client that counts and acks as it is asked to, and answers marks as it likes. */
+class Doubtful
+{
+public:
+    Doubtful(const Path &init_path, Habit init_habit): path(init_path), habit(init_habit) {}
+
+    /* Returns when the client has all. @flow: or by upstream's rule */
+    uint64_t send(const Sizes &sizes, bool by_flow)
+    {
+        for (uint32_t size : sizes) {
+            uint64_t stopped = now;
+
+            while (!may_send(by_flow)) {
+                const uint64_t patience = stopped + flow.get_patience();
+
+                /* upstream waits for an ack, which comes */
+                g_assert_true(by_flow || !events.empty());
+                if (events.empty() || (by_flow && events.begin()->first > patience)) {
+                    now = std::max(now, patience);
+                    flow.silence(now);
+                    stopped = now;
+                } else if (next_event()) {
+                    stopped = now;
+                }
+            }
+            message(size);
+            flow.sent(now, size);
+            if (by_flow && flow.wants_mark()) {
+                const uint32_t id = flow.get_next_mark();
+
+                flow.mark_sent(now, MARK_SIZE);
+                message(MARK_SIZE);
+                last_answer = habit(marks++, handled, last_answer);
+                if (last_answer) {
+                    events.insert({ last_answer + path.delay / 2, id });
+                }
+            }
+            /* the socket takes a flight and a little more */
+            now = std::max(now, line_free > path.delay + SECOND / 10 ?
+                           line_free - path.delay - SECOND / 10 : 0);
+            while (!events.empty() && events.begin()->first <= now) {
+                next_event();
+            }
+        }
+        return handled;
+    }
+
+    unsigned marks = 0;
+    RedStreamFlow flow;
+
+private:
+    bool may_send(bool by_flow)
+    {
+        const bool slack = messages - acked <= 2 * interval;
+
+        return by_flow ? flow.may_send(slack) : slack;
+    }
+
+    void message(uint32_t size)
+    {
+        line_free = std::max(line_free, now) + size * SECOND / path.rate;
+        handled = line_free + path.delay / 2;
+        ++messages;
+        if (++counted == interval) {
+            counted = 0;
+            events.insert({ handled + path.delay / 2, interval });
+        }
+    }
+
+    /* Returns whether it was an answer. */
+    bool next_event()
+    {
+        const auto event = *events.begin();
+
+        events.erase(events.begin());
+        now = std::max(now, event.first);
+        if (!(event.second & RED_STREAM_FLOW_MARK)) {
+            acked += event.second;
+            flow.acked(now, event.second);
+            return false;
+        }
+        const bool answered = flow.answered(now, event.second);
+
+        if (flow.wants_fewer_acks()) {
+            interval = 10 * ACK_INTERVAL;
+        }
+        return answered;
+    }
+
+    const Path path;
+    const Habit habit;
+    uint64_t now = 1;
+    uint64_t line_free = 0;
+    uint64_t handled = 0;
+    uint64_t last_answer = 0;
+    uint32_t interval = ACK_INTERVAL;
+    uint32_t messages = 0;
+    uint32_t counted = 0;
+    uint32_t acked = 0;
+    std::multimap<uint64_t, uint32_t> events;
+};
+
+} // namespace
+
+/* What a client answers, or when, is its own affair: no habit makes it wait for longer than with
+ * upstream's rule. */
+static void test_no_later_than_upstream()
+{
+    static const struct {
+        const char *name;
+        Habit habit;
+    } habits[] = {
+        { "honest", [](unsigned, uint64_t handled, uint64_t) { return handled; } },
+        { "never", [](unsigned, uint64_t, uint64_t) { return UINT64_C(0); } },
+        { "late", [](unsigned, uint64_t handled, uint64_t) { return handled + 5 * SECOND; } },
+        { "soon late", [](unsigned n, uint64_t handled, uint64_t) {
+            return handled + (n < 100 ? 0 : 5 * SECOND); } },
+        { "soon never", [](unsigned n, uint64_t handled, uint64_t) {
+            return n < 100 ? handled : 0; } },
+        { "one a second", [](unsigned, uint64_t handled, uint64_t last) {
+            return std::max(handled, last + SECOND); } },
+        { "soon one a second", [](unsigned n, uint64_t handled, uint64_t last) {
+            return std::max(handled, last + (n < 100 ? 0 : SECOND)); } },
+        { "one in ten", [](unsigned n, uint64_t handled, uint64_t) {
+            return n % 10 ? 0 : handled; } },
+        { "one in a hundred", [](unsigned n, uint64_t handled, uint64_t) {
+            return n % 100 ? 0 : handled; } },
+        { "half in disorder", [](unsigned n, uint64_t handled, uint64_t) {
+            return handled + (n % 2 ? 0 : 300000); } },
+        { "at times late", [](unsigned n, uint64_t handled, uint64_t) {
+            return handled + (n / 50 % 2) * 2 * SECOND; } },
+    };
+
+    for (const auto &habit : habits) {
+        for (const Path &path : paths) {
+            for (const Sizes &sizes : { Sizes(20000, 240), Sizes(1000, 30000) }) {
+                Doubtful by_upstream(path, habit.habit);
+                Doubtful by_flow(path, habit.habit);
+                const uint64_t upstream = by_upstream.send(sizes, false);
+                const uint64_t time = by_flow.send(sizes, true);
+
+                if (time > upstream + upstream / 15 + SECOND) {
+                    g_error("%s, %u bytes, %" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %"
+                            G_GUINT64_FORMAT " us, %" G_GUINT64_FORMAT " by upstream's rule; %u "
+                            "silences, %s", habit.name, sizes[0], path.rate, path.delay, time,
+                            upstream, by_flow.flow.get_silences(), by_flow.flow.get_phase());
+                }
+            }
+        }
+    }
+}
+
 /* Sends messages and marks as far as it goes, @count messages at the most. */
 static int send_some(RedStreamFlow *flow, uint64_t now, bool slack, int count,
                      std::vector<uint32_t> *ids = nullptr)
@@ -563,26 +722,56 @@ static void test_never_answered()
     g_assert_cmpint(send_some(&flow, 1, true, 100000), ==, 100000);
 }
 
-/* One that stops answering, until it does again. */
+/* One that stops answering, until it has answered for a while; the more often it did the longer. */
 static void test_silence()
 {
     RedStreamFlow flow;
     std::vector<uint32_t> ids;
+    uint64_t now = 100000;
 
     send_some(&flow, 1, false, 1000, &ids);
-    flow.answered(100000, ids.back());
-    g_assert_cmpuint(flow.get_patience(), >=, RED_STREAM_FLOW_PATIENCE_MIN);
+    flow.answered(now, ids.back());
+    for (uint32_t silences = 1; silences <= 3; ++silences) {
+        ids.clear();
+        send_some(&flow, now, true, 1000, &ids);
+        g_assert_false(flow.may_send(true));
+        g_assert_cmpuint(flow.get_patience(), >=, RED_STREAM_FLOW_PATIENCE_MIN);
+        g_assert_cmpuint(flow.get_patience(), <=, RED_STREAM_FLOW_PATIENCE_MAX);
+        now += flow.get_patience();
+        flow.silence(now);
+        g_assert_false(flow.may_send(false));
+        g_assert_cmpuint(flow.get_silences(), ==, silences);
+        uint32_t answers = 0;
+        while (strcmp(flow.get_phase(), "silent") == 0) {
+            g_assert_true(flow.may_send(true));
+            ids.clear();
+            while (ids.empty()) {
+                send_some(&flow, now, true, 1, &ids);
+            }
+            g_assert_true(flow.answered(now += 1000, ids.back()));
+            ++answers;
+        }
+        g_assert_cmpuint(answers, ==, 1u << 4 * silences);
+    }
+}
+
+/* While a picture that fills the path for longer is under way no answer can come. */
+static void test_patience()
+{
+    RedStreamFlow flow;
+    uint64_t now = 1;
+
+    for (int i = 0; i < 100; ++i) {
+        const uint32_t id = flow.get_next_mark();
+
+        flow.sent(now, 25000);
+        flow.mark_sent(now, MARK_SIZE);
+        flow.answered(now += 100000, id);
+    }
+    const uint32_t patience = flow.get_patience();
+    flow.sent(now, 125000);
+    g_assert_cmpuint(flow.get_patience(), >=, patience + 125000 * SECOND / flow.get_rate() / 2);
     g_assert_cmpuint(flow.get_patience(), <=, RED_STREAM_FLOW_PATIENCE_MAX);
-    ids.clear();
-    send_some(&flow, 100000, true, 1000, &ids);
-    g_assert_false(flow.may_send(true));
-    flow.silence();
-    g_assert_cmpuint(flow.get_silences(), ==, 1);
-    g_assert_true(flow.may_send(true));
-    g_assert_false(flow.may_send(false));
-    send_some(&flow, 200000, true, 10000, &ids);
-    g_assert_true(flow.answered(300000, ids[0]));
-    g_assert_false(flow.may_send(true));
 }
 
 /* One whose own acks show that it has what it does not answer for. */
@@ -593,22 +782,23 @@ static void test_overtaken()
 
     send_some(&flow, 1, true, 20, &ids);
     g_assert_true(flow.answered(100000, ids[0]));
-    /* some may be counted wrong */
-    flow.acked(20);
-    send_some(&flow, 100000, true, 1000);
-    g_assert_false(flow.may_send(true));
-    flow.silence();
-    send_some(&flow, 200000, true, 200);
-    for (int i = 0; i < 5; ++i) {
-        flow.acked(40);
-    }
+    ids.clear();
+    send_some(&flow, 100000, true, 1000, &ids);
+    /* the answer may be on its way */
+    flow.acked(200000, 1000);
+    flow.acked(400000, 20);
+    g_assert_cmpstr(flow.get_phase(), ==, "growing");
+    g_assert_true(flow.answered(450000, ids[0]));
+    flow.acked(600000, 20);
+    g_assert_cmpstr(flow.get_phase(), ==, "growing");
+    flow.acked(1000000, 20);
     g_assert_cmpstr(flow.get_phase(), ==, "off");
     g_assert_true(flow.may_send(true));
     g_assert_false(flow.may_send(false));
     g_assert_false(flow.wants_mark());
     /* more acks than messages do no harm */
     for (int i = 0; i < 1000; ++i) {
-        flow.acked(UINT32_MAX);
+        flow.acked(2000000, UINT32_MAX);
     }
 }
 
@@ -707,6 +897,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/unexpected-answers", test_unexpected_answers);
     g_test_add_func("/server/stream-flow/never-answered", test_never_answered);
     g_test_add_func("/server/stream-flow/silence", test_silence);
+    g_test_add_func("/server/stream-flow/no-later-than-upstream", test_no_later_than_upstream);
+    g_test_add_func("/server/stream-flow/patience", test_patience);
     g_test_add_func("/server/stream-flow/overtaken", test_overtaken);
     g_test_add_func("/server/stream-flow/fewer-acks", test_fewer_acks);
     g_test_add_func("/server/stream-flow/busy", test_busy);
