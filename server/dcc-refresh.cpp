@@ -7,8 +7,9 @@
 #include "red-client.h"
 #include "red-stream-policy.h"
 
-/* Milliseconds without a drawing after which what was sent with losses is sent again. */
-#define REFINE_AFTER 500
+/* Microseconds without a drawing after which what was sent with losses is sent again if it is
+ * still. Shorter than a text cursor blinks, longer than between frames of a video. */
+#define REFINE_AFTER (250 * 1000)
 
 #define LATE_NS (RED_CATCH_UP_LATE * UINT64_C(1000))
 
@@ -105,7 +106,7 @@ bool DccRefresh::is_dirty()
     return false;
 }
 
-void DccRefresh::add(RedSurface *surface, const QRegion *changed)
+void DccRefresh::add(RedSurface *surface, const QRegion *changed, uint64_t since)
 {
     /* the guest may have destroyed it, and made another one of that number */
     if (DCC_TO_DC(dcc)->priv->surfaces[surface->id] != surface) {
@@ -131,29 +132,35 @@ void DccRefresh::add(RedSurface *surface, const QRegion *changed)
             area = new RedCatchUpArea;
             ++n_areas;
         }
-        area->add(changed);
+        area->add(changed, since);
     }
     region_destroy(&all);
 }
 
-void DccRefresh::add(Drawable *drawable)
+/* Where it draws: not that of the tree, which lacks what newer drawings cover. */
+static void region_of(const Drawable *drawable, QRegion *changed)
 {
     const RedDrawable *red_drawable = drawable->red_drawable.get();
-    QRegion changed;
 
-    /* not that of the tree, which lacks what newer drawings cover */
-    region_init(&changed);
-    region_add(&changed, &red_drawable->bbox);
+    region_init(changed);
+    region_add(changed, &red_drawable->bbox);
     if (red_drawable->clip.type == SPICE_CLIP_TYPE_RECTS) {
         QRegion clip;
 
         region_init(&clip);
         region_add_clip_rects(&clip, red_drawable->clip.rects);
-        region_and(&changed, &clip);
+        region_and(changed, &clip);
         region_destroy(&clip);
     }
+}
+
+void DccRefresh::add(Drawable *drawable)
+{
+    QRegion changed;
+
+    region_of(drawable, &changed);
     if (!region_is_empty(&changed)) {
-        add(drawable->surface, &changed);
+        add(drawable->surface, &changed, drawable->creation_time / 1000);
     }
     region_destroy(&changed);
 }
@@ -182,7 +189,7 @@ void DccRefresh::add(RedPipeItem *item)
     }
     region_init(&changed);
     region_add(&changed, &bounds);
-    add(surface, &changed);
+    add(surface, &changed, g_get_monotonic_time());
     region_destroy(&changed);
 }
 
@@ -278,7 +285,7 @@ bool DccRefresh::takes(Drawable *drawable, bool all)
     if (!is_enabled() || is_finished) {
         return false;
     }
-    drawn();
+    drawn(drawable);
     if (is_frame(drawable)) {
         return false;
     }
@@ -344,9 +351,12 @@ red::shared_ptr<RedImageItem> DccRefresh::next()
     SpiceRect piece;
 
     is_queued = false;
+    is_refined = false;
+    piece_since = UINT64_MAX;
     if (is_finished) {
         return image;
     }
+    piece_since = get_oldest();
     /* the user sees the first one only */
     for (uint32_t id = 0; n_areas && id < areas.size() && !image; ++id) {
         if (!areas[id]) {
@@ -361,6 +371,7 @@ red::shared_ptr<RedImageItem> DccRefresh::next()
     }
     if (!image && is_refining) {
         image = next_lossless();
+        is_refined = true;
     }
     queue();
     if (!is_queued) {
@@ -383,53 +394,117 @@ void DccRefresh::drawn()
         if (!timer) {
             timer = dcc->get_channel()->get_core_interface()->timer_new(refine, this);
         }
-        red_timer_start(timer, REFINE_AFTER);
+        red_timer_start(timer, REFINE_AFTER / 1000);
         is_timing = true;
     }
+}
+
+void DccRefresh::drawn(const Drawable *drawable)
+{
+    drawn();
+    if (!is_timing) {
+        return;
+    }
+    if (is_primary_surface(DCC_TO_DC(dcc), drawable->surface)) {
+        QRegion changed;
+
+        region_of(drawable, &changed);
+        still.drawn(last_drawn, &changed);
+        region_destroy(&changed);
+    } else {
+        last_off_screen = last_drawn;
+    }
+}
+
+uint64_t DccRefresh::get_oldest() const
+{
+    uint64_t oldest = UINT64_MAX;
+
+    for (uint32_t id = 0; n_areas && id < areas.size(); ++id) {
+        if (areas[id]) {
+            oldest = std::min(oldest, areas[id]->get_oldest());
+        }
+    }
+    return oldest;
+}
+
+void DccRefresh::sent(size_t bytes)
+{
+    const uint64_t now = g_get_monotonic_time();
+
+    red_stream_add_refresh(dcc->get_stream(), bytes, is_refined,
+                           piece_since < now ? now - piece_since : 0);
+}
+
+/* Of a surface what was sent with losses. False if nothing was, or the surface is not there. */
+static bool is_lossy(DisplayChannelClient *dcc, uint32_t id)
+{
+    return dcc->priv->surface_client_created[id] && DCC_TO_DC(dcc)->priv->surfaces[id] &&
+           !region_is_empty(&dcc->priv->surface_client_lossy_region[id]);
 }
 
 bool DccRefresh::is_lossy() const
 {
     for (uint32_t id = 0; id < areas.size(); ++id) {
-        if (dcc->priv->surface_client_created[id] && DCC_TO_DC(dcc)->priv->surfaces[id] &&
-            !region_is_empty(&dcc->priv->surface_client_lossy_region[id])) {
+        if (::is_lossy(dcc, id)) {
             return true;
         }
     }
     return false;
 }
 
-/* When all is still, see whether something should be sent without losses. */
+/* Find a piece of what was sent with losses and is still, the screen's first. */
+bool DccRefresh::find_still(uint32_t *surface_id, SpiceRect *piece)
+{
+    const uint64_t now = g_get_monotonic_time();
+    bool found = false;
+
+    for (uint32_t id = 0; id < areas.size() && !found; ++id) {
+        QRegion lossy;
+
+        if (!::is_lossy(dcc, id) || (id != 0 && now - last_off_screen < RED_CATCH_UP_STILL)) {
+            continue;
+        }
+        region_clone(&lossy, &dcc->priv->surface_client_lossy_region[id]);
+        if (id == 0) {
+            still.keep_still(now, &lossy);
+        }
+        found = !region_is_empty(&lossy);
+        if (found) {
+            *surface_id = id;
+            *piece = red_catch_up_piece(&lossy, pace.get_pixels());
+        }
+        region_destroy(&lossy);
+    }
+    return found;
+}
+
+/* Look, as long as there is something that was sent with losses, whether to send it again. */
 void DccRefresh::refine(DccRefresh *self)
 {
-    const uint64_t still = (g_get_monotonic_time() - self->last_drawn) / 1000;
+    const bool is_quiet = g_get_monotonic_time() - self->last_drawn >= REFINE_AFTER;
+    uint32_t id;
+    SpiceRect piece;
 
-    if (still < REFINE_AFTER || !self->dcc->pipe_is_empty()) {
-        red_timer_start(self->timer, still < REFINE_AFTER ? REFINE_AFTER - still : REFINE_AFTER);
+    self->is_timing = self->is_lossy() || !self->dcc->pipe_is_empty();
+    if (!self->is_timing) {
         return;
     }
-    self->is_timing = false;
-    if (self->is_lossy()) {
+    if (is_quiet && self->dcc->pipe_is_empty() && self->find_still(&id, &piece)) {
         self->is_refining = true;
         self->queue();
     }
+    red_timer_start(self->timer, REFINE_AFTER / 1000);
 }
 
 red::shared_ptr<RedImageItem> DccRefresh::next_lossless()
 {
+    uint32_t id;
+    SpiceRect piece;
+
     /* what waits may be a drawing, and be part of the picture already */
-    for (uint32_t id = 0; dcc->pipe_is_empty() && id < areas.size(); ++id) {
-        const QRegion *lossy = &dcc->priv->surface_client_lossy_region[id];
-
-        if (dcc->priv->surface_client_created[id] && DCC_TO_DC(dcc)->priv->surfaces[id] &&
-            !region_is_empty(lossy)) {
-            SpiceRect piece = red_catch_up_piece(lossy, pace.get_pixels());
-
-            return take_image(id, &piece, false);
-        }
-    }
-    is_refining = false;
-    return red::shared_ptr<RedImageItem>();
+    is_refining = dcc->pipe_is_empty() && find_still(&id, &piece);
+    return is_refining ? take_image(id, &piece, false) : red::shared_ptr<RedImageItem>();
 }
 
 bool DccRefresh::replaces_clip(VideoStreamClipItem *item)

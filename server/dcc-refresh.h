@@ -21,8 +21,8 @@
  *    is still in the region, as it is not ready, and comes after them.
  *
  * A video goes on as one: a frame replaces the one that waits, and what is under a video is not
- * refreshed until it ends. What was sent with losses is sent again without them when nothing has
- * been drawn for a while.
+ * refreshed until it ends. What was sent with losses is sent again without them, once, where
+ * nothing has been drawn for RED_CATCH_UP_STILL and while nothing is drawn anywhere or waits.
  */
 #ifndef DCC_REFRESH_H_
 #define DCC_REFRESH_H_
@@ -58,6 +58,9 @@ public:
     /* The turn of a refresh has come. Returns the picture to send, or null. */
     red::shared_ptr<RedImageItem> next();
 
+    /* It has become a message of @bytes. */
+    void sent(size_t bytes);
+
     /* A video that hid something may have ended, or shows through less. */
     void uncover();
 
@@ -83,7 +86,7 @@ public:
 
 private:
     void add(Drawable *drawable);
-    void add(RedSurface *surface, const QRegion *changed);
+    void add(RedSurface *surface, const QRegion *changed, uint64_t since);
     void add(RedPipeItem *item);
     void take_all();
     void queue();
@@ -94,10 +97,13 @@ private:
     bool waits_too_long();
     void get_hidden(QRegion *hidden) const;
     bool is_lossy() const;
+    bool find_still(uint32_t *surface_id, SpiceRect *piece);
+    uint64_t get_oldest() const;
     red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect *piece,
                                              bool can_lossy);
     red::shared_ptr<RedImageItem> next_lossless();
     void drawn();
+    void drawn(const Drawable *drawable);
     static void refine(DccRefresh *self);
 
     DisplayChannelClient *const dcc;
@@ -112,8 +118,15 @@ private:
     bool is_refining = false;
     SpiceTimer *timer = nullptr;
     bool is_timing = false;
-    /* microseconds */
+    /* microseconds: when anything was drawn or sent but a refresh, and when on another surface
+     * than the screen */
     uint64_t last_drawn = 0;
+    uint64_t last_off_screen = 0;
+    /* the screen */
+    RedCatchUpStill still;
+    /* the piece that is being sent was there already, with losses, and how old it is */
+    bool is_refined = false;
+    uint64_t piece_since = UINT64_MAX;
     /* nanoseconds that the guest has waited since the worker had last taken all that it drew,
      * and since when it does, 0: it does not */
     red_time_t waited = 0;

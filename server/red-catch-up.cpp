@@ -54,11 +54,20 @@ static void region_simplify(QRegion *region)
     }
 }
 
-void RedCatchUpArea::add(const QRegion *changed)
+void RedCatchUpArea::add(const QRegion *changed, uint64_t since)
 {
+    SpiceRect extents;
+
+    waiting_since = std::min(waiting_since, since);
     region_or(&waiting, changed);
     region_simplify(&waiting);
-    region_extents(changed, &latest);
+
+    /* a letter and the cursor behind it are two drawings */
+    region_extents(changed, &extents);
+    rect_union(&latest, &extents);
+    if (box_area(&latest) > RedCatchUpPace::RED_CATCH_UP_PIECE_MIN) {
+        latest = extents;
+    }
 }
 
 bool RedCatchUpArea::is_ready() const
@@ -89,6 +98,11 @@ void RedCatchUpArea::make_ready(const QRegion *hidden)
     region_clone(&stays, &waiting);
     region_and(&stays, hidden);
     region_exclude(&waiting, hidden);
+    if (!region_is_empty(&waiting)) {
+        newer_since = std::min(newer_since, waiting_since);
+    }
+    /* what a video shows there is not old */
+    waiting_since = UINT64_MAX;
     region_or(&newer, &waiting);
     region_simplify(&newer);
     region_destroy(&waiting);
@@ -102,21 +116,36 @@ bool RedCatchUpArea::take(uint32_t pixels, SpiceRect *piece)
     }
     if (region_is_empty(&older)) {
         std::swap(older, newer);
-        newer_is_next = false;
+        older_since = newer_since;
+        newer_since = UINT64_MAX;
     }
 
-    QRegion *from = newer_is_next && !region_is_empty(&newer) ? &newer : &older;
     QRegion begin;
 
     region_init(&begin);
-    region_add(&begin, &latest);
-    region_and(&begin, from);
-    *piece = red_catch_up_piece(region_is_empty(&begin) ? from : &begin, pixels);
+    if (latest_is_next) {
+        QRegion ready;
+
+        region_clone(&ready, &older);
+        if (box_area(&latest) <= RedCatchUpPace::RED_CATCH_UP_PIECE_MIN) {
+            region_or(&ready, &newer);
+        }
+        region_add(&begin, &latest);
+        region_and(&begin, &ready);
+        region_destroy(&ready);
+    }
+    latest_is_next = region_is_empty(&begin);
+    *piece = red_catch_up_piece(latest_is_next ? &older : &begin, pixels);
     region_destroy(&begin);
 
     region_remove(&newer, piece);
     region_remove(&older, piece);
-    newer_is_next = from == &older;
+    if (region_is_empty(&newer)) {
+        newer_since = UINT64_MAX;
+    }
+    if (region_is_empty(&older)) {
+        older_since = UINT64_MAX;
+    }
     return true;
 }
 
@@ -125,6 +154,53 @@ void RedCatchUpArea::get_all(QRegion *all) const
     region_or(all, &waiting);
     region_or(all, &newer);
     region_or(all, &older);
+}
+
+uint64_t RedCatchUpArea::get_oldest() const
+{
+    return std::min(std::min(waiting_since, newer_since), older_since);
+}
+
+RedCatchUpStill::RedCatchUpStill()
+{
+    for (auto &region : drawn_on) {
+        region_init(&region);
+    }
+}
+
+RedCatchUpStill::~RedCatchUpStill()
+{
+    for (auto &region : drawn_on) {
+        region_destroy(&region);
+    }
+}
+
+void RedCatchUpStill::turn(uint64_t now)
+{
+    const uint64_t part = RED_CATCH_UP_STILL / (PARTS - 1);
+
+    for (int i = 0; i < PARTS && now - turned >= part; ++i) {
+        for (int older = PARTS - 1; older > 0; --older) {
+            std::swap(drawn_on[older], drawn_on[older - 1]);
+        }
+        region_clear(&drawn_on[0]);
+        turned = i == PARTS - 1 ? now : turned + part;
+    }
+}
+
+void RedCatchUpStill::drawn(uint64_t now, const QRegion *where)
+{
+    turn(now);
+    region_or(&drawn_on[0], where);
+    region_simplify(&drawn_on[0]);
+}
+
+void RedCatchUpStill::keep_still(uint64_t now, QRegion *region)
+{
+    turn(now);
+    for (const auto &moving : drawn_on) {
+        region_exclude(region, &moving);
+    }
 }
 
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)

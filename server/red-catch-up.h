@@ -24,7 +24,8 @@
  *
  * Changes become ready when asked for, so that all that was in the pipe before is sent before
  * them. What is ready is taken piece by piece: in turn of what has changed last, for that is
- * what the user looks at, and of what has waited longest, so that nothing waits for ever.
+ * what the user looks at, and of what was ready when the sweep began, so that nothing waits for
+ * longer than two sweeps, nor is much shown twice in one while it changes on and on.
  */
 class RedCatchUpArea
 {
@@ -36,7 +37,8 @@ public:
     RedCatchUpArea(const RedCatchUpArea &) = delete;
     RedCatchUpArea &operator=(const RedCatchUpArea &) = delete;
 
-    void add(const QRegion *changed);
+    /* It changed at @since. */
+    void add(const QRegion *changed, uint64_t since);
 
     /* Whether there is something to show outside of @hidden. */
     bool is_dirty(const QRegion *hidden) const;
@@ -54,19 +56,53 @@ public:
     /* All of it, ready or not. */
     void get_all(QRegion *all) const;
 
+    /* Since when the oldest change is there that was not taken and is not hidden, UINT64_MAX:
+     * there is none. */
+    uint64_t get_oldest() const;
+
 private:
     QRegion waiting;
     /* ready: changed since the last sweep over everything began, and before */
     QRegion newer;
     QRegion older;
-    /* the latest change */
+    /* the oldest change in each */
+    uint64_t waiting_since = UINT64_MAX;
+    uint64_t newer_since = UINT64_MAX;
+    uint64_t older_since = UINT64_MAX;
+    /* the latest changes, if they are near each other */
     SpiceRect latest;
-    bool newer_is_next = true;
+    bool latest_is_next = true;
 };
 
 /* A box of at most about @pixels that holds the beginning of @region, which is not empty. Small
  * rectangles share a box if that does not hold much else. */
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
+
+/* What is not drawn on any more, so that it is worth while to show it exactly. */
+class RedCatchUpStill
+{
+public:
+    RedCatchUpStill();
+    ~RedCatchUpStill();
+    RedCatchUpStill(const RedCatchUpStill &) = delete;
+    RedCatchUpStill &operator=(const RedCatchUpStill &) = delete;
+
+    void drawn(uint64_t now, const QRegion *where);
+
+    /* Leave of @region what was not drawn on for RED_CATCH_UP_STILL or half as long again. */
+    void keep_still(uint64_t now, QRegion *region);
+
+private:
+    void turn(uint64_t now);
+
+    /* what was drawn on in the latest part of RED_CATCH_UP_STILL, and in those before it */
+    enum { PARTS = 3 };
+    QRegion drawn_on[PARTS];
+    uint64_t turned = 0;
+};
+
+/* microseconds */
+#define RED_CATCH_UP_STILL (1000 * 1000)
 
 /* How many pixels make a piece that the path carries in RED_CATCH_UP_PIECE_TIME. It is seen from
  * the pieces themselves: how well they compress differs more than lines do. */

@@ -136,6 +136,14 @@ void RedStreamEgress::set_channel(int type, int id)
     }
 }
 
+void RedStreamEgress::add_refresh(size_t bytes, bool is_refined, uint64_t age)
+{
+    ++counters.refreshes;
+    counters.refined_bytes += is_refined ? bytes : 0;
+    counters.oldest = std::max(counters.oldest, age);
+    red_stream_trace_refresh(trace_id, bytes, is_refined, age);
+}
+
 bool RedStreamEgress::set_ssl(SSL *init_ssl)
 {
     ssl = ops->set_ssl(init_ssl, this) ? init_ssl : nullptr;

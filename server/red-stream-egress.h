@@ -73,6 +73,11 @@ struct RedStreamCounters {
     uint64_t max_buffered;
     /* times that the client did not answer the channel's flow control */
     uint64_t silences;
+    /* with catchup=on: pictures of what was there by then, bytes of those that went once more,
+     * as what went before had losses, and microseconds: the oldest change that waited for one */
+    uint64_t refreshes;
+    uint64_t refined_bytes;
+    uint64_t oldest;
     /* with timestamps=on: flushes of which the kernel told that they were acked, microseconds
      * from flush to ack of all of them, what the kernel told, and calls to ask it */
     uint64_t delivered;
@@ -149,6 +154,7 @@ public:
     }
 
     void add_silence() { ++counters.silences; }
+    void add_refresh(size_t bytes, bool is_refined, uint64_t age);
 
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }

@@ -17,6 +17,10 @@
  *                                was answered, phase growing, steady, probing, silent or off
  *   T S wait                     messages wait in the channel's pipe until the client answers,
  *                                in the mode flow; over with the next write
+ *   T S refresh BYTES REFINED AGE
+ *                                a picture of what is there: REFINED 1 if it was shown before,
+ *                                with losses, else AGE microseconds since the oldest change
+ *                                that was not sent before it
  *   T S delivered END TIME       the flush that ended with byte END of the stream was acked TIME
  *                                microseconds after it, with timestamps=on
  *   T S close
@@ -53,6 +57,7 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
+void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined, uint64_t age);
 void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay);
 
 /* The stream is freed. */

@@ -70,7 +70,7 @@ static void all_is_shown()
         for (int round = 0; round < 3; ++round) {
             Region more;
             add_random(&more, rand, g_rand_int_range(rand, 1, 40));
-            area.add(&more);
+            area.add(&more, 0);
             region_or(&changed, &more);
             area.make_ready(&nothing);
             g_assert_true(area.is_dirty(&nothing));
@@ -104,10 +104,10 @@ static void later_changes_wait()
     Region first(0, 0, 10, 10), second(0, 0, 20, 10), nothing;
     SpiceRect piece;
 
-    area.add(&first);
+    area.add(&first, 0);
     g_assert_false(area.take(SIDE, &piece));
     area.make_ready(&nothing);
-    area.add(&second);
+    area.add(&second, 0);
     g_assert_true(area.take(SIDE, &piece));
     g_assert_cmpint(piece.right, ==, 10);
     g_assert_false(area.take(SIDE, &piece));
@@ -118,6 +118,52 @@ static void later_changes_wait()
     g_assert_true(area.is_empty());
 }
 
+/* While all of the screen changes on and on a sweep takes no more pieces than it has, and the
+ * oldest change that is not shown is never older than two sweeps. */
+static void sweeps_end()
+{
+    enum { PIECE = SIDE * SIDE / 20, ROUNDS = 1000 };
+    RedCatchUpArea area;
+    Region all(0, 0, SIDE, SIDE), nothing;
+    SpiceRect piece;
+
+    g_assert_cmpuint(area.get_oldest(), ==, UINT64_MAX);
+    for (uint64_t now = 1; now < ROUNDS; ++now) {
+        area.add(&all, now);
+        area.make_ready(&nothing);
+        g_assert_cmpuint(now - area.get_oldest(), <=, 2 * 21);
+        g_assert_true(area.take(PIECE, &piece));
+    }
+    while (area.take(SIDE * SIDE, &piece)) {
+    }
+    g_assert_cmpuint(area.get_oldest(), ==, UINT64_MAX);
+}
+
+/* What is drawn on again within the time is not still, nor is what is beside it held up. */
+static void what_is_still()
+{
+    RedCatchUpStill still;
+    Region moving(0, 0, 100, 100), quiet(200, 0, 300, 100);
+    const uint64_t start = 3600 * UINT64_C(1000000);
+
+    for (uint64_t now = start; now < start + 10 * RED_CATCH_UP_STILL; now += 100000) {
+        Region lossy(0, 0, 300, 100);
+
+        still.drawn(now, &moving);
+        if (now == start) {
+            still.drawn(now, &quiet);
+        }
+        still.keep_still(now, &lossy);
+        const bool is_still = region_intersects(&lossy, &quiet);
+        g_assert_false(region_intersects(&lossy, &moving));
+        g_assert_true(is_still || now - start <= RED_CATCH_UP_STILL * 3 / 2);
+        g_assert_true(!is_still || now - start >= RED_CATCH_UP_STILL);
+    }
+    Region lossy(0, 0, 300, 100);
+    still.keep_still(start + 100 * RED_CATCH_UP_STILL, &lossy);
+    g_assert_cmpint(pixels_of(&lossy), ==, 300 * 100);
+}
+
 /* Under a video nothing is shown anew, and nothing of that is forgotten. */
 static void hidden_waits()
 {
@@ -125,7 +171,7 @@ static void hidden_waits()
     Region changed(0, 0, 100, 100), video(0, 0, 100, 50), nothing;
     SpiceRect piece;
 
-    area.add(&changed);
+    area.add(&changed, 0);
     area.make_ready(&video);
     g_assert_true(area.take(SIDE * SIDE, &piece));
     g_assert_cmpint(piece.top, ==, 50);
@@ -149,14 +195,14 @@ static void latest_first_and_nothing_last()
     SpiceRect piece;
     int64_t left = SIDE * SIDE;
 
-    area.add(&large);
+    area.add(&large, 0);
     area.make_ready(&nothing);
     for (int rounds = 0; left > 0; ++rounds) {
         bool key_shown = false;
         Region all;
 
         g_assert_cmpint(rounds, <, 200);
-        area.add(&key);
+        area.add(&key, 0);
         area.make_ready(&nothing);
         for (int i = 0; i < 2 && area.take(PIECE, &piece); ++i) {
             key_shown |= piece.left <= 700 && piece.top <= 700 &&
@@ -177,7 +223,7 @@ static void memory_is_bounded()
     for (int y = 0; y < SIDE; y += 2) {
         for (int x = 0; x < 40; x += 2) {
             Region dot(x, y, x + 1, y + 1);
-            area.add(&dot);
+            area.add(&dot, 0);
         }
     }
     area.get_all(&all);
@@ -236,6 +282,8 @@ int main(int argc, char *argv[])
 
     g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
     g_test_add_func("/server/catch-up/later-changes-wait", later_changes_wait);
+    g_test_add_func("/server/catch-up/sweeps-end", sweeps_end);
+    g_test_add_func("/server/catch-up/what-is-still", what_is_still);
     g_test_add_func("/server/catch-up/hidden-waits", hidden_waits);
     g_test_add_func("/server/catch-up/latest-first-and-nothing-last",
                     latest_first_and_nothing_last);

@@ -118,10 +118,13 @@ struct Client
     TestLink display;
     Pictures pictures;
     std::map<uint16_t, unsigned> received;
+    /* pixels of pictures that came as JPEG, and of compressed ones that did not */
+    int lossy_pixels = 0;
+    int exact_pixels = 0;
 
-    explicit Client(SpiceServer *server):
+    explicit Client(SpiceServer *server, TestTransport transport=TEST_UNIX):
         main(server, SPICE_CHANNEL_MAIN),
-        display(server, SPICE_CHANNEL_DISPLAY, ready(&main), TEST_UNIX, BUFFER)
+        display(server, SPICE_CHANNEL_DISPLAY, ready(&main), transport, BUFFER)
     {
         g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
         display.say_display_init();
@@ -154,6 +157,18 @@ struct Client
     {
         while (messages-- > 0 && test_is_readable(display.socket, 0)) {
             take(display.next_message());
+        }
+    }
+
+    /* Reads all that comes for so long. */
+    void read_for(int milliseconds)
+    {
+        const int64_t end = g_get_monotonic_time() + milliseconds * 1000;
+
+        while (g_get_monotonic_time() < end) {
+            if (test_is_readable(display.socket, 10)) {
+                take(display.next_message());
+            }
         }
     }
 
@@ -268,6 +283,10 @@ private:
             picture.copy(box, from, area.left, area.top);
             return;
         }
+        if (type == SPICE_IMAGE_TYPE_JPEG || type == SPICE_IMAGE_TYPE_QUIC) {
+            (type == SPICE_IMAGE_TYPE_JPEG ? lossy_pixels : exact_pixels) += box.width * box.height;
+            return;
+        }
         g_assert_cmpuint(type, ==, SPICE_IMAGE_TYPE_BITMAP);
         const uint8_t format = image.u8();
         g_assert_true(format == SPICE_BITMAP_FMT_32BIT || format == SPICE_BITMAP_FMT_RGBA);
@@ -343,6 +362,29 @@ struct Guest
         drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
         device.push(QXL_CMD_DRAW, drawable);
         pictures[surface].copy(box, pictures[from], left, top);
+    }
+
+    /* Something like a photo, on the screen. */
+    void photo(const Box &box)
+    {
+        QXLDrawable *drawable = draw(0, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
+        QXLImage *image = keep<QXLImage>();
+        auto &pixels = *keep<uint32_t[TEST_QXL_WIDTH * TEST_QXL_HEIGHT]>();
+
+        for (int i = 0; i < box.width * box.height; ++i) {
+            pixels[i] = 0x40404 * (i % box.width) + random(8);
+        }
+        image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
+        image->descriptor.width = image->bitmap.x = box.width;
+        image->descriptor.height = image->bitmap.y = box.height;
+        image->bitmap.format = SPICE_BITMAP_FMT_32BIT;
+        image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
+        image->bitmap.stride = box.width * 4;
+        image->bitmap.data = reinterpret_cast<uintptr_t>(&pixels);
+        drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
+        drawable->u.copy.src_area = rect({ 0, 0, box.width, box.height });
+        drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
+        device.push(QXL_CMD_DRAW, drawable);
     }
 
     void create(uint32_t surface)
@@ -588,6 +630,37 @@ static void another_screen()
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
+/* What went as JPEG is sent once more, when it is still, though a text cursor blinks elsewhere; not
+ * in between while it is drawn again and again. */
+static void exact_once()
+{
+    const Box box = { 0, 0, 40, 40 };
+    const int pixels = box.width * box.height;
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    /* to a Unix socket nothing is compressed */
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(500);
+    client.exact_pixels = 0;
+
+    for (int i = 1; i <= 4; ++i) {
+        guest.photo(box);
+        guest.device.run();
+        client.read_for(500);
+        g_assert_cmpint(client.lossy_pixels, ==, i * pixels);
+        g_assert_cmpint(client.exact_pixels, ==, 0);
+    }
+    for (int i = 0; i < 8; ++i) {
+        guest.fill(0, { 50, 0, 2, 10 }, 0xffffff, true);
+        guest.device.run();
+        client.read_for(400);
+    }
+    g_assert_cmpint(client.lossy_pixels, ==, 4 * pixels);
+    g_assert_cmpint(client.exact_pixels, ==, pixels);
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -601,6 +674,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refresh/surfaces-come-and-go", surfaces_come_and_go);
     g_test_add_func("/server/dcc-refresh/clients-of-their-own", clients_of_their_own);
     g_test_add_func("/server/dcc-refresh/another-screen", another_screen);
+    g_test_add_func("/server/dcc-refresh/exact-once", exact_once);
 
     return g_test_run();
 }
