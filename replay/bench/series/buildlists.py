@@ -57,9 +57,6 @@ def add(root: Path, new: list[New]) -> None:
                 [(name, f"{'    ' if unix else '  '}['{name}', true, 'cpp'],") for name in names])
         _insert(root, "server/tests/Makefile.am", r"check_PROGRAMS \+=\t+\\" if unix else r"check_PROGRAMS =\t+\\",
                 r"\t([\w-]+)\t*\\", [(name, _make(name, 48)) for name in names])
-    benches = [entry.file.stem for entry in new if entry.file.match("server/tests/bench-*.cpp")]
-    _insert(root, "server/tests/Makefile.am", r"noinst_PROGRAMS \+= \\", r"\t([\w-]+) \\",
-            [(name, f"\t{name} \\") for name in benches])
     others = [str(entry.file.relative_to("server/tests")) for entry in new
               if entry.file.parts[1] == "tests" and entry.file.suffix not in (".cpp", ".h")]
     _insert(root, "server/tests/Makefile.am", r"EXTRA_DIST =\t+\\", r"\t([\w./-]+)\t*\\",
@@ -67,7 +64,7 @@ def add(root: Path, new: list[New]) -> None:
     headers = [entry.file.name for entry in new if entry.file.match("server/tests/*.h")]
     _insert(root, "server/tests/Makefile.am", r"libtest_a_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
             [(name, _make(name, 48)) for name in headers])
-    programs = [entry.file.stem for entry in tests] + benches   # automake would take a C file for each
+    programs = [entry.file.stem for entry in tests]     # automake would take a C file for each
     _insert(root, "server/tests/Makefile.am", r"test_channel_SOURCES = .*", r"(\w+)_SOURCES = ",
             [(name.replace("-", "_"), f"{name.replace('-', '_')}_SOURCES = {name}.cpp") for name in programs])
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -96,6 +98,39 @@ def test_whole_series_are_built_with_autotools_too(stand: Stand, capsys: pytest.
     assert stand.run(autotools=True) == 0
     assert [(one.patch, one.mode) for one in each.recorded() if one.mode != "batch"] == [
         ("all", "autotools"), ("all", "default"), ("faults/0002", "autotools"), ("faults/0002", "default")]
+
+
+def test_what_make_check_passed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a tree of its own, which is gone after it; a second time, too, and where one fails."""
+    source = tmp_path / "source"
+    source.mkdir()
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", "-C", source, "-c", "user.name=a", "-c", "user.email=a", *arguments], text=True,
+                              capture_output=True, check=True).stdout.strip()
+
+    script = "#!/bin/sh\nexit 0\n"
+    (source / "configure").write_text(script)
+    (source / "Makefile").write_text("all:\ncheck:\n\tfor t in a b; do echo ':test-result: PASS' >$$t.trs; done\n"
+                                     "\techo ':test-result: SKIP' >c.trs; test ! -e wrong\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/autoreconf").write_text(script)
+    for file in (source / "configure", tmp_path / "bin/autoreconf"):
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    tree = SimpleNamespace(folder=source, git=git)
+
+    def made() -> int:
+        git("add", "-A")
+        git("commit", "-q", "--allow-empty", "-m", "x")
+        state = State("0.15.2", "all", "autotools", git("rev-parse", "HEAD"), "t")
+        return each._make(state, tree, tmp_path / "made", Steps(tmp_path / "log"), {})  # type: ignore[arg-type]
+
+    git("init", "-q")
+    assert [made(), made()] == [2, 2] and not (tmp_path / "made").exists()
+    (source / "wrong").touch()
+    with pytest.raises(StepFailed, match="tests of 0.15.2 after all with autotools failed"):
+        made()
 
 
 def test_what_there_is_to_try(tmp_path: Path) -> None:
