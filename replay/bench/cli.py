@@ -42,8 +42,10 @@ COMMANDS = {
 }
 # for --help; those that are VERBATIM have their own
 EXAMPLES = {
-    "compare": "./run compare; ./run compare linux-desktop --link 20M/40ms --modes stock,flow --quick; ./run compare FILE.rec --pace recorded",
-    "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; ./run diff git:HEAD~1 patched linux-desktop --modes flow",
+    "compare": "./run compare; ./run compare linux-desktop --link 20M/40ms --modes stock,flow --quick; "
+               "./run compare FILE.rec --pace recorded",
+    "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
+            "./run diff git:HEAD~1 patched linux-desktop --modes flow",
     "results": "./run results --dry-run; ./run results --only main; ./run results distance age --repeat 2",
     "setup": "./run setup --verbose",
     "watch": "./run watch DIR, beside a guest started with SPICE_STREAM_STATS=DIR",

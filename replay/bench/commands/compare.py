@@ -20,14 +20,14 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish
-from bench.runs import atonce, environment, matrix, modes, recordings, results, seen
+from bench.runs import atonce, environment, matrix, recordings, results, seen
 from bench.runs.runspec import RunSpec
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Plays recordings through libspice-server to a real client over a real link and compares "
                           f"what the modes cost. Without arguments: {request.NEWCOMER} as fast as it goes in modes "
-                          f"{', '.join(modes.defaults())}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
+                          f"{', '.join(request.NEWCOMER_MODES)}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
     out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "

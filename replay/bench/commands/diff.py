@@ -34,9 +34,9 @@ Key = tuple[str, ...]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
                           "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
-                          "not be compared, or in more than half of it a change of a tenth could hide. Of many figures some differ by chance: better "
-                          "and worse are those of which at most one in twenty is expected to. Of few runs of many rows, what "
-                          "can be told of a mode is what all its rows say together.")
+                          "not be compared, or in more than half of it a change of a tenth could hide. Of many figures some "
+                          "differ by chance: better and worse are those of which at most one in twenty is expected to. Of few "
+                          "runs of many rows, what can be told of a mode is what all its rows say together.")
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "

@@ -11,7 +11,6 @@ import argparse
 import json
 import re
 import statistics
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -142,8 +142,8 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     if part.kind == RELEASES:
         done = _run(["recorder.releases"], stdout=subprocess.PIPE)
         if done.stdout:
-            results.write_text(folder / "releases.md", f"# Every recording on every release\n\nLibrary {_short(environment.library_tree())}."
-                               f"\n\n{done.stdout}")
+            results.write_text(folder / "releases.md", "# Every recording on every release\n\n"
+                               f"Library {_short(environment.library_tree())}.\n\n{done.stdout}")
         return done.returncode == 0
     argv = command(part, output, repeat)
     if part.kind == COMPARE:

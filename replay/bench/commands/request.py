@@ -20,7 +20,7 @@ from bench.runs.runspec import RunSpec
 
 NEWCOMER = "vga-text-boot"
 NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded
-_PACED_MODES = (modes.STOCK, "batch", "flow")
+NEWCOMER_MODES = [modes.STOCK, "batch", "flow"]
 KEEP_PCAP, KEEP_TRACE = Path("pcap"), Path("trace")     # where they go if nobody says
 _NEWCOMER_REPEATS = 2        # one for packets, one for times
 _REPEATS = 10
@@ -99,7 +99,7 @@ class Request:
     conditions: Conditions = field(default_factory=Conditions)
     keep_pcap: Path | None = None
     keep_trace: Path | None = None
-    first_look: bool = False        # nothing was named: the last recording is for the recorded pace, in the modes that matter there
+    first_look: bool = False        # nothing was named: the last recording is for the recorded pace
 
 
 def _listed(text: str, what: str) -> list[str]:
@@ -132,7 +132,7 @@ def _paces(text: str) -> list[str]:
 def _modes(args: argparse.Namespace) -> list[str]:
     if args.modes is not None:
         return [modes.check(name) for name in _listed(args.modes, "mode")]
-    return list(modes.MODES) if args.all else modes.defaults()
+    return list(modes.MODES) if args.all else NEWCOMER_MODES if _is_first_look(args) else modes.defaults()
 
 
 def _links(args: argparse.Namespace) -> list[links.Link]:
@@ -260,12 +260,10 @@ def cells(request: Request) -> list[RunSpec]:
 
 
 def _first_look(request: Request) -> list[RunSpec]:
-    """Everything as fast as it goes; what matters at recorded pace, too, over the last of the transports."""
+    """One recording as fast as it goes; one at recorded pace, over the last of the transports."""
     fast, paced = request.recordings
-    names = request.modes if request.modes_named else [name for name in request.modes if name in _PACED_MODES]
     return [*_product(replace(request, recordings=[fast])),
-            *_product(replace(request, recordings=[paced], paces=["recorded"], modes=names,
-                              transports=request.transports[-1:]))]
+            *_product(replace(request, recordings=[paced], paces=["recorded"], transports=request.transports[-1:]))]
 
 
 def _product(request: Request) -> list[RunSpec]:
