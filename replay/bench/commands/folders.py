@@ -57,7 +57,7 @@ PARTS: tuple[Part, ...] = (
          f"linux-desktop --link 20M40ms --modes stock,batch:window=400,flow --pauses 0 {_TLS} --beside-download", 2),
     Part("distance/slow-client", "What if the client takes twice as long for everything?",
          f"linux-desktop --pace 10 --slow-client 2 --modes stock,batch,flow {_TLS}", 4),
-    Part("age/lines", "And over a quicker line, and a slower one?", f"{_SESSIONS} --link 20M40ms,1M/200ms {_AGED}", 2),
+    Part("age/lines", "And over a quicker line, and a slower one?", f"{_SESSIONS} --link 20M40ms,1M200ms {_AGED}", 2),
     Part("age/relay", "And through a relay?", f"linux-desktop --link 2M100ms --via relay {_AGED}", 2),
     Part("pace/far", "And over other links?", f"{_PARTS} --link 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
     Part("pace/plain", "And without TLS?",
