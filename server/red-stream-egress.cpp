@@ -113,10 +113,12 @@ RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_po
 
 RedStreamEgress::~RedStreamEgress()
 {
+    const RedStreamZerocopy *const zerocopy = notices ? notices->end() : nullptr;
+
     red_stream_live_close(trace_id);
     red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
-                           ops->name, &counters);
-    delete timestamps;
+                           ops->name, zerocopy, &counters);
+    delete notices;
     g_free(wire.data);
     g_free(clear.data);
 }
@@ -129,10 +131,8 @@ void RedStreamEgress::set_channel(int type, int id)
     red_stream_live_open(trace_id, type, id, policy->name, ssl != nullptr);
 
     /* Not before: only a channel's watch reads them. */
-    uint32_t unacked;
-    if (policy->timestamps && !timestamps && ops->set_timestamps &&
-        ops->set_timestamps(socket, &unacked)) {
-        timestamps = new RedStreamTimestamps(socket, ops, unacked, trace_id, &counters);
+    if (!notices) {
+        notices = RedStreamNotices::create(policy, socket, ops, ssl != nullptr, trace_id, &counters);
     }
 }
 
@@ -219,9 +219,11 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
 
     ssize_t n;
     do {
-        n = ops->send(socket, iov, iovcnt, more);
+        n = notices ? notices->send(iov, iovcnt, wire_size, more) : ops->send(socket, iov, iovcnt, more);
         ++counters.writes;
-        red_stream_trace_send(trace_id, wire_size + size, more, n);
+        if (traced) {
+            red_stream_trace_send(trace_id, wire_size + size, more, n);
+        }
     } while (n == -1 && errno == EINTR);
 
     if (n == -1) {
@@ -544,8 +546,8 @@ ssize_t RedStreamEgress::flush()
     }
     if (pending() == 0) {
         push_held();
-        if (timestamps) {
-            timestamps->flushed();
+        if (notices) {
+            notices->flushed();
         }
     } else {
         note_buffered();

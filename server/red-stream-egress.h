@@ -36,8 +36,8 @@
 
 #include "red-common.h"
 #include "red-stream-policy.h"
+#include "red-stream-notices.h"
 #include "red-stream-socket.h"
-#include "red-stream-timestamps.h"
 #include "utils.hpp"
 
 #include "push-visibility.h"
@@ -79,11 +79,11 @@ struct RedStreamCounters {
     uint64_t refined_bytes;
     uint64_t oldest;
     /* with timestamps=on: flushes of which the kernel told that they were acked, microseconds
-     * from flush to ack of all of them, what the kernel told, and calls to ask it */
+     * from flush to ack of all of them, what the kernel told, and calls to ask what it tells */
     uint64_t delivered;
     uint64_t delivery_time;
     uint64_t timestamps;
-    uint64_t timestamp_reads;
+    uint64_t notice_reads;
 };
 
 /* A buffer allocated once, when first used. */
@@ -145,13 +145,8 @@ public:
         path_delay = delay;
     }
 
-    /* Take what the kernel has to tell of earlier sends, whenever the socket's watch calls:
-     * until then the socket is never quiet. */
-    void read_timestamps() {
-        if (timestamps) {
-            timestamps->read();
-        }
-    }
+    /* To be read whenever the socket's watch calls. Null without. */
+    RedStreamNotices *get_notices() { return notices; }
 
     void add_silence() { ++counters.silences; }
     void add_refresh(size_t bytes, bool is_refined, uint64_t age);
@@ -196,7 +191,7 @@ private:
     const RedStreamSocket *ops;
     SSL *ssl = nullptr;
     /* null without */
-    RedStreamTimestamps *timestamps = nullptr;
+    RedStreamNotices *notices = nullptr;
 
     /* bytes for the kernel */
     RedStreamBuffer wire = { nullptr, 0, 0 };

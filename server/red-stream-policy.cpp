@@ -39,19 +39,19 @@
 static const RedStreamPolicy modes[] = {
     /* mode                     name      gather cork   more   batch  flow */
     { RED_STREAM_MODE_NORMAL,  "normal", false, false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_GATHER,  "gather", true,  false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_CORK,    "cork",   false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_MORE,    "more",   false, false, true,  false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_WINDOW,  "window", false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
 };
 
 /* Replace @value by the number in @text. Returns false if it isn't one from @min
@@ -107,6 +107,14 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
     if (g_str_has_prefix(text, "hold=")) {
         return parse_number(text + strlen("hold="), 0, RED_STREAM_HOLD_LIMIT, &policy->hold);
     }
+    if (strcmp(text, "zerocopy=off") == 0) {
+        policy->zerocopy = 0;
+        return true;
+    }
+    if (g_str_has_prefix(text, "zerocopy=")) {
+        return parse_number(text + strlen("zerocopy="), RED_STREAM_ZEROCOPY_MIN,
+                            RED_STREAM_ZEROCOPY_LIMIT, &policy->zerocopy);
+    }
     return parse_switch(text, "ktls=", &policy->ktls) ||
            parse_switch(text, "catchup=", &policy->catch_up) ||
            parse_switch(text, "timestamps=", &policy->timestamps);
@@ -146,9 +154,9 @@ static RedStreamPolicy policy_from_environment()
     spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
     if (text && !red_stream_policy_parse(text, &policy)) {
         spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
-                      "[,hold=auto|N][,catchup=on|off][,ktls=on|off][,timestamps=on|off] with a mode of "
-                      "normal, gather, cork, more, window, batch or flow (which has no window); "
-                      "using %s", text, policy.name);
+                      "[,hold=auto|N][,catchup=on|off][,ktls=on|off][,timestamps=on|off]"
+                      "[,zerocopy=N|off] with a mode of normal, gather, cork, more, window, "
+                      "batch or flow (which has no window); using %s", text, policy.name);
     }
     return policy;
 }

@@ -68,9 +68,15 @@ struct RedStreamPolicy {
     bool ktls;
     /* have the kernel tell when a flush was acked, see red-stream-timestamps.h */
     bool timestamps;
+    /* bytes, more are read by the kernel from where they are, see red-stream-zerocopy.h; 0: off */
+    uint32_t zerocopy;
 };
 
 #define RED_STREAM_HOLD_AUTO UINT32_MAX
+
+/* bytes; what is smaller costs more to hold than to copy, and may be written to again */
+#define RED_STREAM_ZEROCOPY_MIN 4096
+#define RED_STREAM_ZEROCOPY_LIMIT (16 * 1024 * 1024)
 
 /* Fill @policy from a text like "batch,record=auto,window=400".
  *
@@ -82,6 +88,7 @@ struct RedStreamPolicy {
  *   catchup=on|off  catch_up
  *   ktls=on|off     ktls
  *   timestamps=on|off  timestamps
+ *   zerocopy=N|off  zerocopy, RED_STREAM_ZEROCOPY_MIN to RED_STREAM_ZEROCOPY_LIMIT
  *
  * Returns false, leaving @policy as it was, if the text is not of this form.
  */

@@ -18,8 +18,10 @@
 #include "net-utils.h"
 #include "red-stream-bio.h"
 #include "red-stream-ktls.h"
+#include "red-stream-notices.h"
 #include "red-stream-socket.h"
 #include "red-stream-timestamps.h"
+#include "red-stream-zerocopy.h"
 
 #ifndef _WIN32
 #ifndef MSG_MORE
@@ -95,7 +97,10 @@ const RedStreamSocket red_stream_kernel_socket = {
     red_stream_bio_set_ssl,
     red_stream_bio_encrypt,
     red_stream_timestamps_set,
-    red_stream_timestamps_read,
+    red_stream_zerocopy_set,
+    red_stream_zerocopy_send,
+    red_stream_zerocopy_abort,
+    red_stream_notices_read,
 };
 
 /* until the first record, which tells which of the other two it is */
@@ -109,7 +114,11 @@ static const RedStreamSocket undecided_socket = {
     red_stream_ktls_set_ssl,
     red_stream_ktls_begin,
     nullptr,
-    nullptr,
+    /* a stream without TLS stays with this */
+    red_stream_zerocopy_set,
+    red_stream_zerocopy_send,
+    red_stream_zerocopy_abort,
+    red_stream_notices_read,
 };
 
 const RedStreamSocket red_stream_ktls_socket = {
@@ -122,6 +131,10 @@ const RedStreamSocket red_stream_ktls_socket = {
     nullptr,
     red_stream_ktls_encrypt,
     /* the kernel counts bytes of records, of which nobody here knows how many there are */
+    nullptr,
+    /* encrypting is copying */
+    nullptr,
+    nullptr,
     nullptr,
     nullptr,
 };

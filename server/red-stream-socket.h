@@ -16,7 +16,7 @@
 #include "push-visibility.h"
 
 class RedStreamEgress;
-struct RedStreamTimestamp;
+struct RedStreamNotice;
 
 struct RedStreamSocket {
     /* for the statistics */
@@ -45,12 +45,20 @@ struct RedStreamSocket {
      * -1 if the connection has ended. */
     int (*encrypt)(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
     /* Have the kernel tell when what is sent from now on is acked. @unacked: bytes sent before
-     * that are not, the first byte that it counts is theirs. May be null, with
-     * read_timestamps. Returns false where there is no such thing. */
+     * that are not, the first byte that it counts is theirs. May be null. Returns false where
+     * there is no such thing. */
     bool (*set_timestamps)(int fd, uint32_t *unacked);
-    /* Take at most @room of what it has told. Returns how many, less than @room if no more were
-     * there. */
-    int (*read_timestamps)(int fd, RedStreamTimestamp *timestamps, int room);
+    /* Have the kernel read what send_kept is given from where it is. May be null. Returns false
+     * where there is no such thing. */
+    bool (*set_zerocopy)(int fd);
+    /* As send, of memory that stays as it is until the kernel tells that this is over; ENOBUFS
+     * if there are too many of them. */
+    ssize_t (*send_kept)(int fd, const struct iovec *iov, int iovcnt, bool more);
+    /* End the connection, and send nothing that is waiting. */
+    void (*abort)(int fd);
+    /* Take at most @room of what the kernel has told. Returns how many, less than @room if no
+     * more were there. Null if there is neither of the two. */
+    int (*read_notices)(int fd, RedStreamNotice *notices, int room);
 };
 
 /* sendmsg, and records made by the TLS library */

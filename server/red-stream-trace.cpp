@@ -16,6 +16,7 @@
 #include "red-stream-flow.h"
 #include "red-stream-live.h"
 #include "red-stream-trace.h"
+#include "red-stream-zerocopy.h"
 
 /* A line is shorter, but for a write of very many iovecs, which is cut. */
 #define LINE_MAX_SIZE 1024
@@ -214,6 +215,7 @@ void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay)
 }
 
 static void write_statistics(int type, int id, const char *mode, bool tls, const char *socket,
+                             const RedStreamZerocopy *zerocopy,
                              const RedStreamCounters *counters)
 {
     static FILE *const file = red_stream_live_folder() ? nullptr :
@@ -230,7 +232,7 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
             "\"silences\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 ","
             "\"oldest\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"delivery_time\":%" PRIu64 ","
-            "\"timestamps\":%" PRIu64 ",\"timestamp_reads\":%" PRIu64 "}\n",
+            "\"timestamps\":%" PRIu64 ",\"notice_reads\":%" PRIu64,
             type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
@@ -238,16 +240,27 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             counters->flushes, counters->eagains, counters->max_buffered, counters->silences,
             counters->refreshes, counters->refined_bytes, counters->oldest,
             counters->delivered, counters->delivery_time,
-            counters->timestamps, counters->timestamp_reads);
+            counters->timestamps, counters->notice_reads);
+    if (zerocopy) {
+        const RedStreamZerocopyCounters &of_it = zerocopy->get_counters();
+
+        fprintf(file, ",\"zerocopy\":\"%s\",\"zerocopy_sends\":%" PRIu64 ","
+                "\"completions\":%" PRIu64 ",\"zerocopy_copies\":%" PRIu64 ","
+                "\"zerocopy_refused\":%" PRIu64 ",\"zerocopy_max\":%" PRIu64,
+                zerocopy->get_state(), of_it.sends, of_it.completions, of_it.copies, of_it.refused,
+                of_it.max_bytes);
+    }
+    fprintf(file, "}\n");
     fflush(file);
 }
 
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const char *socket, const RedStreamCounters *counters)
+                            const char *socket, const RedStreamZerocopy *zerocopy,
+                            const RedStreamCounters *counters)
 {
     if (red_stream_trace_enabled()) {
         TraceLine(stream, "close");
         fflush(trace_file());
     }
-    write_statistics(type, id, mode, tls, socket, counters);
+    write_statistics(type, id, mode, tls, socket, zerocopy, counters);
 }

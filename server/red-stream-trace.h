@@ -26,8 +26,8 @@
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
- * (RedStreamCounters) and the name of its RedStreamSocket when it is freed. If it names a
- * folder: see red-stream-live.h.
+ * (RedStreamCounters), the name of its RedStreamSocket and, if it is set, what became of zerocopy=N
+ * (RedStreamZerocopyCounters) when it is freed. If it names a folder: see red-stream-live.h.
  *
  * A file that can't be written is warned of once and ignored. Any thread.
  */
@@ -43,6 +43,7 @@
 
 struct RedStreamCounters;
 class RedStreamFlow;
+class RedStreamZerocopy;
 
 /* Whether a trace is written; the functions below do nothing if not, but what
  * red-stream-live.h says. */
@@ -60,9 +61,10 @@ void red_stream_trace_wait(int stream);
 void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined, uint64_t age);
 void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay);
 
-/* The stream is freed. */
+/* The stream is freed. @zerocopy may be null. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const char *socket, const RedStreamCounters *counters);
+                            const char *socket, const RedStreamZerocopy *zerocopy,
+                            const RedStreamCounters *counters);
 
 #include "pop-visibility.h"
 

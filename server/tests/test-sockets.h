@@ -4,6 +4,11 @@
 #define TEST_SOCKETS_H_
 
 #include <errno.h>
+#include <fcntl.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -21,6 +26,29 @@ enum TestTransport {
     TEST_TCP,
     TEST_TRANSPORTS
 };
+
+/* A TCP socket for the peer: of the network namespace that SPICE_TEST_NETNS names, from where it
+ * finds the server at SPICE_TEST_ADDRESS. Without, the loopback device is between them, which
+ * copies whatever it is asked to. */
+static inline int test_peer_socket()
+{
+#ifdef __linux__
+    const char *const name = g_getenv("SPICE_TEST_NETNS");
+
+    if (name) {
+        const int here = open("/proc/thread-self/ns/net", O_RDONLY);
+        const int there = open(name, O_RDONLY);
+
+        g_assert_cmpint(setns(there, CLONE_NEWNET), ==, 0);
+        const int fd = socket(AF_INET, SOCK_STREAM, 0);
+        g_assert_cmpint(setns(here, CLONE_NEWNET), ==, 0);
+        close(here);
+        close(there);
+        return fd;
+    }
+#endif
+    return socket(AF_INET, SOCK_STREAM, 0);
+}
 
 /* A connected pair of blocking sockets, the server's first, with the options that
  * spice-server gives its own. @buffer: bytes of the server's SO_SNDBUF, and half of those
@@ -42,13 +70,15 @@ static inline void test_make_sockets(TestTransport transport, int buffer, int so
         /* the kernel chooses the port, or the (abstract) name */
         address.any.sa_family = family;
         if (transport == TEST_TCP) {
-            address.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            const char *const name = g_getenv("SPICE_TEST_ADDRESS");
+
+            address.in.sin_addr.s_addr = name ? inet_addr(name) : htonl(INADDR_LOOPBACK);
             len = sizeof(address.in);
         }
         g_assert_cmpint(bind(listener, &address.any, len), ==, 0);
         len = sizeof(address);
         g_assert_cmpint(getsockname(listener, &address.any, &len), ==, 0);
-        sockets[1] = socket(family, SOCK_STREAM, 0);
+        sockets[1] = transport == TEST_TCP ? test_peer_socket() : socket(family, SOCK_STREAM, 0);
         if (transport == TEST_TCP) {
             /* segments as of Ethernet: those of the loopback device would be larger than
              * a small window, and a sender with such a segment waits for a timer */
@@ -89,6 +119,18 @@ static inline bool test_is_readable(int fd, int timeout)
         ret = poll(&pollfd, 1, timeout);
     } while (ret < 0 && errno == EINTR);
     return ret > 0;
+}
+
+/* Whether the kernel tells something in the error queue of @fd within @timeout milliseconds. */
+static inline bool test_has_error(int fd, int timeout)
+{
+    struct pollfd pollfd = { fd, 0, 0 };
+    int ret;
+
+    do {
+        ret = poll(&pollfd, 1, timeout);
+    } while (ret < 0 && errno == EINTR);
+    return ret > 0 && (pollfd.revents & POLLERR);
 }
 
 #include "pop-visibility.h"

@@ -8,6 +8,7 @@
 #ifndef TEST_STREAM_EGRESS_H_
 #define TEST_STREAM_EGRESS_H_
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -20,11 +21,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <common/marshaller.h>
 #include <glib.h>
 #include <openssl/err.h>
 
 #include "red-stream-bio.h"
 #include "red-stream-egress.h"
+#include "red-stream-zerocopy.h"
 #include "test-stream-tls.h"
 
 #include "push-visibility.h"
@@ -164,16 +167,51 @@ public:
      * it is asked */
     bool has_timestamps = false;
     uint32_t unacked = 0;
-    std::deque<RedStreamTimestamp> timestamps;
+    std::deque<RedStreamNotice> notices;
+    /* set_zerocopy fails without; send_kept fails with ENOBUFS so many times; and what it was
+     * given, by number, and may read until the test has it complete */
+    bool has_zerocopy = false;
+    int no_buffers = 0;
+    std::vector<std::vector<struct iovec>> kept;
+    /* abort was called, and completes all that it is given */
+    bool aborted = false;
 
     static const RedStreamSocket *ops()
     {
         static const RedStreamSocket table = {
             "scripted", send, set_cork, get_link, get_link_period, set_unsent_limit,
-            red_stream_bio_set_ssl, red_stream_bio_encrypt, set_timestamps, read_timestamps,
+            red_stream_bio_set_ssl, red_stream_bio_encrypt, set_timestamps,
+            set_zerocopy, send_kept, abort, read_notices,
         };
 
         return &table;
+    }
+
+    /* Tell that the byte with this number was acked. */
+    void ack(uint32_t byte, int64_t time = g_get_real_time())
+    {
+        notices.push_back({ RedStreamNotice::ACKED, byte, time, 0, false });
+    }
+
+    /* Tell that the sends from @first to @last are over. Until now their memory was as it was
+     * given. */
+    void complete(uint32_t first, uint32_t last, bool copied = false)
+    {
+        for (uint32_t number = first; number <= last; ++number) {
+            std::vector<uint8_t> bytes;
+
+            for (const struct iovec &iov : kept[number]) {
+                auto data = static_cast<const uint8_t *>(iov.iov_base);
+
+                bytes.insert(bytes.end(), data, data + iov.iov_len);
+            }
+            if (!bytes.empty()) {
+                g_assert_true(std::search(wire.begin(), wire.end(), bytes.begin(), bytes.end()) !=
+                              wire.end());
+            }
+            kept[number].clear();
+        }
+        notices.push_back({ RedStreamNotice::COMPLETED, last, 0, first, copied });
     }
 
     size_t count_sends() const { return sends; }
@@ -288,12 +326,45 @@ private:
         return current()->has_timestamps;
     }
 
-    static int read_timestamps(int fd, RedStreamTimestamp *timestamps, int room)
+    static bool set_zerocopy(int fd)
     {
-        auto &told = current()->timestamps;
+        return current()->has_zerocopy;
+    }
+
+    static ssize_t send_kept(int fd, const struct iovec *iov, int iovcnt, bool more)
+    {
+        ScriptedKernel *kernel = current();
+
+        if (kernel->no_buffers) {
+            --kernel->no_buffers;
+            errno = ENOBUFS;
+            return -1;
+        }
+        const ssize_t n = send(fd, iov, iovcnt, more);
+        if (n > 0) {
+            std::vector<struct iovec> taken;
+
+            for (size_t left = n; left; left -= taken.back().iov_len) {
+                taken.push_back(*iov++);
+                taken.back().iov_len = MIN(taken.back().iov_len, left);
+            }
+            kernel->kept.push_back(taken);
+        }
+        return n;
+    }
+
+    static void abort(int fd)
+    {
+        current()->aborted = true;
+        current()->complete(0, current()->kept.size() - 1);
+    }
+
+    static int read_notices(int fd, RedStreamNotice *notices, int room)
+    {
+        auto &told = current()->notices;
         const int n = MIN(static_cast<size_t>(room), told.size());
 
-        std::copy(told.begin(), told.begin() + n, timestamps);
+        std::copy(told.begin(), told.begin() + n, notices);
         told.erase(told.begin(), told.begin() + n);
         return n;
     }
@@ -316,6 +387,7 @@ public:
         egress(init_egress), kernel(init_kernel)
     {
     }
+    ~TestSender() { spice_marshaller_destroy(marshaller); }
 
     /* the error that ended the connection */
     int error = 0;
@@ -326,15 +398,29 @@ public:
     bool breaks_promise = false;
     /* entries of a call at the most */
     size_t max_iovcnt = IOV_MAX;
+    /* their parts that are not freed yet */
+    size_t parts = 0;
 
     void add(const TestDrain &drain) { messages.insert(messages.end(), drain.begin(), drain.end()); }
+
+    /* Keep messages while the kernel reads them, see RedStreamZerocopy. */
+    void start_keeping()
+    {
+        egress->set_channel(1, 0);
+        egress->get_notices()->get_zerocopy()->start();
+        keeps = true;
+    }
 
     /* Send messages as far as the egress accepts them, then flush.
      * Returns whether all was sent. */
     bool push()
     {
+        if (keeps) {
+            egress->get_notices()->read();
+        }
         while (!messages.empty()) {
             if (test_size(messages.front()) == position) {
+                give_up();
                 messages.pop_front();
                 position = 0;
                 continue;
@@ -369,7 +455,48 @@ public:
         }
     }
 
+    /* The message has gone, or the rest of it will not go. */
+    void give_up()
+    {
+        if (keeps) {
+            marshaller = egress->get_notices()->get_zerocopy()->keep(marshaller);
+        }
+    }
+
 private:
+    /* The next message, in memory that is written to when it is given back. */
+    void make_message()
+    {
+        uint64_t offset = accepted;
+
+        for (size_t length : messages.front()) {
+            auto data = static_cast<uint8_t *>(g_malloc(length + 1));
+            auto *const part = new Part{ this, length };
+
+            test_fill(data, length, offset);
+            offset += length;
+            ++parts;
+            if (!spice_marshaller_add_by_ref_full(marshaller, data, length, free_part, part)) {
+                free_part(data, part);
+            }
+        }
+    }
+
+    struct Part {
+        TestSender *sender;
+        size_t length;
+    };
+
+    static void free_part(uint8_t *data, void *opaque)
+    {
+        auto part = static_cast<Part *>(opaque);
+
+        memset(data, 0xdd, part->length);
+        g_free(data);
+        --part->sender->parts;
+        delete part;
+    }
+
     bool write()
     {
         const TestMessage &message = messages.front();
@@ -377,6 +504,16 @@ private:
 
         if (messages.size() > 1 || breaks_promise) {
             flags |= RED_STREAM_MORE;
+        }
+        if (keeps) {
+            if (!spice_marshaller_get_total_size(marshaller)) {
+                make_message();
+            }
+            struct iovec iov[IOV_MAX];
+            const int iovcnt = spice_marshaller_fill_iovec(marshaller, iov, MIN(max_iovcnt, IOV_MAX),
+                                                           position);
+
+            return give(iov, iovcnt, flags);
         }
 
         /* every call finds the bytes in other memory, which is gone after it */
@@ -399,16 +536,26 @@ private:
             skip = 0;
         }
 
-        const size_t pending = egress->pending();
-        note_refusals();
-        errno = 0;
-        const ssize_t n = egress->writev(iovs.data(), iovs.size(), flags);
-        const int write_error = errno;
-
+        const bool given = give(iovs.data(), iovs.size(), flags);
         for (const struct iovec &iov : iovs) {
             memset(iov.iov_base, 0xdd, iov.iov_len);
             g_free(iov.iov_base);
         }
+        return given;
+    }
+
+    bool give(const struct iovec *iov, int iovcnt, unsigned flags)
+    {
+        const size_t pending = egress->pending();
+        size_t size = 0;
+
+        for (int i = 0; i < iovcnt; ++i) {
+            size += iov[i].iov_len;
+        }
+        note_refusals();
+        errno = 0;
+        const ssize_t n = egress->writev(iov, iovcnt, flags);
+        const int write_error = errno;
 
         if (n < 0 && write_error != EAGAIN) {
             note_error();
@@ -455,6 +602,8 @@ private:
     RedStreamEgress *const egress;
     const ScriptedKernel *const kernel;
     size_t refusals = 0;
+    bool keeps = false;
+    SpiceMarshaller *marshaller = spice_marshaller_new();
     std::deque<TestMessage> messages;
     /* bytes of the first message that were accepted */
     size_t position = 0;
@@ -490,8 +639,8 @@ public:
     {
         SSL_free(server);
         SSL_free(client);
-        delete sender;
         delete egress;
+        delete sender;
         if (version) {
             close(sockets[0]);
             close(sockets[1]);

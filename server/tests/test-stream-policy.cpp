@@ -79,6 +79,11 @@ static void test_settings()
     g_assert_true(policy.timestamps);
     g_assert_true(red_stream_policy_parse("flow,timestamps=on,timestamps=off", &policy));
     g_assert_false(policy.timestamps);
+    g_assert_cmpuint(policy.zerocopy, ==, 0);
+    g_assert_true(red_stream_policy_parse("normal,zerocopy=4096", &policy));
+    g_assert_cmpuint(policy.zerocopy, ==, 4096);
+    g_assert_true(red_stream_policy_parse("flow,zerocopy=16777216,zerocopy=off", &policy));
+    g_assert_cmpuint(policy.zerocopy, ==, 0);
     g_assert_true(red_stream_policy_parse("batch,window=400,record=2000,threshold=99,record=4000,"
                                           "hold=0", &policy));
     g_assert_cmpint(policy.mode, ==, RED_STREAM_MODE_BATCH);
@@ -114,6 +119,8 @@ static void test_bad_texts()
         "batch,window=auto", "batch,window=80;", "batch,unknown=1", "batch, record=auto",
         /* what comes after a good setting counts too */
         "flow,catchup=", "flow,catchup=1", "flow,ktls", "flow,timestamps=", "flow,timestamps=2",
+        "flow,zerocopy", "flow,zerocopy=", "flow,zerocopy=on", "flow,zerocopy=0", "flow,zerocopy=4095",
+        "flow,zerocopy=16777217", "flow,zerocopy=10k", "flow,zerocopy=-1",
         "batch,record=600,window=1",
         /* flow has no window of its own */
         "flow,window=400", "batch,hold=", "batch,hold=-1", "batch,hold=20001", "batch,hold=4294967295",

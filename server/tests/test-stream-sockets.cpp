@@ -13,12 +13,14 @@ struct TestRow {
     std::vector<const char *> modes;
     std::vector<int> versions;
     std::vector<TestTransport> transports;
+    const RedStreamSocket *ops;
 };
 
 static const TestRow sendmsg_row = {
     { test_modes, test_modes + G_N_ELEMENTS(test_modes) },
     { test_versions, test_versions + G_N_ELEMENTS(test_versions) },
     { TEST_SOCKETPAIR, TEST_UNIX, TEST_TCP },
+    nullptr,
 };
 
 /* where the kernel can't, this is the same again; ./run vm has kernels that can */
@@ -26,6 +28,34 @@ static const TestRow ktls_row = {
     { "batch,record=3000,ktls=on", "flow,ktls=on" },
     { TLS1_2_VERSION, TLS1_3_VERSION },
     { TEST_TCP },
+    nullptr,
+};
+
+static int read_without_copied(int fd, RedStreamNotice *notices, int room)
+{
+    const int n = red_stream_notices_read(fd, notices, room);
+
+    for (int i = 0; i < n; ++i) {
+        notices[i].copied = false;
+    }
+    return n;
+}
+
+/* The kernel's, which does not say that it copies, so that the egress goes on: over loopback it
+ * does so when the peer's turn has come, and reads from where it is until then. */
+static const RedStreamSocket *zerocopy_ops()
+{
+    static RedStreamSocket ops = red_stream_kernel_socket;
+
+    ops.read_notices = read_without_copied;
+    return &ops;
+}
+
+static const TestRow zerocopy_row = {
+    { "flow,zerocopy=4096", "cork,zerocopy=20000" },
+    { 0 },
+    { TEST_TCP },
+    zerocopy_ops(),
 };
 
 /* milliseconds; the kernel sends what it was told to hold back after 200 */
@@ -57,7 +87,7 @@ static void test_exact(gconstpointer data)
     for (const char *mode : row->modes) {
         for (TestTransport transport : row->transports) {
             for (int version : row->versions) {
-                SocketConnection stream(mode, transport, version, 4096);
+                SocketConnection stream(mode, transport, version, 4096, row->ops);
 
                 for (int i = 0; i < 15; ++i) {
                     stream.sender->add(random_drain(rand, 40, i % 5 ? 3000 : 200000));
@@ -73,6 +103,10 @@ static void test_exact(gconstpointer data)
                     stream.receive();
                 }
                 g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
+                while (stream.sender->parts) {
+                    g_assert_true(test_has_error(stream.sockets[0], 5000));
+                    stream.egress->get_notices()->read();
+                }
             }
         }
     }
@@ -141,7 +175,7 @@ static void test_no_wait(gconstpointer data)
 
     for (const char *mode : row->modes) {
         for (int version : row->versions) {
-            SocketConnection stream(mode, TEST_TCP, version, 0);
+            SocketConnection stream(mode, TEST_TCP, version, 0, row->ops);
             int late = 0;
 
             for (int i = 0; i < 30; ++i) {
@@ -259,7 +293,7 @@ static void test_gtk_reader(gconstpointer data)
     for (const char *mode : row->modes) {
         for (int version : row->versions) {
             for (int buffer : { 0, 4096 }) {
-                SocketConnection stream(mode, TEST_TCP, version, buffer);
+                SocketConnection stream(mode, TEST_TCP, version, buffer, row->ops);
                 GtkReader reader(&stream);
 
                 for (int i = 0; i < 60; ++i) {
@@ -318,6 +352,9 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/stream/sockets/ktls/exact", &ktls_row, test_exact);
     g_test_add_data_func("/server/stream/sockets/ktls/no-wait", &ktls_row, test_no_wait);
     g_test_add_data_func("/server/stream/sockets/ktls/gtk-reader", &ktls_row, test_gtk_reader);
+    g_test_add_data_func("/server/stream/sockets/zerocopy/exact", &zerocopy_row, test_exact);
+    g_test_add_data_func("/server/stream/sockets/zerocopy/no-wait", &zerocopy_row, test_no_wait);
+    g_test_add_data_func("/server/stream/sockets/zerocopy/gtk-reader", &zerocopy_row, test_gtk_reader);
 
     const int ret = g_test_run();
     test_tls_cleanup();

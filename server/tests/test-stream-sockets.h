@@ -43,14 +43,17 @@ public:
             g_assert_cmpint(read(nullptr, 0), <=, 0);
         }
         egress->set_auto_flush(false);
+        if (policy.zerocopy) {
+            sender->start_keeping();
+        }
     }
 
     ~SocketConnection()
     {
         SSL_free(server);
         SSL_free(client);
-        delete sender;
         delete egress;
+        delete sender;
         close(sockets[0]);
         close(sockets[1]);
     }

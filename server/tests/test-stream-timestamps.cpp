@@ -20,6 +20,13 @@
 
 static std::string trace_file;
 
+static void read_notices(RedStreamEgress *egress)
+{
+    if (egress->get_notices()) {
+        egress->get_notices()->read();
+    }
+}
+
 static void write_message(RedStreamEgress *egress, size_t size)
 {
     struct iovec iov = { const_cast<uint8_t *>(test_bytes(0)), size };
@@ -76,26 +83,29 @@ static void test_numbers()
         }
         g_assert_cmpuint(egress->get_counters().delivered, ==, 0);
         /* something else, a byte before the end of the first flush, its end */
-        kernel.timestamps = { { unacked + 399, 0 }, { unacked + 98, now }, { unacked + 99, now } };
-        egress->read_timestamps();
+        kernel.ack(unacked + 399, 0);
+        kernel.ack(unacked + 98, now);
+        kernel.ack(unacked + 99, now);
+        read_notices(egress);
         g_assert_cmpuint(egress->get_counters().timestamps, ==, 2);
         g_assert_cmpuint(egress->get_counters().delivered, ==, 1);
         /* the second and the third by the third, and half of the fourth */
-        kernel.timestamps = { { unacked + 299, now }, { unacked + 350, now } };
-        egress->read_timestamps();
+        kernel.ack(unacked + 299, now);
+        kernel.ack(unacked + 350, now);
+        read_notices(egress);
         g_assert_cmpuint(egress->get_counters().delivered, ==, 3);
         /* more than a call takes */
         for (int i = 0; i < 40; ++i) {
-            kernel.timestamps.push_back({ unacked + 360 + i, now + 1000000 });
+            kernel.ack(unacked + 360 + i, now + 1000000);
         }
         const RedStreamCounters before = egress->get_counters();
-        egress->read_timestamps();
+        read_notices(egress);
         const RedStreamCounters after = egress->get_counters();
         g_assert_cmpuint(after.delivered, ==, 4);
         g_assert_cmpuint(after.timestamps, ==, 44);
-        g_assert_cmpuint(after.timestamp_reads - before.timestamp_reads, ==, 3);
+        g_assert_cmpuint(after.notice_reads - before.notice_reads, ==, 3);
         g_assert_cmpuint(after.delivery_time, >=, before.delivery_time);
-        g_assert_true(kernel.timestamps.empty());
+        g_assert_true(kernel.notices.empty());
         delete egress;
         g_assert_true(traced() == std::vector<int>({ 170, 270, 370, 470 }));
     }
@@ -114,13 +124,13 @@ static void test_blocked()
     kernel.stages = { { 60, 1, EAGAIN } };
     g_assert_cmpint(egress.writev(&iov, 1, RED_STREAM_MESSAGE_START), ==, 100);
     g_assert_cmpuint(egress.pending(), ==, 40);
-    kernel.timestamps = { { 59, g_get_real_time() } };
-    egress.read_timestamps();
+    kernel.ack(59);
+    read_notices(&egress);
     g_assert_cmpuint(egress.get_counters().delivered, ==, 0);
     kernel.stages.clear();
     g_assert_cmpint(egress.flush(), ==, 0);
-    kernel.timestamps = { { 99, g_get_real_time() } };
-    egress.read_timestamps();
+    kernel.ack(99);
+    read_notices(&egress);
     g_assert_cmpuint(egress.get_counters().delivered, ==, 1);
 }
 
@@ -135,16 +145,16 @@ static void test_refused()
         kernel.has_timestamps = !policy.timestamps;
         egress.set_channel(1, 0);
         write_message(&egress, 100);
-        egress.read_timestamps();
-        g_assert_cmpuint(egress.get_counters().timestamp_reads, ==, 0);
+        read_notices(&egress);
+        g_assert_cmpuint(egress.get_counters().notice_reads, ==, 0);
         g_assert_cmpuint(kernel.count_sends(), ==, 1);
     }
     SocketConnection stream("flow,timestamps=on", TEST_UNIX, 0, 0);
 
     stream.egress->set_channel(1, 0);
     write_message(stream.egress, 100);
-    stream.egress->read_timestamps();
-    g_assert_cmpuint(stream.egress->get_counters().timestamp_reads, ==, 0);
+    read_notices(stream.egress);
+    g_assert_cmpuint(stream.egress->get_counters().notice_reads, ==, 0);
     g_assert_cmpuint(stream.egress->get_counters().written_bytes, ==, 100);
 }
 
@@ -178,7 +188,7 @@ static void test_kernel()
             while (stream.egress->get_counters().delivered < COUNT) {
                 g_assert_cmpint(g_get_monotonic_time(), <, latest);
                 stream.receive();
-                stream.egress->read_timestamps();
+                read_notices(stream.egress);
             }
             g_assert_true(is_quiet(stream.sockets[0]));
             g_assert_cmpuint(stream.received, ==, stream.sender->accepted);

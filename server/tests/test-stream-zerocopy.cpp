@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Test that the memory of a message stays as it is for as long as the kernel may read it, that it
+ * is given back then, and what becomes of it when a connection ends */
+#include <config.h>
+
+#include <string>
+
+#include "test-channel-batch.h"
+#include "test-stream-sockets.h"
+
+#include "push-visibility.h"
+
+/* microseconds until what takes next to nothing has failed */
+#define ENOUGH (30 * 1000000)
+
+/* An egress over a kernel that tells what the test wants, and a sender that keeps messages. */
+struct Scripted
+{
+    explicit Scripted(const char *mode = "batch,zerocopy=4096"): connection(mode, 0)
+    {
+        kernel().has_zerocopy = true;
+        connection.sender->start_keeping();
+    }
+
+    ScriptedKernel &kernel() { return connection.kernel; }
+    TestSender &sender() { return *connection.sender; }
+    RedStreamZerocopy &zerocopy() { return *connection.egress->get_notices()->get_zerocopy(); }
+
+    void send(const TestDrain &drain)
+    {
+        sender().add(drain);
+        sender().push_all();
+    }
+
+    /* What was sent is all there, in order. */
+    void check_wire()
+    {
+        g_assert_cmpuint(kernel().wire.size(), ==, sender().accepted);
+        test_verify(kernel().wire.data(), kernel().wire.size(), 0);
+    }
+
+    TestConnection connection;
+};
+
+/* What has no more bytes than the limit is copied, and so is what was buffered. */
+static void test_limit()
+{
+    Scripted test("batch,zerocopy=10000");
+
+    test.send({ { 10000 } });
+    g_assert_cmpuint(test.kernel().kept.size(), ==, 0);
+    g_assert_cmpuint(test.sender().parts, ==, 0);
+    test.send({ { 6, 100 }, { 6, 10000 } });
+    g_assert_cmpuint(test.kernel().kept.size(), ==, 1);
+    g_assert_cmpuint(test.zerocopy().outstanding(), ==, 10006);
+    g_assert_cmpuint(test.sender().parts, ==, 2);
+    /* each call that sent counts, and what was buffered leaves a call before */
+    g_assert_cmpuint(test.connection.egress->get_counters().writes, ==, 3);
+    g_assert_cmpuint(test.kernel().count_sends(), ==, 3);
+    g_assert_true(test.kernel().calls[1].more);
+    /* a flush has nothing left, although the kernel has not told that it is over */
+    g_assert_cmpint(test.connection.egress->flush(), ==, 0);
+    g_assert_cmpuint(test.zerocopy().outstanding(), ==, 10006);
+    test.kernel().complete(0, 0);
+    test.send({});
+    g_assert_cmpuint(test.zerocopy().outstanding(), ==, 0);
+    g_assert_cmpuint(test.sender().parts, ==, 0);
+    g_assert_cmpuint(test.zerocopy().get_counters().completions, ==, 1);
+    test.check_wire();
+}
+
+/* Told late, out of order, several at once, twice, and of what was never sent. */
+static void test_order()
+{
+    Scripted test;
+
+    test.send({ { 5000 }, { 6, 5000, 200 }, { 5000 }, { 5000 } });
+    g_assert_cmpuint(test.kernel().kept.size(), ==, 4);
+    g_assert_cmpuint(test.sender().parts, ==, 6);
+    test.kernel().notices.push_back({ RedStreamNotice::COMPLETED, 200, 0, 4, false });
+    test.kernel().notices.push_back({ RedStreamNotice::COMPLETED, UINT32_MAX, 0, 100, false });
+    test.kernel().complete(2, 2);
+    test.send({});
+    g_assert_cmpuint(test.zerocopy().get_counters().completions, ==, 1);
+    g_assert_cmpuint(test.sender().parts, ==, 6);
+    test.kernel().complete(0, 0);
+    test.kernel().complete(0, 0);
+    test.send({});
+    g_assert_cmpuint(test.sender().parts, ==, 5);
+    test.kernel().complete(1, 3);
+    test.send({});
+    g_assert_cmpuint(test.sender().parts, ==, 0);
+    g_assert_cmpuint(test.zerocopy().outstanding(), ==, 0);
+    g_assert_cmpuint(test.zerocopy().get_counters().completions, ==, 4);
+    g_assert_cmpstr(test.zerocopy().get_state(), ==, "on");
+    test.check_wire();
+}
+
+/* Of a message that goes in several calls all are waited for. */
+static void test_blocked()
+{
+    Scripted test;
+
+    test.kernel().stages = { { 6000, 1, EAGAIN }, { 20000, 1, EAGAIN }, { 100, 1, EAGAIN } };
+    test.send({ { 6, 50000 } });
+    test.check_wire();
+    g_assert_cmpuint(test.kernel().kept.size(), ==, 4);
+    test.kernel().complete(0, 2);
+    test.send({});
+    g_assert_cmpuint(test.sender().parts, ==, 2);
+    test.kernel().complete(3, 3);
+    test.send({});
+    g_assert_cmpuint(test.sender().parts, ==, 0);
+}
+
+/* The kernel has no memory for a call: that one is copied. */
+static void test_no_buffers()
+{
+    Scripted test;
+
+    test.kernel().no_buffers = 2;
+    test.send({ { 100 }, { 5000 }, { 6, 5000 }, { 5000 } });
+    g_assert_cmpuint(test.kernel().kept.size(), ==, 1);
+    g_assert_cmpuint(test.zerocopy().get_counters().refused, ==, 2);
+    g_assert_cmpuint(test.sender().parts, ==, 1);
+    test.kernel().complete(0, 0);
+    test.send({});
+    g_assert_cmpuint(test.sender().parts, ==, 0);
+    test.check_wire();
+}
+
+/* The kernel has copied, again and again: off, and what is outstanding is waited for all the same. */
+static void test_copied()
+{
+    Scripted test;
+    uint32_t sent = 0;
+
+    for (int run : { RED_STREAM_ZEROCOPY_COPIES - 1, RED_STREAM_ZEROCOPY_COPIES }) {
+        for (int i = 0; i < run + 2; ++i) {
+            test.send({ { 5000 } });
+        }
+        g_assert_cmpstr(test.zerocopy().get_state(), ==, "on");
+        test.kernel().complete(sent, sent + run - 1, true);
+        test.kernel().complete(sent + run, sent + run, run == RED_STREAM_ZEROCOPY_COPIES);
+        sent += run + 1;
+        test.send({});
+        g_assert_cmpuint(test.sender().parts, ==, 1);
+        if (run < RED_STREAM_ZEROCOPY_COPIES) {
+            test.kernel().complete(sent, sent);
+            ++sent;
+        }
+    }
+    g_assert_cmpstr(test.zerocopy().get_state(), ==, "the kernel copies");
+    test.send({ { 5000 } });
+    g_assert_cmpuint(test.kernel().kept.size(), ==, sent + 1);
+    g_assert_cmpuint(test.sender().parts, ==, 1);
+    test.kernel().complete(sent, sent);
+    test.send({});
+    g_assert_cmpuint(test.sender().parts, ==, 0);
+    test.check_wire();
+}
+
+/* Not more is kept than the display has drawables for. */
+static void test_bound()
+{
+    Scripted test;
+
+    for (int i = 0; i < RED_STREAM_ZEROCOPY_MESSAGES + 10; ++i) {
+        test.send({ { 5000 } });
+    }
+    g_assert_cmpuint(test.kernel().kept.size(), ==, RED_STREAM_ZEROCOPY_MESSAGES);
+    g_assert_cmpuint(test.sender().parts, ==, RED_STREAM_ZEROCOPY_MESSAGES);
+    test.kernel().complete(0, RED_STREAM_ZEROCOPY_MESSAGES - 1);
+    test.send({ { 5000 } });
+    g_assert_cmpuint(test.kernel().kept.size(), ==, RED_STREAM_ZEROCOPY_MESSAGES + 1);
+    g_assert_cmpuint(test.sender().parts, ==, 1);
+    test.check_wire();
+}
+
+/* Where it can't be, all is as without, and the statistics say why. */
+static void test_refused()
+{
+    const struct {
+        TestTransport transport;
+        int version;
+        const char *state;
+    } cases[] = {
+        { TEST_TCP, TLS1_3_VERSION, "not with TLS" },
+        { TEST_UNIX, 0, "not over this socket" },
+    };
+
+    for (const auto &one : cases) {
+        SocketConnection stream("flow,zerocopy=4096", one.transport, one.version, 0);
+
+        stream.sender->add({ { 6, 50000 } });
+        while (!stream.sender->push()) {
+            stream.receive();
+        }
+        g_assert_cmpuint(stream.sender->parts, ==, 0);
+        g_assert_cmpstr(stream.egress->get_notices()->get_zerocopy()->get_state(), ==, one.state);
+        while (stream.received < stream.sender->accepted) {
+            g_assert_true(test_is_readable(stream.sockets[1], 5000));
+            stream.receive();
+        }
+    }
+    test_tls_cleanup();
+}
+
+/* A stream that ends waits for what is outstanding, and ends the connection if it must; a message
+ * of which a part has gone is as one that has gone. */
+static void test_end()
+{
+    for (bool told : { true, false }) {
+        ScriptedKernel kernel;
+        const RedStreamPolicy policy = test_policy("batch,zerocopy=4096");
+        auto *const egress = new RedStreamEgress(-1, &policy, ScriptedKernel::ops());
+        TestSender sender(egress, &kernel);
+
+        kernel.has_zerocopy = true;
+        sender.start_keeping();
+        kernel.stages = { { 20000, INT_MAX, EAGAIN } };
+        sender.add({ { 6, 10000 }, { 6, 50000 } });
+        g_assert_false(sender.push());
+        sender.give_up();
+        g_assert_cmpuint(sender.parts, ==, 4);
+        if (told) {
+            kernel.complete(0, kernel.kept.size() - 1);
+        }
+        delete egress;
+        g_assert_cmpuint(sender.parts, ==, 0);
+        g_assert_true(kernel.aborted != told);
+    }
+}
+
+/* bytes of a message, what they are, and what they are when they were freed */
+#define BODY 200000
+enum { ALIVE = 0x5a, FREED = 0xdd };
+
+static int bodies;
+
+static void free_body(uint8_t *data, void *opaque)
+{
+    memset(data, FREED, BODY);
+    g_free(data);
+    --bodies;
+}
+
+struct KeepingClient final: public TestChannelClient
+{
+    using TestChannelClient::TestChannelClient;
+
+    void send_item(RedPipeItem *item) override
+    {
+        auto data = static_cast<uint8_t *>(g_malloc(BODY));
+
+        memset(data, ALIVE, BODY);
+        ++bodies;
+        init_send_data(SPICE_MSG_MIGRATE_DATA);
+        spice_marshaller_add_by_ref_full(get_marshaller(), data, BODY, free_body, nullptr);
+        begin_send_message();
+    }
+};
+
+/* A channel over TCP, whose peer reads nothing, or all in a thread. */
+struct Channel: public TestServer
+{
+    red::shared_ptr<TestChannel> channel;
+    red::shared_ptr<KeepingClient> rcc;
+    int sockets[2];
+    GThread *thread = nullptr;
+    /* milliseconds that the thread waits first */
+    int pause = 0;
+    uint64_t received = 0;
+    int end_error = 0;
+
+    /* @buffer: as of test_make_sockets */
+    explicit Channel(int buffer = 0)
+    {
+        test_make_sockets(TEST_TCP, buffer, sockets);
+        red_socket_set_non_blocking(sockets[0], true);
+        channel = red::make_shared<TestChannel>(server, SPICE_CHANNEL_PORT, 0,
+                                                RedChannel::MigrateAll);
+        RedStream *stream = red_stream_new(server, sockets[0]);
+        red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 0);
+        rcc = red::make_shared<KeepingClient>(channel.get(), client, stream, &caps);
+        g_assert_true(rcc->init());
+    }
+
+    ~Channel()
+    {
+        rcc->disconnect();
+        g_assert_cmpint(bodies, ==, 0);
+        rcc.reset();
+        channel.reset();
+        if (thread) {
+            g_thread_join(thread);
+        }
+        close(sockets[1]);
+    }
+
+    void read_in_thread(int milliseconds)
+    {
+        pause = milliseconds;
+        thread = g_thread_new("peer", read_all, this);
+    }
+
+    /* Until the end. Nothing that was freed comes. */
+    static gpointer read_all(gpointer data)
+    {
+        auto self = static_cast<Channel *>(data);
+        static uint8_t buffer[1024 * 1024];
+        ssize_t n;
+
+        g_usleep(self->pause * 1000);
+        while ((n = read(self->sockets[1], buffer, sizeof(buffer))) > 0) {
+            g_assert_null(memchr(buffer, FREED, n));
+            self->received += n;
+        }
+        self->end_error = n < 0 ? errno : 0;
+        return nullptr;
+    }
+
+    void add(int count)
+    {
+        for (int i = 0; i < count; ++i) {
+            rcc->pipe_add_type(RED_PIPE_ITEM_TYPE_CHANNEL_BASE);
+        }
+        rcc->push();
+    }
+};
+
+#define MESSAGE (sizeof(SpiceMiniDataHeader) + BODY)
+
+/* All arrives, all is given back, and the loop comes to rest. */
+static void test_loop()
+{
+    {
+        Channel test;
+        const int64_t latest = g_get_monotonic_time() + ENOUGH;
+        int idle = 0;
+
+        test.read_in_thread(0);
+        test.add(30);
+        g_assert_cmpint(bodies, >, 0);
+        while (idle < 5) {
+            g_assert_cmpint(g_get_monotonic_time(), <, latest);
+            const bool active = g_main_context_iteration(basic_event_loop_get_context(), FALSE);
+
+            idle = active || bodies || !test.rcc->pipe_is_empty() ? 0 : idle + 1;
+            g_usleep(1000);
+        }
+        g_assert_false(test.rcc->is_unfinished());
+        test.rcc->disconnect();
+        g_thread_join(test.thread);
+        test.thread = nullptr;
+        g_assert_cmpuint(test.received, ==, 30 * MESSAGE);
+    }
+    g_assert_cmpint(counter("zerocopy_sends"), >, 0);
+    g_assert_cmpint(counter("completions"), ==, counter("zerocopy_sends"));
+    g_assert_cmpint(counter("zerocopy_max"), >, 0);
+
+    /* ./run vm has network cards that do not copy all, see test_peer_socket */
+    if (!g_getenv("SPICE_TEST_NETNS")) {
+        char *text;
+
+        g_assert_true(g_file_get_contents(stats_file.c_str(), &text, nullptr, nullptr));
+        g_assert_nonnull(strstr(text, "\"zerocopy\":\"the kernel copies\""));
+        g_free(text);
+        g_assert_cmpint(counter("zerocopy_copies"), ==, counter("completions"));
+    }
+}
+
+/* A client that does not read is disconnected: what is freed is not sent. */
+static void test_disconnect()
+{
+    Channel test(16384);
+
+    test.add(40);
+    /* until what its kernel takes without it is full */
+    for (int i = 0; i < 50; ++i) {
+        test.rcc->push();
+        g_usleep(10000);
+    }
+    g_assert_true(test.rcc->is_blocked());
+    g_assert_true(test.rcc->is_unfinished());
+    g_assert_cmpint(bodies, >, 0);
+    test.rcc->disconnect();
+    g_assert_cmpint(bodies, ==, 0);
+    Channel::read_all(&test);
+    g_assert_cmpuint(test.received, <, 40 * MESSAGE);
+    g_assert_cmpint(test.end_error, ==, ECONNRESET);
+}
+
+/* A client that reads in time gets what had been sent. */
+static void test_disconnect_in_time()
+{
+    Channel test;
+
+    test.add(1);
+    g_assert_cmpint(bodies, ==, 1);
+    while (test.rcc->is_blocked()) {
+        static uint8_t buffer[10000];
+        const ssize_t n = recv(test.sockets[1], buffer, sizeof(buffer), MSG_DONTWAIT);
+
+        test.received += MAX(n, 0);
+        test.rcc->push();
+    }
+    test.read_in_thread(100);
+    test.rcc->disconnect();
+    g_assert_cmpint(bodies, ==, 0);
+    g_thread_join(test.thread);
+    test.thread = nullptr;
+    g_assert_cmpuint(test.received, ==, MESSAGE);
+    g_assert_cmpint(test.end_error, ==, 0);
+}
+
+/* What waits until all is sent waits for what the kernel reads. */
+static void test_wait()
+{
+    for (bool item : { false, true }) {
+        Channel test;
+
+        test.read_in_thread(200);
+        test.add(2);
+        g_assert_cmpint(bodies, >, 0);
+        if (item) {
+            while (!test.rcc->pipe_is_empty()) {
+                test.rcc->push();
+                g_usleep(1000);
+            }
+            g_assert_true(test.rcc->wait_outgoing_item(INT64_C(30) * NSEC_PER_SEC));
+        } else {
+            g_assert_true(test.channel->wait_all_sent(INT64_C(30) * NSEC_PER_SEC));
+        }
+        g_assert_cmpint(bodies, ==, 0);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    static const BatchTest tests[] = {
+        { "limit", "flow", test_limit },
+        { "order", "flow", test_order },
+        { "blocked", "flow", test_blocked },
+        { "no-buffers", "flow", test_no_buffers },
+        { "copied", "flow", test_copied },
+        { "bound", "flow", test_bound },
+        { "refused", "flow", test_refused },
+        { "end", "flow", test_end },
+        { "loop", "flow,zerocopy=4096", test_loop },
+        { "loop-cork", "cork,zerocopy=4096", test_loop },
+        { "loop-timestamps", "batch,zerocopy=4096,timestamps=on", test_loop },
+        { "disconnect", "flow,zerocopy=4096", test_disconnect },
+        { "disconnect-in-time", "flow,zerocopy=4096", test_disconnect_in_time },
+        { "wait", "flow,zerocopy=4096", test_wait },
+    };
+
+    return batch_test_main(argc, argv, "stream-zerocopy", tests);
+}
