@@ -15,7 +15,16 @@ import gi
 gi.require_version("SpiceClientGLib", "2.0")
 from gi.repository import GLib, GObject, SpiceClientGLib as Spice  # noqa: E402
 
-UTF8 = 1  # as the agent's protocol has it
+# the bindings of 0.39 take no lists
+library = ctypes.CDLL("libspice-client-glib-2.0.so.8")
+size = ctypes.c_size_t
+
+
+def pointer(thing):
+    return ctypes.c_void_p(hash(thing))
+
+
+UTF8, BY_DEMAND = 1, 1 << 5  # as the agent's protocol has them
 on = GObject.Object.connect  # a session's and a channel's own connect() means the network
 
 
@@ -104,7 +113,7 @@ class Session:
         return True
 
     def requested(self, channel, selection, kind):
-        channel.clipboard_selection_notify(selection, kind, list(self.copied))
+        library.spice_main_channel_clipboard_selection_notify(pointer(channel), selection, kind, self.copied, size(len(self.copied)))
         return True
 
     def given(self, _channel, _selection, _kind, data, size):
@@ -112,8 +121,16 @@ class Session:
 
     def do_copy(self, answer, text, **_):
         self.copied = text.encode()
-        self.main.clipboard_selection_grab(0, [UTF8])
-        answer(answer=True)
+
+        def offer():
+            # until it is known what the agent can, nothing is offered
+            if not self.main.get_property("agent-caps-0") & BY_DEMAND:
+                return True
+            library.spice_main_channel_clipboard_selection_grab(pointer(self.main), 0, ctypes.byref(ctypes.c_uint32(UTF8)), 1)
+            answer(answer=True)
+            return False
+
+        GLib.timeout_add(100, offer)
 
     def do_paste(self, answer, **_):
         waited, asked = [0], [False]
