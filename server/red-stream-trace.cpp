@@ -224,6 +224,17 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
     if (!file) {
         return;
     }
+    char *more = nullptr;
+    if (zerocopy) {
+        const RedStreamZerocopyCounters &of_it = zerocopy->get_counters();
+
+        more = g_strdup_printf(",\"zerocopy\":\"%s\",\"zerocopy_sends\":%" PRIu64 ","
+                               "\"completions\":%" PRIu64 ",\"zerocopy_copies\":%" PRIu64 ","
+                               "\"zerocopy_refused\":%" PRIu64 ",\"zerocopy_max\":%" PRIu64,
+                               zerocopy->get_state(), of_it.sends, of_it.completions, of_it.copies,
+                               of_it.refused, of_it.max_bytes);
+    }
+    /* one call, as streams of several threads end at once */
     fprintf(file,
             "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,\"socket\":\"%s\","
             "\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64 ","
@@ -232,7 +243,7 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
             "\"silences\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 ","
             "\"oldest\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"delivery_time\":%" PRIu64 ","
-            "\"timestamps\":%" PRIu64 ",\"notice_reads\":%" PRIu64,
+            "\"timestamps\":%" PRIu64 ",\"notice_reads\":%" PRIu64 "%s}\n",
             type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
@@ -240,17 +251,8 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             counters->flushes, counters->eagains, counters->max_buffered, counters->silences,
             counters->refreshes, counters->refined_bytes, counters->oldest,
             counters->delivered, counters->delivery_time,
-            counters->timestamps, counters->notice_reads);
-    if (zerocopy) {
-        const RedStreamZerocopyCounters &of_it = zerocopy->get_counters();
-
-        fprintf(file, ",\"zerocopy\":\"%s\",\"zerocopy_sends\":%" PRIu64 ","
-                "\"completions\":%" PRIu64 ",\"zerocopy_copies\":%" PRIu64 ","
-                "\"zerocopy_refused\":%" PRIu64 ",\"zerocopy_max\":%" PRIu64,
-                zerocopy->get_state(), of_it.sends, of_it.completions, of_it.copies, of_it.refused,
-                of_it.max_bytes);
-    }
-    fprintf(file, "}\n");
+            counters->timestamps, counters->notice_reads, more ? more : "");
+    g_free(more);
     fflush(file);
 }
 

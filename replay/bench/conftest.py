@@ -37,6 +37,7 @@ def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     _program(build / "replay" / "player" / "spice-player", "player.py")
     _program(build / "replay" / "client" / "spice-drain", "client.py")
     _program(build / "replay" / "player" / "spice-recording", "recording.py")
+    _program(build / "replay" / "screen" / "spice-staleness", "staleness.py")
     for folder, content in (("subprojects/spice-0.15.2/server", b"\0SPICE_STREAM\0"), ("stock/server", b"\0nothing\0")):
         (build / folder).mkdir(parents=True)
         (build / folder / paths.LIBRARY_FILE).write_bytes(content)

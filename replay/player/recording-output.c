@@ -59,6 +59,27 @@ static void guard_part(char *part)
     signal(SIGHUP, part ? remove_part : SIG_DFL);
 }
 
+/* Returns its descriptor, or -1 with errno. No signal comes between the file and its guard. */
+static int create_part(char *part)
+{
+    sigset_t guarded, before;
+    int fd, error;
+
+    sigemptyset(&guarded);
+    sigaddset(&guarded, SIGINT);
+    sigaddset(&guarded, SIGTERM);
+    sigaddset(&guarded, SIGHUP);
+    sigprocmask(SIG_BLOCK, &guarded, &before);
+    fd = mkostemp(part, O_CLOEXEC);
+    error = errno;
+    if (fd >= 0) {
+        guard_part(part);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return fd;
+}
+
 static void fail(RecordingOutput *output, int error)
 {
     if (!output->error) {
@@ -100,7 +121,7 @@ RecordingOutput *recording_output_open(const char *path)
         output->fd = open(path, O_WRONLY | O_CLOEXEC);
     } else {
         output->part = g_strdup_printf("%s.XXXXXX", path);
-        output->fd = mkostemp(output->part, O_CLOEXEC);
+        output->fd = create_part(output->part);
     }
     if (output->fd < 0) {
         int error = errno;
@@ -112,7 +133,6 @@ RecordingOutput *recording_output_open(const char *path)
         return NULL;
     }
     if (output->part) {
-        guard_part(output->part);
         fchmod(output->fd, 0666 & ~mask);
     }
     if (!start_packing(output)) {

@@ -27,8 +27,9 @@ enum { FIRST, SECOND, THIRD, DONE };
 
 struct Guest
 {
-    TestDevice device;
+    /* before the device, which releases what is in it when it goes */
     std::vector<std::shared_ptr<QXLDrawable>> memory;
+    TestDevice device;
     std::atomic<int> next = { DONE };
     /* the worker is told of the next */
     std::atomic<bool> asked = { false };

@@ -15,11 +15,11 @@ SIZE = 1000
 
 def options():
     parser = argparse.ArgumentParser()
-    for name in ("--host", "--ca", "--settle", "--settle-end"):
+    for name in ("--host", "--ca", "--settle", "--settle-end", "--screen"):
         parser.add_argument(name)
     for name in ("--port", "--tls-port"):
         parser.add_argument(name, type=int)
-    for name in ("--channels", "--cursor"):
+    for name in ("--channels", "--cursor", "--screen-at-probes"):
         parser.add_argument(name, action="store_true")
     return parser.parse_args()
 
@@ -43,6 +43,8 @@ def main():
     if fault == "refuse":
         print("spice-drain: no connection", file=sys.stderr)
         return 1
+    if args.screen:
+        open(args.screen, "w").close()      # nothing is ever to be seen
     began = time.monotonic_ns()
     connection = socket.create_connection((args.host, args.tls_port or args.port), timeout=10)
     if args.tls_port:
