@@ -29,12 +29,16 @@ def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
     return [stamp for before, stamp in itertools.pairwise([(None,), *received]) if stamp[0] != before[0]]
 
 
+_CYCLE = 3600       # MARKER_PROBES of replay/player/marker.h
+
+
 def match(sent: Sequence[Stamp], received: Sequence[Stamp]) -> list[Probe] | None:
-    """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent."""
+    """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent. A client tells
+    numbers apart modulo _CYCLE."""
     probes: list[Probe] = []
     at = 0
     for number, when in received:
-        while at < len(sent) and sent[at][0] != number:
+        while at < len(sent) and (sent[at][0] - number) % _CYCLE:
             probes.append(Probe(*sent[at][1:], None))
             at += 1
         if at == len(sent) or when < sent[at][1]:

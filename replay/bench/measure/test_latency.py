@@ -91,3 +91,10 @@ def test_a_probe_reported_twice_came_the_first_time() -> None:
     assert latency.match(sent, latency.first_reports([(0, 110), (1, 220), (1, 225), (2, 330)])) == \
         [on_time(100, 110), on_time(200, 220), on_time(300, 330)]
     assert latency.match(sent, [(1, 220), (0, 225)]) is None
+
+
+def test_a_client_counts_probes_modulo_3600() -> None:
+    sent = [[number, number * 10, number * 10] for number in range(5000)]
+    found = latency.match(sent, [[number % 3600, number * 10 + 1] for number in range(0, 5000, 7)])
+    assert found is not None
+    assert [probe.sent for probe in found if probe.received is not None] == list(range(0, 50000, 70))
