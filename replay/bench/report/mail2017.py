@@ -42,7 +42,7 @@ there is to save. *hacks-2* was a set of trials; *window* is what became of thei
 
 def _median(runs: list[Run], line: Line, name: str) -> float | None:
     found = [run["server"][name] for run in runs if run["valid"] and run["mode"] == line.mode
-             and run["transport"] == line.transport and run["library"] == "patched"]
+             and run["transport"] == line.transport and run["library"] == "patched" and run["server"][name] is not None]
     return statistics.median(found) if found else None
 
 
