@@ -11,7 +11,7 @@ import pytest
 from bench.cli import COMMANDS
 from bench.commands import frontdoor, makeresults
 from bench.common import paths
-from bench.runs import modes, recordings
+from bench.runs import modes
 
 _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "server/*.md", "replay/*.md")
                 for file in paths.ROOT.glob(pattern))
@@ -40,8 +40,8 @@ def test_the_page_of_modes_tells_distances_as_measured() -> None:
     assert (makeresults.distances(paths.RESULTS) or "<!-- distance:") in _MODES
 
 
-def test_every_shipped_recording_and_mode_is_in_the_table_of_modes() -> None:
-    assert [name for name in recordings.manifest() if name != "tiny" and f"| {name} " not in _MODES] == []
+def test_every_session_and_mode_is_in_the_table_of_modes() -> None:
+    assert [name for name in frontdoor.SESSIONS if f"| {name} " not in _MODES] == []
     assert [mode for mode in modes.MODES if f"| `{mode}` |" not in _MODES] == []
     [head] = [line for line in _MODES.split("<!-- modes:")[1].splitlines() if line.startswith("| recording ")]
     assert re.findall(r"\w+", head)[3:] == list(modes.MODES)
