@@ -254,9 +254,16 @@ void DccRefresh::uncover()
     }
 }
 
-static bool is_late(red_time_t since)
+void DccRefresh::pushed(bool waits)
 {
-    return spice_get_monotonic_time_ns() - since > LATE_NS;
+    if (is_enabled()) {
+        path.pushed(g_get_monotonic_time(), waits);
+    }
+}
+
+bool DccRefresh::is_late(red_time_t since) const
+{
+    return path.is_late(since / 1000);
 }
 
 /* The oldest drawing in the pipe should have been shown long ago, or the guest had to wait that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Catching up: what a display's client is shown when the path does not keep up.
  *
- * A drawing that has waited in the pipe for RED_CATCH_UP_LATE is not sent any more, nor is any
+ * A drawing that has waited for the path for RED_CATCH_UP_LATE is not sent any more, nor is any
  * other that waits. Where they draw becomes a region to be refreshed, one for each surface of
  * each client. As long as there is something to refresh on a surface, what is drawn on it or
  * reads it makes regions grow and is not sent either; all else is sent as ever. A refresh is an
@@ -47,6 +47,9 @@ public:
     ~DccRefresh();
     DccRefresh(const DccRefresh &) = delete;
     DccRefresh &operator=(const DccRefresh &) = delete;
+
+    /* What the path takes now has been sent; @waits: there is more. */
+    void pushed(bool waits);
 
     /* A drawing is about to be queued. True if it is not to be: the region has grown. With
      * @all, what waits in the pipe may go the same way. */
@@ -94,6 +97,7 @@ private:
     bool is_dirty(const RedSurface *surface);
     bool is_frame(const Drawable *drawable) const;
     bool is_drawing(const RedPipeItem *item) const;
+    bool is_late(red_time_t since) const;
     bool waits_too_long();
     void get_hidden(QRegion *hidden) const;
     bool is_lossy() const;
@@ -111,6 +115,7 @@ private:
     std::array<RedCatchUpArea *, NUM_SURFACES> areas;
     uint32_t n_areas = 0;
     RedCatchUpPace pace;
+    RedCatchUpPath path;
     /* a refresh is in the pipe */
     bool is_queued = false;
     bool is_finished = false;

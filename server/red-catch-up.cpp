@@ -28,6 +28,24 @@ static uint64_t box_area(const SpiceRect *box)
     return static_cast<uint64_t>(box->right - box->left) * (box->bottom - box->top);
 }
 
+void RedCatchUpPath::pushed(uint64_t now, bool waits)
+{
+    if (!waits) {
+        first_refused = 0;
+        last_refused = 0;
+        return;
+    }
+    if (!first_refused) {
+        first_refused = now;
+    }
+    last_refused = now;
+}
+
+bool RedCatchUpPath::is_late(uint64_t since) const
+{
+    return first_refused && last_refused > std::max(since, first_refused) + RED_CATCH_UP_LATE;
+}
+
 RedCatchUpArea::RedCatchUpArea():
     latest { 0, 0, 0, 0 }
 {

@@ -20,6 +20,24 @@
 /* A drawing that waits longer than this (microseconds) is not sent any more. */
 #define RED_CATCH_UP_LATE (150 * 1000)
 
+/* Tells waiting for the path from waiting for this thread, which may not have run: on a busy host
+ * a drawing is old before anybody tries to send it, and then the path takes it at once. */
+class RedCatchUpPath
+{
+public:
+    /* The path has been given all that it takes at @now; @waits: that was not all there is. */
+    void pushed(uint64_t now, bool waits);
+
+    /* Whether what is there since @since had waited for the path for RED_CATCH_UP_LATE when that
+     * last took no more. */
+    bool is_late(uint64_t since) const;
+
+private:
+    /* when the path has first not taken all, and last, 0: it has taken all */
+    uint64_t first_refused = 0;
+    uint64_t last_refused = 0;
+};
+
 /* Where a surface is not what the client has been shown.
  *
  * Changes become ready when asked for, so that all that was in the pipe before is sent before

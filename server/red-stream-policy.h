@@ -169,7 +169,7 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 uint32_t red_stream_policy_hold_budget(const RedStreamPolicy *policy, uint32_t delay);
 
 /* microseconds */
-#define RED_STREAM_HOLD_MIN 1000
+#define RED_STREAM_HOLD_MIN 2000
 #define RED_STREAM_HOLD_MAX 4000
 #define RED_STREAM_HOLD_LIMIT 20000
 

@@ -54,6 +54,32 @@ static void add_random(Region *region, GRand *rand, int boxes)
     }
 }
 
+/* Late is what the path has not taken for so long, not what nobody has tried to send. */
+static void late_by_the_path()
+{
+    const uint64_t start = 1000000, drawn = start - RED_CATCH_UP_LATE * 2;
+    RedCatchUpPath path;
+
+    /* this thread has slept since it was drawn */
+    g_assert_false(path.is_late(drawn));
+    path.pushed(start, true);
+    g_assert_false(path.is_late(drawn));
+    /* and sleeps again: then the path takes all */
+    path.pushed(start + RED_CATCH_UP_LATE * 2, false);
+    g_assert_false(path.is_late(drawn));
+
+    path.pushed(start, true);
+    path.pushed(start + RED_CATCH_UP_LATE, true);
+    g_assert_false(path.is_late(drawn));
+    path.pushed(start + RED_CATCH_UP_LATE + 1, true);
+    g_assert_true(path.is_late(drawn));
+    g_assert_true(path.is_late(start));
+    g_assert_false(path.is_late(start + 1));
+    /* what comes then waits anew */
+    path.pushed(start + RED_CATCH_UP_LATE + 2, false);
+    g_assert_false(path.is_late(drawn));
+}
+
 /* Whatever changes, the pieces show all of it, none is too large, and they end. */
 static void all_is_shown()
 {
@@ -280,6 +306,7 @@ int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
 
+    g_test_add_func("/server/catch-up/late-by-the-path", late_by_the_path);
     g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
     g_test_add_func("/server/catch-up/later-changes-wait", later_changes_wait);
     g_test_add_func("/server/catch-up/sweeps-end", sweeps_end);
