@@ -224,11 +224,14 @@ _RELAYED = {"distance": "distance/relay", "distance/far": "distance/relay", "age
 
 
 def distances(output: Path) -> str | None:
-    """linux-desktop over TLS, direct and through a relay; None until all of it was measured."""
+    """linux-desktop over TLS, direct and through a relay: what was measured with the library of the first page. None without that."""
     files = {part: output / part / _PACKED for part in (*(part for _, part, *_ in _DISTANCES), *_RELAYED.values())}
-    if not all(file.is_file() for file in files.values()):
+    made = {part: results.load(file) for part, file in files.items() if file.is_file()}
+    first = made.get(_DISTANCES[0][1])
+    if first is None:
         return None
-    loaded = {part: results.load(file)["runs"] for part, file in files.items()}
+    library = first["environment"].get("library_tree")
+    loaded = {part: page["runs"] for part, page in made.items() if page["environment"].get("library_tree") == library}
 
     def cell(part: str, link: str, metric: str, mode: str, written: Callable[[float], str]) -> str:
         through = _RELAYED.get(part, part) if link.endswith(links.RELAY) else part
@@ -238,6 +241,7 @@ def distances(output: Path) -> str | None:
 
     rows = [[says, *(cell(part, through, metric, mode, written) for through in (link, link + links.RELAY)
                      for mode in ("stock", "flow"))] for says, part, link, metric, written in _DISTANCES]
+    rows = [row for row in rows if any(cell != table.UNKNOWN for cell in row[1:])]
     return table.markdown(("linux-desktop", "upstream", "`flow`", "upstream, relay", "`flow`, relay"), rows) + "\n"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -186,18 +188,23 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
         results.write_text(tmp_path / where / "compare.json", json.dumps(made))
         makeresults.pack(tmp_path / where)
 
+    assert makeresults.distances(tmp_path) is None
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
     measured("distance", both[:1], "max")
     measured("distance/far", both[2::2], "max")
     measured("distance/relay", both[1::2], "max")
     measured("age", both[-2:-1], "recorded")
     measured("age/relay", both[-1:], "recorded")
-    assert makeresults.distances(tmp_path) is None
+    assert "share of the line" not in (makeresults.distances(tmp_path) or "share of the line")
     measured("distance/download", ("20M40ms",), "max")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
     assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s"]
     assert rows[6] == ["20M40ms, beside a bulk download: share of the line", "30 %", "30 %", "–", "–"]
     assert len(rows) == 2 + 7
+    relayed = tmp_path / "distance/relay/compare.json.xz"
+    relayed.write_bytes(lzma.compress(json.dumps(
+        {**(old := results.load(relayed)), "environment": {**old["environment"], "library_tree": "another"}}).encode()))
+    assert re.search(r"20M40ms: seconds *\| *80.0 s *\| *3.4 s *\| *– *\| *– ", makeresults.distances(tmp_path) or "")
 
 
 def test_the_index_of_the_tree_is_what_is_there() -> None:
