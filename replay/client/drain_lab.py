@@ -66,14 +66,14 @@ class Drain:
         self.process = subprocess.Popen([DRAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **SANITIZER, "LC_ALL": "C", **environment})
 
-    def wait_for(self, name: str) -> None:
-        """The first event of that name. What came before it, and in one read with it, is lost to end()."""
+    def wait_for(self, *names: str) -> None:
+        """The first event of each of these, in any order. What came before, and in one read with the last, is lost to end()."""
         assert self.process.stdout is not None
-        event: dict[str, Any] = {}
-        while event.get("event") != name:
+        missing = set(names)
+        while missing:
             line = self.process.stdout.readline()
             assert line, self.end().complaint
-            event = json.loads(line)
+            missing.discard(json.loads(line)["event"])
 
     def end(self, limit: float = 60) -> Outcome:
         try:

@@ -431,7 +431,7 @@ def test_without_channels_nothing_is_done(port: str) -> None:
 def test_no_end_runs_on_until_disconnected(port: str) -> None:
     with serving("--port", port, "--pause-at", "19") as server:
         client = Drain("--port", port, "--no-end")
-        client.wait_for("pause")
+        client.wait_for("connected", "pause")
         with pytest.raises(Exception, match="timed out"):
             client.process.wait(timeout=0.5)
         server.kill()
@@ -446,7 +446,7 @@ def test_server_killed_in_the_middle(port: str, certificates: Certificates, tran
     options = ["--port", port] if transport == "plain" else ["--tls-port", port]
     with serving(*options, *certificates.server_options, "--no-end", "--pause-at", "19") as server:
         client = Drain(*options, "--ca", certificates.ca)
-        client.wait_for("pause")
+        client.wait_for("connected", "pause")
         server.kill()
         outcome = client.end()
     assert outcome.status == 3
@@ -486,7 +486,7 @@ def test_busy_is_not_idle(port: str) -> None:
 def test_signal(port: str, number: signal.Signals) -> None:
     with serving("--port", port, "--no-end", "--pause-at", "19") as server:
         client = Drain("--port", port)
-        client.wait_for("pause")
+        client.wait_for("connected", "pause")
         client.process.send_signal(number)
         outcome = client.end(20)
         assert server.process.poll() is None
