@@ -11,8 +11,6 @@
  * still. Shorter than a text cursor blinks, longer than between frames of a video. */
 #define REFINE_AFTER (250 * 1000)
 
-#define LATE_NS (RED_CATCH_UP_LATE * UINT64_C(1000))
-
 static bool is_enabled()
 {
     return red_stream_policy_get()->catch_up;
@@ -261,9 +259,9 @@ void DccRefresh::pushed(bool waits)
     }
 }
 
-bool DccRefresh::is_late(red_time_t since) const
+bool DccRefresh::is_late(const Drawable *drawable) const
 {
-    return path.is_late(since / 1000);
+    return path.waited(drawable->creation_time / 1000) > RED_CATCH_UP_LATE;
 }
 
 /* The oldest drawing in the pipe should have been shown long ago, or the guest had to wait that
@@ -272,7 +270,7 @@ bool DccRefresh::waits_too_long()
 {
     const auto &pipe = dcc->get_pipe();
 
-    if (waiting_since ? is_late(waiting_since - waited) : waited > LATE_NS) {
+    if ((waiting_since ? path.waited(waiting_since - waited) : waited) > RED_CATCH_UP_LATE) {
         return true;
     }
     for (auto l = pipe.rbegin(); l != pipe.rend(); ++l) {
@@ -280,7 +278,7 @@ bool DccRefresh::waits_too_long()
             const Drawable *drawable = static_cast<RedDrawablePipeItem *>(l->get())->drawable;
 
             if (!is_frame(drawable)) {
-                return is_late(drawable->creation_time);
+                return is_late(drawable);
             }
         }
     }
@@ -325,7 +323,7 @@ bool DccRefresh::overtakes(RedPipeItem *item)
         const Drawable *drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
 
         surface = drawable->surface;
-        late = is_late(drawable->creation_time);
+        late = is_late(drawable);
     } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
         surface = static_cast<RedUpgradeItem *>(item)->drawable->surface;
     } else {
@@ -593,7 +591,7 @@ uint32_t DccRefresh::pipe_size()
 
     if (size <= MAX_PIPE_SIZE) {
         if (waiting_since) {
-            waited += spice_get_monotonic_time_ns() - waiting_since;
+            waited += g_get_monotonic_time() - waiting_since;
             waiting_since = 0;
         }
         return size;
@@ -611,6 +609,6 @@ void DccRefresh::guest_waits(bool waits)
         waited = 0;
         waiting_since = 0;
     } else if (!waiting_since && !dcc->pipe_is_empty()) {
-        waiting_since = spice_get_monotonic_time_ns();
+        waiting_since = g_get_monotonic_time();
     }
 }

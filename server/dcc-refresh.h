@@ -97,7 +97,7 @@ private:
     bool is_dirty(const RedSurface *surface);
     bool is_frame(const Drawable *drawable) const;
     bool is_drawing(const RedPipeItem *item) const;
-    bool is_late(red_time_t since) const;
+    bool is_late(const Drawable *drawable) const;
     bool waits_too_long();
     void get_hidden(QRegion *hidden) const;
     bool is_lossy() const;
@@ -132,10 +132,11 @@ private:
     /* the piece that is being sent was there already, with losses, and how old it is */
     bool is_refined = false;
     uint64_t piece_since = UINT64_MAX;
-    /* nanoseconds that the guest has waited since the worker had last taken all that it drew,
-     * and since when it does, 0: it does not */
-    red_time_t waited = 0;
-    red_time_t waiting_since = 0;
+    /* how long the guest has waited since the worker had last taken all that it drew, and since
+     * when it does, 0: it does not. By the clock: one answer of the client may end a wait, and
+     * the path has then been asked but once. */
+    uint64_t waited = 0;
+    uint64_t waiting_since = 0;
 };
 
 #include "pop-visibility.h"

@@ -41,9 +41,11 @@ void RedCatchUpPath::pushed(uint64_t now, bool waits)
     last_refused = now;
 }
 
-bool RedCatchUpPath::is_late(uint64_t since) const
+uint64_t RedCatchUpPath::waited(uint64_t since) const
 {
-    return first_refused && last_refused > std::max(since, first_refused) + RED_CATCH_UP_LATE;
+    const uint64_t first = std::max(since, first_refused);
+
+    return last_refused > first ? last_refused - first : 0;
 }
 
 RedCatchUpArea::RedCatchUpArea():

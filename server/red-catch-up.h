@@ -28,9 +28,8 @@ public:
     /* The path has been given all that it takes at @now; @waits: that was not all there is. */
     void pushed(uint64_t now, bool waits);
 
-    /* Whether what is there since @since had waited for the path for RED_CATCH_UP_LATE when that
-     * last took no more. */
-    bool is_late(uint64_t since) const;
+    /* How long what is there since @since had waited for the path when that last took no more. */
+    uint64_t waited(uint64_t since) const;
 
 private:
     /* when the path has first not taken all, and last, 0: it has taken all */

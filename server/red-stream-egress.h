@@ -73,7 +73,7 @@ struct RedStreamCounters {
     uint64_t max_buffered;
     /* times that the client did not answer the channel's flow control */
     uint64_t silences;
-    /* with catchup=on: pictures of what was there by then, bytes of those that went once more,
+    /* with catch_up: pictures of what was there by then, bytes of those that went once more,
      * as what went before had losses, and microseconds: the oldest change that waited for one */
     uint64_t refreshes;
     uint64_t refined_bytes;

@@ -33,7 +33,7 @@
 #define INITIAL_CWND 10
 
 /* The part of the round trip that a drawing may wait. */
-#define HOLD_PART 16
+#define HOLD_PART 12
 
 /* Indexed by RedStreamMode. */
 static const RedStreamPolicy modes[] = {
@@ -51,7 +51,7 @@ static const RedStreamPolicy modes[] = {
     { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
       DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
     { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, true, false, false, 0 },
 };
 
 /* Replace @value by the number in @text. Returns false if it isn't one from @min

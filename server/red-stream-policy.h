@@ -38,7 +38,8 @@ enum RedStreamMode {
  *   more    MSG_MORE on every message of a drain but the last, no setsockopt
  *   window  cork, and more messages in flight
  *   batch   messages share buffers, system calls and TLS records
- *   flow    batch, and as much in flight as the path carries
+ *   flow    batch, as much in flight as the path carries, and a client that is behind is
+ *           shown what is there by now (catch_up)
  */
 struct RedStreamPolicy {
     RedStreamMode mode;
@@ -85,7 +86,7 @@ struct RedStreamPolicy {
  *   record=auto|N   record_size, 512 to RED_STREAM_RECORD_MAX
  *   window=N        window, 80 to 100000, not with flow
  *   hold=auto|N     hold, 0 (nothing waits) to RED_STREAM_HOLD_LIMIT
- *   catchup=on|off  catch_up
+ *   catchup=on|off  catch_up, on in flow
  *   ktls=on|off     ktls
  *   timestamps=on|off  timestamps
  *   zerocopy=N|off  zerocopy, RED_STREAM_ZEROCOPY_MIN to RED_STREAM_ZEROCOPY_LIMIT
@@ -164,7 +165,7 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 #define RED_STREAM_UNSENT_MAX (1024 * 1024)
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
- * @delay microseconds (0: not known): a sixteenth of it, which nobody sees, from
+ * @delay microseconds (0: not known): a twelfth of it, which nobody sees, from
  * RED_STREAM_HOLD_MIN to RED_STREAM_HOLD_MAX. */
 uint32_t red_stream_policy_hold_budget(const RedStreamPolicy *policy, uint32_t delay);
 

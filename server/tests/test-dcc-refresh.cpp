@@ -664,7 +664,7 @@ static void exact_once()
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
-    g_setenv("SPICE_STREAM", "flow,catchup=on", TRUE);
+    g_setenv("SPICE_STREAM", "flow", TRUE);
     g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
     /* the server warns of clients that go */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));

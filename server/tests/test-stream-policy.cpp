@@ -41,6 +41,8 @@ static void test_modes()
         g_assert_cmpuint(policy.record_size, ==, 0);
         /* only the mode named after it widens the window unasked */
         g_assert_cmpint(policy.window != 0, ==, row.mode == RED_STREAM_MODE_WINDOW);
+        /* only flow leaves out what was drawn, for only flow knows that the path is behind */
+        g_assert_cmpint(policy.catch_up, ==, row.mode == RED_STREAM_MODE_FLOW);
     }
 }
 
@@ -66,7 +68,7 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 100000);
 
     /* in any order, the last one counts */
-    g_assert_true(red_stream_policy_parse("flow,catchup=on", &policy));
+    g_assert_true(red_stream_policy_parse("batch,catchup=on", &policy));
     g_assert_true(policy.catch_up);
     g_assert_true(red_stream_policy_parse("flow,catchup=on,catchup=off", &policy));
     g_assert_false(policy.catch_up);
@@ -382,7 +384,7 @@ static void test_hold_budget()
     g_assert_true(red_stream_policy_parse("flow", &policy));
     g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 0), ==, RED_STREAM_HOLD_MIN);
     g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 300), ==, RED_STREAM_HOLD_MIN);
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 2500);
+    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 3333);
     g_assert_cmpuint(red_stream_policy_hold_budget(&policy, UINT32_MAX), ==, RED_STREAM_HOLD_MAX);
     g_assert_true(red_stream_policy_parse("batch,hold=700", &policy));
     g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 700);

@@ -31,12 +31,11 @@ class Table:
     link: str
     metric: str
     written: Callable[[float], str]
-    also: tuple[str, str] | None = None     # a setting that has a column of its own, as a mode and in words
 
 
 TABLES = {
     "seconds": Table("distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
-    "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s", ("flow:catchup=on", "with `catchup=on`")),
+    "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"),
     "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),
     "paced": Table("lan", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),    # of a part of each session
 }
@@ -58,7 +57,7 @@ def value(table: Table, session: str, mode: str) -> float:
 
 def markdown(name: str) -> str:
     table = TABLES[name]
-    columns = {modes.STOCK: "upstream", _OURS: "this", **(dict([table.also]) if table.also else {})}
+    columns = {modes.STOCK: "upstream", _OURS: "this"}
     lines = [f"| session | {' | '.join(columns.values())} |", "|---|" + "--:|" * len(columns)]
     for session, says in SESSIONS.items():
         told = {mode: table.written(value(table, session, mode)) for mode in columns}

@@ -90,7 +90,7 @@ def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dic
     if spec.keep_trace is not None:
         env["SPICE_STREAM_TRACE"] = str(trace_file(folder))
     if spec.mode != modes.STOCK:
-        env["SPICE_STREAM"] = modes.stream_value(spec.mode)
+        env["SPICE_STREAM"] = spec.stream
     return env
 
 

@@ -32,7 +32,7 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
     Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "||", (2, 1), False),
     Mode("window", "cork, and more messages in flight before an answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1), False),
     Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5), True),
-    Mode("flow", "batch, and as much in flight as the path carries", "#d55e00", "--", (7, 1.5, 2, 1.5), True),
+    Mode("flow", "batch, as much in flight as the path carries, and nothing that is old by then", "#d55e00", "--", (7, 1.5, 2, 1.5), True),
 )}
 
 
@@ -72,6 +72,11 @@ def base(name: str) -> Mode:
 def stream_value(name: str) -> str:
     """The value of SPICE_STREAM for a mode as it is written on the command line: gather:threshold=64 -> gather,threshold=64."""
     return name.replace(":", ",")
+
+
+def catches_up(name: str) -> bool:
+    """Whether a client that is behind is not sent all that was drawn, if nothing is said of catchup."""
+    return base(name).name == "flow"
 
 
 def in_flight(name: str) -> int | None:

@@ -44,6 +44,12 @@ class RunSpec(Conditions):
         return None if self.mode == modes.STOCK else modes.base(self.mode).name
 
     @property
+    def stream(self) -> str:
+        """SPICE_STREAM. As fast as it goes every mode has to carry the same drawings: none may leave out what is too old unasked."""
+        value = modes.stream_value(self.mode)
+        return f"{value},catchup=off" if self.pace == "max" and modes.catches_up(self.mode) and "catchup=" not in value else value
+
+    @property
     def settle_ms(self) -> int:
         return _SETTLE_MS if self.streaming == "off" else _SETTLE_STREAMS_MS
 

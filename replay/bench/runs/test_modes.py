@@ -37,6 +37,11 @@ def test_options_have_the_librarys_limits(setting: str, least: int, most: int) -
             modes.check(f"batch:{setting}={bad}")
 
 
+def test_the_modes_that_catch_up_are_the_librarys() -> None:
+    rows = re.findall(r'\{ RED_STREAM_MODE_\w+,\s*"(\w+)".*\n.*RED_STREAM_HOLD_AUTO, (true|false),', _POLICY)
+    assert [name for name, catches_up in rows if catches_up == "true"] == [name for name in modes.MODES if modes.catches_up(name)]
+
+
 def test_flow_has_no_window() -> None:
     with pytest.raises(BenchError, match="mode flow has no option 'window=400'"):
         modes.check("flow:window=400")

@@ -46,6 +46,13 @@ def test_an_unpatched_library_counts_no_messages(spec: RunSpec) -> None:
     assert matrix.perform(replace(spec, mode="stock"))["messages"] is None
 
 
+def test_as_fast_as_it_goes_nothing_is_left_out_unasked(spec: RunSpec) -> None:
+    assert replace(spec, mode="flow").stream == "flow,catchup=off"
+    assert replace(spec, mode="flow:hold=0").stream == "flow,hold=0,catchup=off"
+    for mode, pace in (("flow:catchup=on", "max"), ("flow", "recorded"), ("batch", "max"), ("flow:catchup=off", "max")):
+        assert replace(spec, mode=mode, pace=pace).stream == mode.replace(":", ",")
+
+
 def test_every_other_run_is_for_times_and_has_no_capture(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[Path] = []
     capturing = capture.capturing
