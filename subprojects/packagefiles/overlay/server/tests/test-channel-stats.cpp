@@ -1,1 +1,0 @@
-../../../../../server/tests/test-channel-stats.cpp
