@@ -387,13 +387,13 @@ struct Guest
         device.push(QXL_CMD_DRAW, drawable);
     }
 
-    void create(uint32_t surface)
+    void create(uint32_t surface, uint32_t format=SPICE_SURFACE_FMT_32_xRGB)
     {
         QXLSurfaceCmd *command = keep<QXLSurfaceCmd>();
 
         command->surface_id = surface;
         command->type = QXL_SURFACE_CMD_CREATE;
-        command->u.surface_create.format = SPICE_SURFACE_FMT_32_xRGB;
+        command->u.surface_create.format = format;
         command->u.surface_create.width = SIDE;
         command->u.surface_create.height = SIDE;
         command->u.surface_create.stride = SIDE * 4;
@@ -661,6 +661,26 @@ static void exact_once()
     g_assert_cmpint(client.exact_pixels, ==, pixels);
 }
 
+/* Pictures have no format for pixels of 565 or of one bit, which the guest's surfaces may have. */
+static void surface_of_another_format(gconstpointer data)
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    guest.create(1, GPOINTER_TO_UINT(data));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), true);
+        guest.fill(1, { 0, 0, SIDE, SIDE }, i % 2 ? 0xffffff : 0, false);
+    }
+    guest.device.run();
+    if (GPOINTER_TO_UINT(data) == SPICE_SURFACE_FMT_1_A) {
+        /* fills do not draw on it, and it has no colours */
+        guest.pictures[1] = Picture(SIDE, SIDE);
+    }
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -675,6 +695,11 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refresh/clients-of-their-own", clients_of_their_own);
     g_test_add_func("/server/dcc-refresh/another-screen", another_screen);
     g_test_add_func("/server/dcc-refresh/exact-once", exact_once);
+
+    g_test_add_data_func("/server/dcc-refresh/surface-of-565",
+                         GUINT_TO_POINTER(SPICE_SURFACE_FMT_16_565), surface_of_another_format);
+    g_test_add_data_func("/server/dcc-refresh/surface-of-1-bit",
+                         GUINT_TO_POINTER(SPICE_SURFACE_FMT_1_A), surface_of_another_format);
 
     return g_test_run();
 }
