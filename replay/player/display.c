@@ -223,6 +223,12 @@ void display_release(Display *display)
     }
 }
 
+void display_settle(Display *display, QXLRect *area)
+{
+    display_release(display);
+    spice_qxl_update_area(&display->instance, 0, area, NULL, 0, false);
+}
+
 void display_close(Display *display)
 {
     command_queue_close(display->commands);

@@ -41,6 +41,12 @@ bool display_offer(Display *display, const QXLCommandExt *command);
 /* Lets the library have the commands that wait for a ring to be full. */
 void display_release(Display *display);
 
+/*
+ * Makes the library take all commands and draw this area of the primary surface and what is below:
+ * what was drawn there is sent then, and not left out when something later covers it.
+ */
+void display_settle(Display *display, QXLRect *area);
+
 /* Ends waiting and future pushes. */
 void display_close(Display *display);
 

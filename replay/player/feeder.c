@@ -86,6 +86,10 @@ static void push_probe(Feeder *feeder, int64_t now)
 
     g_array_append_val(feeder->probes, probe);
     push_marker(feeder, MARKER_PROBE, probe.number);
+    if (feeder->options.keep_probes) {
+        QXLRect area = marker_rect(MARKER_PROBE, probe.number);
+        display_settle(feeder->display, &area);
+    }
 }
 
 static void probe_if_due(Feeder *feeder, int64_t now)

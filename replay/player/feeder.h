@@ -22,6 +22,7 @@ typedef struct FeederOptions {
     const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
     double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
     unsigned int probe_ms;      /* 0 for no probes */
+    bool keep_probes;           /* the server leaves out none, which takes it longer */
     const uint64_t *pauses;     /* command counts, rising */
     unsigned int n_pauses;
     bool show_surfaces;         /* on the primary, in pauses and at the end */

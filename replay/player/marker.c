@@ -10,7 +10,7 @@
 #define NUMBER_SIDE 60
 #define SIDE_MIN 2
 
-static QXLRect marker_rect(MarkerKind kind, unsigned int number)
+QXLRect marker_rect(MarkerKind kind, unsigned int number)
 {
     unsigned int width = 63, height = 63, left = 5;
     QXLRect rect;

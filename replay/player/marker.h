@@ -30,6 +30,9 @@ typedef enum {
 /* A command to push into the display; number does not matter for the end. */
 QXLCommandExt marker_new(MarkerKind kind, unsigned int number);
 
+/* Where on the primary surface it draws. */
+QXLRect marker_rect(MarkerKind kind, unsigned int number);
+
 /* What says, as the id of a command's release info, that it is one. */
 uint64_t marker_id(MarkerKind kind);
 

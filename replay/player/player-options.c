@@ -169,6 +169,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         { "streaming", 0, 0, G_OPTION_ARG_STRING, &streaming,
           "video streams: filter (default), off, all", "NAME" },
         { "probe-every", 0, 0, G_OPTION_ARG_INT, &probe_ms, "draw a probe that often", "MS" },
+        { "keep-probes", 0, 0, G_OPTION_ARG_NONE, &options->keep_probes,
+          "let the server leave out no probe, nor what was drawn last before one", NULL },
         { "pause-at", 0, 0, G_OPTION_ARG_STRING, &pauses,
           "after so many commands, wait for \"go\" on standard input", "N[,N...]" },
         { "show-surfaces", 0, 0, G_OPTION_ARG_NONE, &options->show_surfaces,

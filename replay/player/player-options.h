@@ -17,6 +17,7 @@ typedef struct PlayerOptions {
     int jpeg;                   /* SPICE_WAN_COMPRESSION_* */
     int streaming;              /* SPICE_STREAM_VIDEO_* */
     unsigned int probe_ms;
+    int keep_probes;            /* as in feeder.h; a gboolean */
     uint64_t *pauses;           /* rising, no two alike */
     unsigned int n_pauses;
     int show_surfaces;          /* as in feeder.h; a gboolean */

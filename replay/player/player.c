@@ -156,6 +156,7 @@ static void start_playing(void)
         .timeline = player.timeline,
         .pace = player.options.pace,
         .probe_ms = player.options.probe_ms,
+        .keep_probes = player.options.keep_probes,
         .pauses = player.options.pauses,
         .n_pauses = player.options.n_pauses,
         .show_surfaces = player.options.show_surfaces,

@@ -385,6 +385,28 @@ def test_probes(plays: list[Play], tmp_path: Path) -> None:
     assert client["sha256"] == reference["sha256"]
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_probes_are_kept_if_wanted(plays: list[Play], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    """Also those that something covers while the client does not read: else nobody knows when what it shows next was drawn."""
+    monkeypatch.setenv("SPICE_STREAM", "cork")      # 40 messages, and it waits
+    recording = Tiny(10_000_000)
+    recording.primary()
+    for shade in range(100):
+        recording.fill((0, 0, 100, 80), shade * 0x010101)
+    play = Play(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "10", "--pause-at", "1",
+                *(["--keep-probes"] if kept else []))
+    plays.append(play)
+    client = play.connect()
+    client.wait_for("pause")
+    client.popen.send_signal(signal.SIGSTOP)
+    play.player.say("go\n")
+    time.sleep(1.5)
+    client.popen.send_signal(signal.SIGCONT)
+    player, client_line = play.finish()
+    sent, come = len(player["probes"]), len(client_line["probes"])
+    assert come == sent if kept else come < sent - 20
+
+
 def with_surfaces(colour: int) -> Tiny:
     """Two surfaces that are alike, and never on the primary."""
     recording = Tiny()

@@ -24,7 +24,7 @@ _PARTING_LIMIT = 30.0       # seconds one end may live on after the other has en
 Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)
 
 
-def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path) -> list[str]:
+def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path, at_probes: bool) -> list[str]:
     argv = [str(paths.player()), "--address", where.listens_at, "--pace", spec.pace]
     if keys is None:
         argv += ["--port", str(where.ports[0])]
@@ -32,7 +32,7 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
         argv += ["--tls-port", str(where.ports[1]), "--tls-cert", str(keys.certificate), "--tls-key", str(keys.key),
                  "--tls-ca", str(keys.ca)]
     if spec.probe_every:
-        argv += ["--probe-every", str(spec.probe_every)]
+        argv += ["--probe-every", str(spec.probe_every), *(["--keep-probes"] if at_probes else [])]
     if spec.pause_at:
         argv += ["--pause-at", ",".join(map(str, spec.pause_at))]
     if spec.compression:
@@ -110,8 +110,8 @@ class Ends:
         self._open = contextlib.ExitStack()
         env = _environment(keys, folder)
         self.player = self._open.enter_context(proc.Process(
-            "player", _player_command(spec, where, keys, recording), where.server, _player_environment(spec, env, folder),
-            self._mailbox))
+            "player", _player_command(spec, where, keys, recording, bool(at_probes)), where.server,
+            _player_environment(spec, env, folder), self._mailbox))
         self.client: proc.Process | None = None
         self.screen = screen_log(folder)
         logged = [] if at_probes is None else ["--screen", str(self.screen), *(["--screen-at-probes"] if at_probes else [])]

@@ -3,7 +3,8 @@
 
 What is to be seen is found once for each recording and kept: it is played much faster than it was recorded, over a LAN and
 without losses, with a probe for each moment. A probe stands among the commands and says when it is due, so it does not
-matter how fast that went: between two probes is what was to be seen from the first one on."""
+matter how fast that went: between two probes is what was to be seen from the first one on. The server is made to keep every
+probe: what it covers and leaves out while the client is busy would make one moment of many."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from bench.runs.runspec import RunSpec
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # times the recorded pace
-_VERSION = 1                        # another one: what is kept is no longer what would be found
+_VERSION = 2                        # another one: what is kept is no longer what would be found
 
 
 def wanted(spec: RunSpec) -> bool:
