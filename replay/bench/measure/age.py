@@ -58,7 +58,8 @@ def recovery(stretches: Sequence[Stretch], changes: Sequence[int]) -> list[float
 
 def report(stretches: Sequence[Stretch], changes: Sequence[int] = ()) -> dict[str, Any]:
     """For a run's record."""
-    stale = [(float(begin - since), float(end - begin)) for begin, end, since in stretches[:-1] if since is not None]
+    # a stretch begins with the step that something was due in, which is a little before
+    stale = [(float(max(begin - since, 0)), float(end - begin)) for begin, end, since in stretches[:-1] if since is not None]
     begun, ended, _ = stretches[-1]
     fresh = ended - begun - sum(length for _, length in stale)
     return {"age": summary([*stale, (-fresh, fresh)]), "recovery": recovery(stretches, changes)}

@@ -18,6 +18,13 @@ def test_of_what_is_seen() -> None:
     assert found["recovery"] == []
 
 
+def test_what_is_due_within_a_step_is_old_from_then_on() -> None:
+    """A step is 2 ms, and nothing is due when one begins."""
+    found = age.report([(4 * S, 5 * S, 4 * S + 1_300_000), (0, 10 * S, None)])
+    assert found["age"]["mean"] == pytest.approx(50)
+    assert found["age"]["p95"] == pytest.approx(500, rel=0.01)
+
+
 def test_an_empty_session_has_no_age() -> None:
     assert age.report([(0, 0, None)])["age"] is None
 
