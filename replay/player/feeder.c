@@ -35,6 +35,7 @@ struct Feeder {
     SurfaceDraws *surface_draws;    /* NULL if they are not to be shown */
 
     int64_t start_ns;
+    bool has_begun;             /* what is to be played at once is */
     uint64_t first_timestamp;
     int64_t due_ns;             /* of the last item; 0 without a pace */
     int64_t next_probe_ns;
@@ -133,6 +134,32 @@ static uint64_t recorded_time(Feeder *feeder, const ReplayItem *item)
     return item->timestamp - MIN(item->timestamp, feeder->first_timestamp);
 }
 
+/*
+ * Until the worker has taken every command. Those between two primary surfaces
+ * draw on none: they must not be left over for the new one.
+ */
+static void wait_for_worker(Feeder *feeder)
+{
+    while (!display_is_empty(feeder->display) && !is_stopping(feeder)) {
+        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC);
+    }
+}
+
+/*
+ * What a part of a recording depends on is played at once. Time begins when the server has
+ * taken that: in the session it was there before, and made nothing late.
+ */
+static void begin_if_due(Feeder *feeder, uint64_t recorded)
+{
+    if (feeder->has_begun || recorded == 0) {
+        return;
+    }
+    feeder->has_begun = true;
+    display_release(feeder->display);
+    wait_for_worker(feeder);
+    feeder->result.begun_ns = feeder->start_ns = clock_ns();
+}
+
 /* Waits for the item's recorded time, drawing the probes that come due meanwhile. */
 static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
 {
@@ -143,6 +170,7 @@ static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
     if (options->pace == PACE_MAX) {
         return;
     }
+    begin_if_due(feeder, recorded);
     due = feeder->due_ns = feeder->start_ns + recorded / options->pace;
     while ((now = clock_ns()) < due && !is_stopping(feeder)) {
         int64_t until = due;
@@ -155,17 +183,6 @@ static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
         atomic_store(&feeder->waiting, WAITING_FOR_TIME);
         sleep_until(feeder, until);
         atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
-    }
-}
-
-/*
- * Until the worker has taken every command. Those between two primary surfaces
- * draw on none: they must not be left over for the new one.
- */
-static void wait_for_worker(Feeder *feeder)
-{
-    while (!display_is_empty(feeder->display) && !is_stopping(feeder)) {
-        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC);
     }
 }
 
@@ -332,7 +349,7 @@ static void *run(void *opaque)
 {
     Feeder *feeder = opaque;
 
-    feeder->start_ns = clock_ns();
+    feeder->result.begun_ns = feeder->start_ns = clock_ns();
     feeder->next_probe_ns = feeder->start_ns;
     display_set_stream(feeder->display, feeder->options.stream);
     feed(feeder);

@@ -45,6 +45,7 @@ typedef struct FeederProbe {
 typedef struct FeederResult {
     FeederStatus status;
     uint64_t commands;
+    int64_t begun_ns;           /* recorded times count from here */
     int64_t fed_ns;             /* all is handed over but the end marker */
     double cpu_user, cpu_system;    /* of this thread alone */
     const FeederProbe *probes;

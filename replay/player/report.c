@@ -117,8 +117,9 @@ bool report_done(const ReportDone *done)
     printf(",\"library\":");
     print_library();
     printf(",\"max_rss_kib\":%ld", usage.ru_maxrss);
-    printf(",\"started_ns\":%" G_GINT64_FORMAT ",\"fed_ns\":%" G_GINT64_FORMAT
-           ",\"ended_ns\":%" G_GINT64_FORMAT, done->started_ns, fed->fed_ns, done->ended_ns);
+    printf(",\"started_ns\":%" G_GINT64_FORMAT ",\"begun_ns\":%" G_GINT64_FORMAT
+           ",\"fed_ns\":%" G_GINT64_FORMAT ",\"ended_ns\":%" G_GINT64_FORMAT, done->started_ns,
+           fed->begun_ns, fed->fed_ns, done->ended_ns);
     printf(",\"probes\":");
     print_probes(fed);
     printf(",\"end\":\"%s\"", done->marker ? "marker" : "drained");

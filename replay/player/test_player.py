@@ -407,6 +407,24 @@ def test_probes_are_kept_if_wanted(plays: list[Play], tmp_path: Path, monkeypatc
     assert come == sent if kept else come < sent - 20
 
 
+def test_time_begins_when_what_is_played_at_once_is(plays: list[Play], tmp_path: Path) -> None:
+    """Else what follows would be late in a part of a session that begins with much."""
+    recording = Tiny(0)
+    recording.primary()
+    recording.fill((0, 0, 100, 80), 0x123456)
+    recording.fill((0, 0, 50, 40), 0x345612)
+    recording.time_ns += 5 * 10**8
+    recording.fill((10, 10, 20, 20), 0x654321)
+    play = Play(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "20", "--pause-at", "1")
+    plays.append(play)
+    play.connect().wait_for("pause")
+    time.sleep(0.5)     # as if it took that long
+    play.player.say("go\n")
+    player, _ = play.finish()
+    assert player["begun_ns"] - player["started_ns"] >= 5 * 10**8
+    assert player["fed_ns"] - player["begun_ns"] >= 5 * 10**8
+
+
 def with_surfaces(colour: int) -> Tiny:
     """Two surfaces that are alike, and never on the primary."""
     recording = Tiny()

@@ -27,7 +27,7 @@ from bench.runs.runspec import RunSpec
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # times the recorded pace
-_VERSION = 2                        # another one: what is kept is no longer what would be found
+_VERSION = 3                        # another one: what is kept is no longer what would be found
 
 
 def wanted(spec: RunSpec) -> bool:
@@ -39,14 +39,14 @@ def kept(recording: Recording) -> Path:
     return paths.cache_dir() / "seen" / f"{recording.sha256}-{_VERSION}"
 
 
-def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], started: int, ended: int) -> bytes:
+def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], begun: int, ended: int) -> bytes:
     """The log with times of the recording, from its beginning on, in the place of those of the probes it was looked at."""
     probes = latency.match(sent, received)
     if probes is None:
         raise BenchError("the probes of a fast run do not fit together")
     arrived = [(probe.received, probe.due) for probe in probes if probe.received is not None]
     # what is seen at a probe came after the one before, and what is seen at the end after the last
-    due = {after[0]: (before[1] - started) * _FAST for before, after in itertools.pairwise([arrived[0], *arrived, (ended, 0)])}
+    due = {after[0]: max(before[1] - begun, 0) * _FAST for before, after in itertools.pairwise([arrived[0], *arrived, (ended, 0)])}
     with log.open("rb") as file:
         return b"".join(_RECORD.pack(due[when], tile, means) for when, tile, means in _RECORD.iter_unpack(file.read()))
 
@@ -66,7 +66,7 @@ def look(recording: Recording) -> None:
                 complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
                 raise BenchError(f"{recording.name} cannot be played to see what it shows: {complaint}")
             player, client = both.done["player"], both.done["client"]
-        found = _due(both.screen, player["probes"], client["probes"], player["started_ns"], client["end_ns"])
+        found = _due(both.screen, player["probes"], client["probes"], player["begun_ns"], client["end_ns"])
         (folder / "found").write_bytes(found)
         (folder / "found").replace(file)
 
@@ -75,7 +75,7 @@ def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: d
            books: dict[str, Any] | None) -> dict[str, Any] | None:
     """For a run's record; None where it cannot be known."""
     due = kept(spec.recording)
-    started, ended = (player or {}).get("started_ns"), (client or {}).get("end_ns")
+    started, ended = (player or {}).get("begun_ns"), (client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int) or not screen.exists() or not due.exists():
         return None
     pace = "1" if spec.pace == "recorded" else spec.pace

@@ -141,7 +141,7 @@ def _play(recording: Recording, where: lab.Lab, folder: Path, found: Programs) -
         for process in reversed([*servers, viewer]):    # an X server that is killed leaves its files
             process.signal(signal.SIGTERM)
             process.wait(time.monotonic() + 5)
-        return int(done["started_ns"]), ended
+        return int(done["begun_ns"]), ended
 
 
 def perform(recording: Recording, link: Link, repeat: int, folder: Path, found: Programs) -> dict[str, Any]:
