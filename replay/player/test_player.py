@@ -695,7 +695,12 @@ def test_a_client_that_does_not_leave(plays: list[Play], tmp_path: Path) -> None
     ends(play, 4, "the client does not go")
 
 
-def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode, reason", [("flow,catchup=off", "the client takes nothing"),
+                                          ("flow", "all is played, but the client does not go")])
+def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                     mode: str, reason: str) -> None:
+    """Who catches up does not have the guest wait for a client."""
+    monkeypatch.setenv("SPICE_STREAM", mode)
     recording = Tiny()
     recording.primary(3500, 2100, packed=True)
     recording.fill((0, 0, 1, 1))
@@ -710,7 +715,7 @@ def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path) -> None:
     client.wait_for("pause")
     client.popen.send_signal(signal.SIGSTOP)
     play.player.say("go\n")
-    ends(play, 4, "the client takes nothing")
+    ends(play, 4, reason)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -571,6 +571,25 @@ static void surfaces_come_and_go()
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_CREATE], <, 300);
 }
 
+/* What is taken out of the pipe as its surface goes was the last user of another surface, which goes
+ * with it, and out of the pipe, too. */
+static void surface_goes_with_its_last_user()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (uint32_t surface = 1; surface < 1000; surface += 2) {
+        guest.create(surface);
+        guest.create(surface + 1);
+        guest.copy(surface, { 5, 5, 20, 20 }, surface + 1, 0, 0);
+        guest.destroy(surface + 1);
+        guest.destroy(surface);
+    }
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
 /* One client reads nothing, another one comes and goes, the first one goes as well. */
 static void clients_of_their_own()
 {
@@ -692,6 +711,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refresh/guest-goes-on", guest_goes_on);
     g_test_add_func("/server/dcc-refresh/client-reads-now-and-then", client_reads_now_and_then);
     g_test_add_func("/server/dcc-refresh/surfaces-come-and-go", surfaces_come_and_go);
+    g_test_add_func("/server/dcc-refresh/surface-goes-with-its-last-user",
+                    surface_goes_with_its_last_user);
     g_test_add_func("/server/dcc-refresh/clients-of-their-own", clients_of_their_own);
     g_test_add_func("/server/dcc-refresh/another-screen", another_screen);
     g_test_add_func("/server/dcc-refresh/exact-once", exact_once);
