@@ -12,11 +12,15 @@ import argparse
 import io
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.build import setup
+from bench.commands import egress
 from bench.common import paths
 from bench.common.steps import Steps
+from bench.runs import environment
 from vm import kernels, machine
 
 FOLDER = paths.RESULTS / "kernel"
@@ -24,18 +28,42 @@ _HERE = Path(__file__).parent
 _NETWORKS = {"cards": "from one network card to the other (virtio-net)",
              "loopback": "over loopback, where all is copied"}
 
+_MIX = "small-messages"
+# Instructions for a message of it at 48385e7, counted in the same way.
+_BEFORE = {("batch", "plain"): 300, ("batch", "tls"): 1270, ("flow", "plain"): 301, ("flow", "tls"): 1270}
+
 Figure = dict[str, Any]
+Key = tuple[str, str, int]      # network, way, size
 
 
-def parse(text: str) -> dict[tuple[str, str, int], Figure]:
-    """(network, way, size) -> what vm-bench-send said."""
-    found = {}
+def _runs(text: str) -> dict[Key, list[Figure]]:
+    """What vm-bench-send said, the cheapest first."""
+    found: dict[Key, list[Figure]] = {}
     for line in text.splitlines():
         network, _, rest = line.partition(" ")
         if network in _NETWORKS and rest.startswith("{"):
             figure = json.loads(rest)
-            found[network, figure["way"], figure["size"]] = figure
-    return found
+            found.setdefault((network, figure["way"], figure["size"]), []).append(figure)
+    return {key: sorted(runs, key=lambda run: int(run["spent"])) for key, runs in found.items()}
+
+
+def parse(text: str) -> dict[Key, Figure]:
+    """Of each the run in the middle."""
+    return {key: runs[len(runs) // 2] for key, runs in _runs(text).items()}
+
+
+def _apart(runs: list[Figure]) -> float:
+    return float(runs[-1]["spent"] / runs[0]["spent"])
+
+
+def spread(text: str) -> str:
+    """How far apart the runs of one cell are."""
+    said = []
+    for network in _NETWORKS:
+        apart = sorted(_apart(runs) for (where, _, _), runs in _runs(text).items() if where == network)
+        if apart:
+            said.append(f"over {network} {apart[-1]:.2f} times as much, in the middle {apart[len(apart) // 2]:.2f}")
+    return "; ".join(said)
 
 
 def _size(size: int) -> str:
@@ -82,20 +110,52 @@ def deliveries(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(found: dict[tuple[str, str, int], Figure], release: str, delivered: str) -> str:
-    text = (_HERE / "verdict.md").read_text().replace("@DELIVERY@\n", delivered)
-    return text.replace("@TABLES@", tables(found)).replace("@RELEASE@", release)
+def messages(text: str) -> str:
+    """What a message costs those who use none of it, beside what it cost before, as counted then."""
+    lines = ["| | 48385e7, before all of this | now |", "|---|--:|--:|"]
+    for line in text.splitlines():
+        name, _, rest = line.partition(" ")
+        if name == "message":
+            one = json.loads(rest)
+            before = _BEFORE[one["mode"], one["transport"]]
+            way = "TLS" if one["transport"] == "tls" else one["transport"]
+            lines.append(f"| `{one['mode']}`, {way} | {before} | {one['instructions'] / one['messages']:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def page(text: str) -> str:
+    """Of the file of figures."""
+    release, about = text.splitlines()[:2]
+    made = (_HERE / "verdict.md").read_text()
+    for name, part in (("DELIVERY@\n", deliveries(text)), ("MESSAGES@\n", messages(text)),
+                       ("TABLES@", tables(parse(text))), ("SPREAD@", spread(text)), ("RELEASE@", release),
+                       ("LIBRARY@", about)):
+        made = made.replace(f"@{name}", part)
+    return made
+
+
+def _count_messages(steps: Steps) -> list[str]:
+    setup.setup()
+    mix = ["--mix", str(paths.ROOT / "server" / "tests" / "bench-mix" / f"{_MIX}.txt")]
+    counted = egress.by_key(_MIX, egress.run(egress.program(), [*mix, "--count-only"], steps))
+    return ["message " + json.dumps({
+        "mode": mode, "transport": transport, "messages": counted[_MIX, transport, mode]["messages"],
+        "instructions": egress.instructions(egress.program(), [*mix, "--mode", mode, "--transport", transport], steps)})
+        for mode, transport in _BEFORE]
 
 
 def _measure() -> None:
-    kernel = kernels.fetch(kernels.DEFAULT, Steps(paths.build_dir() / "vm-figures.log"))
+    steps = Steps(paths.build_dir() / "vm-figures.log")
+    about = f"{str(environment.library_tree())[:12]}, {datetime.now(UTC):%Y-%m-%d}"
+    counted = _count_messages(steps)
+    kernel = kernels.fetch(kernels.DEFAULT, steps)
     out = io.BytesIO()
     command = [str(_HERE / "ways.sh"), str(paths.tool("vm", "vm-bench-send"))]
     for status in (machine.run(kernel, command, count=True, out=out),
                    machine.run(kernel, ["python3", str(_HERE / "delivery.py")], out=out)):
         if status:
             sys.exit(status)
-    (FOLDER / "figures.txt").write_text(f"{kernel.release}\n{out.getvalue().decode()}")
+    (FOLDER / "figures.txt").write_text("\n".join([kernel.release, about, *counted, out.getvalue().decode()]))
 
 
 def main() -> None:
@@ -104,8 +164,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     if parser.parse_args().measure:
         _measure()
-    text = (FOLDER / "figures.txt").read_text()
-    (FOLDER / "README.md").write_text(page(parse(text), text.splitlines()[0], deliveries(text)))
+    (FOLDER / "README.md").write_text(page((FOLDER / "figures.txt").read_text()))
 
 
 if __name__ == "__main__":

@@ -26,15 +26,15 @@ KERNELS = ("bookworm", "trixie", "trixie-backports")
 DEFAULT = "trixie"
 _META = "linux-image-cloud-amd64"
 _PARTS = re.compile(r"linux-(base|image|binary|modules)-\d")
-# What the machine is made of, what runs in it wants, and what tls.ko would have the kernel look for.
+# What the machine is made of, what runs in it wants (ss its tcp_diag), and what tls.ko would have the kernel look for.
 _MODULES = ("virtio_pci", "virtio_console", "virtio_rng", "virtiofs", "overlay", "af_packet", "virtio_net",
             "veth", "tun",
             "sch_netem", "sch_fq", "sch_fq_codel", "sch_tbf", "sch_prio", "tcp_bbr", "aesni_intel",
             "ghash_clmulni_intel",
-            "gcm", "ccm", "chacha20poly1305", "chacha_generic", "poly1305_generic", "tls")
+            "gcm", "ccm", "chacha20poly1305", "chacha_generic", "poly1305_generic", "tls", "tcp_diag")
 # Kernels have these in one module or another.
 _MAY_LACK = frozenset({"ghash_clmulni_intel", "chacha_generic", "poly1305_generic", "chacha20poly1305"})
-_FORMAT = "2"       # of what is unpacked and of the initramfs; another one has them made anew
+_FORMAT = "3"       # of what is unpacked and of the initramfs; another one has them made anew
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Run in the machine by vm.figures: each way to send, each size, over loopback and from one network card to the other.
+# Run in the machine by vm.figures: each way to send, each size, three times, over loopback and from one network card
+# to the other.
 # Prints what vm-bench-send ($1) prints, with the network before it.
 set -eu
 
@@ -22,8 +23,10 @@ for network in cards:10.9.8.2 loopback:127.0.0.1; do
         count=64
         [ "$size" -lt 1000000 ] || count=8
         for way in sendmsg zerocopy timestamps io_uring io_uring-8 io_uring-zerocopy user-tls ktls; do
-            printf '%s ' "${network%%:*}"
-            "$bench" "$way" "${network#*:}" 9001 "$size" "$count"
+            for _ in 1 2 3; do
+                printf '%s ' "${network%%:*}"
+                "$bench" "$way" "${network#*:}" 9001 "$size" "$count"
+            done
         done
     done
 done
