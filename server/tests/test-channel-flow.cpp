@@ -234,6 +234,24 @@ static void silent()
     g_assert_true(f.all_sent());
 }
 
+/* A client has gone while a message was half sent and a mark is due, which sending notices: no
+ * mark is left to be sent. */
+static void client_goes()
+{
+    FlowFixture f;
+
+    test_stream_shrink(f.rcc->get_stream());
+    for (int i = 0; i < LARGE_ITEMS; ++i) {
+        f.rcc->pipe_add_type(LARGE_ITEM);
+    }
+    f.rcc->push();
+    g_assert_true(f.rcc->is_blocked());
+    shutdown(f.peer, SHUT_RDWR);
+    f.rcc->push();
+    g_assert_false(f.rcc->is_connected());
+    g_assert_true(f.all_sent());
+}
+
 /* Acks before the first SET_ACK, of which upstream has none, count for nothing, nor do more acks
  * than there were messages. */
 static void acks_too_much()
@@ -268,6 +286,7 @@ static const BatchTest tests[] = {
     { "migration", "flow", keeps_quiet_in_migration },
     { "overtaken", "flow", overtaken },
     { "silent", "flow", silent },
+    { "goes", "flow", client_goes },
     { "acks", "flow", acks_too_much },
     { "acks-batch", "batch", acks_too_much },
 };
