@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "red-catch-up.h"
 #include "test-link.h"
 #include "test-qxl-device.h"
 
@@ -664,10 +665,20 @@ static void exact_once()
     client.read_for(500);
     client.exact_pixels = 0;
 
+    int64_t drawn = g_get_monotonic_time();
     for (int i = 1; i <= 4; ++i) {
+        const int64_t before = drawn;
+
+        drawn = g_get_monotonic_time();
         guest.photo(box);
         guest.device.run();
+        const int64_t replaced = g_get_monotonic_time();
         client.read_for(500);
+        if (replaced - before > RED_CATCH_UP_STILL ||
+            g_get_monotonic_time() - drawn > RED_CATCH_UP_STILL) {
+            g_test_skip("so busy a machine that a photo was still for a second");
+            return;
+        }
         g_assert_cmpint(client.lossy_pixels, ==, i * pixels);
         g_assert_cmpint(client.exact_pixels, ==, 0);
     }
