@@ -29,7 +29,7 @@ _NETWORKS = {"cards": "from one network card to the other (virtio-net)",
              "loopback": "over loopback, where all is copied"}
 
 _MIX = "small-messages"
-# Instructions for a message of it at 48385e7, counted in the same way.
+# Instructions for a message of it at 48385e7, counted when that was new.
 _BEFORE = {("batch", "plain"): 300, ("batch", "tls"): 1270, ("flow", "plain"): 301, ("flow", "tls"): 1270}
 
 Figure = dict[str, Any]
@@ -97,29 +97,29 @@ def tables(found: dict[tuple[str, str, int], Figure]) -> str:
     return "\n".join(parts)
 
 
+def _told(text: str, name: str) -> list[Figure]:
+    """What stands behind a name at the beginning of a line."""
+    lines = (line.partition(" ") for line in text.splitlines())
+    return [json.loads(rest) for first, _, rest in lines if first == name]
+
+
 def deliveries(text: str) -> str:
     """What delivery.py said, a table."""
     lines = ["| round trip | the reader takes it | timestamp | `tcpi_bytes_acked` | pong |", "|--:|--:|--:|--:|--:|"]
-    for line in text.splitlines():
-        name, _, rest = line.partition(" ")
-        if name == "delivery":
-            one = json.loads(rest)
-            late = f"{one['late']} ms late" if one["late"] else "at once"
-            lines.append(f"| {one['round_trip']} ms | {late} | " +
-                         " | ".join(f"{one[way]} ms" for way in ("stamp", "acked", "pong")) + " |")
+    for one in _told(text, "delivery"):
+        late = f"{one['late']} ms late" if one["late"] else "at once"
+        lines.append(f"| {one['round_trip']} ms | {late} | " +
+                     " | ".join(f"{one[way]} ms" for way in ("stamp", "acked", "pong")) + " |")
     return "\n".join(lines) + "\n"
 
 
 def messages(text: str) -> str:
     """What a message costs those who use none of it, beside what it cost before, as counted then."""
     lines = ["| | 48385e7, before all of this | now |", "|---|--:|--:|"]
-    for line in text.splitlines():
-        name, _, rest = line.partition(" ")
-        if name == "message":
-            one = json.loads(rest)
-            before = _BEFORE[one["mode"], one["transport"]]
-            way = "TLS" if one["transport"] == "tls" else one["transport"]
-            lines.append(f"| `{one['mode']}`, {way} | {before} | {one['instructions'] / one['messages']:.0f} |")
+    for one in _told(text, "message"):
+        before = _BEFORE[one["mode"], one["transport"]]
+        way = "TLS" if one["transport"] == "tls" else one["transport"]
+        lines.append(f"| `{one['mode']}`, {way} | {before} | {one['instructions'] / one['messages']:.0f} |")
     return "\n".join(lines) + "\n"
 
 

@@ -390,6 +390,12 @@ struct Guest
 
     void create(uint32_t surface, uint32_t format=SPICE_SURFACE_FMT_32_xRGB)
     {
+        create_blank(surface, format);
+        fill(surface, { 0, 0, SIDE, SIDE }, surface * 0x1234, false);
+    }
+
+    void create_blank(uint32_t surface, uint32_t format=SPICE_SURFACE_FMT_32_xRGB)
+    {
         QXLSurfaceCmd *command = keep<QXLSurfaceCmd>();
 
         command->surface_id = surface;
@@ -402,7 +408,6 @@ struct Guest
             reinterpret_cast<uintptr_t>(keep<uint32_t[SIDE * SIDE]>());
         device.push(QXL_CMD_SURFACE, command);
         pictures[surface] = Picture(SIDE, SIDE);
-        fill(surface, { 0, 0, SIDE, SIDE }, surface * 0x1234, false);
     }
 
     void destroy(uint32_t surface)
@@ -582,8 +587,10 @@ static void surface_goes_with_its_last_user()
     g_assert_true(client.comes_to_show(guest.pictures));
     for (uint32_t surface = 1; surface < 1000; surface += 2) {
         guest.create(surface);
-        guest.create(surface + 1);
+        guest.create_blank(surface + 1);
         guest.copy(surface, { 5, 5, 20, 20 }, surface + 1, 0, 0);
+        /* for this the copy is drawn, after which only the pipe has it */
+        guest.fill(surface + 1, { 0, 0, SIDE, SIDE }, 0x55, false);
         guest.destroy(surface + 1);
         guest.destroy(surface);
     }
