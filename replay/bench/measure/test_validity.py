@@ -38,6 +38,8 @@ def test_a_good_run_counts() -> None:
     assert validity.judge(evidence()) is None
     carried = {"missed": 0, "refused": 0, "late_us": {"max": 49_000}}
     assert validity.judge(evidence(emulator="spice-link", books={"a_to_b": carried, "b_to_a": carried})) is None
+    by_kernel = [{"tls": True, "socket": "ktls"}, {"tls": False, "socket": "sendmsg"}]
+    assert validity.judge(evidence(socket="ktls", player__streams=by_kernel)) is None
     assert validity.judge(evidence(stolen=0.9)) is None
     assert validity.judge(evidence(stolen=0.02, max_stolen=2.0)) is None
     assert validity.judge(evidence(stolen=None, max_stolen=0.0)) is None
@@ -64,6 +66,8 @@ def test_a_good_run_counts() -> None:
     ({"player__library": None}, "the library loaded was None"),
     ({"mode": "batch"}, "said nothing of its streams"),
     ({"mode": "batch", "player__streams": [{"mode": "batch"}, {"mode": "cork"}]}, "in mode cork, not batch"),
+    ({"socket": "ktls", "player__streams": [{"tls": True, "socket": "ktls"}, {"tls": True, "socket": "sendmsg"}]},
+     "the library sent by sendmsg, not ktls"),
     ({"expected_pauses": 2, "pauses": [{}]}, "1 of 2 pause points"),
     ({"capture": None}, "nothing was captured"),
     ({"wire": None}, "nothing was captured"),

@@ -32,6 +32,7 @@ class Evidence:
     library: Path                       # the file that was to be loaded
     commands: int | None                # of the recording, where the manifest knows
     mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
+    socket: str | None = None           # the way of sending over TLS that was asked for; None: any
     link: str | None = None             # what is wrong with the link
     link_tests: int = 0                 # how many it took to say so
     congestion: str | None = None           # the algorithm of TCP
@@ -162,6 +163,15 @@ def right_mode(run: Evidence) -> str | None:
     return f"the library was in mode {other[0]}, not {run.mode}" if other else None
 
 
+def right_socket(run: Evidence) -> str | None:
+    """The library goes on with TLS of its own where the kernel takes no keys, and says so of each stream."""
+    if run.socket is None:
+        return None
+    other = [stream.get("socket") for stream in (run.player or {}).get("streams") or []
+             if stream.get("tls") and stream.get("socket") != run.socket]
+    return f"the library sent by {other[0]}, not {run.socket}: is the kernel's module tls loaded?" if other else None
+
+
 def capture_complete(run: Evidence) -> str | None:
     if not run.captured:
         return None
@@ -210,7 +220,7 @@ def payload_accounted(run: Evidence) -> str | None:
 
 RULES: tuple[Rule, ...] = (
     link_as_described, link_kept_its_books, link_was_in_time, processors_were_ours, in_time, both_exited_well, all_played,
-    client_saw_the_end, all_pauses_shown, channels_carried_all, right_library, right_mode, capture_complete, frames_fit,
+    client_saw_the_end, all_pauses_shown, channels_carried_all, right_library, right_mode, right_socket, capture_complete, frames_fit,
     payload_accounted)
 
 

@@ -51,7 +51,7 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
             both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls, library=spec.library.file,
-                commands=spec.recording.commands, mode=spec.mode_name,
+                commands=spec.recording.commands, mode=spec.mode_name, socket=spec.socket,
                 player_status=both.status(both.player), client_status=both.status(both.client),
                 player=both.done.get("player"), client=both.done.get("client"),
                 player_complaint=both.player.last_complaint(),

@@ -44,6 +44,11 @@ class RunSpec(Conditions):
         return None if self.mode == modes.STOCK else modes.base(self.mode).name
 
     @property
+    def socket(self) -> str | None:
+        """What the library is to say that its TLS streams are sent by; None: by whatever it likes."""
+        return "ktls" if "ktls=on" in self.mode and self.transport == "tls" else None
+
+    @property
     def stream(self) -> str:
         """SPICE_STREAM. As fast as it goes every mode has to carry the same drawings: none may leave out what is too old unasked."""
         value = modes.stream_value(self.mode)

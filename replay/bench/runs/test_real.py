@@ -138,6 +138,15 @@ def test_tls_1_2() -> None:
     assert record["valid"], record["invalid_reason"]
 
 
+def test_kernel_tls_counts_where_the_kernel_took_the_keys() -> None:
+    record = matrix.perform(tiny("patched", "flow:ktls=on", "tls"))
+    sent_by = {stream["socket"] for stream in record["streams"] if stream["tls"]}
+    assert record["valid"] == (sent_by == {"ktls"}), record["invalid_reason"]
+    assert record["valid"] or "is the kernel's module tls loaded?" in record["invalid_reason"]
+    plain = matrix.perform(tiny("patched", "flow:ktls=on", "plain"))
+    assert plain["valid"], plain["invalid_reason"]
+
+
 def test_the_library_asked_for_is_the_one_loaded(tmp_path: Path) -> None:
     (tmp_path / paths.LIBRARY_FILE).write_bytes(libraries.find("stock").file.read_bytes())
     record = matrix.perform(replace(tiny("stock", "stock", "plain"), library=libraries.find(str(tmp_path))))
