@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 
 #include <common/log.h>
 
@@ -39,73 +38,11 @@ static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are 
  * more is sent in several calls. */
 #define IOV_COUNT 64
 
-static size_t iov_size(const struct iovec *iov, int iovcnt)
-{
-    size_t size = 0;
-
-    for (int i = 0; i < iovcnt; ++i) {
-        size += iov[i].iov_len;
-    }
-    return size;
-}
-
-static void buffer_append(RedStreamBuffer *buffer, size_t capacity, const void *data, size_t size)
-{
-    if (!buffer->data) {
-        buffer->data = static_cast<uint8_t *>(g_malloc(capacity));
-    }
-    if (buffer->pos + buffer->len + size > capacity) {
-        memmove(buffer->data, buffer->start(), buffer->len);
-        buffer->pos = 0;
-    }
-    spice_assert(buffer->len + size <= capacity);
-    memcpy(buffer->data + buffer->pos + buffer->len, data, size);
-    buffer->len += size;
-}
-
-static void buffer_consume(RedStreamBuffer *buffer, size_t size)
-{
-    buffer->len -= size;
-    buffer->pos = buffer->len ? buffer->pos + size : 0;
-}
-
-/* Append the bytes of @iov from @offset on. */
-static void buffer_append_iov(RedStreamBuffer *buffer, size_t capacity,
-                              const struct iovec *iov, int iovcnt, size_t offset)
-{
-    for (int i = 0; i < iovcnt; ++i) {
-        if (offset >= iov[i].iov_len) {
-            offset -= iov[i].iov_len;
-            continue;
-        }
-        buffer_append(buffer, capacity, static_cast<uint8_t *>(iov[i].iov_base) + offset,
-                      iov[i].iov_len - offset);
-        offset = 0;
-    }
-}
-
-/* Describe the first @size bytes of @iov in @out, which has room for @room entries.
- * Returns the number of entries; @size becomes what they hold. */
-static int iov_head(struct iovec *out, int room, const struct iovec *iov, int iovcnt, size_t *size)
-{
-    size_t left = *size;
-    int n = 0;
-
-    for (int i = 0; i < iovcnt && n < room && left; ++i) {
-        if (iov[i].iov_len) {
-            out[n] = iov[i];
-            out[n].iov_len = std::min<size_t>(iov[i].iov_len, left);
-            left -= out[n++].iov_len;
-        }
-    }
-    *size -= left;
-    return n;
-}
-
 RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
                                  const RedStreamSocket *init_ops):
     socket(init_socket), policy(init_policy),
-    ops(init_ops ? init_ops : red_stream_socket_get(init_policy))
+    ops(init_ops ? init_ops : red_stream_socket_get(init_policy)),
+    wire(WIRE_SIZE), clear(CLEAR_SIZE)
 {
     trace_id = red_stream_trace_new();
     traced = red_stream_trace_enabled();
@@ -119,8 +56,6 @@ RedStreamEgress::~RedStreamEgress()
     red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
                            ops->name, zerocopy, &counters);
     delete notices;
-    g_free(wire.data);
-    g_free(clear.data);
 }
 
 void RedStreamEgress::set_channel(int type, int id)
@@ -171,7 +106,7 @@ bool RedStreamEgress::set_auto_flush(bool auto_flush)
 
 size_t RedStreamEgress::pending() const
 {
-    return wire.len + clear.len;
+    return wire.size() + clear.size();
 }
 
 ssize_t RedStreamEgress::fail(int error_number)
@@ -202,8 +137,8 @@ void RedStreamEgress::note_flush()
 ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
 {
     struct iovec both[IOV_COUNT];
-    const size_t size = iov_size(iov, iovcnt);
-    const size_t wire_size = wire.len;
+    const size_t size = red_iov_size(iov, iovcnt);
+    const size_t wire_size = wire.size();
 
     if (wire_size) {
         spice_assert(iovcnt < IOV_COUNT);
@@ -238,10 +173,10 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
     }
     blocked = static_cast<size_t>(n) < wire_size + size;
     if (static_cast<size_t>(n) < wire_size) {
-        buffer_consume(&wire, n);
+        wire.consume(n);
         return 0;
     }
-    buffer_consume(&wire, wire_size);
+    wire.consume(wire_size);
     return n - wire_size;
 }
 
@@ -253,7 +188,7 @@ bool RedStreamEgress::unblock(bool more)
         return true;
     }
     blocked = false;
-    if (wire.len && send(nullptr, 0, more) < 0) {
+    if (wire.size() && send(nullptr, 0, more) < 0) {
         return false;
     }
     if (!blocked && repeat_size) {
@@ -272,7 +207,7 @@ bool RedStreamEgress::unblock(bool more)
 
 ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned flags)
 {
-    const size_t size = iov_size(iov, iovcnt);
+    const size_t size = red_iov_size(iov, iovcnt);
 
     if (error) {
         errno = error;
@@ -345,38 +280,38 @@ ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, unsign
 
 ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, unsigned flags)
 {
-    const size_t size = iov_size(iov, iovcnt);
+    const size_t size = red_iov_size(iov, iovcnt);
     const bool more = flags & RED_STREAM_MORE;
 
-    if (size <= COPY_MAX && wire.len + size <= WIRE_LIMIT) {
-        buffer_append_iov(&wire, WIRE_SIZE, iov, iovcnt, 0);
+    if (size <= COPY_MAX && wire.size() + size <= WIRE_LIMIT) {
+        wire.append(iov, iovcnt);
         return size;
     }
 
     struct iovec head[IOV_COUNT - 1];
     const size_t keep = more ? std::min<size_t>(size, KEEP_MAX) : 0;
     size_t head_size = size - keep;
-    const int headcnt = iov_head(head, IOV_COUNT - 1, iov, iovcnt, &head_size);
+    const int headcnt = red_iov_head(head, IOV_COUNT - 1, iov, iovcnt, &head_size);
     const bool whole = head_size == size - keep;
 
     const ssize_t n = send(head, headcnt, more || !whole);
     if (n < 0 || blocked || !whole) {
         return n;
     }
-    buffer_append_iov(&wire, WIRE_SIZE, iov, iovcnt, head_size);
+    wire.append(iov, iovcnt, head_size);
     return size;
 }
 
 ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsigned flags)
 {
     const bool more = flags & RED_STREAM_MORE;
-    const size_t size = iov_size(iov, iovcnt);
+    const size_t size = red_iov_size(iov, iovcnt);
 
     if (policy->batch) {
         return batch_records(iov, iovcnt, flags);
     }
     if (policy->gather && size <= policy->gather_threshold) {
-        buffer_append_iov(&clear, CLEAR_SIZE, iov, iovcnt, 0);
+        clear.append(iov, iovcnt);
         if (!encrypt_clear(size, more) && !blocked) {
             return -1;
         }
@@ -404,11 +339,11 @@ ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsi
 
 ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsigned flags)
 {
-    const size_t size = iov_size(iov, iovcnt);
+    const size_t size = red_iov_size(iov, iovcnt);
     size_t accepted = 0;
 
     if (flags & RED_STREAM_MESSAGE_START) {
-        last_message = clear.len;
+        last_message = clear.size();
     }
     for (int i = 0; i < iovcnt; ++i) {
         const uint8_t *data = static_cast<uint8_t *>(iov[i].iov_base);
@@ -417,20 +352,20 @@ ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsi
         while (left && !blocked) {
             size_t n = 0;
 
-            if (clear.len >= record_size || (clear.len && left >= RED_STREAM_RECORD_MAX)) {
+            if (clear.size() >= record_size || (clear.size() && left >= RED_STREAM_RECORD_MAX)) {
                 /* the record is full, or what it lacks would have to be copied from a
                  * payload that makes full records by itself */
-                if (!encrypt_clear(clear.len, true) && !blocked) {
+                if (!encrypt_clear(clear.size(), true) && !blocked) {
                     return -1;
                 }
-            } else if (clear.len == 0 && left >= record_size && size - accepted > record_size) {
+            } else if (clear.size() == 0 && left >= record_size && size - accepted > record_size) {
                 n = record_size;
                 if (!encrypt(data, n, true) && !blocked) {
                     return -1;
                 }
             } else {
-                n = std::min(left, record_size - clear.len);
-                buffer_append(&clear, CLEAR_SIZE, data, n);
+                n = std::min(left, record_size - clear.size());
+                clear.append(data, n);
             }
             data += n;
             left -= n;
@@ -461,7 +396,7 @@ bool RedStreamEgress::encrypt(const void *data, size_t size, bool more)
     if (n == 0) {
         /* the same bytes again, and no others */
         if (data != clear.start()) {
-            buffer_append(&clear, CLEAR_SIZE, data, size);
+            clear.append(data, size);
         }
         repeat_size = size;
         blocked = true;
@@ -477,7 +412,7 @@ bool RedStreamEgress::encrypt_clear(size_t size, bool more)
     if (!encrypt(clear.start(), size, more)) {
         return false;
     }
-    buffer_consume(&clear, size);
+    clear.consume(size);
     last_message -= std::min(last_message, size);
     return true;
 }
@@ -488,8 +423,8 @@ ssize_t RedStreamEgress::take_record(const void *data, size_t size)
         errno = error;
         return -1;
     }
-    if (encrypting && policy->batch && wire.len + size <= WIRE_LIMIT) {
-        buffer_append(&wire, WIRE_SIZE, data, size);
+    if (encrypting && policy->batch && wire.size() + size <= WIRE_LIMIT) {
+        wire.append(data, size);
         return size;
     }
     return send_record(data, size);
@@ -511,9 +446,9 @@ ssize_t RedStreamEgress::send_record(const void *data, size_t size)
     if (encrypting && static_cast<size_t>(n) < size) {
         /* always room for one record of RED_STREAM_RECORD_MAX, but a client may have
          * asked for smaller ones, with more overhead than that */
-        const size_t rest = std::min(size - n, WIRE_SIZE - wire.len);
+        const size_t rest = std::min(size - n, wire.room());
 
-        buffer_append(&wire, WIRE_SIZE, static_cast<const uint8_t *>(data) + n, rest);
+        wire.append(static_cast<const uint8_t *>(data) + n, rest);
         note_buffered();
         n += rest;
     }
@@ -531,17 +466,17 @@ ssize_t RedStreamEgress::flush()
         return -1;
     }
     note_flush();
-    if (!unblock(clear.len != 0)) {
+    if (!unblock(clear.size() != 0)) {
         return error ? -1 : pending();
     }
-    while (clear.len && !blocked) {
-        const size_t n = red_stream_policy_next_record(clear.len, last_message, record_size);
+    while (clear.size() && !blocked) {
+        const size_t n = red_stream_policy_next_record(clear.size(), last_message, record_size);
 
-        if (!encrypt_clear(n, n < clear.len) && !blocked) {
+        if (!encrypt_clear(n, n < clear.size()) && !blocked) {
             return -1;
         }
     }
-    if (wire.len && !blocked && send(nullptr, 0, false) < 0) {
+    if (wire.size() && !blocked && send(nullptr, 0, false) < 0) {
         return -1;
     }
     if (pending() == 0) {

@@ -36,6 +36,7 @@
 
 #include "red-common.h"
 #include "red-stream-policy.h"
+#include "red-stream-buffer.h"
 #include "red-stream-notices.h"
 #include "red-stream-socket.h"
 #include "utils.hpp"
@@ -84,15 +85,6 @@ struct RedStreamCounters {
     uint64_t delivery_time;
     uint64_t timestamps;
     uint64_t notice_reads;
-};
-
-/* A buffer allocated once, when first used. */
-struct RedStreamBuffer {
-    uint8_t *data;
-    size_t pos;
-    size_t len;
-
-    const uint8_t *start() const { return data + pos; }
 };
 
 class RedStreamEgress
@@ -194,9 +186,9 @@ private:
     RedStreamNotices *notices = nullptr;
 
     /* bytes for the kernel */
-    RedStreamBuffer wire = { nullptr, 0, 0 };
+    RedStreamBuffer wire;
     /* TLS: plaintext of the next record */
-    RedStreamBuffer clear = { nullptr, 0, 0 };
+    RedStreamBuffer clear;
     /* where the last message begins in clear, 0 if it began before */
     size_t last_message = 0;
     /* plaintext bytes of a record on this link, now */
