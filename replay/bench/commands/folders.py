@@ -16,7 +16,7 @@ _PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
 _AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transport tls --jobs 8"
 _TLS, _PLAIN = "--transport tls", "--transport plain"
 
-COMPARE, EGRESS, RELEASES = "compare", "egress", "releases"
+COMPARE, EGRESS, RELEASES, YARDSTICK = "compare", "egress", "releases", "yardstick"
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ PARTS: tuple[Part, ...] = (
     Part("age/lines", "And over a quicker line, and a slower one?", f"{_SESSIONS} --link 20M40ms,1M200ms {_AGED}", 2),
     Part("age/relay", "And through a relay?", f"linux-desktop --link 2M100ms --via relay {_AGED}", 2),
     Part("pace/far", "And over other links?", f"{_PARTS} --link 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
+    Part("pace/whole", "And of whole sessions, on a LAN as well?",
+         f"linux-desktop linux-video --link lan,20M40ms --pace recorded --modes stock,flow {_TLS} --jobs 4", 2),
     Part("pace/plain", "And without TLS?",
          f"{_PARTS} --link 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
     Part("lan/plain", "And without TLS?", f"{_PARTS} {_PACED} {_PLAIN}", 2),
@@ -75,4 +77,6 @@ PARTS: tuple[Part, ...] = (
     Part("recordings", "Does every mode draw the same, on every surface?",
          "linux-desktop linux-video gdi-synthetic all-commands --show-surfaces", 1),
     Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),
+    # last, for it takes TigerVNC, which nothing else does
+    Part("age/vnc", "And by VNC, beside the age page?", f"{_SESSIONS} --link 2M100ms", 2, YARDSTICK),
 )

@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.build import setup
 from bench.commands import compare, frontdoor, request
-from bench.commands.folders import COMPARE, EGRESS, PARTS, Part, RELEASES
+from bench.commands.folders import COMPARE, EGRESS, PARTS, Part, RELEASES, YARDSTICK
 from bench.common import paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
@@ -30,7 +30,8 @@ from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
 _NOTES = "notes.md"     # by whoever measured
-_RUNS, _PACKED, _EGRESS = "compare.json", "compare.json.xz", "egress.json"
+_RUNS, _PACKED = "compare.json", "compare.json.xz"
+_BESIDE = "age"     # VNC's rows stand beside this part's
 _SHOWN = 12     # digits of a hash
 _APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [clients](clients/README.md) "
           "(`./run clients`, `./run migration`, `./run installed`) and other kernels ([kernel](kernel/README.md), "
@@ -65,6 +66,9 @@ def command(part: Part, output: Path, repeat: int | None) -> list[str]:
     folder = str((output.relative_to(paths.ROOT) if output.is_relative_to(paths.ROOT) else output) / part.where)
     if part.kind == EGRESS:
         return ["egress", "--out", folder, *count]
+    if part.kind == YARDSTICK:
+        beside = f"{folder.removesuffix(part.where)}{_BESIDE}/{_PACKED}"
+        return ["yardstick", *shlex.split(part.arguments), *count, "--beside", beside, "--output", folder]
     return ["compare", *shlex.split(part.arguments), *count, "--no-plots", "--output", folder]
 
 
@@ -88,12 +92,13 @@ def made(part: Part, output: Path) -> Made | None:
     folder = output / part.where
     if part.kind == RELEASES:
         return None
-    if part.kind == EGRESS:
-        file = folder / _EGRESS
+    if part.kind in (EGRESS, YARDSTICK):
+        file = folder / f"{part.kind}.json"
         if not file.is_file():
             return None
         about: dict[str, Any] = json.loads(file.read_text())["about"]
-        return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), about["repeat"], True, None,
+        return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), about["repeat"],
+                    (folder / f"{part.kind}.md").is_file(), None,
                     ["./run", *command(part, Path("results"), about["repeat"])])
     file = next((folder / name for name in (_RUNS, _PACKED) if (folder / name).is_file()), folder)
     if file == folder:
@@ -194,7 +199,7 @@ def index(output: Path) -> str:
         most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
         others = [f"{part.where} ({_short(there.library)})" for part, there in found if there.library != most]
         first = f"**Not all of this is of one library**: of {_short(most)}, but for {', '.join(others)}."
-    rows = [[f"[{part.where}]({part.where}/{'egress' if part.kind == EGRESS else 'compare'}.md)", part.question, str(there.repeat),
+    rows = [[f"[{part.where}]({part.where}/{part.kind}.md)", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library), _short(there.commit),
              there.kernel or table.UNKNOWN, f"`{there.said}`"] for part, there in found]
     head = ("page", "question", "runs of each", "taken in", "library", "commit", "kernel", "command")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.commands import compare, folders, frontdoor, makeresults, request
+from bench.commands import compare, folders, frontdoor, makeresults, request, yardstick
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import environment, results
@@ -64,6 +64,11 @@ def test_every_part_is_a_command_that_exists() -> None:
             args = parser.parse_intermixed_args(makeresults.command(part, Path("x"), None)[1:])
             asked = request.read(args)
             assert (asked.repeats, args.output) == (part.repeat, Path("x") / part.where)
+        elif part.kind == folders.YARDSTICK:
+            parser = argparse.ArgumentParser()
+            yardstick.configure(parser)
+            args = parser.parse_intermixed_args(makeresults.command(part, Path("x"), None)[1:])
+            assert (args.repeat, args.output, args.beside) == (part.repeat, Path("x") / part.where, Path("x/age/compare.json.xz"))
     assert len({part.where for part in folders.PARTS}) == len(folders.PARTS)
     assert len({part.folder for part in folders.PARTS}) <= 9
 
@@ -73,6 +78,20 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
         if part.kind != folders.RELEASES:
             given = makeresults.command(part, paths.RESULTS, None)
             assert f"results/{part.where}" in given and not any(str(paths.ROOT) in word for word in given)
+
+
+def test_vnc_stands_beside_the_library_of_another_page(tmp_path: Path) -> None:
+    part = next(part for part in folders.PARTS if part.kind == folders.YARDSTICK)
+    folder = tmp_path / part.where
+    folder.mkdir(parents=True)
+    assert makeresults.made(part, tmp_path) is None
+    (folder / "yardstick.json").write_text(json.dumps(
+        {"about": {"library_tree": "123", "git": {"commit": "456"}, "kernel": "6", "repeat": 2}, "runs": []}))
+    found = makeresults.made(part, tmp_path)
+    assert found and (found.library, found.repeat, found.complete) == ("123", 2, False)
+    (folder / "yardstick.md").touch()
+    found = makeresults.made(part, tmp_path)
+    assert found and found.complete and f"[{part.where}]({part.where}/yardstick.md)" in makeresults.index(tmp_path)
 
 
 def test_a_folder_is_all_of_its_parts() -> None:
@@ -144,7 +163,7 @@ def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int]
     assert call("age", "age/relay", "lan/plain", "kernel", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
         "age: is done", "age/lines: 2 runs, about 2:00", "age/relay: 2 runs, about 2:00", "lan/plain: 2 runs, about 2:00",
-        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for kernel"]
+        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for kernel and age/vnc"]
     assert commands == []
 
 

@@ -94,10 +94,15 @@ def execute(args: argparse.Namespace) -> int:
     beside = results.load(args.beside) if args.beside else None
     privileges.acquire(sys.argv[1:])
     chosen = [recordings.looked_into(recordings.find(name)) for name in args.recordings]
-    document: dict[str, Any] = {"command": ["./run", *sys.argv[1:]], "version": vnc.version(found),
-                                "system": environment.describe([], [])["system"], "runs": []}
+    here = environment.describe([], [])
+    document: dict[str, Any] = {
+        "command": ["./run", *sys.argv[1:]], "version": vnc.version(found), "system": here["system"],
+        # of the library nothing is measured here: it is the one of the rows beside
+        "about": {"library_tree": beside["environment"].get("library_tree") if beside else None, "git": here["git"],
+                  "kernel": here["kernel"], "repeat": args.repeat}, "runs": []}
     for recording in chosen:
         seen.look(recording)
+    (args.output / "yardstick.md").unlink(missing_ok=True)      # it says that all runs were done
     for repeat in range(1, args.repeat + 1):
         for recording in chosen:
             for link in over:
