@@ -211,19 +211,26 @@ def slope(points: list[tuple[float, float]]) -> float:
     return slopes[len(slopes) // 2]
 
 
-def flood(sender: socket.socket, receiver: socket.socket, rate: float) -> None:
-    """Full packets at once, as many as take the link FLOOD_SECONDS."""
+def flood(sender: socket.socket, receiver: socket.socket, rate: float) -> float:
+    """Full packets at once, as many as take the link FLOOD_SECONDS. Returns for how many seconds at most the link had nothing
+    to send between the first and the last, because whoever sends waited for a processor."""
+    idle = busy_until = 0.0
     for number in range(int(rate * FLOOD_SECONDS / 8 / FULL_FRAME)):
         payload = number.to_bytes(4) + bytes(FULL_FRAME - ETHERNET - IP_UDP - 4)
+        before = time.monotonic()
         sender.sendto(payload, receiver.getsockname())
+        if number:
+            idle += max(0, time.monotonic() - busy_until)
+        busy_until = max(busy_until, before) + FULL_FRAME * 8 / rate    # or later, if the link was late
+    return idle
 
 
 def flooded(namespaces: Namespaces, rate: float, address_a: str = ADDRESS_A,
-            address_b: str = ADDRESS_B) -> list[tuple[float, bytes]]:
-    """What comes of a flood from a to b."""
+            address_b: str = ADDRESS_B) -> tuple[list[tuple[float, bytes]], float]:
+    """What comes of a flood from a to b, and for how long its link had nothing to send."""
     with udp(namespaces.b, address_b) as receiver, udp(namespaces.a, address_a) as sender:
-        flood(sender, receiver, rate)
-        return receive(receiver, 0.3)
+        idle = flood(sender, receiver, rate)
+        return receive(receiver, 0.3), idle
 
 
 def wire_rate(packets: list[tuple[float, bytes]]) -> float:

@@ -95,13 +95,13 @@ static void deliver_batch(LinkDirection *direction)
 
     for (int i = 0; i < BATCH; i++) {
         uint64_t due = line_next_due(&direction->line);
-        uint64_t now = loop_now();
-        if (due > now) {
+        if (due > loop_now()) {
             return;
         }
         LinePacket *packet = line_pop(&direction->line);
         if (write(direction->to->fd, packet->data, packet->length) == packet->length) {
-            lateness_add(&direction->lateness, now - due);
+            /* the time after it: this process may have waited for a processor within write() */
+            lateness_add(&direction->lateness, loop_now() - due);
             counters->packets_out++;
             counters->bytes_out += packet->length + TUN_ETHERNET_HEADER;
         } else {

@@ -22,7 +22,7 @@ def measure(name: str, options: list[str]) -> list[str]:
         pings = ping(namespaces.a, ADDRESS_B, 200, 0.01)
         link.finish()
     with Namespaces() as namespaces, Link(namespaces, *options, *DEEP_QUEUE) as link:
-        achieved = wire_rate(flooded(namespaces, rate))
+        achieved = wire_rate(flooded(namespaces, rate)[0])
         link.finish()
     with Namespaces() as namespaces, Link(namespaces, *options) as link:
         points = tcp_transfer(namespaces, SECONDS)
