@@ -9,32 +9,12 @@
 #include <vector>
 
 #include "image-encoders.h"
-#include "memslot.h"
-#include "red-parse-qxl.h"
 #include "test-glib-compat.h"
+#include "test-memslot.h"
 
 #include "push-visibility.h"
 
 enum { WIDTH = 40, HEIGHT = 30, STRIDE = WIDTH * 4 };
-
-static QXLPHYSICAL to_physical(const void *ptr)
-{
-    return reinterpret_cast<uintptr_t>(ptr);
-}
-
-/* One slot that is the whole address space. Up to 0.15 there is one parameter more. */
-static inline void init_slots(void (*init)(RedMemSlotInfo *, uint32_t, uint32_t, uint8_t, uint8_t),
-                              RedMemSlotInfo *slots)
-{
-    init(slots, 1, 1, 1, 1);
-}
-
-static inline void init_slots(void (*init)(RedMemSlotInfo *, uint32_t, uint32_t, uint8_t, uint8_t,
-                                           uint8_t),
-                              RedMemSlotInfo *slots)
-{
-    init(slots, 1, 1, 1, 1, 0);
-}
 
 /* The picture, cut into chunks of these sizes. */
 struct Picture
@@ -42,7 +22,7 @@ struct Picture
     QXLDrawable drawable = {};
     QXLImage image = {};
     std::vector<QXLDataChunk *> chunks;
-    RedMemSlotInfo slots;
+    TestSlots slots;
     red::shared_ptr<RedDrawable> red_drawable;
 
     explicit Picture(const std::vector<uint32_t> &sizes)
@@ -75,16 +55,13 @@ struct Picture
         drawable.u.copy.src_area.right = WIDTH;
         drawable.u.copy.src_area.bottom = HEIGHT;
 
-        init_slots(memslot_info_init, &slots);
-        memslot_info_add_slot(&slots, 0, 0, 0, 0, UINTPTR_MAX, 0);
-        red_drawable = red_drawable_new(nullptr, &slots, 0, to_physical(&drawable), 0);
+        red_drawable = slots.parse(drawable);
         g_assert_true(red_drawable);
     }
 
     ~Picture()
     {
         red_drawable.reset();
-        memslot_info_destroy(&slots);
         for (QXLDataChunk *chunk : chunks) {
             g_free(chunk);
         }
@@ -135,6 +112,12 @@ static void check(gconstpointer data)
 
     char *expected = compress(compress_image, whole.get_bitmap());
     char *result = compress(compress_image, cut.get_bitmap());
+    g_assert_cmpstr(result, ==, expected);
+    g_free(result);
+
+    /* the first chunk is empty */
+    Picture late({ 0, size });
+    result = compress(compress_image, late.get_bitmap());
     g_assert_cmpstr(result, ==, expected);
     g_free(result);
     g_free(expected);
