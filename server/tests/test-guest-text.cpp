@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A glyph is drawn nowhere but onto the surface, wherever the guest says that it is; one that is
+ * far away is left out.
+ */
+#include <config.h>
+
+#include "test-guest-surface.h"
+
+#include "push-visibility.h"
+
+enum { SIDE = TestGuest::SIDE, WHITE = 0xffffff };
+
+/* Two glyphs, each as large as the surface. */
+struct Text
+{
+    struct Glyph {
+        QXLRasterGlyph head;
+        uint8_t data[SIDE * SIDE / 8];
+    };
+    struct {
+        QXLString string;
+        Glyph glyphs[2];
+    } command = {};
+    TestGuest guest;
+
+    Text(QXLPoint first, QXLPoint second)
+    {
+        auto &text = guest.drawable.u.text;
+
+        command.string.data_size = command.string.chunk.data_size = sizeof(command.glyphs);
+        command.string.length = 2;
+        command.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
+        for (Glyph &glyph : command.glyphs) {
+            glyph.head.width = glyph.head.height = SIDE;
+            memset(glyph.data, 0xff, sizeof(glyph.data));
+        }
+        command.glyphs[0].head.render_pos = first;
+        command.glyphs[1].head.render_pos = second;
+        guest.drawable.type = QXL_DRAW_TEXT;
+        text.str = reinterpret_cast<uintptr_t>(&command);
+        text.fore_brush.type = SPICE_BRUSH_TYPE_SOLID;
+        text.fore_brush.u.color = WHITE;
+        text.fore_mode = SPICE_ROPD_OP_PUT;
+    }
+
+    void draw(int far, uint32_t colour)
+    {
+        for (int i = 0; i < far; ++i) {
+            g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*a glyph far away*");
+        }
+        guest.draw();
+        guest.check(colour);
+    }
+};
+
+static void near()
+{
+    Text({ 0, 0 }, { SIDE, SIDE }).draw(0, WHITE);
+    Text({ 0, 0 }, { -SIDE, -SIDE }).draw(0, WHITE);
+    /* where no surface is, but pixman draws what is in between */
+    Text({ 0, 0 }, { INT16_MAX / 2, 0 }).draw(0, WHITE);
+    Text({ 0, INT16_MIN / 2 }, { 0, 0 }).draw(0, WHITE);
+}
+
+/* One edge wraps, or a distance does. */
+static void far()
+{
+    for (int32_t far : { INT32_MAX, INT32_MIN, INT32_MAX - SIDE, INT16_MAX - SIDE + 1,
+                         INT16_MIN - 1 }) {
+        Text({ 0, 0 }, { far, 0 }).draw(1, WHITE);
+        Text({ far, 0 }, { 0, 0 }).draw(1, WHITE);
+        Text({ 0, 0 }, { 0, far }).draw(1, WHITE);
+        Text({ 0, far }, { 0, 0 }).draw(1, WHITE);
+    }
+}
+
+static void both_far()
+{
+    Text({ INT32_MAX, 0 }, { INT32_MIN + 100, 0 }).draw(2, TestGuest::OWN);
+    Text({ 0, INT32_MAX }, { 0, INT32_MIN + 100 }).draw(2, TestGuest::OWN);
+}
+
+/* The sum of the two positions wraps. */
+static void origin()
+{
+    Text text({ 0, 0 }, { 0, INT32_MAX });
+
+    text.command.glyphs[1].head.glyph_origin = { 0, INT32_MAX };
+    text.draw(1, WHITE);
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+    g_test_add_func("/server/guest-text/near", near);
+    g_test_add_func("/server/guest-text/far", far);
+    g_test_add_func("/server/guest-text/both-far", both_far);
+    g_test_add_func("/server/guest-text/origin", origin);
+    return g_test_run();
+}
