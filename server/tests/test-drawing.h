@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A guest that draws onto a surface of its own, for tests of what is drawn, and of what a
+ * drawing reads and writes beside it. */
+#ifndef TEST_DRAWING_H_
+#define TEST_DRAWING_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "test-qxl-device.h"
+
+#include "push-visibility.h"
+
+enum { SIDE = 64, SURFACE = 1, DRAWING = 7 };
+
+struct DrawingGuest
+{
+    /* the surface is the middle part; the guest's memory is there as long as the device */
+    const size_t size;
+    std::vector<uint8_t> memory;
+    QXLSurfaceCmd surface = {};
+    QXLDrawable drawable = {};
+    TestDevice device;
+
+    explicit DrawingGuest(uint32_t format = SPICE_SURFACE_FMT_32_xRGB, int bits = 32,
+                          uint8_t beside = 0):
+        size(SIDE * SIDE * bits / 8),
+        memory(3 * size, beside)
+    {
+        std::fill_n(memory.begin() + size, size, 0);
+        surface.surface_id = SURFACE;
+        surface.type = QXL_SURFACE_CMD_CREATE;
+        surface.flags = QXL_SURF_FLAG_KEEP_DATA;
+        surface.u.surface_create.format = format;
+        surface.u.surface_create.width = surface.u.surface_create.height = SIDE;
+        surface.u.surface_create.stride = SIDE * bits / 8;
+        surface.u.surface_create.data = reinterpret_cast<uintptr_t>(pixels());
+        device.push(QXL_CMD_SURFACE, &surface);
+
+        drawable.release_info.id = DRAWING;
+        drawable.surface_id = SURFACE;
+        drawable.bbox = { 0, 0, SIDE, SIDE };
+        /* it reads no other surface */
+        memset(drawable.surfaces_dest, 0xff, sizeof(drawable.surfaces_dest));
+    }
+
+    uint32_t *pixels()
+    {
+        return reinterpret_cast<uint32_t *>(memory.data() + size);
+    }
+
+    bool is_set(int x, int y)
+    {
+        return (pixels()[y * SIDE + x] & 0xffffff) != 0;
+    }
+
+    /* Returns when it is in the guest's memory, and the guest has its command back. */
+    void draw()
+    {
+        QXLRect area = { 0, 0, SIDE, SIDE };
+        QXLRect dirty;
+
+        device.push(QXL_CMD_DRAW, &drawable);
+        device.run();
+        spice_qxl_update_area(&device.qxl, SURFACE, &area, &dirty, 1, 0);
+        g_assert_cmpint(std::count(device.released.begin(), device.released.end(), DRAWING), ==, 1);
+    }
+};
+
+/* Its picture is the guest's surface. */
+struct SurfaceImage: QXLImage
+{
+    SurfaceImage(): QXLImage()
+    {
+        descriptor.type = SPICE_IMAGE_TYPE_SURFACE;
+        descriptor.width = descriptor.height = SIDE;
+        surface_image.surface_id = SURFACE;
+    }
+
+    QXLPHYSICAL address() const
+    {
+        return reinterpret_cast<uintptr_t>(this);
+    }
+};
+
+/* Its picture is @data, with a line of @stride bytes for each of the surface's. */
+struct BitmapImage: SurfaceImage
+{
+    BitmapImage(uint8_t format, const void *data, uint32_t stride)
+    {
+        surface_image = {};
+        descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
+        bitmap.x = bitmap.y = SIDE;
+        bitmap.format = format;
+        bitmap.flags = QXL_BITMAP_TOP_DOWN | QXL_BITMAP_DIRECT;
+        bitmap.stride = stride;
+        bitmap.data = reinterpret_cast<uintptr_t>(data);
+    }
+};
+
+#include "pop-visibility.h"
+
+#endif /* TEST_DRAWING_H_ */
