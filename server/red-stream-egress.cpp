@@ -149,6 +149,9 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         ++iovcnt;
     }
 
+    if (pace) {
+        update_pace();
+    }
     /* in the modes without it the kernel is told nothing */
     more = more && policy->more;
 
@@ -505,6 +508,31 @@ void RedStreamEgress::push_held()
     }
     held = false;
     dirty = false;
+}
+
+void RedStreamEgress::set_pace(uint64_t rate)
+{
+    pace = rate;
+    update_pace();
+}
+
+/* TCP's queue says more than the rate, so while a pace is wanted this is for each send. */
+void RedStreamEgress::update_pace()
+{
+    RedStreamLink link = { };
+    uint64_t wanted = 0;
+
+    if (!ops->set_pace) {
+        return;
+    }
+    if (pace && ops->get_link(socket, &link)) {
+        link.path_delay = path_delay;
+        wanted = red_stream_policy_pace(&link, pace);
+    }
+    if (wanted != kernel_pace) {
+        ops->set_pace(socket, wanted);
+        kernel_pace = wanted;
+    }
 }
 
 /* See what TCP has learnt of the link, before a drain. A channel without drains calls for each

@@ -137,6 +137,10 @@ public:
         path_delay = delay;
     }
 
+    /* Have the kernel send at about @rate bytes a second, see red_stream_policy_pace; 0: as it
+     * likes. */
+    void set_pace(uint64_t rate);
+
     /* To be read whenever the socket's watch calls. Null without. */
     RedStreamNotices *get_notices() { return notices; }
 
@@ -177,6 +181,7 @@ private:
     void note_flush();
     void note_buffered();
     void update_link();
+    void update_pace();
 
     const int socket;
     const RedStreamPolicy *const policy;
@@ -195,6 +200,9 @@ private:
     size_t record_size = RED_STREAM_RECORD_MAX;
     /* what the kernel was told to hold unsent, bytes, 0: all that it takes */
     uint32_t unsent_limit = 0;
+    /* bytes a second that set_pace wants, and that the kernel was told, 0: as it likes */
+    uint64_t pace = 0;
+    uint64_t kernel_pace = 0;
     /* bytes a second and microseconds, 0: not known */
     uint64_t path_rate = 0;
     uint32_t path_delay = 0;

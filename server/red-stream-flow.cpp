@@ -17,6 +17,10 @@
 #define GROWING_GAIN_PERCENT 175
 #define STEADY_GAIN_PERCENT 125
 
+/* What is in flight is too little to tell the rate of the path if it is less than this part of what may
+ * be: that is more than fills the path, by the gain. */
+#define STARVED_PERCENT 80
+
 /* The rate has stopped growing after so many rounds with less growth than this. */
 #define FULL_ROUNDS 3
 #define FULL_GROWTH_PERCENT 125
@@ -66,6 +70,9 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
     }
     sent_bytes += bytes;
     counted_bytes += bytes > full ? full / 2 : bytes;
+    if (bytes > full) {
+        large_until = sent_bytes;
+    }
     ++messages;
 }
 
@@ -244,7 +251,10 @@ void RedStreamFlow::check_full_rate()
 
 void RedStreamFlow::starved()
 {
-    starved_until = sent_bytes;
+    /* Who has little room only is soon stopped by the limit, and answers tell the path's rate. */
+    if (bytes_in_flight() < flight() * STARVED_PERCENT / 100) {
+        starved_until = sent_bytes;
+    }
 }
 
 /* Bytes that fill the path. */
@@ -256,6 +266,13 @@ uint64_t RedStreamFlow::flight() const
     const uint64_t least = growing ? INITIAL_LIMIT : MIN_LIMIT;
 
     return std::max(rate * time / SECOND, least);
+}
+
+uint64_t RedStreamFlow::get_pace() const
+{
+    const bool large = acked_bytes < large_until;
+
+    return large && expected_rate && !silent && !off ? std::max(rate, expected_rate) : 0;
 }
 
 /* Bytes without a queue. */

@@ -29,7 +29,7 @@
  *
  * A message longer than a flight has mostly left the socket when the socket has taken its
  * end, though its mark comes after it; so no more than half a flight of it counts, lest the
- * path be idle for a round trip after each.
+ * path be idle for a round trip after each. The kernel is to hold back the rest, see get_pace().
  *
  * No progress depends on the client's good will. Upstream's own rule holds, and flow only
  * allows more,
@@ -65,6 +65,9 @@ class RedStreamFlow
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
+
+    /* Another channel of the client has seen the path take @rate bytes a second. */
+    void expect(uint64_t rate) { expected_rate = rate; }
 
     /* A message of @bytes (its header included) was given to the stream. */
     void sent(uint64_t now, uint32_t bytes);
@@ -110,6 +113,12 @@ public:
      * growing. */
     uint64_t get_path_rate() const { return growing ? 0 : rate; }
     uint32_t get_path_delay() const { return delay; }
+
+    /* Bytes a second that the path takes for certain, while a message longer than a flight is in
+     * flight, 0: not, or not known. The limit can hold back no part of such a message, so the
+     * kernel should. Not less than what was expected: a client that did not read for a while
+     * shows a low rate. */
+    uint64_t get_pace() const;
 
     /* For traces and tests. */
     uint64_t bytes_in_flight() const { return counted_bytes - counted_acked; }
@@ -170,6 +179,10 @@ private:
     uint64_t acked_sent_time = 0;
     /* bytes sent when there was nothing more to send; answers up to here say little */
     uint64_t starved_until = 0;
+    /* all bytes up to the end of the last message longer than a flight */
+    uint64_t large_until = 0;
+    /* bytes a second, 0: not known */
+    uint64_t expected_rate = 0;
 
     /* messages sent, and those that the client's own acks are for */
     uint64_t messages = 0;

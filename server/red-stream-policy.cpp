@@ -32,6 +32,12 @@
 /* What a sender may have in flight after a pause (RFC 6928). */
 #define INITIAL_CWND 10
 
+/* Of what fills the path may be in flight, and of its rate is sent, while that is so and while it is
+ * more. Below full at the upper pace, so that a path that has become faster shows. */
+#define PACED_FULL_PERCENT 110
+#define PACED_UP_PERCENT 110
+#define PACED_DOWN_PERCENT 60
+
 /* The part of the round trip that a drawing may wait. */
 #define HOLD_PART 12
 
@@ -239,6 +245,24 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link)
     }
     return std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_UNSENT_MIN),
                               RED_STREAM_UNSENT_MAX);
+}
+
+uint64_t red_stream_policy_pace(const RedStreamLink *link, uint64_t rate)
+{
+    if (!rate || link->path_delay < RED_STREAM_PACED_DELAY ||
+        red_stream_policy_is_first_hop(link)) {
+        return 0;
+    }
+    /* the path may have become faster, or be faster than was known */
+    rate = std::max(rate, link->delivery_rate);
+
+    /* the client's first answers have waited for the channel to begin */
+    const uint32_t delay = link->min_rtt ? std::min(link->path_delay, link->min_rtt) :
+                           link->path_delay;
+    const uint64_t full = rate * delay / 1000000 * PACED_FULL_PERCENT / 100;
+    const uint64_t in_flight = uint64_t{link->unacked} * link->mss;
+
+    return rate * (in_flight > full ? PACED_DOWN_PERCENT : PACED_UP_PERCENT) / 100;
 }
 
 uint32_t red_stream_policy_hold_budget(const RedStreamPolicy *policy, uint32_t delay)

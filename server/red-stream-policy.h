@@ -112,10 +112,13 @@ struct RedStreamLink {
     uint32_t cwnd;
     /* the window grows with every ack until something is lost or late */
     bool slow_start;
-    /* microseconds, 0 if not known */
+    /* microseconds, now and at best, 0 if not known */
     uint32_t rtt;
+    uint32_t min_rtt;
     /* bytes a second, 0 if not known */
     uint64_t delivery_rate;
+    /* segments sent that are not acked */
+    uint32_t unacked;
     /* the sender, not the path, set delivery_rate */
     bool app_limited;
     /* microseconds since the last data was sent, and the retransmission timeout */
@@ -163,6 +166,17 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 /* bytes */
 #define RED_STREAM_UNSENT_MIN (16 * 1024)
 #define RED_STREAM_UNSENT_MAX (1024 * 1024)
+
+/* Bytes a second at which the kernel should send a message longer than a flight over a path that
+ * takes @rate for certain (0: not known), 0: as it likes. Left alone TCP fills whatever queue a
+ * router has: sound and keys wait behind it, and what the router does not keep is sent again. So
+ * a little more than the path is known to take, and less as long as more is in flight than a
+ * quarter above what fills it. Not on a path of less than RED_STREAM_PACED_DELAY, whose queues
+ * nobody notices, nor behind a relay, of whose queue TCP does not know. */
+uint64_t red_stream_policy_pace(const RedStreamLink *link, uint64_t rate);
+
+/* microseconds */
+#define RED_STREAM_PACED_DELAY 20000
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
  * @delay microseconds (0: not known): a twelfth of it, which nobody sees, from

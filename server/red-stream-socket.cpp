@@ -60,6 +60,8 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     link->cwnd = info.tcpi_snd_cwnd;
     link->slow_start = info.tcpi_snd_cwnd < info.tcpi_snd_ssthresh;
     link->rtt = info.tcpi_rtt;
+    link->min_rtt = info.tcpi_min_rtt;
+    link->unacked = info.tcpi_unacked;
     /* these are 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;
@@ -87,6 +89,17 @@ static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
 #endif
 }
 
+static bool kernel_set_pace(int fd, uint64_t rate)
+{
+#ifdef SO_MAX_PACING_RATE
+    const uint32_t value = rate && rate < UINT32_MAX ? rate : UINT32_MAX;
+
+    return setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) == 0;
+#else
+    return false;
+#endif
+}
+
 const RedStreamSocket red_stream_kernel_socket = {
     "sendmsg",
     kernel_send,
@@ -94,6 +107,7 @@ const RedStreamSocket red_stream_kernel_socket = {
     kernel_get_link,
     kernel_get_link_period,
     kernel_set_unsent_limit,
+    kernel_set_pace,
     red_stream_bio_set_ssl,
     red_stream_bio_encrypt,
     red_stream_timestamps_set,
@@ -111,6 +125,7 @@ static const RedStreamSocket undecided_socket = {
     kernel_get_link,
     kernel_get_link_period,
     kernel_set_unsent_limit,
+    kernel_set_pace,
     red_stream_ktls_set_ssl,
     red_stream_ktls_begin,
     nullptr,
@@ -128,6 +143,7 @@ const RedStreamSocket red_stream_ktls_socket = {
     kernel_get_link,
     kernel_get_link_period,
     kernel_set_unsent_limit,
+    kernel_set_pace,
     nullptr,
     red_stream_ktls_encrypt,
     /* the kernel counts bytes of records, of which nobody here knows how many there are */

@@ -37,6 +37,10 @@ struct RedStreamSocket {
     /* Have the socket count as writable only while less than @bytes of what it took are
      * not sent. May be null. Returns false where there is no such thing. */
     bool (*set_unsent_limit)(int fd, uint32_t bytes);
+    /* Have the socket send at most @rate bytes a second, 0: as TCP likes (SO_MAX_PACING_RATE,
+     * Linux 4.13, which needs no queueing discipline for it). May be null. Returns false where
+     * there is no such thing. */
+    bool (*set_pace)(int fd, uint64_t rate);
     /* Make the BIOs of @ssl, before its handshake. Returns false if there is no memory. */
     bool (*set_ssl)(SSL *ssl, RedStreamEgress *egress);
     /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to

@@ -238,7 +238,7 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
 {
     static const RedStreamSocket ops = {
         "bench", bench_sendmsg, bench_set_cork, bench_get_link,
-        red_stream_kernel_socket.get_link_period, bench_set_unsent_limit,
+        red_stream_kernel_socket.get_link_period, bench_set_unsent_limit, nullptr,
         red_stream_bio_set_ssl, red_stream_bio_encrypt, nullptr, nullptr,
     };
 

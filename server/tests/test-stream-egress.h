@@ -160,6 +160,8 @@ public:
     size_t refusals = 0;
     /* each limit that was set */
     std::vector<uint32_t> unsent_limits;
+    /* bytes a second that it was told to send, 0: as it likes */
+    std::vector<uint64_t> paces;
     /* microseconds until the link is asked for again, and how often it was */
     uint64_t link_period = 0;
     size_t link_calls = 0;
@@ -179,7 +181,7 @@ public:
     static const RedStreamSocket *ops()
     {
         static const RedStreamSocket table = {
-            "scripted", send, set_cork, get_link, get_link_period, set_unsent_limit,
+            "scripted", send, set_cork, get_link, get_link_period, set_unsent_limit, set_pace,
             red_stream_bio_set_ssl, red_stream_bio_encrypt, set_timestamps,
             set_zerocopy, send_kept, abort, read_notices,
         };
@@ -317,6 +319,12 @@ private:
     static bool set_unsent_limit(int fd, uint32_t bytes)
     {
         current()->unsent_limits.push_back(bytes);
+        return true;
+    }
+
+    static bool set_pace(int fd, uint64_t rate)
+    {
+        current()->paces.push_back(rate);
         return true;
     }
 

@@ -876,6 +876,65 @@ static void test_large_message_while_growing()
     }
 }
 
+/* The limit cannot hold back a part of a message: one longer than a flight has the kernel told at
+ * which rate, until it has arrived. */
+static void test_pace()
+{
+    const Path path = { 250000, 100000, 0 };
+    Simulation unknown(path), simulation(path);
+    RedStreamFlow &flow = simulation.flow;
+
+    unknown.flow.sent(1, 1000000);
+    g_assert_cmpuint(unknown.flow.get_pace(), ==, 0);
+
+    flow.expect(200000);
+    simulation.send(Sizes(2000, 300), 0);
+    g_assert_cmpuint(flow.get_pace(), ==, 0);
+    const uint64_t rate = flow.get_rate();
+    g_assert_cmpuint(rate, >, 200000);
+    flow.sent(simulation.now, 1000000);
+    g_assert_cmpuint(flow.get_pace(), ==, rate);
+
+    /* a client that does not read makes the path no slower */
+    flow.expect(500000);
+    g_assert_cmpuint(flow.get_pace(), ==, 500000);
+
+    /* nor is anything held up for one that does not answer */
+    flow.silence(simulation.now);
+    g_assert_cmpuint(flow.get_pace(), ==, 0);
+}
+
+static void test_pace_ends()
+{
+    RedStreamFlow flow;
+
+    flow.expect(200000);
+    flow.sent(1, 1000000);
+    const uint32_t id = flow.get_next_mark();
+    flow.mark_sent(2, MARK_SIZE);
+    flow.sent(3, 300);
+    g_assert_cmpuint(flow.get_pace(), ==, 200000);
+    g_assert_true(flow.answered(4 * SECOND, id));
+    g_assert_cmpuint(flow.get_pace(), ==, 0);
+}
+
+/* A pipe that is empty now and then, for it is filled in small pieces, starves nothing: with as
+ * much in flight as fills the path the rate is what the path takes, and stops growing. */
+static void test_empty_pipe()
+{
+    const Path path = { 250000, 100000, 0 };
+    Simulation simulation(path);
+    RedStreamFlow &flow = simulation.flow;
+
+    for (int i = 0; i < 4000; ++i) {
+        simulation.send({ 300 }, 0);
+        if (flow.bytes_in_flight() > path.rate * path.delay / SECOND * 3 / 2) {
+            flow.starved();
+        }
+    }
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -904,6 +963,9 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/busy", test_busy);
     g_test_add_func("/server/stream-flow/large-message-while-growing",
                     test_large_message_while_growing);
+    g_test_add_func("/server/stream-flow/pace", test_pace);
+    g_test_add_func("/server/stream-flow/pace-ends", test_pace_ends);
+    g_test_add_func("/server/stream-flow/empty-pipe", test_empty_pipe);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
 
     return g_test_run();

@@ -342,6 +342,40 @@ static void test_unsent_limit()
 }
 
 /* A relay on the server's host takes gigabits a second in no time, whatever comes behind it. */
+/* 25 KB fill the path. */
+static void test_pace()
+{
+    RedStreamLink link = test_make_link(100, 100000, 0);
+
+    link.path_delay = 100000;
+    link.unacked = 10;
+    g_assert_cmpuint(red_stream_policy_pace(&link, 0), ==, 0);
+    const uint64_t up = red_stream_policy_pace(&link, 250000);
+    g_assert_cmpuint(up, >, 250000);
+    g_assert_cmpuint(up, <, 300000);
+    link.unacked = 30;
+    const uint64_t down = red_stream_policy_pace(&link, 250000);
+    g_assert_cmpuint(down, >, 125000);
+    g_assert_cmpuint(down, <, 200000);
+
+    /* the client's answers come later than TCP's */
+    link.min_rtt = 60000;
+    link.unacked = 13;
+    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, down);
+
+    /* the path takes more than was known: nothing waits, though as much is under way */
+    link.unacked = 30;
+    link.delivery_rate = 1000000;
+    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, 4 * up);
+
+    /* a short path, and a relay */
+    link.path_delay = RED_STREAM_PACED_DELAY - 1;
+    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, 0);
+    link.path_delay = 100000;
+    link.rtt = 60;
+    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, 0);
+}
+
 static void test_first_hop()
 {
     RedStreamLink relay = test_make_link(100, 60, 2000000000);
@@ -506,6 +540,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
     g_test_add_func("/server/stream/policy/seen-rate", test_seen_rate);
     g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/policy/pace", test_pace);
     g_test_add_func("/server/stream/policy/first-hop", test_first_hop);
     g_test_add_func("/server/stream/policy/hold-budget", test_hold_budget);
     g_test_add_func("/server/stream/policy/hold", test_hold);

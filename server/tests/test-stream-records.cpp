@@ -227,6 +227,39 @@ static void test_unsent_limit()
     }
 }
 
+/* The kernel is told a pace when one is wanted, another one when there is a queue, and when
+ * none is wanted any more. */
+static void test_pace()
+{
+    for (const char *mode : test_modes) {
+        RedStreamLink link = test_make_link(100, 100000, 0);
+        TestConnection stream(mode, TLS1_3_VERSION);
+        const std::vector<uint64_t> &paces = stream.kernel.paces;
+
+        link.unacked = 10;
+        stream.kernel.link = &link;
+        stream.start(false);
+        stream.egress->set_path(0, 100000);
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 0);
+
+        stream.egress->set_pace(250000);
+        g_assert_cmpuint(paces.size(), ==, 1);
+        g_assert_cmpuint(paces[0], >, 250000);
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 1);
+        link.unacked = 30;
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 2);
+        g_assert_cmpuint(paces[1], <, 250000);
+
+        stream.egress->set_pace(0);
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 3);
+        g_assert_cmpuint(paces[2], ==, 0);
+    }
+}
+
 /* TCP is not asked for each message of a channel without drains, nor again if there is none. */
 static void test_asks_rarely()
 {
@@ -467,6 +500,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
     g_test_add_func("/server/stream/records/path-rate", test_path_rate);
     g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/records/pace", test_pace);
     g_test_add_func("/server/stream/records/asks-rarely", test_asks_rarely);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);

@@ -338,6 +338,31 @@ static void test_gtk_reader_can_starve()
     }
 }
 
+/* The kernel sends no faster than it is told, until it is told that it may. */
+static void test_pace()
+{
+#ifdef SO_MAX_PACING_RATE
+    int sockets[2];
+    uint32_t rate = 0;
+    socklen_t len = sizeof(rate);
+
+    test_make_sockets(TEST_TCP, 0, sockets);
+    g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
+    g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
+    g_assert_cmpuint(rate, ==, 250000);
+    for (uint64_t fast : { UINT64_C(0), UINT64_C(5000000000) }) {
+        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
+        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], fast));
+        g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
+        g_assert_cmpuint(rate, ==, UINT32_MAX);
+    }
+    close(sockets[0]);
+    close(sockets[1]);
+#else
+    g_test_skip("no SO_MAX_PACING_RATE");
+#endif
+}
+
 int main(int argc, char *argv[])
 {
     alarm(300);
@@ -355,6 +380,8 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/stream/sockets/zerocopy/exact", &zerocopy_row, test_exact);
     g_test_add_data_func("/server/stream/sockets/zerocopy/no-wait", &zerocopy_row, test_no_wait);
     g_test_add_data_func("/server/stream/sockets/zerocopy/gtk-reader", &zerocopy_row, test_gtk_reader);
+
+    g_test_add_func("/server/stream/sockets/pace", test_pace);
 
     const int ret = g_test_run();
     test_tls_cleanup();
