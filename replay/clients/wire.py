@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 import ssl
@@ -12,10 +13,9 @@ from dataclasses import dataclass
 
 from clients.errors import Failed
 from clients.target import HOST, TLS, UNIX, WS, WSS, Target
-from faults.rude_client import _empty_ticket as empty_ticket
 
-MAIN, DISPLAY, INPUTS, CURSOR, PLAYBACK, USBREDIR, PORT = 1, 2, 3, 4, 5, 9, 10
-SET_ACK, PING, DISCONNECTING = 3, 4, 6
+MAIN, DISPLAY, INPUTS, CURSOR, PLAYBACK, PORT = 1, 2, 3, 4, 5, 10
+SET_ACK, PING = 3, 4
 MAIN_INIT, MAIN_CHANNELS = 103, 104
 ACK_SYNC, ACK, PONG = 1, 2, 3
 ATTACH_CHANNELS, DISPLAY_INIT = 104, 101
@@ -23,7 +23,8 @@ ATTACH_CHANNELS, DISPLAY_INIT = 104, 101
 _LINK_HEADER = struct.Struct("<4sIII")
 _LINK = struct.Struct("<IBBIII")
 _MINI_HEADER = struct.Struct("<HI")
-_KEY_BYTES = 162
+_KEY_BYTES = 162                    # of the link reply: SubjectPublicKeyInfo of RSA with 1024 bits
+_MODULUS = slice(29, 157)           # in it, where the exponent is 65537 as of every server
 _MINI_HEADERS = 1 << 3
 _PATIENCE = 20
 _BLOCK = 1 << 18
@@ -141,6 +142,26 @@ class Stream:
         return self.take(count)
 
 
+def _mask(seed: bytes, size: int) -> bytes:
+    blocks = (hashlib.sha1(seed + struct.pack(">I", count)).digest() for count in range(size // 20 + 1))
+    return b"".join(blocks)[:size]
+
+
+def _xor(left: bytes, right: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(left, right))
+
+
+def _empty_ticket(key: bytes) -> bytes:
+    """The empty password as the server wants it: with RSA-OAEP."""
+    modulus = key[_MODULUS]
+    size = len(modulus)
+    seed = bytes(20)
+    data = hashlib.sha1().digest() + bytes(size - 43) + b"\1\0"
+    masked = _xor(data, _mask(seed, len(data)))
+    block = b"\0" + _xor(seed, _mask(masked, 20)) + masked
+    return pow(int.from_bytes(block, "big"), 65537, int.from_bytes(modulus, "big")).to_bytes(size, "big")
+
+
 @dataclass
 class Counting:
     """How a client counts what it has to acknowledge."""
@@ -193,7 +214,7 @@ class Channel:
         reply = self._stream.exactly(size)
         if any(reply[:4]):
             raise Failed("the server refused the link")
-        self._stream.send(empty_ticket(reply[4 : 4 + _KEY_BYTES]))
+        self._stream.send(_empty_ticket(reply[4 : 4 + _KEY_BYTES]))
         if any(self._stream.exactly(4)):
             raise Failed("the server refused the ticket")
 

@@ -29,7 +29,9 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]
 
 from bench.lab import certs, lab  # noqa: E402
-from rude_client import Going, Gone, Plan, RudeClient                       # noqa: E402
+from clients.errors import Failed  # noqa: E402
+from clients.target import PLAIN, TLS, Target  # noqa: E402
+from rude_client import Going, Plan, RudeClient                       # noqa: E402
 
 _PATIENCE = 60
 _DYING = 10                         # seconds a server that turned a client away may take to end
@@ -87,7 +89,7 @@ class Server:
         self._process.stdout.readline()
         self._end = threading.Thread(target=self._process.stdout.read)     # of what it draws, or of the process
         self._end.start()
-        self._client = RudeClient(("127.0.0.1", port), str(certificates.ca) if certificates else None)
+        self._client = RudeClient(Target(TLS, port, ca=certificates.ca) if certificates else Target(PLAIN, port))
         self._staying = False
         self._turned_away = ""
 
@@ -95,7 +97,7 @@ class Server:
         """False when there is no point in another visit."""
         try:
             taken = self._client.visit(plan)
-        except (Gone, OSError) as error:
+        except (Failed, OSError) as error:
             self._turned_away = str(error)
             return False            # close() finds out why
         self._staying = plan.going is Going.STAY
