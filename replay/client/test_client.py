@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from drain_lab import (HEIGHT, PIXEL_BYTES, WIDTH, Certificates, Drain, Outcome, drain, free_port, make_certificates,
-                       picture, read_png, serving, sha256)
+from bench.lab.lab import free_port
+from drain_lab import (HEIGHT, PIXEL_BYTES, WIDTH, Certificates, Drain, Outcome, drain, make_certificates, picture, serving,
+                       sha256)
+from recorder.png import read_png
 
 BASIC_CHANNELS = {"main", "display-0", "cursor-0", "inputs-0"}
 
@@ -235,8 +237,12 @@ def test_formats(port: str, tmp_path: Path, fmt: str, name: str) -> None:
     assert done["sha256"] == sha256(expected)
     png = read_png(file)
     assert (png.width, png.height) == (WIDTH, HEIGHT)
-    assert png.pixels == b"".join(png_pixel(fmt, expected[i:i + PIXEL_BYTES[fmt]])
-                                  for i in range(0, len(expected), PIXEL_BYTES[fmt]))
+    assert b"".join(png.rows) == png_pixels(fmt, expected)
+
+
+def png_pixels(fmt: str, pixels: bytes) -> bytes:
+    size = PIXEL_BYTES[fmt]
+    return b"".join(png_pixel(fmt, pixels[i:i + size]) for i in range(0, len(pixels), size))
 
 
 def png_pixel(fmt: str, pixel: bytes) -> bytes:
@@ -295,8 +301,7 @@ def test_pause(port: str, tmp_path: Path) -> None:
         outcome = drain("--port", port, "--pause-png", str(tmp_path / "at-"))
     assert [path.name for path in tmp_path.iterdir()] == ["at-6.png"]
     half = picture(7)
-    assert read_png(tmp_path / "at-6.png").pixels == b"".join(png_pixel("xrgb", half[i:i + 4])
-                                                              for i in range(0, len(half), 4))
+    assert b"".join(read_png(tmp_path / "at-6.png").rows) == png_pixels("xrgb", half)
     assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
     pauses = [event for event in outcome.events if event["event"] == "pause"]
     assert [base64.b64decode(event.pop("blocks")) for event in pauses] == [means(half)]

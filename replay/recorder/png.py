@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads the PNG files spice-drain writes (8 bits, RGB or RGBA, not interlaced), and writes such."""
+"""Reads the PNG files spice-drain writes (8 bits, grey, RGB or RGBA, not interlaced), and writes those of colours."""
 from __future__ import annotations
 
 import zlib
@@ -54,7 +54,7 @@ def read_png(path: Path) -> Picture:
             packed += body
         at += size + 12
     width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
-    step = {(8, 2): 3, (8, 6): 4}[header[8], header[9]]
+    step = {(8, 0): 1, (8, 2): 3, (8, 6): 4}[header[8], header[9]]
     lines = zlib.decompress(packed)
     rows: list[bytes] = []
     above = bytes(width * step)
