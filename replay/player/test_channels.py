@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 import tiny
-from test_player import Play, play_all, plays, write
+from test_player import Start, play_all, start, write
 
-__all__ = ["plays"]     # a fixture
+__all__ = ["start"]     # a fixture
 
 ALL = {"sound", "record", "inputs", "pointer", "agent", "port"}
 
 
-def play_channels(plays: list[Play], file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    play = Play(file, "--channels", channels, *arguments)
-    plays.append(play)
+def play_channels(start: Start, file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    play = start(file, "--channels", channels, *arguments)
     # the end comes on the display's connection: what is on the others is to be read as well
     play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--cursor", "--settle-end", "200")
     return play.finish()
@@ -60,8 +59,8 @@ def check_pointer(player: dict[str, Any], client: dict[str, Any]) -> None:
     assert all(came > went for (_, came), (_, went) in zip(moves, pointer["stamps"], strict=True))
 
 
-def test_all(plays: list[Play], tmp_path: Path) -> None:
-    player, client = play_channels(plays, write(tmp_path, tiny.small()), "all")
+def test_all(start: Start, tmp_path: Path) -> None:
+    player, client = play_channels(start, write(tmp_path, tiny.small()), "all")
     channels = player["channels"]
     assert set(channels) == ALL
     assert not channels["sound"]["raw"]
@@ -78,17 +77,17 @@ def test_all(plays: list[Play], tmp_path: Path) -> None:
     assert player["seconds"] >= 1       # time for every channel, however short the recording
 
 
-def test_the_picture_is_the_same(plays: list[Play], tmp_path: Path) -> None:
+def test_the_picture_is_the_same(start: Start, tmp_path: Path) -> None:
     file = write(tmp_path, tiny.small())
-    _, alone = play_all(plays, file)
-    _, beside = play_channels(plays, file, "all")
+    _, alone = play_all(start, file)
+    _, beside = play_channels(start, file, "all")
     assert alone["sha256"] == beside["sha256"]
 
 
 @pytest.mark.parametrize("channels", ["sound", "sound-raw", "record", "inputs", "pointer", "agent:1", "port:1",
                                       "port:2,agent:3"])
-def test_some(plays: list[Play], tmp_path: Path, channels: str) -> None:
-    player, client = play_channels(plays, write(tmp_path, tiny.small()), channels)
+def test_some(start: Start, tmp_path: Path, channels: str) -> None:
+    player, client = play_channels(start, write(tmp_path, tiny.small()), channels)
     names = {name.split(":")[0].removesuffix("-raw") for name in channels.split(",")}
     assert set(player["channels"]) == names
     assert (client["audio"] is not None) == ("sound" in names)
@@ -96,52 +95,49 @@ def test_some(plays: list[Play], tmp_path: Path, channels: str) -> None:
     assert bool(client["ports"]) == ("port" in names)
 
 
-def test_raw_sound_is_not_compressed(plays: list[Play], tmp_path: Path) -> None:
-    player, client = play_channels(plays, write(tmp_path, tiny.small()), "sound-raw")
+def test_raw_sound_is_not_compressed(start: Start, tmp_path: Path) -> None:
+    player, client = play_channels(start, write(tmp_path, tiny.small()), "sound-raw")
     assert player["channels"]["sound"]["raw"]
     check_sound(player, client)
     assert client["bytes"]["playback-0"] > client["audio"]["bytes"]
-    _, opus = play_channels(plays, write(tmp_path, tiny.small()), "sound")
+    _, opus = play_channels(start, write(tmp_path, tiny.small()), "sound")
     assert 0 < opus["bytes"]["playback-0"] < opus["audio"]["bytes"] / 5
 
 
-def test_sizes(plays: list[Play], tmp_path: Path) -> None:
-    player, client = play_channels(plays, write(tmp_path, tiny.small()), "agent:1000,port:9")
+def test_sizes(start: Start, tmp_path: Path) -> None:
+    player, client = play_channels(start, write(tmp_path, tiny.small()), "agent:1000,port:9")
     check_clipboard(player, client, 1000 * 1024)
     check_port(player, client, 9 * 1024 * 1024)
 
 
-def test_a_recording_without_a_surface(plays: list[Play], tmp_path: Path) -> None:
+def test_a_recording_without_a_surface(start: Start, tmp_path: Path) -> None:
     """It has no end marker: the end is that all is sent, what the channels had to send included."""
     recording = tiny.small()
     recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
-    play = Play(write(tmp_path, recording), "--channels", "port:1")
-    plays.append(play)
+    play = start(write(tmp_path, recording), "--channels", "port:1")
     play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--no-end")
     player, client = play.finish()
     assert player["end"] == "drained"
     assert client["ports"]["port-0"]["sha256"] == player["channels"]["port"]["sha256"]
 
 
-def test_none(plays: list[Play], tmp_path: Path) -> None:
-    player, client = play_all(plays, write(tmp_path, tiny.small()))
+def test_none(start: Start, tmp_path: Path) -> None:
+    player, client = play_all(start, write(tmp_path, tiny.small()))
     assert player["channels"] is None
     assert client["audio"] is None and client["record"] is None and client["ports"] == {} and client["clipboard"] is None
 
 
-def test_a_client_that_does_not_answer(plays: list[Play], tmp_path: Path) -> None:
+def test_a_client_that_does_not_answer(start: Start, tmp_path: Path) -> None:
     """Sound goes on and on: that is no progress."""
-    play = Play(write(tmp_path, tiny.small()), "--channels", "all", "--timeout", "2")
-    plays.append(play)
+    play = start(write(tmp_path, tiny.small()), "--channels", "all", "--timeout", "2")
     play.connect()
     assert play.player.finish() == 4
     assert play.player.complaints() == [
         "spice-player: no progress for 2 seconds: the client does not answer on the channels of inputs, agent, port"]
 
 
-def test_a_client_killed_in_the_middle(plays: list[Play], tmp_path: Path) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--channels", "all")
-    plays.append(play)
+def test_a_client_killed_in_the_middle(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, tiny.small()), "--channels", "all")
     client = play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels")
     client.wait_for("connected")
     time.sleep(0.3)
@@ -161,8 +157,7 @@ def test_a_client_killed_in_the_middle(plays: list[Play], tmp_path: Path) -> Non
     ("pointer:20", "--channels pointer:20: there is no size"),
     ("record:3", "--channels record:3: there is no size"),
 ])
-def test_lists_that_make_no_sense(plays: list[Play], tmp_path: Path, channels: str, complaint: str) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--channels", channels)
-    plays.append(play)
+def test_lists_that_make_no_sense(start: Start, tmp_path: Path, channels: str, complaint: str) -> None:
+    play = start(write(tmp_path, tiny.small()), "--channels", channels)
     assert play.player.finish() == 1
     assert len(play.player.complaints()) == 1 and complaint in play.player.complaints()[0]

@@ -3,44 +3,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import lzma
-import os
 import random
 import re
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tiny
-from built import tool
+from bench.common import paths
+from bench.lab import certs, lab
 from recorder.png import read_png
 from tiny import Tiny
 
 TIMEOUT = 60
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Process:
     """A program whose output lines can be waited for."""
 
-    def __init__(self, name: str, folder: str, *arguments: str | Path,
-                 env: dict[str, str] | None = None) -> None:
-        self.popen = subprocess.Popen(
-            [tool(name, folder), *map(str, arguments)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+    def __init__(self, program: Path, *arguments: str | Path) -> None:
+        self.popen = subprocess.Popen([program, *map(str, arguments)], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.lines: list[dict[str, Any]] = []
 
     def wait_for(self, event: str) -> dict[str, Any]:
@@ -56,6 +49,12 @@ class Process:
         assert self.popen.stdin is not None
         self.popen.stdin.write(text.encode())
         self.popen.stdin.flush()
+
+    def end_input(self, data: bytes = b"") -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(data)
+        self.popen.stdin.close()
+        self.popen.stdin = None
 
     def finish(self) -> int:
         try:
@@ -76,15 +75,15 @@ class Play:
     """A player, and a client once there is one."""
 
     def __init__(self, file: Path | str, *arguments: str | Path, listen: bool = True) -> None:
-        self.port = free_port()
+        self.port = lab.free_port()
         where = ("--port", str(self.port)) if listen else ()
-        self.player = Process("spice-player", "player", *where, "--timeout", "20", *arguments, file)
+        self.player = Process(paths.player(), *where, "--timeout", "20", *arguments, file)
         self.client: Process | None = None
 
     def connect(self, *arguments: str | Path) -> Process:
         self.player.wait_for("listening")
         where = arguments or ("--host", "127.0.0.1", "--port", str(self.port))
-        self.client = Process("spice-drain", "client", *where)
+        self.client = Process(paths.client(), *where)
         return self.client
 
     def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -101,20 +100,24 @@ class Play:
                 process.popen.wait()
 
 
+Start = Callable[..., Play]
+
+
 @pytest.fixture
-def plays() -> Iterator[list[Play]]:
-    """Those put in are killed at the end of the test."""
-    made: list[Play] = []
-    yield made
-    for play in made:
-        play.kill()
+def start() -> Iterator[Start]:
+    """Makes a Play that is killed at the end of the test."""
+    with contextlib.ExitStack() as stack:
+        def begin(*arguments: Any, **options: Any) -> Play:
+            play = Play(*arguments, **options)
+            stack.callback(play.kill)
+            return play
+        yield begin
 
 
-def play_all(plays: list[Play], file: Path | str, *arguments: str,
+def play_all(start: Start, file: Path | str, *arguments: str,
              png: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the client shows in the end is written to png."""
-    play = Play(file, *arguments)
-    plays.append(play)
+    play = start(file, *arguments)
     if png is None:
         play.connect()
     else:
@@ -130,8 +133,8 @@ def write(tmp_path: Path, recording: Tiny, name: str = "a.rec") -> Path:
 
 # --- playing ---
 
-def test_plays_to_the_end(plays: list[Play], tmp_path: Path) -> None:
-    player, client = play_all(plays, write(tmp_path, tiny.small()))
+def test_plays_to_the_end(start: Start, tmp_path: Path) -> None:
+    player, client = play_all(start, write(tmp_path, tiny.small()))
     assert player["event"] == "done" and player["end"] == "marker"
     assert player["commands"] == player["expected_commands"] == tiny.small().commands
     assert Path(player["library"]).name.startswith("libspice-server.so")
@@ -146,31 +149,26 @@ def test_plays_to_the_end(plays: list[Play], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [lzma.compress, gzip.compress])
-def test_packing_and_standard_input_make_no_difference(plays: list[Play], tmp_path: Path,
+def test_packing_and_standard_input_make_no_difference(start: Start, tmp_path: Path,
                                                        pack: Any) -> None:
-    _, plain = play_all(plays, write(tmp_path, tiny.small()))
+    _, plain = play_all(start, write(tmp_path, tiny.small()))
     packed = tmp_path / "packed"
     packed.write_bytes(pack(tiny.small().data))
-    _, client = play_all(plays, packed)
+    _, client = play_all(start, packed)
     assert client["sha256"] == plain["sha256"]
 
-    play = Play("-")
-    plays.append(play)
+    play = start("-")
     play.connect()
-    assert play.player.popen.stdin is not None
-    play.player.popen.stdin.write(packed.read_bytes())
-    play.player.popen.stdin.close()
-    play.player.popen.stdin = None
+    play.player.end_input(packed.read_bytes())
     _, client = play.finish()
     assert client["sha256"] == plain["sha256"]
 
 
-def test_every_kind_of_command_reaches_the_client(plays: list[Play], tmp_path: Path) -> None:
+def test_every_kind_of_command_reaches_the_client(start: Start, tmp_path: Path) -> None:
     """A pause after each keeps one from hiding the one before."""
     recording = tiny.everything()
-    play = Play(write(tmp_path, recording), "--pause-at",
-                ",".join(str(i + 1) for i in range(recording.commands)))
-    plays.append(play)
+    play = start(write(tmp_path, recording), "--pause-at",
+                 ",".join(str(i + 1) for i in range(recording.commands)))
     client = play.connect()
     pictures = []
     for i in range(recording.commands):
@@ -185,39 +183,34 @@ def test_every_kind_of_command_reaches_the_client(plays: list[Play], tmp_path: P
     assert len(set(pictures)) > 15
 
 
-def test_tls(plays: list[Play], tmp_path: Path) -> None:
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
-                    "-keyout", key, "-out", cert], check=True, capture_output=True)
-    port = free_port()
-    play = Play(write(tmp_path, tiny.small()), "--tls-port", str(port), "--tls-cert", cert,
-                "--tls-key", key, "--tls-ca", cert, listen=False)
-    plays.append(play)
-    play.connect("--host", "127.0.0.1", "--tls-port", str(port), "--ca", cert)
+def test_tls(start: Start, tmp_path: Path) -> None:
+    made = certs.make(tmp_path, "127.0.0.1")
+    port = lab.free_port()
+    play = start(write(tmp_path, tiny.small()), "--tls-port", str(port), "--tls-cert", made.certificate,
+                 "--tls-key", made.key, "--tls-ca", made.ca, listen=False)
+    play.connect("--host", "127.0.0.1", "--tls-port", str(port), "--ca", made.ca)
     player, _ = play.finish()
     assert player["end"] == "marker"
 
 
-def test_unix_socket(plays: list[Play], tmp_path: Path) -> None:
+def test_unix_socket(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    play = Play(write(tmp_path, tiny.small()), "--unix", path, listen=False)
-    plays.append(play)
+    play = start(write(tmp_path, tiny.small()), "--unix", path, listen=False)
     play.connect("--unix", path)
     play.finish()
     assert not path.exists()
 
 
 @pytest.mark.parametrize("compression", ["off", "auto-lz", "quic", "glz", "lz", "lz4"])
-def test_compression_changes_no_pixel(plays: list[Play], tmp_path: Path,
+def test_compression_changes_no_pixel(start: Start, tmp_path: Path,
                                       compression: str) -> None:
     path = write(tmp_path, tiny.small())
-    _, reference = play_all(plays, path)
-    _, client = play_all(plays, path, "--compression", compression, "--streaming", "off")
+    _, reference = play_all(start, path)
+    _, client = play_all(start, path, "--compression", compression, "--streaming", "off")
     assert client["sha256"] == reference["sha256"]
 
 
-def test_pace(plays: list[Play], tmp_path: Path) -> None:
+def test_pace(start: Start, tmp_path: Path) -> None:
     """Never ahead; that it is not behind shows where the session takes so long that no machine is as late."""
     for pace, step_ns, least in (("recorded", 50_000_000, 0.5), ("100", 20 * 10**9, 2), ("max", 20 * 10**9, 0)):
         recording = Tiny(step_ns=step_ns)
@@ -226,10 +219,10 @@ def test_pace(plays: list[Play], tmp_path: Path) -> None:
             recording.fill((i, i, i + 9, i + 9), i)
         path = tmp_path / f"{pace}.rec"
         path.write_bytes(write(tmp_path, recording).read_bytes())
-        assert least <= play_all(plays, path, "--pace", pace)[0]["seconds"] < 200
+        assert least <= play_all(start, path, "--pace", pace)[0]["seconds"] < 200
 
 
-def test_events_moved_forward_do_not_hold_up_the_rest(plays: list[Play], tmp_path: Path) -> None:
+def test_events_moved_forward_do_not_hold_up_the_rest(start: Start, tmp_path: Path) -> None:
     recording = Tiny()
     recording.primary()
     recording.create(4)
@@ -237,11 +230,11 @@ def test_events_moved_forward_do_not_hold_up_the_rest(plays: list[Play], tmp_pat
     recording.destroy(4)
     recording.time_ns -= 30 * 10**9
     recording.fill((0, 0, 5, 5))
-    player, _ = play_all(plays, write(tmp_path, recording), "--pace", "recorded")
+    player, _ = play_all(start, write(tmp_path, recording), "--pace", "recorded")
     assert player["seconds"] < 30
 
 
-def test_what_is_drawn_between_two_primaries_is_on_neither(plays: list[Play], tmp_path: Path) -> None:
+def test_what_is_drawn_between_two_primaries_is_on_neither(start: Start, tmp_path: Path) -> None:
     """Left over for the second, it was there or not from one time to the next."""
     recording = tiny.small()
     recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
@@ -254,9 +247,9 @@ def test_what_is_drawn_between_two_primaries_is_on_neither(plays: list[Play], tm
     plain.message(tiny.MESSAGE_DESTROY_PRIMARY)
     plain.primary(100, 80)
     plain.fill((60, 60, 70, 70), 0x00ff00)
-    _, expected = play_all(plays, write(tmp_path, plain, "plain.rec"))
+    _, expected = play_all(start, write(tmp_path, plain, "plain.rec"))
     for _ in range(10):
-        _, client = play_all(plays, file)
+        _, client = play_all(start, file)
         assert client["sha256"] == expected["sha256"]
 
 
@@ -296,13 +289,13 @@ def display_bytes(player: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("op", [tiny.OP_SRC, tiny.OP_OVER])
-def test_a_composite_makes_no_more_exact_than_it_reads(plays: list[Play], tmp_path: Path, op: int) -> None:
+def test_a_composite_makes_no_more_exact_than_it_reads(start: Start, tmp_path: Path, op: int) -> None:
     """What was sent as JPEG is sent again without loss where something is put together from it. Not the rest of the surface,
     and nothing where it is only copied."""
     path = tmp_path / "c.png"
-    player, _ = play_all(plays, write(tmp_path, composes(op)), "--jpeg", "always", png=path)
-    plain, _ = play_all(plays, write(tmp_path, composes(None), "plain.rec"), "--jpeg", "always")
-    exact, _ = play_all(plays, write(tmp_path, composes(None), "plain.rec"), "--jpeg", "never")
+    player, _ = play_all(start, write(tmp_path, composes(op)), "--jpeg", "always", png=path)
+    plain, _ = play_all(start, write(tmp_path, composes(None), "plain.rec"), "--jpeg", "always")
+    exact, _ = play_all(start, write(tmp_path, composes(None), "plain.rec"), "--jpeg", "never")
     assert display_bytes(plain) < display_bytes(exact) / 2
     more = display_bytes(player) - display_bytes(plain)
     shown, sent = read_png(path), photo()
@@ -342,28 +335,28 @@ def lines_of_text() -> bytes:
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_the_end_of_a_video_is_sent_as_any_picture(plays: list[Play], tmp_path: Path, read: bool) -> None:
+def test_the_end_of_a_video_is_sent_as_any_picture(start: Start, tmp_path: Path, read: bool) -> None:
     """Once more, when no other frame comes: as JPEG where pictures are. Without loss that alone would be half of them all."""
     path = write(tmp_path, video(photo(), read))
     arguments = ("--jpeg", "always", "--pace", "recorded", "--streaming")
-    pictures, _ = play_all(plays, path, *arguments, "off")
-    as_video, _ = play_all(plays, path, *arguments, "all")
+    pictures, _ = play_all(start, path, *arguments, "off")
+    as_video, _ = play_all(start, path, *arguments, "all")
     assert display_bytes(as_video) != display_bytes(pictures)
     assert display_bytes(as_video) < display_bytes(pictures) * 1.1
 
 
-def test_the_end_of_a_video_of_text_is_exact(plays: list[Play], tmp_path: Path) -> None:
+def test_the_end_of_a_video_of_text_is_exact(start: Start, tmp_path: Path) -> None:
     """It was scrolled, say."""
     path = tmp_path / "v.png"
     text = lines_of_text()
-    play_all(plays, write(tmp_path, video(text)), "--jpeg", "always", "--streaming", "all", "--pace", "recorded", png=path)
+    play_all(start, write(tmp_path, video(text)), "--jpeg", "always", "--streaming", "all", "--pace", "recorded", png=path)
     shown = read_png(path)
     last = text[(FRAMES - 1) * 4:] + text[:(FRAMES - 1) * 4]
     assert all(shown.pixel(x, y) == pixel(last, y * PHOTO[0] + x)
                for y in range(0, 200, 7) for x in range(PHOTO[0]))
 
 
-def test_probes(plays: list[Play], tmp_path: Path) -> None:
+def test_probes(start: Start, tmp_path: Path) -> None:
     """They also come while nothing is drawn, and change no pixel."""
     recording = Tiny()
     recording.primary()
@@ -371,8 +364,8 @@ def test_probes(plays: list[Play], tmp_path: Path) -> None:
     recording.time_ns += 10**9
     recording.fill((10, 10, 20, 20), 0x654321)
     path = write(tmp_path, recording)
-    _, reference = play_all(plays, path)
-    player, client = play_all(plays, path, "--pace", "recorded", "--probe-every", "20")
+    _, reference = play_all(start, path)
+    player, client = play_all(start, path, "--pace", "recorded", "--probe-every", "20")
     sent = {number: at for number, at, _ in player["probes"]}
     assert 30 <= len(sent) <= 52
     assert sorted(sent) == list(range(len(sent)))
@@ -386,16 +379,15 @@ def test_probes(plays: list[Play], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_probes_are_kept_if_wanted(plays: list[Play], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+def test_probes_are_kept_if_wanted(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
     """Also those that something covers while the client does not read: else nobody knows when what it shows next was drawn."""
     monkeypatch.setenv("SPICE_STREAM", "cork")      # 40 messages, and it waits
     recording = Tiny(10_000_000)
     recording.primary()
     for shade in range(100):
         recording.fill((0, 0, 100, 80), shade * 0x010101)
-    play = Play(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "10", "--pause-at", "1",
-                *(["--keep-probes"] if kept else []))
-    plays.append(play)
+    play = start(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "10", "--pause-at", "1",
+                 *(["--keep-probes"] if kept else []))
     client = play.connect()
     client.wait_for("pause")
     client.popen.send_signal(signal.SIGSTOP)
@@ -407,7 +399,7 @@ def test_probes_are_kept_if_wanted(plays: list[Play], tmp_path: Path, monkeypatc
     assert come == sent if kept else come < sent - 20
 
 
-def test_time_begins_when_what_is_played_at_once_is(plays: list[Play], tmp_path: Path) -> None:
+def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path) -> None:
     """Else what follows would be late in a part of a session that begins with much."""
     recording = Tiny(0)
     recording.primary()
@@ -415,8 +407,7 @@ def test_time_begins_when_what_is_played_at_once_is(plays: list[Play], tmp_path:
     recording.fill((0, 0, 50, 40), 0x345612)
     recording.time_ns += 5 * 10**8
     recording.fill((10, 10, 20, 20), 0x654321)
-    play = Play(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "20", "--pause-at", "1")
-    plays.append(play)
+    play = start(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "20", "--pause-at", "1")
     play.connect().wait_for("pause")
     time.sleep(0.5)     # as if it took that long
     play.player.say("go\n")
@@ -437,12 +428,11 @@ def with_surfaces(colour: int) -> Tiny:
     return recording
 
 
-def test_every_surface_is_shown_if_wanted(plays: list[Play], tmp_path: Path) -> None:
+def test_every_surface_is_shown_if_wanted(start: Start, tmp_path: Path) -> None:
     pictures: list[tuple[str, str]] = []
     for colour in (0x00FF00, 0x00FE00):
         for arguments in ((), ("--show-surfaces",), ("--show-surfaces", "--pause-at", "5")):
-            play = Play(write(tmp_path, with_surfaces(colour)), *arguments)
-            plays.append(play)
+            play = start(write(tmp_path, with_surfaces(colour)), *arguments)
             client = play.connect()
             if len(arguments) > 1:
                 play.player.wait_for("pause")
@@ -455,10 +445,9 @@ def test_every_surface_is_shown_if_wanted(plays: list[Play], tmp_path: Path) -> 
     assert shown == again       # what the pause showed is gone
 
 
-def test_pauses_show_the_picture_at_that_point(plays: list[Play], tmp_path: Path) -> None:
+def test_pauses_show_the_picture_at_that_point(start: Start, tmp_path: Path) -> None:
     path = write(tmp_path, tiny.small())
-    play = Play(path, "--pause-at", "6,2,2")
-    plays.append(play)
+    play = start(path, "--pause-at", "6,2,2")
     client = play.connect()
     assert play.player.wait_for("pause") == {"event": "pause", "n": 0, "command": 2}
     first = client.wait_for("pause")["sha256"]
@@ -471,13 +460,13 @@ def test_pauses_show_the_picture_at_that_point(plays: list[Play], tmp_path: Path
     assert len({first, second, last["sha256"]}) == 3
 
     cut = tmp_path / "cut.rec"
-    subprocess.run([tool("spice-recording"), "trim", "--commands", ":2", "-o", cut, path],
+    subprocess.run([paths.recording_tool(), "trim", "--commands", ":2", "-o", cut, path],
                    check=True, timeout=TIMEOUT)
-    _, client_line = play_all(plays, cut)
+    _, client_line = play_all(start, cut)
     assert client_line["sha256"] == first
 
 
-def test_a_cat_shows_the_second_picture(plays: list[Play], tmp_path: Path) -> None:
+def test_a_cat_shows_the_second_picture(start: Start, tmp_path: Path) -> None:
     """Same numbers of surfaces, images and cursors, other contents."""
     first = Tiny()
     first.primary(150, 150)
@@ -494,18 +483,17 @@ def test_a_cat_shows_the_second_picture(plays: list[Play], tmp_path: Path) -> No
     second.copy((70, 0, 86, 16), tiny.surface_image(5), (0, 0, 16, 16), uses=[5])
     one, two = write(tmp_path, first, "one"), write(tmp_path, second, "two")
     both = tmp_path / "both.rec"
-    subprocess.run([tool("spice-recording"), "cat", one, two, "-o", both], check=True,
+    subprocess.run([paths.recording_tool(), "cat", one, two, "-o", both], check=True,
                    timeout=TIMEOUT)
-    _, reference = play_all(plays, two)
-    _, client = play_all(plays, both)
+    _, reference = play_all(start, two)
+    _, client = play_all(start, both)
     assert client["sha256"] == reference["sha256"]
 
 
-def test_without_a_primary_at_the_end_all_is_drained(plays: list[Play], tmp_path: Path) -> None:
+def test_without_a_primary_at_the_end_all_is_drained(start: Start, tmp_path: Path) -> None:
     recording = tiny.small()
     recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
-    play = Play(write(tmp_path, recording))
-    plays.append(play)
+    play = start(write(tmp_path, recording))
     client = play.connect()
     assert play.player.finish() == 0
     assert play.player.lines[-1]["end"] == "drained"
@@ -513,7 +501,7 @@ def test_without_a_primary_at_the_end_all_is_drained(plays: list[Play], tmp_path
     assert client.finish() == 3
 
 
-def test_more_surfaces_than_numbers(plays: list[Play], tmp_path: Path) -> None:
+def test_more_surfaces_than_numbers(start: Start, tmp_path: Path) -> None:
     """All numbers are taken, and the next is free only when the worker has got that far."""
     recording = Tiny()
     recording.primary()
@@ -522,7 +510,7 @@ def test_more_surfaces_than_numbers(plays: list[Play], tmp_path: Path) -> None:
     for i in range(3000):
         recording.destroy(1 + i % 1023)
         recording.create(1 + i % 1023, 1, 1)
-    player, _ = play_all(plays, write(tmp_path, recording))
+    player, _ = play_all(start, write(tmp_path, recording))
     assert player["commands"] == recording.commands
 
 
@@ -530,7 +518,7 @@ def test_more_surfaces_than_numbers(plays: list[Play], tmp_path: Path) -> None:
 @pytest.mark.parametrize("read_ahead", ["0", "1", "512"])
 @pytest.mark.parametrize("message", [tiny.MESSAGE_DESTROY_SURFACES,
                                      tiny.MESSAGE_DESTROY_SURFACES_ASYNC])
-def test_destroying_all_surfaces_gives_their_numbers_back(plays: list[Play], tmp_path: Path,
+def test_destroying_all_surfaces_gives_their_numbers_back(start: Start, tmp_path: Path,
                                                           message: int, read_ahead: str) -> None:
     recording = Tiny()
     for _ in range(12):
@@ -542,31 +530,29 @@ def test_destroying_all_surfaces_gives_their_numbers_back(plays: list[Play], tmp
         recording.message(tiny.MESSAGE_WAKEUP)
     recording.primary()
     recording.fill((0, 0, 50, 50))
-    play = Play(write(tmp_path, recording), "--pause-at", "200,1000", "--read-ahead", read_ahead)
-    plays.append(play)
+    play = start(write(tmp_path, recording), "--pause-at", "200,1000", "--read-ahead", read_ahead)
     play.connect()
     play.player.say("go\ngo\n")
     player, _ = play.finish()
     assert player["commands"] == player["expected_commands"] == recording.commands
 
 
-def test_many_messages_of_the_guest(plays: list[Play], tmp_path: Path) -> None:
+def test_many_messages_of_the_guest(start: Start, tmp_path: Path) -> None:
     recording = Tiny()
     recording.primary()
     for i in range(500):
         recording.text_message(b"x" * i)
-    player, _ = play_all(plays, write(tmp_path, recording))
+    player, _ = play_all(start, write(tmp_path, recording))
     assert player["commands"] == 500
 
 
-def test_stream_statistics_are_passed_on(plays: list[Play], tmp_path: Path,
+def test_stream_statistics_are_passed_on(start: Start, tmp_path: Path,
                                          monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that writes none leaves null, and lines from before are not ours."""
     stats = tmp_path / "stats"
     stats.write_text('{"old": 1}\n')
     monkeypatch.setenv("SPICE_STREAM_STATS", str(stats))
-    play = Play(write(tmp_path, tiny.small()), "--pause-at", "1")
-    plays.append(play)
+    play = start(write(tmp_path, tiny.small()), "--pause-at", "1")
     play.connect()
     play.player.wait_for("pause")
     with stats.open("a") as file:
@@ -610,47 +596,43 @@ def ends(play: Play, status: int, reason: str) -> None:
     (("--port", "5900", "/nonexistent/a.rec"), "No such file"),
 ])
 def test_usage(arguments: tuple[str, ...], reason: str) -> None:
-    result = subprocess.run([tool("spice-player"), *arguments], capture_output=True,
+    result = subprocess.run([paths.player(), *arguments], capture_output=True,
                             timeout=TIMEOUT, check=False, text=True)
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1 and reason in result.stderr, result.stderr
 
 
-def test_port_in_use(plays: list[Play], tmp_path: Path) -> None:
+def test_port_in_use(start: Start, tmp_path: Path) -> None:
     path = write(tmp_path, tiny.small())
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        play = Play(path, "--port", str(other.getsockname()[1]), listen=False)
-        plays.append(play)
+        play = start(path, "--port", str(other.getsockname()[1]), listen=False)
         ends(play, 1, r"port \d+: Address already in use")
 
 
-def test_an_address_that_is_not_ours(plays: list[Play], tmp_path: Path) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--address", "192.0.2.1")
-    plays.append(play)
+def test_an_address_that_is_not_ours(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, tiny.small()), "--address", "192.0.2.1")
     ends(play, 1, r"192\.0\.2\.1 port \d+: Cannot assign")
 
 
-def test_bad_certificates(plays: list[Play], tmp_path: Path) -> None:
+def test_bad_certificates(start: Start, tmp_path: Path) -> None:
     path = write(tmp_path, tiny.small())
     good = tmp_path / "file"
     good.write_text("no certificate\n")
     for files, reason in (((good, good, tmp_path / "missing"), "missing: No such file"),
                           ((good, good, good), "cannot use .* for TLS")):
         cert, key, ca = files
-        play = Play(path, "--tls-port", str(free_port()), "--tls-cert", cert, "--tls-key", key,
-                    "--tls-ca", ca, listen=False)
-        plays.append(play)
+        play = start(path, "--tls-port", str(lab.free_port()), "--tls-cert", cert, "--tls-key", key,
+                     "--tls-ca", ca, listen=False)
         ends(play, 1, reason)
 
 
-def test_a_socket_that_exists(plays: list[Play], tmp_path: Path) -> None:
+def test_a_socket_that_exists(start: Start, tmp_path: Path) -> None:
     other = tmp_path / "precious"
     other.write_text("data")
-    play = Play(write(tmp_path, tiny.small()), "--unix", other, listen=False)
-    plays.append(play)
+    play = start(write(tmp_path, tiny.small()), "--unix", other, listen=False)
     ends(play, 1, "exists already")
     assert other.read_text() == "data"
 
@@ -660,44 +642,37 @@ def test_a_socket_that_exists(plays: list[Play], tmp_path: Path) -> None:
     tiny.small().data.replace(b"surface_id 5", b"surface_id 6", 1),
     lzma.compress(tiny.small().data)[:-30],
 ], ids=["empty", "version", "cut", "surface", "packing"])
-def test_a_damaged_file_is_refused_before_anything_is_played(plays: list[Play], tmp_path: Path,
+def test_a_damaged_file_is_refused_before_anything_is_played(start: Start, tmp_path: Path,
                                                              data: bytes) -> None:
     path = tmp_path / "bad.rec"
     path.write_bytes(data)
     for read_ahead in "0", "512":
-        play = Play(path, "--read-ahead", read_ahead)
-        plays.append(play)
+        play = start(path, "--read-ahead", read_ahead)
         ends(play, 2, rf"{re.escape(str(path))}: byte \d+: ")
         assert play.player.lines == []
 
 
-def test_a_damaged_stream_is_played_up_to_the_damage(plays: list[Play]) -> None:
-    play = Play("-")
-    plays.append(play)
+def test_a_damaged_stream_is_played_up_to_the_damage(start: Start) -> None:
+    play = start("-")
     play.connect()
-    assert play.player.popen.stdin is not None
-    play.player.popen.stdin.write(tiny.small().data + b"event nonsense\n")
-    play.player.popen.stdin.close()
-    play.player.popen.stdin = None
+    play.player.end_input(tiny.small().data + b"event nonsense\n")
     ends(play, 2, rf"-: byte {len(tiny.small().data) + 6}: event counter: expected a number")
 
 
-def test_no_client_comes(plays: list[Play], tmp_path: Path) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--timeout", "1")
-    plays.append(play)
+def test_no_client_comes(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, tiny.small()), "--timeout", "1")
     ends(play, 4, "no progress for 1 seconds: no client has come")
 
 
-def test_a_client_that_does_not_leave(plays: list[Play], tmp_path: Path) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--timeout", "1")
-    plays.append(play)
+def test_a_client_that_does_not_leave(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, tiny.small()), "--timeout", "1")
     play.connect("--host", "127.0.0.1", "--port", str(play.port), "--no-end")
     ends(play, 4, "the client does not go")
 
 
 @pytest.mark.parametrize("mode, reason", [("flow,catchup=off", "the client takes nothing"),
                                           ("flow", "all is played, but the client does not go")])
-def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_a_client_that_stops_reading(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                      mode: str, reason: str) -> None:
     """Who catches up does not have the guest wait for a client."""
     monkeypatch.setenv("SPICE_STREAM", mode)
@@ -708,9 +683,8 @@ def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path, monkeypa
     for i in range(60):
         left, top = i % 10 * 350, i // 10 * 350
         recording.copy((left, top, left + 350, top + 350), tile, (0, 0, 350, 350))
-    play = Play(write(tmp_path, recording), "--timeout", "2", "--pause-at", "1",
-                "--compression", "off")
-    plays.append(play)
+    play = start(write(tmp_path, recording), "--timeout", "2", "--pause-at", "1",
+                 "--compression", "off")
     client = play.connect()
     client.wait_for("pause")
     client.popen.send_signal(signal.SIGSTOP)
@@ -719,10 +693,9 @@ def test_a_client_that_stops_reading(plays: list[Play], tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_client_that_goes_in_the_middle(plays: list[Play], tmp_path: Path,
+def test_a_client_that_goes_in_the_middle(start: Start, tmp_path: Path,
                                           how: signal.Signals) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--pause-at", "4")
-    plays.append(play)
+    play = start(write(tmp_path, tiny.small()), "--pause-at", "4")
     client = play.connect()
     client.wait_for("pause")
     client.popen.send_signal(how)
@@ -730,25 +703,21 @@ def test_a_client_that_goes_in_the_middle(plays: list[Play], tmp_path: Path,
     ends(play, 3, "gone after 4 commands")
 
 
-def test_standard_input_ends_in_a_pause(plays: list[Play], tmp_path: Path) -> None:
-    play = Play(write(tmp_path, tiny.small()), "--pause-at", "4")
-    plays.append(play)
+def test_standard_input_ends_in_a_pause(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, tiny.small()), "--pause-at", "4")
     client = play.connect()
     client.wait_for("pause")
-    assert play.player.popen.stdin is not None
-    play.player.popen.stdin.close()
-    play.player.popen.stdin = None
+    play.player.end_input()
     ends(play, 1, "standard input ended")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(plays: list[Play], tmp_path: Path, how: signal.Signals) -> None:
+def test_interrupted(start: Start, tmp_path: Path, how: signal.Signals) -> None:
     """In the middle of a play, and before any client has come."""
     path = write(tmp_path, tiny.small())
     for with_client in (True, False):
         where = tmp_path / "socket"
-        play = Play(path, "--unix", where, "--pause-at", "4", listen=False)
-        plays.append(play)
+        play = start(path, "--unix", where, "--pause-at", "4", listen=False)
         if with_client:
             play.connect("--unix", where)
             play.player.wait_for("pause")
@@ -768,15 +737,14 @@ def numbers_changed(data: bytes, generator: random.Random) -> bytes:
     return data
 
 
-def test_what_passes_as_good_is_played(plays: list[Play], tmp_path: Path) -> None:
+def test_what_passes_as_good_is_played(start: Start, tmp_path: Path) -> None:
     """Changed recordings are refused, or played to the end by library and client."""
     generator = random.Random(7)
     played = 0
     for i in range(60):
         path = tmp_path / f"{i}.rec"
         path.write_bytes(numbers_changed(tiny.everything().data, generator))
-        play = Play(path)
-        plays.append(play)
+        play = start(path)
         try:
             play.connect()
         except AssertionError:

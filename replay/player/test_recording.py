@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 import tiny
-from built import tool
+from bench.common import paths
 from tiny import Tiny
 
 TIMEOUT = 60
 
 
 def run(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([tool("spice-recording"), *map(str, arguments)], input=stdin,
+    return subprocess.run([paths.recording_tool(), *map(str, arguments)], input=stdin,
                           capture_output=True, timeout=TIMEOUT, check=False)
 
 
@@ -480,7 +480,7 @@ def test_an_edit_may_replace_its_own_input(small: Path) -> None:
 
 
 def test_no_room_is_one_line_and_no_file(small: Path, tmp_path: Path) -> None:
-    limit = f"ulimit -f 1; trap '' XFSZ; exec {tool('spice-recording')} cat {small} {small} {small}"
+    limit = f"ulimit -f 1; trap '' XFSZ; exec {paths.recording_tool()} cat {small} {small} {small}"
     for name in ("out.rec", "out.rec.xz"):
         result = subprocess.run(["bash", "-c", f"{limit} -o {tmp_path / name}"],
                                 capture_output=True, timeout=TIMEOUT, check=False)
@@ -507,7 +507,7 @@ def test_what_is_no_file_is_written_to_and_stays(small: Path, tmp_path: Path) ->
 
 def test_interrupted_leaves_no_file(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rec"
-    process = subprocess.Popen([tool("spice-recording"), "cat", small, "-", "-o", out],
+    process = subprocess.Popen([paths.recording_tool(), "cat", small, "-", "-o", out],
                                stdin=subprocess.PIPE)
     deadline = time.monotonic() + 10
     while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
@@ -526,7 +526,7 @@ def memory_kib(pictures: int) -> int:
     start = len(recording.data)
     recording.copy((0, 0, 1000, 1000), tiny.bitmap(1000, 1000, bytes(4_000_000)),
                    (0, 0, 1000, 1000))
-    process = subprocess.Popen([tool("spice-recording"), "verify", "--json", "-"],
+    process = subprocess.Popen([paths.recording_tool(), "verify", "--json", "-"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(recording.data)
