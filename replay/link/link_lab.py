@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What test_link.py needs: namespaces, a running spice-link, packets and when they arrived."""
 
-import ctypes
 import itertools
 import json
 import os
@@ -14,12 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bench.common import paths
+from bench.lab import netns
+
 T = TypeVar("T")
 Report = dict[str, Any]
 
 ADDRESS_A = "10.77.0.1"
 ADDRESS_B = "10.77.0.2"
-CLONE_NEWNET = 0x40000000
 SO_RCVBUFFORCE = 33  # not in the socket module
 SO_TIMESTAMPNS = 35
 ETHERNET = 14
@@ -41,13 +42,11 @@ FLOOD_SECONDS = 0.4
 DEEP_QUEUE = ["--queue", "500ms"]
 
 _numbers = itertools.count()
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def binary() -> str:
-    """The program under test: $SPICE_LINK, or the one in the build directory of the repository."""
-    default = Path(__file__).resolve().parents[2] / "build/replay/link/spice-link"
-    return os.environ.get("SPICE_LINK", str(default))
+    """The program under test."""
+    return str(paths.build_dir() / "replay/link/spice-link")
 
 
 def link_options(name: str) -> list[str]:
@@ -72,20 +71,7 @@ class Namespaces:
 
 
 def inside(namespace: str, make: Callable[[], T]) -> T:
-    """What make returns when called inside the namespace; a socket stays in the namespace where it
-    was made, so it can be used from anywhere after that."""
-    result: list[T] = []
-
-    def run() -> None:
-        with open(f"/run/netns/{namespace}", encoding="ascii") as file:
-            if _libc.setns(file.fileno(), CLONE_NEWNET) != 0:
-                raise OSError(ctypes.get_errno(), "setns")
-        result.append(make())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return result[0]
+    return netns.inside(Path("/run/netns", namespace), make)
 
 
 def devices(namespace: str) -> list[str]:
@@ -94,15 +80,17 @@ def devices(namespace: str) -> list[str]:
     return [link["ifname"] for link in json.loads(output) if link["ifname"] != "lo"]
 
 
+def command(namespaces: Namespaces, *options: str, address_a: str = ADDRESS_A, address_b: str = ADDRESS_B) -> list[str]:
+    return [binary(), "--ns-a", namespaces.a, "--addr-a", f"{address_a}/24",
+            "--ns-b", namespaces.b, "--addr-b", f"{address_b}/24", *options]
+
+
 class Link:
     """A running spice-link. finish() ends it, checks its books and returns its report."""
 
-    def __init__(self, namespaces: Namespaces, *options: str, address_a: str = ADDRESS_A,
-                 address_b: str = ADDRESS_B) -> None:
-        command = [binary(), "--ns-a", namespaces.a, "--addr-a", f"{address_a}/24",
-                   "--ns-b", namespaces.b, "--addr-b", f"{address_b}/24", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True)
+    def __init__(self, namespaces: Namespaces, *options: str, **addresses: str) -> None:
+        self.process = subprocess.Popen(command(namespaces, *options, **addresses), stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
         assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:

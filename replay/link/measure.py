@@ -7,8 +7,11 @@ Options are passed to spice-link. README.md shows what this printed on an idle m
 
 import statistics
 import sys
+from pathlib import Path
 
-from link_lab import (ADDRESS_B, DEEP_QUEUE, FULL_FRAME, LINKS, MSS, PING_FRAME, Link,
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from link_lab import (ADDRESS_B, DEEP_QUEUE, FULL_FRAME, LINKS, MSS, PING_FRAME, Link,  # noqa: E402
                       Namespaces, flooded, link_options, ping, slope, tcp_transfer, wire_rate)
 
 SECONDS = 10

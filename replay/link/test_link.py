@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """spice-link between namespaces of its own: a ping and a transfer must land within bounds.
 
-Run as root: pytest test_link.py (SPICE_LINK names the program if it is not in build/).
+Run as root.
 
 That a packet is never early, a queue never too long and a rate never exceeded is asserted of every
 run. That none is late cannot be, on a machine with other work: a rate is off by no more than the
@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FLOOD_SECONDS, FULL_FRAME, IP_UDP, LINKS, MSS,
-                      PING_FRAME, Link, Namespaces, binary, devices, flood, flooded, link_options,
+                      PING_FRAME, Link, Namespaces, binary, command, devices, flood, flooded, link_options,
                       free_processors, numbers, off_by, ping, receive, send_numbered, slope,
                       tcp_transfer, udp)
 
@@ -326,9 +326,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("options, message", MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
 def test_mistakes(namespaces: Namespaces, options: list[str], message: str) -> None:
-    command = [binary(), "--ns-a", namespaces.a, "--addr-a", "10.77.0.1/24",
-               "--ns-b", namespaces.b, "--addr-b", "10.77.0.2/24", *options]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    run = subprocess.run(command(namespaces, *options), capture_output=True, text=True, timeout=10, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (1, "", f"spice-link: {message}\n")
 
 
@@ -340,19 +338,16 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_without_privileges(namespaces: Namespaces) -> None:
-    command = ["setpriv", "--reuid", "65534", "--clear-groups", binary(), "--ns-a", namespaces.a,
-               "--addr-a", "10.77.0.1/24", "--ns-b", namespaces.b, "--addr-b", "10.77.0.2/24"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    run = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", *command(namespaces)],
+                         capture_output=True, text=True, timeout=10, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (
         1, "", f"spice-link: cannot enter the network namespace /run/netns/{namespaces.a}: "
         "Operation not permitted\n")
 
 
 def test_without_tun(namespaces: Namespaces) -> None:
-    link = [binary(), "--ns-a", namespaces.a, "--addr-a", "10.77.0.1/24",
-            "--ns-b", namespaces.b, "--addr-b", "10.77.0.2/24"]
     hide = 'mount -t tmpfs none /dev/net && exec "$@"'
-    run = subprocess.run(["unshare", "--mount", "sh", "-c", hide, "sh", *link],
+    run = subprocess.run(["unshare", "--mount", "sh", "-c", hide, "sh", *command(namespaces)],
                          capture_output=True, text=True, timeout=10, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (
         1, "", "spice-link: /dev/net/tun: No such file or directory\n")
