@@ -74,18 +74,10 @@ Inputs *inputs_new(SpiceChannel *channel, int motion_ms, int key_ms)
     return inputs;
 }
 
-static void stop_timer(guint *timer)
-{
-    if (*timer != 0) {
-        g_source_remove(*timer);
-        *timer = 0;
-    }
-}
-
 void inputs_free(Inputs *inputs)
 {
-    stop_timer(&inputs->motion_timer);
-    stop_timer(&inputs->key_timer);
+    g_clear_handle_id(&inputs->motion_timer, g_source_remove);
+    g_clear_handle_id(&inputs->key_timer, g_source_remove);
     g_signal_handlers_disconnect_by_data(inputs->channel, inputs);
     g_object_unref(inputs->channel);
     g_array_unref(inputs->echoes_ms);

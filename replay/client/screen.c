@@ -39,9 +39,7 @@ bool screen_free(Screen *screen)
     if (screen == NULL) {
         return true;
     }
-    if (screen->timer != 0) {
-        g_source_remove(screen->timer);
-    }
+    g_clear_handle_id(&screen->timer, g_source_remove);
     written = tiles_free(screen->tiles);
     g_free(screen);
     return written;

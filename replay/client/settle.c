@@ -40,8 +40,6 @@ void settle_free(Settle *settle)
     if (settle == NULL) {
         return;
     }
-    if (settle->timer != 0) {
-        g_source_remove(settle->timer);
-    }
+    g_clear_handle_id(&settle->timer, g_source_remove);
     g_free(settle);
 }

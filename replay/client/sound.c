@@ -151,18 +151,10 @@ static gboolean send_tone(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static void stop_tone(Record *record)
-{
-    if (record->timer != 0) {
-        g_source_remove(record->timer);
-        record->timer = 0;
-    }
-}
-
 static void on_record_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_GNUC_UNUSED,
                             gint num_channels, gint frequency, Record *record)
 {
-    stop_tone(record);
+    g_clear_handle_id(&record->timer, g_source_remove);
     record->num_channels = num_channels;
     record->frequency = frequency;
     record->frames = 0;
@@ -172,7 +164,7 @@ static void on_record_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_G
 /* The library says this also when the channel goes away. */
 static void on_record_stop(SpiceChannel *channel G_GNUC_UNUSED, Record *record)
 {
-    stop_tone(record);
+    g_clear_handle_id(&record->timer, g_source_remove);
 }
 
 Record *record_new(SpiceChannel *channel)
@@ -187,7 +179,7 @@ Record *record_new(SpiceChannel *channel)
 
 void record_free(Record *record)
 {
-    stop_tone(record);
+    g_clear_handle_id(&record->timer, g_source_remove);
     g_signal_handlers_disconnect_by_data(record->channel, record);
     g_object_unref(record->channel);
     g_free(record);

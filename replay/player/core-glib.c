@@ -29,10 +29,7 @@ static SpiceTimer *timer_add(SpiceTimerFunc func, void *opaque)
 
 static void timer_cancel(SpiceTimer *timer)
 {
-    if (timer->source) {
-        g_source_remove(timer->source);
-        timer->source = 0;
-    }
+    g_clear_handle_id(&timer->source, g_source_remove);
 }
 
 static gboolean timer_expired(gpointer data)

@@ -45,10 +45,7 @@ static void start(Device *device)
 
 static void stop(Device *device)
 {
-    DevicePointer *pointer = (DevicePointer *) device;
-
-    g_source_remove(pointer->timer);
-    pointer->timer = 0;
+    g_clear_handle_id(&((DevicePointer *) device)->timer, g_source_remove);
 }
 
 static bool is_finished(const Device *device)

@@ -108,12 +108,7 @@ static void start(Device *device)
 
 static void stop(Device *device)
 {
-    DevicePort *port = (DevicePort *) device;
-
-    if (port->timer) {
-        g_source_remove(port->timer);
-        port->timer = 0;
-    }
+    g_clear_handle_id(&((DevicePort *) device)->timer, g_source_remove);
 }
 
 static bool is_finished(const Device *device)

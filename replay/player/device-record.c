@@ -49,8 +49,7 @@ static void stop(Device *device)
 {
     DeviceRecord *record = (DeviceRecord *) device;
 
-    g_source_remove(record->timer);
-    record->timer = 0;
+    g_clear_handle_id(&record->timer, g_source_remove);
     spice_server_record_stop(&record->instance);
 }
 

@@ -92,8 +92,7 @@ static void stop(Device *device)
 {
     DeviceSound *sound = (DeviceSound *) device;
 
-    g_source_remove(sound->timer);
-    sound->timer = 0;
+    g_clear_handle_id(&sound->timer, g_source_remove);
     spice_server_playback_stop(&sound->instance);
 }
 
