@@ -232,11 +232,6 @@ static void start(Device *device)
     grab_when_ready(agent);
 }
 
-/* By then there is nothing left to say. */
-static void stop(Device *device G_GNUC_UNUSED)
-{
-}
-
 static bool is_finished(const Device *device)
 {
     return ((const DeviceAgent *) device)->received_sha256 != NULL;
@@ -286,7 +281,6 @@ static void free_agent(Device *device)
 
 static const DeviceFuncs funcs = {
     .start = start,
-    .stop = stop,
     .is_finished = is_finished,
     .progress = progress,
     .report = report,

@@ -71,15 +71,6 @@ static const SpiceMouseInterface mouse_interface = {
     .buttons = buttons,
 };
 
-/* The client begins, and it ends. */
-static void start(Device *device G_GNUC_UNUSED)
-{
-}
-
-static void stop(Device *device G_GNUC_UNUSED)
-{
-}
-
 static bool is_finished(const Device *device)
 {
     const DeviceInputs *inputs = (const DeviceInputs *) device;
@@ -95,17 +86,9 @@ static void report(const Device *device, GString *json)
                            "}", inputs->keys, inputs->motions);
 }
 
-static void free_inputs(Device *device)
-{
-    g_free(device);
-}
-
 static const DeviceFuncs funcs = {
-    .start = start,
-    .stop = stop,
     .is_finished = is_finished,
     .report = report,
-    .free = free_inputs,
 };
 
 Device *device_inputs_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)

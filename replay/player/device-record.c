@@ -66,17 +66,11 @@ static void report(const Device *device, GString *json)
                            record->peak);
 }
 
-static void free_record(Device *device)
-{
-    g_free(device);
-}
-
 static const DeviceFuncs funcs = {
     .start = start,
     .stop = stop,
     .is_finished = is_finished,
     .report = report,
-    .free = free_record,
 };
 
 Device *device_record_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)

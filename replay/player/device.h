@@ -16,10 +16,10 @@
 typedef struct Device Device;
 
 typedef struct DeviceFuncs {
-    /* Playing begins: the traffic does, too. Channels may come up later. */
+    /* Playing begins: the traffic does, too. Channels may come up later. NULL: the client begins. */
     void (*start)(Device *device);
 
-    /* Nothing is sent from now on. After start, at most once. */
+    /* Nothing is sent from now on. After start, at most once. NULL: nothing is sent by itself. */
     void (*stop)(Device *device);
 
     /* What has an end has ended, and the client has confirmed it; what has none has been seen to
@@ -32,7 +32,7 @@ typedef struct DeviceFuncs {
     /* Appends what happened, as a JSON object. */
     void (*report)(const Device *device, GString *json);
 
-    /* After the server is destroyed. */
+    /* After the server is destroyed. NULL: there is nothing but the device. */
     void (*free)(Device *device);
 } DeviceFuncs;
 

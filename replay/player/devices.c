@@ -160,7 +160,9 @@ void devices_start(Devices *devices)
     for (unsigned int i = 0; i < devices->entries->len; i++) {
         Device *device = entry_at(devices, i)->device;
 
-        device->funcs->start(device);
+        if (device->funcs->start) {
+            device->funcs->start(device);
+        }
     }
 }
 
@@ -170,7 +172,9 @@ void devices_stop(Devices *devices)
     for (unsigned int i = 0; i < devices->entries->len; i++) {
         Device *device = entry_at(devices, i)->device;
 
-        device->funcs->stop(device);
+        if (device->funcs->stop) {
+            device->funcs->stop(device);
+        }
     }
 }
 
@@ -237,7 +241,11 @@ void devices_free(Devices *devices)
     for (unsigned int i = 0; i < devices->entries->len; i++) {
         Device *device = entry_at(devices, i)->device;
 
-        device->funcs->free(device);
+        if (device->funcs->free) {
+            device->funcs->free(device);
+        } else {
+            g_free(device);
+        }
     }
     g_array_unref(devices->entries);
     g_free(devices);
