@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "brake.h"
 
-#include "clock.h"
+#include "../player/clock.h"
 
 /* Sleeps shorter than this cost more than they last: owe them until they sum up. */
-#define SHORTEST_SLEEP_NS NS_PER_MS
+#define SHORTEST_SLEEP_NS NSEC_PER_MSEC
 
 typedef struct Brake {
     GSource source;
@@ -16,16 +16,17 @@ typedef struct Brake {
 static gboolean brake_prepare(GSource *source, gint *timeout)
 {
     Brake *brake = (Brake *)source;
-    int64_t cpu_ns = clock_thread_cpu_ns();
+    /* the library decodes in the thread of the main loop */
+    int64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
     *timeout = -1;
     brake->owed_ns += (cpu_ns - brake->cpu_ns) * (brake->factor - 1);
     brake->cpu_ns = cpu_ns;
     if (brake->owed_ns >= SHORTEST_SLEEP_NS) {
-        int64_t start_ns = clock_now_ns();
+        int64_t start_ns = clock_ns();
 
         g_usleep(brake->owed_ns / 1000);
-        brake->owed_ns -= clock_now_ns() - start_ns;
+        brake->owed_ns -= clock_ns() - start_ns;
     }
     return FALSE;
 }
@@ -49,7 +50,7 @@ GSource *brake_new(double factor)
     Brake *brake = (Brake *)source;
 
     brake->factor = factor;
-    brake->cpu_ns = clock_thread_cpu_ns();
+    brake->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     g_source_set_priority(source, G_PRIORITY_HIGH);
     g_source_attach(source, NULL);
     return source;

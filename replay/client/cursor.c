@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cursor.h"
 
-#include "clock.h"
+#include "../player/clock.h"
 
 typedef struct Move {
     int x;
@@ -19,7 +19,7 @@ static void on_move(SpiceChannel *channel G_GNUC_UNUSED, gint x, gint y, Cursor 
 {
     cursor->moves++;
     if (cursor->kept != NULL) {
-        Move move = { x, y, clock_now_ns() };
+        Move move = { x, y, clock_ns() };
 
         g_array_append_val(cursor->kept, move);
     }

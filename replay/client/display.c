@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "display.h"
 
-#include "clock.h"
+#include "../player/clock.h"
 #include "diag.h"
 #include "screen.h"
 
@@ -49,7 +49,7 @@ static void on_primary_destroy(SpiceChannel *channel G_GNUC_UNUSED, Display *dis
 static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint top, gint width,
                           gint height, Display *display)
 {
-    int64_t now_ns = clock_now_ns();
+    int64_t now_ns = clock_ns();
 
     if (display->on_marker != NULL) {
         Marker marker = marker_read(left, top, width, height);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inputs.h"
 
-#include "clock.h"
+#include "../player/clock.h"
 
 #define SCAN_SCROLL_LOCK 0x46
 
@@ -44,7 +44,7 @@ static gboolean press_key(gpointer opaque)
         return G_SOURCE_CONTINUE;
     }
     inputs->lights = lights_of(inputs->channel);
-    inputs->pressed_ns = clock_now_ns();
+    inputs->pressed_ns = clock_ns();
     inputs->keys++;
     spice_inputs_channel_key_press(channel, SCAN_SCROLL_LOCK);
     spice_inputs_channel_key_release(channel, SCAN_SCROLL_LOCK);
@@ -55,7 +55,7 @@ static gboolean press_key(gpointer opaque)
 static void on_lights(SpiceChannel *channel, Inputs *inputs)
 {
     if (inputs->pressed_ns != 0 && lights_of(channel) != inputs->lights) {
-        double echo_ms = (clock_now_ns() - inputs->pressed_ns) / (double)NS_PER_MS;
+        double echo_ms = (clock_ns() - inputs->pressed_ns) / (double)NSEC_PER_MSEC;
 
         g_array_append_val(inputs->echoes_ms, echo_ms);
         inputs->pressed_ns = 0;

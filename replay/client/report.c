@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report.h"
 
-#include "clock.h"
+#include "../player/clock.h"
 
 static const char *const end_names[] = {
     [SESSION_RUNNING] = "running",
@@ -106,7 +106,7 @@ static void report_times(const Session *session, Json *json)
                   seconds_between(start->ru_utime, session->end_usage.ru_utime));
     json_put_real(json, "cpu_system",
                   seconds_between(start->ru_stime, session->end_usage.ru_stime));
-    json_put_real(json, "seconds", (session->end_ns - start_ns) / (double)NS_PER_SECOND);
+    json_put_real(json, "seconds", (session->end_ns - start_ns) / (double)NSEC_PER_SEC);
     put_time(json, "started_ns", session->start_ns);
     put_time(json, "end_ns", session->end_ns);
 }

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "../player/clock.h"
 #include "../screen/tiles.h"
-#include "clock.h"
 
 /* The eye does not see more often, and looking takes time. */
 #define LOOK_MS 10
@@ -65,7 +65,7 @@ static gboolean on_timer(gpointer opaque)
     Screen *screen = opaque;
 
     screen->timer = 0;
-    look(screen, screen->display, clock_now_ns());
+    look(screen, screen->display, clock_ns());
     return G_SOURCE_REMOVE;
 }
 

@@ -4,8 +4,8 @@
 #include <glib-unix.h>
 #include <signal.h>
 
+#include "../player/clock.h"
 #include "brake.h"
-#include "clock.h"
 #include "refusal.h"
 
 /* The library pings back and acks all by itself: so many bytes in a tick are not progress. */
@@ -14,7 +14,7 @@
 
 /* When a server closes, its channels close one after the other, and there may be data to read in
  * those still open. */
-#define CLOSING_QUIET_NS (2 * NS_PER_SECOND)
+#define CLOSING_QUIET_NS (2 * NSEC_PER_SEC)
 
 /* The library closes its channels in a moment, unless one hangs. */
 #define DISCONNECT_LIMIT_MS 2000
@@ -163,7 +163,7 @@ static void channel_opened(Session *session, Channel *channel)
 {
     channel->state = CHANNEL_OPEN;
     if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == 0) {
-        session->start_ns = clock_now_ns();
+        session->start_ns = clock_ns();
         getrusage(RUSAGE_SELF, &session->start_usage);
     }
     if (channel->inputs != NULL) {
@@ -182,7 +182,7 @@ static void channel_closed(Session *session, Channel *channel)
 {
     channel->state = CHANNEL_CLOSED;
     if (all_channels_are(session, CHANNEL_CLOSED)) {
-        finish(session, SESSION_END_DISCONNECTED, clock_now_ns());
+        finish(session, SESSION_END_DISCONNECTED, clock_ns());
     }
 }
 
@@ -201,7 +201,7 @@ static void on_channel_event(SpiceChannel *spice, SpiceChannelEvent event, Sessi
         /* Once open, a channel that breaks is as good as closed. */
         if (channel->state == CHANNEL_CONNECTING) {
             session->refusal = refusal_text(session->options, channel, event);
-            finish(session, SESSION_END_REFUSED, clock_now_ns());
+            finish(session, SESSION_END_REFUSED, clock_ns());
         } else {
             channel_closed(session, channel);
         }
@@ -224,7 +224,7 @@ static void on_channel_new(SpiceSession *spice_session G_GNUC_UNUSED, SpiceChann
 static gboolean on_tick(gpointer opaque)
 {
     Session *session = opaque;
-    int64_t now_ns = clock_now_ns();
+    int64_t now_ns = clock_ns();
     int64_t events = 0;
     int64_t bytes = 0;
 
@@ -242,7 +242,7 @@ static gboolean on_tick(gpointer opaque)
 
     if (any_channel_is(session, CHANNEL_CLOSED) && quiet_ns >= CLOSING_QUIET_NS) {
         finish(session, SESSION_END_DISCONNECTED, now_ns);
-    } else if (quiet_ns >= session->options->idle_seconds * NS_PER_SECOND) {
+    } else if (quiet_ns >= session->options->idle_seconds * NSEC_PER_SEC) {
         finish(session, SESSION_END_IDLE, now_ns);
     }
     return G_SOURCE_CONTINUE;
@@ -250,7 +250,7 @@ static gboolean on_tick(gpointer opaque)
 
 static gboolean on_signal(gpointer opaque)
 {
-    finish(opaque, SESSION_END_KILLED, clock_now_ns());
+    finish(opaque, SESSION_END_KILLED, clock_ns());
     return G_SOURCE_CONTINUE;
 }
 
@@ -319,7 +319,7 @@ void session_run(const Options *options, const SessionEvents *events, void *opaq
         .events = events,
         .opaque = opaque,
         .probes = g_array_new(FALSE, FALSE, sizeof(Probe)),
-        .progress_ns = clock_now_ns(),
+        .progress_ns = clock_ns(),
     };
     GSource *brake = brake_new(options->slow);
     guint sources[] = {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
+#include "../player/clock.h"
 #include "../player/sound-number.h"
-#include "clock.h"
 
 #define TONE_HZ 440
 #define TONE_AMPLITUDE 8000
@@ -57,10 +57,10 @@ static void stamp(Playback *playback, const int16_t *samples, gint size, int64_t
 static void on_playback_data(SpiceChannel *channel G_GNUC_UNUSED, gpointer data,
                              gint size, Playback *playback)
 {
-    int64_t now_ns = clock_now_ns();
+    int64_t now_ns = clock_ns();
 
     if (playback->last_ns != 0) {
-        double gap_ms = (now_ns - playback->last_ns) / (double)NS_PER_MS;
+        double gap_ms = (now_ns - playback->last_ns) / (double)NSEC_PER_MSEC;
 
         g_array_append_val(playback->gaps_ms, gap_ms);
     }
@@ -144,7 +144,7 @@ static gboolean send_tone(gpointer opaque)
         }
     }
     spice_record_channel_send_data(SPICE_RECORD_CHANNEL(record->channel), samples, num_bytes,
-                                   clock_now_ns() / NS_PER_MS);
+                                   clock_ns() / NSEC_PER_MSEC);
     g_free(samples);
     record->packets++;
     record->bytes += num_bytes;

@@ -8,12 +8,19 @@
 #define NSEC_PER_SEC 1000000000LL
 #define NSEC_PER_MSEC 1000000LL
 
-static inline int64_t clock_ns(void)
+static inline int64_t clock_read_ns(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/* One clock for every process of the machine: the player's times and the client's can be
+ * subtracted from each other. */
+static inline int64_t clock_ns(void)
+{
+    return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 #endif /* CLOCK_H_ */

@@ -12,6 +12,7 @@
 #include <sys/shm.h>
 #include <time.h>
 
+#include "../player/clock.h"
 #include "tiles.h"
 
 #define LOOK_NS 10000000
@@ -22,14 +23,6 @@ static void on_signal(int number)
 {
     (void) number;
     is_over = 1;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 static XImage *shared_image(Display *x, XShmSegmentInfo *segment, unsigned width, unsigned height)
@@ -118,13 +111,13 @@ int main(int argc, char **argv)
 
     tiles_touch(tiles, 0, 0, image->width, image->height);
     while (!is_over) {
-        int64_t began = now_ns();
+        int64_t began = clock_ns();
         XShmGetImage(x, window, image, 0, 0, AllPlanes);
         touch_changed(tiles, image, copy);
         tiles_look(tiles,
                    &(TilePixels) { (const uint8_t *) image->data, image->width, image->height,
                                    image->bytes_per_line }, began);
-        int64_t left = began + LOOK_NS - now_ns();
+        int64_t left = began + LOOK_NS - clock_ns();
         if (left > 0) {
             nanosleep(&(struct timespec) { .tv_nsec = left }, NULL);
         }
