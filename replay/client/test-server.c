@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../player/core-glib.h"
 #include "test-server.h"
 
 static TestOptions options = { .format = "xrgb", .displays = 1, .fills = 20, .pause_at = -1 };
@@ -76,6 +77,23 @@ static void on_channel_up(int type, int id)
     }
 }
 
+static gboolean call_channel_up(gpointer opaque)
+{
+    SpiceChannelEventInfo *info = opaque;
+
+    on_channel_up(info->type, info->id);
+    g_free(info);
+    return G_SOURCE_REMOVE;
+}
+
+/* Display and cursor channels report from the worker's thread. */
+static void channel_event(int event, SpiceChannelEventInfo *info)
+{
+    if (event == SPICE_CHANNEL_EVENT_INITIALIZED) {
+        g_idle_add(call_channel_up, g_memdup2(info, sizeof(*info)));
+    }
+}
+
 static gboolean stop(gpointer loop)
 {
     g_main_loop_quit(loop);
@@ -102,7 +120,7 @@ static SpiceServer *new_server(void)
     if (options.tls_port != 0) {
         spice_server_set_tls(server, options.tls_port, options.ca, options.cert, options.key, NULL, NULL, NULL);
     }
-    if (spice_server_init(server, test_core(on_channel_up)) != 0) {
+    if (spice_server_init(server, core_glib_interface(channel_event)) != 0) {
         exit(1);
     }
     return server;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parts of drain-test-server: options, event loop, displays, other devices. */
+/* The parts of drain-test-server: options, displays, other devices. */
 
 #ifndef TEST_SERVER_H_
 #define TEST_SERVER_H_
@@ -32,11 +32,6 @@ typedef struct TestOptions {
     gboolean record;
     int port_bytes;
 } TestOptions;
-
-/* core: the event loop that the library needs, on GLib's. There is one in a process: call once.
- * on_channel_up is called in the main loop's thread when a client's channel is initialised. */
-typedef void (*TestChannelUpFunc)(int type, int id);
-SpiceCoreInterface *test_core(TestChannelUpFunc on_channel_up);
 
 /* display: draws and probes, from when the display channel is up. */
 void test_displays_add(SpiceServer *server, const TestOptions *options);
