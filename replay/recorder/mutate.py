@@ -6,6 +6,7 @@ import io
 import random
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from recorder.reader import HEADER, Blob, Event, Reader
 
@@ -15,6 +16,7 @@ _COUNTS = (b"data_chunks ", b"num_rects ", b"qp.num_ents ", b"data_size ", b"len
            b"bitmap.stride ", b"bitmap.x ", b"bitmap.y ", b"descriptor.width ", b"descriptor.height ", b"u.surface_create.")
 
 Part = bytes | Blob
+Kind = TypeVar("Kind", bytes, Blob)
 Change = Callable[["Base", random.Random], bytes]
 
 
@@ -45,18 +47,18 @@ def _joined(parts: list[Part]) -> bytes:
     return b"".join(part.encode() if isinstance(part, Blob) else part + b"\n" for part in parts)
 
 
-def _in_a_line(base: Base, dice: random.Random, change: Callable[[bytes], bytes],
-               wanted: Callable[[bytes], bool] = lambda line: True) -> bytes:
-    """Changes one text line of those wanted."""
-    def has(event: Event) -> bool:
-        return any(wanted(part) for part in _parts(event) if isinstance(part, bytes))
+def _in_a_part(kind: type[Kind], base: Base, dice: random.Random, change: Callable[[Kind], Part],
+               wanted: Callable[[Kind], bool] = lambda part: True) -> bytes:
+    """Changes one line or blob of those wanted."""
+    def fits(part: Part) -> bool:
+        return isinstance(part, kind) and wanted(part)
 
-    at = base.some_event(dice, has)
+    at = base.some_event(dice, lambda event: any(map(fits, _parts(event))))
     parts = _parts(base.events[at])
-    where = dice.choice([i for i, part in enumerate(parts) if isinstance(part, bytes) and wanted(part)])
-    line = parts[where]
-    assert isinstance(line, bytes)
-    parts[where] = change(line)
+    where = dice.choice([i for i, part in enumerate(parts) if fits(part)])
+    part = parts[where]
+    assert isinstance(part, kind)
+    parts[where] = change(part)
     return base.with_event(at, _joined(parts))
 
 
@@ -88,56 +90,47 @@ def flip_text(base: Base, dice: random.Random) -> bytes:
         at = dice.randrange(len(line))
         return line[:at] + bytes((line[at] ^ 1 << dice.randrange(8),)) + line[at + 1:]
 
-    return _in_a_line(base, dice, flipped, bool)
+    return _in_a_part(bytes, base, dice, flipped, bool)
 
 
 def edit_number(base: Base, dice: random.Random) -> bytes:
-    return _in_a_line(base, dice, lambda line: _renumbered(line, dice), lambda line: _NUMBER.search(line) is not None)
+    return _in_a_part(bytes, base, dice, lambda line: _renumbered(line, dice), lambda line: _NUMBER.search(line) is not None)
 
 
 def edit_count(base: Base, dice: random.Random) -> bytes:
-    return _in_a_line(base, dice, lambda line: _renumbered(line, dice), lambda line: line.startswith(_COUNTS))
+    return _in_a_part(bytes, base, dice, lambda line: _renumbered(line, dice), lambda line: line.startswith(_COUNTS))
 
 
 def edit_blob_size(base: Base, dice: random.Random) -> bytes:
     """The size says other than what there is."""
-    at = base.some_event(dice, lambda event: any(isinstance(part, Blob) for part in event.body))
-    parts = _parts(base.events[at])
-    where = dice.choice([i for i, part in enumerate(parts) if isinstance(part, Blob)])
-    blob = parts[where]
-    assert isinstance(blob, Blob)
-    size = _other_number(len(blob.data), dice)
-    kind = dice.choice((b"0", b"0", b"0", b"1", b"-1", b"x"))
-    parts[where] = b"binary %s %s %d:%s" % (kind, blob.name.encode(), size, blob.data)
-    return base.with_event(at, _joined(parts))
+    def resized(blob: Blob) -> Part:
+        size = _other_number(len(blob.data), dice)
+        kind = dice.choice((b"0", b"0", b"0", b"1", b"-1", b"x"))
+        return b"binary %s %s %d:%s" % (kind, blob.name.encode(), size, blob.data)
+
+    return _in_a_part(Blob, base, dice, resized)
 
 
 def resize_blob(base: Base, dice: random.Random) -> bytes:
     """The blob is longer or shorter, its size is right, what depends on it is not."""
-    at = base.some_event(dice, lambda event: any(isinstance(part, Blob) for part in event.body))
-    parts = _parts(base.events[at])
-    where = dice.choice([i for i, part in enumerate(parts) if isinstance(part, Blob)])
-    blob = parts[where]
-    assert isinstance(blob, Blob)
-    shorter = blob.data[:dice.randrange(len(blob.data) + 1)]
-    longer = blob.data + dice.randbytes(dice.randint(1, 99))
-    parts[where] = Blob(blob.name, dice.choice((shorter, longer)))
-    return base.with_event(at, _joined(parts))
+    def resized(blob: Blob) -> Part:
+        shorter = blob.data[:dice.randrange(len(blob.data) + 1)]
+        longer = blob.data + dice.randbytes(dice.randint(1, 99))
+        return Blob(blob.name, dice.choice((shorter, longer)))
+
+    return _in_a_part(Blob, base, dice, resized)
 
 
 def scramble_blob(base: Base, dice: random.Random) -> bytes:
     """Other bytes in a small blob: in paths, glyphs, rectangles and the like they are numbers, too."""
-    at = base.some_event(dice, lambda event: any(isinstance(part, Blob) and 0 < len(part.data) < 5000 for part in event.body))
-    parts = _parts(base.events[at])
-    where = dice.choice([i for i, part in enumerate(parts) if isinstance(part, Blob) and 0 < len(part.data) < 5000])
-    blob = parts[where]
-    assert isinstance(blob, Blob)
-    data = bytearray(blob.data)
-    for _ in range(dice.randint(1, 4)):
-        place = dice.randrange(len(data))
-        data[place:place + 4] = dice.choice((dice.randbytes(4), b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\0"))
-    parts[where] = Blob(blob.name, bytes(data[:len(blob.data)]))
-    return base.with_event(at, _joined(parts))
+    def scrambled(blob: Blob) -> Part:
+        data = bytearray(blob.data)
+        for _ in range(dice.randint(1, 4)):
+            place = dice.randrange(len(data))
+            data[place:place + 4] = dice.choice((dice.randbytes(4), b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\0"))
+        return Blob(blob.name, bytes(data[:len(blob.data)]))
+
+    return _in_a_part(Blob, base, dice, scrambled, lambda blob: 0 < len(blob.data) < 5000)
 
 
 def delete_line(base: Base, dice: random.Random) -> bytes:
