@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bench.common import paths
+from bench.common.errors import BenchError
 from bench.runs import libraries, recordings
 from bench.runs.runspec import RunSpec
 
@@ -22,6 +23,19 @@ FAKES = Path(__file__).parent / "fakes"
 
 # A shell has what it starts in the background ignore ^C, and so would everything that is interrupted here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def needs(*found: Callable[[], object]) -> pytest.MarkDecorator:
+    """Skips tests where one of these functions of `paths` finds nothing built."""
+    try:
+        for one in found:
+            one()
+    except BenchError as error:
+        return pytest.mark.skip(reason=str(error))
+    return pytest.mark.skipif(False, reason="")
+
+
+needs_emulator = needs(paths.link_emulator)
 
 
 def _program(path: Path, script: str) -> None:
@@ -63,6 +77,11 @@ def wait_until(happened: Callable[[], object], limit: float = 60.0) -> None:
         time.sleep(0.02)
 
 
+def processes() -> str:
+    """The command lines of all there are."""
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
 def _children() -> set[str]:
     listing = subprocess.run(["ps", "-o", "pid=,ppid=,args=", "--ppid", str(os.getpid())], capture_output=True,
                              text=True, check=False).stdout.splitlines()
@@ -99,6 +118,12 @@ class Bench:
     def __call__(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*arguments), env=self.environment(**extra), capture_output=True, text=True,
                               timeout=120, cwd=self.folder, check=False)
+
+    def begin(self, *arguments: str, **extra: str) -> subprocess.Popen[str]:
+        """A comparison in a group of its own, as a terminal has it, that goes on."""
+        command = self.command("compare", str(self.folder / "tiny.rec"), "--output", str(self.output), *arguments)
+        return subprocess.Popen(command, env=self.environment(**extra), cwd=self.folder, stderr=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, text=True, start_new_session=True)
 
     def compare(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         plots = () if {"--plots", "--no-plots"} & {*arguments} else ("--no-plots",)     # they take longer than the runs

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.common import paths
-from bench.common.errors import BenchError
+from bench.conftest import needs
 from recorder import fuzz
 from recorder.fuzz import Case
 from recorder.mutate import CHANGES
@@ -68,12 +68,7 @@ def test_faults_of_a_play_are_found(good: bool, player: int | None, client: int 
     assert told is None if fault is None else told is not None and fault in told
 
 
+@needs(paths.recording_tool, paths.player, paths.client)
 def test_our_own_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        paths.recording_tool()
-        paths.player()
-        paths.client()
-    except BenchError as error:
-        pytest.skip(str(error))
     status = fuzz.main(["--count", "600", "--seed", "11", "--play", "12"])
     assert status == 0, capsys.readouterr().out

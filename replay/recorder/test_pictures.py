@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from bench.common import paths
-from bench.common.errors import BenchError
+from bench.conftest import needs
 from recorder import pictures
 from recorder.play import Played
 from recorder.png import Picture, read_png, write_png
@@ -48,11 +48,7 @@ def test_thumbnails_are_means_on_grey() -> None:
     assert {len(row) for row in together.rows} == {together.width * 3}
 
 
+@needs(paths.player, paths.client)
 def test_a_recording_is_played_and_compared(tmp_path: Path) -> None:
-    try:
-        paths.player()
-        paths.client()
-    except BenchError as error:
-        pytest.skip(str(error))
     assert pictures.main(["tiny", "--sheet", str(tmp_path / "sheet.png")]) == 0
     assert read_png(tmp_path / "sheet.png").height == 256

@@ -7,22 +7,14 @@ from pathlib import Path
 import pytest
 
 from bench.common import paths
-from bench.common.errors import BenchError
+from bench.conftest import needs
 from recorder import all_commands, gdi, manifest, qxl, synthetic
 from recorder.describe import describe
 from recorder.play import play
 from recorder.png import read_png
 
 SHIPPED = {entry["name"]: entry for entry in manifest.load() if entry["kind"] == "synthetic"}
-
-
-@pytest.fixture
-def tools() -> None:
-    try:
-        paths.player()
-        paths.client()
-    except BenchError as error:
-        pytest.skip(str(error))
+needs_tools = needs(paths.player, paths.client)
 
 
 def raw(name: str, seed: int) -> bytes:
@@ -78,7 +70,7 @@ def test_the_gdi_session_is_mostly_small_drawing() -> None:
     assert {"DRAW_ALPHA_BLEND", "DRAW_OPAQUE", "DRAW_ROP3", "DRAW_STROKE", "DRAW_TRANSPARENT", "DRAW_BLEND"} <= set(share)
 
 
-@pytest.mark.usefixtures("tools")
+@needs_tools
 @pytest.mark.parametrize("name", ["tiny", "small-messages", "gdi-synthetic", "all-commands"])
 def test_a_client_shows_the_picture_and_nobody_complains(name: str) -> None:
     played = play(manifest.FOLDER / SHIPPED[name]["file"])
@@ -88,7 +80,7 @@ def test_a_client_shows_the_picture_and_nobody_complains(name: str) -> None:
     assert played.client["sha256"] == SHIPPED[name]["picture_sha256"]
 
 
-@pytest.mark.usefixtures("tools")
+@needs_tools
 @pytest.mark.parametrize("compression", ["off", "auto-glz", "quic"])
 def test_each_command_alone_is_shown_right(tmp_path: Path, compression: str) -> None:
     with (tmp_path / "all.rec").open("wb") as file:
@@ -107,7 +99,7 @@ def test_each_command_alone_is_shown_right(tmp_path: Path, compression: str) -> 
     assert shown.pixel(2, 70) == right.pixel(2, 70)
 
 
-@pytest.mark.usefixtures("tools")
+@needs_tools
 def test_a_session_of_another_seed_is_shown_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gdi, "ROUNDS", 1)
     with (tmp_path / "gdi.rec").open("wb") as file:

@@ -16,7 +16,7 @@ import pytest
 
 from bench.commands import compare, request
 from bench.common.errors import BenchError
-from bench.conftest import Bench, wait_until
+from bench.conftest import Bench, processes, wait_until
 from bench.runs import matrix
 from bench.runs.runspec import RunSpec
 
@@ -152,10 +152,8 @@ def test_what_is_no_file_is_not_replaced(bench: Bench) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_comparison_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
-    arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
     connected = bench.folder / "connected"
-    child = subprocess.Popen(bench.command(*arguments), cwd=bench.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                             text=True, env=bench.environment(FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected)))
+    child = bench.begin("--modes", "gather", FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected))
     wait_until(connected.exists)
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
@@ -163,19 +161,13 @@ def test_an_interrupted_comparison_leaves_nothing(bench: Bench, number: signal.S
     assert said.strip().split("\n")[-1] == "bench: interrupted"
 
 
-def _listing() -> str:
-    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-
-
 def test_a_killed_comparison_leaves_no_process(bench: Bench, fake_tree: Path) -> None:
-    arguments = ("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather")
     connected = bench.folder / "connected"
-    child = subprocess.Popen(bench.command(*arguments), cwd=bench.folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             env=bench.environment(FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected)))
+    child = bench.begin("--modes", "gather", FAKE_PLAYER="slow", FAKE_CONNECTED=str(connected))
     wait_until(connected.exists)
     child.kill()
-    child.wait()
-    wait_until(lambda: str(fake_tree) not in _listing())
+    child.communicate()
+    wait_until(lambda: str(fake_tree) not in processes())
     # its temporary folder is removed by the next one
     assert list((fake_tree / "tmp").iterdir())
     assert bench.compare("--quick", "--modes", "gather", "--transport", "plain").returncode == 0

@@ -8,13 +8,10 @@ import time
 
 import pytest
 
-from bench.common import paths
 from bench.common.errors import BenchError
-from bench.conftest import wait_until
+from bench.conftest import needs_emulator, wait_until
 from bench.lab import download, lab
 from bench.lab.links import LINKS, Link
-
-needs_emulator = pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
 
 
 def test_rate_between_two_moments() -> None:

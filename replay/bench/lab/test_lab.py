@@ -14,20 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.common import paths, privileges, proc
+from bench.common import privileges, proc
 from bench.common.errors import BenchError
+from bench.conftest import needs_emulator
 from bench.lab import capture, lab, links, linktest, netns
 from bench.lab.links import LINKS, Change, Link
 from bench.measure import pcap
 
 GOOD = linktest.Measured(ping=0.041, fastest=0.0402, rate=20e6, loss=None)
-
-
-def _emulator_is_built() -> bool:
-    return (paths.build_dir() / "replay/link/spice-link").exists()
-
-
-needs_emulator = pytest.mark.skipif(not _emulator_is_built(), reason="spice-link is not built")
 
 
 def test_a_lan_has_no_offloads_and_is_gone_afterwards() -> None:

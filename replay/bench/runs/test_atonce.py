@@ -21,7 +21,7 @@ from bench import samples
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import Progress
-from bench.conftest import Bench, wait_until
+from bench.conftest import Bench, processes, wait_until
 from bench.lab import links
 from bench.runs import atonce, expected, matrix
 from bench.runs.runspec import RunSpec
@@ -296,17 +296,11 @@ def test_it_goes_on_with_other_jobs(distant: Bench) -> None:
 
 
 def begun(distant: Bench) -> subprocess.Popen[str]:
-    """A comparison in a group of its own, as a terminal has it, with three slow runs under way."""
-    arguments = ("compare", str(distant.folder / "tiny.rec"), "--output", str(distant.output), *_AT_ONCE)
-    child = subprocess.Popen(distant.command(*arguments), env=distant.environment(FAKE_PLAYER="slow"), cwd=distant.folder,
-                             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
+    """With three slow runs under way."""
+    child = distant.begin(*_AT_ONCE, FAKE_PLAYER="slow")
     ours = str(distant.folder / "tiny.rec")     # other tests may be at work
-    wait_until(lambda: sum("fakes/player.py" in line and ours in line for line in listing().splitlines()) >= 3)
+    wait_until(lambda: sum("fakes/player.py" in line and ours in line for line in processes().splitlines()) >= 3)
     return child
-
-
-def listing() -> str:
-    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -318,14 +312,14 @@ def test_a_signal_leaves_nothing(distant: Bench, fake_tree: Path, number: signal
         os.killpg(child.pid, number)
     _, said = child.communicate(timeout=60)
     assert (child.returncode, said) == (130, "bench: interrupted\n")
-    assert str(fake_tree) not in listing()
+    assert str(fake_tree) not in processes()
 
 
 def test_a_killed_one_leaves_no_process(distant: Bench, fake_tree: Path) -> None:
     child = begun(distant)
     child.kill()
     child.communicate()
-    wait_until(lambda: str(fake_tree) not in listing())
+    wait_until(lambda: str(fake_tree) not in processes())
 
     def removed() -> bool:      # once whoever inherits them has taken note of their end
         matrix.remove_stale()

@@ -9,7 +9,6 @@ import lzma
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import warnings
@@ -20,26 +19,14 @@ from typing import Any
 import pytest
 
 from bench.common import paths, proc
-from bench.common.errors import BenchError
 from bench.common.progress import Progress
+from bench.conftest import Bench, needs, needs_emulator
 from bench.lab import links
 from bench.measure import trace
 from bench.runs import libraries, matrix, recordings, run, runspec
 from bench.runs.runspec import RunSpec
 
-ROOT = Path(__file__).parents[2]
-
-
-def _built() -> bool:
-    try:
-        for one in (paths.player, paths.client, paths.recording_tool, paths.patched_library, paths.stock_library):
-            one()
-    except BenchError:
-        return False
-    return True
-
-
-pytestmark = pytest.mark.skipif(not _built(), reason="the tree is not built")
+pytestmark = needs(paths.player, paths.client, paths.recording_tool, paths.patched_library, paths.stock_library)
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +150,7 @@ def test_a_client_killed_in_the_middle(tmp_path: Path) -> None:
     assert not record["valid"] and "client ended with status -9" in record["invalid_reason"]
 
 
-@pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
+@needs_emulator
 def test_over_a_distance() -> None:
     spec = replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], pace="0.2", probe_every=10)
     record = on_time([spec], 1)[0]
@@ -171,7 +158,7 @@ def test_over_a_distance() -> None:
     assert record["latency"]["p50"] >= 20
 
 
-@pytest.mark.skipif(not (paths.build_dir() / "replay/link/spice-link").exists(), reason="spice-link is not built")
+@needs_emulator
 def test_two_at_once_over_a_distance(tmp_path: Path) -> None:
     planned = [replace(tiny(library, mode, "tls"), link=links.LINKS["20M40ms"], pace="0.01")
                for library, mode in (("stock", "stock"), ("patched", "flow"))]
@@ -192,17 +179,14 @@ def test_two_at_once_over_a_distance(tmp_path: Path) -> None:
 def test_a_recording_that_is_no_good_is_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
     file = tmp_path / "bad.rec"
     file.write_bytes(content)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPICE_BENCH_BUILD": str(paths.build_dir())}
-    done = subprocess.run([sys.executable, "-m", "bench", "compare", str(file), "--output", str(tmp_path / "out")],
-                          env=environment, capture_output=True, text=True, check=False)
+    done = Bench(tmp_path)("compare", str(file), SPICE_BENCH_BUILD=str(paths.build_dir().absolute()))
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "bad.rec" in done.stderr
 
 
 def test_a_whole_comparison(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPICE_BENCH_BUILD": str(paths.build_dir())}
-    done = subprocess.run([sys.executable, "-m", "bench", "compare", "tiny", "--quick", "--modes", "stock,cork",
-                           "--output", str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=False)
+    done = Bench(tmp_path)("compare", "tiny", "--quick", "--modes", "stock,cork", "--output", str(tmp_path / "out"),
+                           SPICE_BENCH_BUILD=str(paths.build_dir().absolute()))
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "out/compare.json").read_text())
     assert [one["valid"] for one in result["runs"]] == [True] * 4

@@ -10,23 +10,14 @@ from pathlib import Path
 import pytest
 
 from bench.common import paths
-from bench.common.errors import BenchError
+from bench.conftest import needs
 from bench.runs import recordings, seen
 from recorder import qxl
 from recorder.commands import Bitmap, Copy, Drawable, Fill, Rect
 from recorder.writer import RecordingWriter
 
 
-def _built() -> bool:
-    try:
-        for one in (paths.player, paths.client, paths.recording_tool, paths.patched_library):
-            one()
-    except BenchError:
-        return False
-    return True
-
-
-pytestmark = pytest.mark.skipif(not _built(), reason="the tree is not built")
+pytestmark = needs(paths.player, paths.client, paths.recording_tool, paths.patched_library)
 
 WIDTH, HEIGHT = 1024, 512
 SHADES = range(20, 240, 20)
