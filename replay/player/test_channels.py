@@ -113,7 +113,7 @@ def test_sizes(start: Start, tmp_path: Path) -> None:
 def test_a_recording_without_a_surface(start: Start, tmp_path: Path) -> None:
     """It has no end marker: the end is that all is sent, what the channels had to send included."""
     recording = tiny.small()
-    recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
     play = start(write(tmp_path, recording), "--channels", "port:1")
     play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--no-end")
     player, client = play.finish()

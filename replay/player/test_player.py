@@ -22,7 +22,9 @@ import pytest
 import tiny
 from bench.common import paths
 from bench.lab import certs, lab
+from recorder.commands import Composite, Rect
 from recorder.png import read_png
+from recorder.qxl import CompositeOp
 from tiny import Tiny
 
 TIMEOUT = 60
@@ -226,9 +228,9 @@ def test_events_moved_forward_do_not_hold_up_the_rest(start: Start, tmp_path: Pa
     recording = Tiny()
     recording.primary()
     recording.create(4)
-    recording.time_ns += 30 * 10**9
-    recording.destroy(4)
-    recording.time_ns -= 30 * 10**9
+    recording.now_ns += 30 * 10**9
+    recording.destroy_surface(4)
+    recording.now_ns -= 30 * 10**9
     recording.fill((0, 0, 5, 5))
     player, _ = play_all(start, write(tmp_path, recording), "--pace", "recorded")
     assert player["seconds"] < 30
@@ -237,14 +239,14 @@ def test_events_moved_forward_do_not_hold_up_the_rest(start: Start, tmp_path: Pa
 def test_what_is_drawn_between_two_primaries_is_on_neither(start: Start, tmp_path: Path) -> None:
     """Left over for the second, it was there or not from one time to the next."""
     recording = tiny.small()
-    recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
     for _ in range(40):
         recording.fill((0, 0, 50, 50), 0xff0000)
     recording.primary(100, 80)
     recording.fill((60, 60, 70, 70), 0x00ff00)
     file = write(tmp_path, recording)
     plain = tiny.small()
-    plain.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    plain.worker(tiny.MESSAGE_DESTROY_PRIMARY)
     plain.primary(100, 80)
     plain.fill((60, 60, 70, 70), 0x00ff00)
     _, expected = play_all(start, write(tmp_path, plain, "plain.rec"))
@@ -264,7 +266,7 @@ def photo() -> bytes:
                     for y in range(height) for x in range(width))
 
 
-def composes(op: int | None) -> Tiny:
+def composes(op: CompositeOp | None) -> Tiny:
     """A photo, a part of which is put together with another surface, and that is shown. The photo is not on the primary surface:
     what is drawn there next, be it a marker, would have the server draw the rest before it is sent, and send it as a picture."""
     recording = Tiny()
@@ -274,7 +276,7 @@ def composes(op: int | None) -> Tiny:
     recording.copy(whole, tiny.bitmap(*PHOTO, photo()), whole, surface=1)
     recording.create(2, 16, 16)
     if op is not None:
-        recording.composite((0, 0, 16, 16), 1, (200, 100), flags=op, surface=2)
+        recording.paint((0, 0, 16, 16), Composite(op, tiny.surface_image(1), 200, 100), surface=2, uses=[1])
     recording.copy((100, 30, 116, 46), tiny.surface_image(2), (0, 0, 16, 16), uses=[2])
     return recording
 
@@ -288,8 +290,8 @@ def display_bytes(player: dict[str, Any]) -> int:
     return int(next(stream["message_bytes"] for stream in player["streams"] if stream["type"] == 2))
 
 
-@pytest.mark.parametrize("op", [tiny.OP_SRC, tiny.OP_OVER])
-def test_a_composite_makes_no_more_exact_than_it_reads(start: Start, tmp_path: Path, op: int) -> None:
+@pytest.mark.parametrize("op", [CompositeOp.SRC, CompositeOp.OVER])
+def test_a_composite_makes_no_more_exact_than_it_reads(start: Start, tmp_path: Path, op: CompositeOp) -> None:
     """What was sent as JPEG is sent again without loss where something is put together from it. Not the rest of the surface,
     and nothing where it is only copied."""
     path = tmp_path / "c.png"
@@ -302,7 +304,7 @@ def test_a_composite_makes_no_more_exact_than_it_reads(start: Start, tmp_path: P
     first = [(y + 100) * PHOTO[0] + 200 for y in range(16)]
     exactly = [pixel(sent, at) for begin in first for at in range(begin, begin + 16)]
     is_exact = exactly == [shown.pixel(x, y) for y in range(30, 46) for x in range(100, 116)]
-    if op == tiny.OP_SRC:
+    if op == CompositeOp.SRC:
         assert more < 200 and not is_exact
     else:
         assert more < 16 * 16 * 4 + 200 and is_exact
@@ -318,10 +320,10 @@ def video(frame: bytes, read: bool = False) -> Tiny:
     whole = (0, 0, *PHOTO)
     for number in range(FRAMES):
         recording.copy(whole, tiny.bitmap(*PHOTO, frame[number * 4:] + frame[:number * 4]), whole)
-        recording.time_ns += 2 * 10**7
+        recording.now_ns += 2 * 10**7
     if read:
-        recording.update((0, 0, 8, 8))
-    recording.time_ns += 15 * 10**8
+        recording.update(Rect(0, 0, 8, 8))
+    recording.now_ns += 15 * 10**8
     recording.fill((300, 200, 320, 220))
     return recording
 
@@ -361,7 +363,7 @@ def test_probes(start: Start, tmp_path: Path) -> None:
     recording = Tiny()
     recording.primary()
     recording.fill((0, 0, 100, 80), 0x123456)
-    recording.time_ns += 10**9
+    recording.now_ns += 10**9
     recording.fill((10, 10, 20, 20), 0x654321)
     path = write(tmp_path, recording)
     _, reference = play_all(start, path)
@@ -405,7 +407,7 @@ def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path
     recording.primary()
     recording.fill((0, 0, 100, 80), 0x123456)
     recording.fill((0, 0, 50, 40), 0x345612)
-    recording.time_ns += 5 * 10**8
+    recording.now_ns += 5 * 10**8
     recording.fill((10, 10, 20, 20), 0x654321)
     play = start(write(tmp_path, recording), "--pace", "recorded", "--probe-every", "20", "--pause-at", "1")
     play.connect().wait_for("pause")
@@ -492,7 +494,7 @@ def test_a_cat_shows_the_second_picture(start: Start, tmp_path: Path) -> None:
 
 def test_without_a_primary_at_the_end_all_is_drained(start: Start, tmp_path: Path) -> None:
     recording = tiny.small()
-    recording.message(tiny.MESSAGE_DESTROY_PRIMARY)
+    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
     play = start(write(tmp_path, recording))
     client = play.connect()
     assert play.player.finish() == 0
@@ -508,7 +510,7 @@ def test_more_surfaces_than_numbers(start: Start, tmp_path: Path) -> None:
     for surface in range(1, 1024):
         recording.create(surface, 1, 1)
     for i in range(3000):
-        recording.destroy(1 + i % 1023)
+        recording.destroy_surface(1 + i % 1023)
         recording.create(1 + i % 1023, 1, 1)
     player, _ = play_all(start, write(tmp_path, recording))
     assert player["commands"] == recording.commands
@@ -525,9 +527,9 @@ def test_destroying_all_surfaces_gives_their_numbers_back(start: Start, tmp_path
         recording.primary()
         for surface in range(1, 200):
             recording.create(surface, 2, 2)
-        recording.message(message)
-        recording.destroy(7)        # in flight
-        recording.message(tiny.MESSAGE_WAKEUP)
+        recording.worker(message)
+        recording.destroy_surface(7)        # in flight
+        recording.worker(tiny.MESSAGE_WAKEUP)
     recording.primary()
     recording.fill((0, 0, 50, 50))
     play = start(write(tmp_path, recording), "--pause-at", "200,1000", "--read-ahead", read_ahead)

@@ -20,6 +20,8 @@ import pytest
 
 import tiny
 from bench.common import paths
+from recorder.commands import Rect
+from recorder.reader import HEADER
 from tiny import Tiny
 
 TIMEOUT = 60
@@ -72,9 +74,7 @@ def test_takes_everything_a_recorder_writes() -> None:
 def test_takes_glyphs_of_eight_bits() -> None:
     recording = Tiny()
     recording.primary()
-    recording.draw(tiny.DRAW_TEXT, (0, 0, 100, 40),
-                   tiny.glyphs(3, bits=8) + tiny.rect("back_area", (0, 0, 0, 0)) +
-                   tiny.solid(1) + tiny.solid(2) + b"fore_mode 8\nback_mode 8\n")
+    recording.paint((0, 0, 100, 40), tiny.text(8, 1, 2))
     assert accepts(recording.data)
 
 
@@ -110,10 +110,10 @@ def test_takes_a_primary_that_a_driver_draws_beyond() -> None:
 def test_commands_in_flight_may_follow_a_destroy_message(message: int) -> None:
     recording = Tiny()
     recording.primary()
-    recording.message(message)
+    recording.worker(message)
     recording.fill((0, 0, 9, 9))
     assert accepts(recording.data)
-    recording.message(tiny.MESSAGE_WAKEUP)
+    recording.worker(tiny.MESSAGE_WAKEUP)
     recording.fill((0, 0, 9, 9))
     assert "no primary surface" in refusal(recording.data)
 
@@ -134,20 +134,20 @@ def test_all_surfaces_may_be_alive() -> None:
     (b"SPICE_REPLAY 2\n", "only version 1"),
     (b"SPICE_REPLAY 1", "cut short"),
     (b"something else\n", "expected"),
-    (tiny.HEADER + b"event 0 0 0 1\n", "command type"),
-    (tiny.HEADER + b"event 0 2 1 1\n", "event kind"),
-    (tiny.HEADER + b"event 0 1 41 1\n", "message type"),
-    (tiny.HEADER + b"event 01 1 2 1\n", "starts with 0"),
-    (tiny.HEADER + b"event 0 1 2 99999999999999999999\n", "too large"),
-    (tiny.HEADER + b"event  0 1 2 1\n", "expected a number"),
-    (tiny.HEADER + b"event 0 1 20 1\n99999 1 4 32\n", "width"),
+    (HEADER + b"event 0 0 0 1\n", "command type"),
+    (HEADER + b"event 0 2 1 1\n", "event kind"),
+    (HEADER + b"event 0 1 41 1\n", "message type"),
+    (HEADER + b"event 01 1 2 1\n", "starts with 0"),
+    (HEADER + b"event 0 1 2 99999999999999999999\n", "too large"),
+    (HEADER + b"event  0 1 2 1\n", "expected a number"),
+    (HEADER + b"event 0 1 20 1\n99999 1 4 32\n", "width"),
 ])
 def test_refuses_what_is_no_recording(data: bytes, reason: str) -> None:
     assert reason in refusal(data)
 
 
 def test_refuses_an_endless_number_at_once() -> None:
-    data = tiny.HEADER + b"event 0 1 2 " + b"1" * 10_000_000
+    data = HEADER + b"event 0 1 2 " + b"1" * 10_000_000
     assert "too large" in refusal(data)
 
 
@@ -168,7 +168,7 @@ def test_refuses_an_endless_number_at_once() -> None:
     (b"rect src_area 0 0 32 32\n", b"rect src_area 5 0 5 32\n", "src_area"),
     (b"rect bbox 0 0 32 32\n", b"rect bbox 33 0 32 32\n", "inside out"),
     (b"point 0 0\nevent", b"point 190 0\nevent", "not within the surface"),
-    (b"scale_mode 0\n", b"scale_mode 2\n", "scale_mode"),
+    (b"scale_mode 1\n", b"scale_mode 2\n", "scale_mode"),
     (b"rop3 184\n", b"rop3 90\n", "ROP3 90"),
     (b"attr.style_nseg 2\n", b"attr.style_nseg 3\n", "style holds 8"),
     (struct.pack("<ii", 3 << 4, 2 << 4), bytes(8), "every dash"),
@@ -221,8 +221,8 @@ def test_refuses_a_zlib_block_that_gives_less_or_more() -> None:
 
 @pytest.mark.parametrize("use", [
     lambda r: r.fill((0, 0, 5, 5), surface=3),
-    lambda r: r.destroy(3),
-    lambda r: r.update((0, 0, 5, 5), surface=3),
+    lambda r: r.destroy_surface(3),
+    lambda r: r.update(Rect(0, 0, 5, 5), surface=3),
     lambda r: r.copy((0, 0, 5, 5), tiny.surface_image(3), (0, 0, 5, 5), uses=[3]),
 ])
 def test_refuses_a_surface_before_and_after_its_life(use: Callable[[Tiny], None]) -> None:
@@ -234,7 +234,7 @@ def test_refuses_a_surface_before_and_after_its_life(use: Callable[[Tiny], None]
     recording = Tiny()
     recording.primary()
     recording.create(3)
-    recording.destroy(3)
+    recording.destroy_surface(3)
     use(recording)
     assert "surface 3 does not exist here" in refusal(recording.data)
 
@@ -353,7 +353,7 @@ def test_usage(arguments: tuple[str, ...]) -> None:
 
 def events(data: bytes) -> list[bytes]:
     """The events without their counters and timestamps."""
-    parts = re.split(rb"(?:^|(?<=\n))event \d+ (\d+ \d+) \d+\n", data[len(tiny.HEADER):])
+    parts = re.split(rb"(?:^|(?<=\n))event \d+ (\d+ \d+) \d+\n", data[len(HEADER):])
     return [parts[i] + b"\n" + parts[i + 1] for i in range(1, len(parts), 2)]
 
 
@@ -394,8 +394,8 @@ def test_trim_keeps_the_message_after_a_destroy(tmp_path: Path) -> None:
     recording = Tiny()
     recording.primary()
     recording.create(4)
-    recording.message(tiny.MESSAGE_DESTROY_SURFACES)
-    recording.message(tiny.MESSAGE_WAKEUP)
+    recording.worker(tiny.MESSAGE_DESTROY_SURFACES)
+    recording.worker(tiny.MESSAGE_WAKEUP)
     recording.create(4)
     recording.primary()
     recording.fill((0, 0, 5, 5))
@@ -410,9 +410,9 @@ def test_events_moved_forward_do_not_hold_up_the_rest(tmp_path: Path) -> None:
     recording = Tiny()
     recording.primary()
     recording.create(4)
-    recording.time_ns += 10**12
-    recording.destroy(4)
-    recording.time_ns -= 10**12
+    recording.now_ns += 10**12
+    recording.destroy_surface(4)
+    recording.now_ns -= 10**12
     recording.fill((0, 0, 5, 5))
     path, out = tmp_path / "in.rec", tmp_path / "out.rec"
     path.write_bytes(recording.data)
@@ -427,7 +427,7 @@ def test_cat(small: Path, tmp_path: Path) -> None:
     recording.primary()
     recording.create(5)
     recording.create(9)
-    recording.destroy(9)
+    recording.destroy_surface(9)
     first.write_bytes(recording.data)
     assert run("cat", first, small, "-o", out).returncode == 0
     data = out.read_bytes()

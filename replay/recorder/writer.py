@@ -41,8 +41,9 @@ def _signed(value: int) -> int:
 class RecordingWriter:
     """Events go to `out` at once. `now_ns` is the time of the next one."""
 
-    def __init__(self, out: BinaryIO):
+    def __init__(self, out: BinaryIO, step_ns: int = COMMAND_NS):
         self._out = out
+        self._step_ns = step_ns
         self._number = 0
         self._body: list[bytes | Blob] = []
         self.now_ns = START_NS
@@ -105,8 +106,8 @@ class RecordingWriter:
         self._command(qxl.Command.MESSAGE)
 
     def create_surface(self, surface: int, width: int, height: int, format: qxl.SurfaceFormat = qxl.SurfaceFormat.ARGB32,
-                       pixels: bytes | None = None) -> None:
-        stride = -(-width * format.bits // 32) * 4
+                       pixels: bytes | None = None, stride: int = 0) -> None:
+        """stride: negative where the last row is the first in memory; 0: what the width takes."""
         self._line("surface_cmd")
         self._line("surface_id %d", surface)
         self._line("type %d", qxl.SurfaceCommand.CREATE)
@@ -114,7 +115,7 @@ class RecordingWriter:
         self._line("u.surface_create.format %d", format)
         self._line("u.surface_create.width %d", width)
         self._line("u.surface_create.height %d", height)
-        self._line("u.surface_create.stride %d", stride)
+        self._line("u.surface_create.stride %d", stride or -(-width * format.bits // 32) * 4)
         if pixels is not None:
             self._blob("data", pixels)
         self._command(qxl.Command.SURFACE)
@@ -342,4 +343,4 @@ class RecordingWriter:
         self._out.write(Event(self._number, what, kind, self.now_ns, self._body).encode())
         self._body = []
         self._number += 1
-        self.now_ns += COMMAND_NS
+        self.now_ns += self._step_ns
