@@ -22,8 +22,6 @@ typedef enum {
 } Packing;
 
 struct RecordingInput {
-    RecordingReadFunc read;
-    void *opaque;
     int fd;
 
     Packing packing;
@@ -37,25 +35,14 @@ struct RecordingInput {
     const char *error;
 };
 
-static ssize_t read_fd(void *opaque, void *buf, size_t size)
+static ssize_t read_fd(RecordingInput *input, void *buf, size_t size)
 {
-    RecordingInput *input = opaque;
     ssize_t n;
 
     do {
         n = read(input->fd, buf, size);
     } while (n < 0 && errno == EINTR);
     return n;
-}
-
-RecordingInput *recording_input_new(RecordingReadFunc read, void *opaque)
-{
-    RecordingInput *input = g_new0(RecordingInput, 1);
-
-    input->read = read;
-    input->opaque = opaque;
-    input->fd = -1;
-    return input;
 }
 
 RecordingInput *recording_input_open(const char *path)
@@ -67,8 +54,7 @@ RecordingInput *recording_input_open(const char *path)
     if (fd < 0) {
         return NULL;
     }
-    input = recording_input_new(read_fd, NULL);
-    input->opaque = input;
+    input = g_new0(RecordingInput, 1);
     input->fd = fd;
     return input;
 }
@@ -92,7 +78,7 @@ static bool fill(RecordingInput *input)
     if (input->file_ended || input->len == PACKED_SIZE) {
         return true;
     }
-    n = input->read(input->opaque, input->packed + input->len, PACKED_SIZE - input->len);
+    n = read_fd(input, input->packed + input->len, PACKED_SIZE - input->len);
     if (n < 0) {
         fail(input, g_strerror(errno));
         return false;

@@ -14,13 +14,8 @@
  */
 typedef struct RecordingInput RecordingInput;
 
-/* Like read(2): bytes put into buf, 0 at the end, -1 with errno set. */
-typedef ssize_t (*RecordingReadFunc)(void *opaque, void *buf, size_t size);
-
 /* "-" is standard input. NULL with errno set when the file cannot be opened. */
 RecordingInput *recording_input_open(const char *path);
-
-RecordingInput *recording_input_new(RecordingReadFunc read, void *opaque);
 
 /*
  * Fills up to size bytes. Returns how many, 0 at the end, -1 when the file

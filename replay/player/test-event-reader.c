@@ -15,8 +15,7 @@ static void count_event(void *opaque, const RecordingEvent *event G_GNUC_UNUSED)
  * skipped. */
 static void test_mends_what_destroys_all_surfaces(void)
 {
-    TestText text = { test_text_rounds(), 0 };
-    RecordingInput *input = test_text_open(&text);
+    RecordingInput *input = test_text_open(test_text_rounds());
     unsigned int read = 0, events = 0, added = 0, skipped = 0;
     EventReader *reader = event_reader_new(input, count_event, &read);
     ReadyEvent ready;
@@ -32,13 +31,12 @@ static void test_mends_what_destroys_all_surfaces(void)
     g_assert_cmpuint(skipped + ready.skipped, ==, TEST_ROUNDS);
     event_reader_free(reader);
     recording_input_free(input);
-    g_string_free(text.text, true);
 }
 
 static void test_fault_is_the_end(void)
 {
-    TestText text = { g_string_new(RECORDING_HEADER "event 0 1 21 7\nevent nonsense\n"), 0 };
-    RecordingInput *input = test_text_open(&text);
+    RecordingInput *input = test_text_open(g_string_new(RECORDING_HEADER "event 0 1 21 7\n"
+                                                        "event nonsense\n"));
     EventReader *reader = event_reader_new(input, NULL, NULL);
     ReadyEvent ready;
     uint64_t offset;
@@ -50,7 +48,6 @@ static void test_fault_is_the_end(void)
     g_assert_cmpuint(offset, ==, strlen(RECORDING_HEADER "event 0 1 21 7\nevent "));
     event_reader_free(reader);
     recording_input_free(input);
-    g_string_free(text.text, true);
 }
 
 int main(int argc, char **argv)

@@ -3,24 +3,23 @@
 
 #include <spice/enums.h>
 #include <spice/qxl_dev.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "recording.h"
 
-static ssize_t read_text(void *opaque, void *buf, size_t size)
+RecordingInput *test_text_open(GString *text)
 {
-    TestText *text = opaque;
+    int fd = memfd_create("text", MFD_CLOEXEC);
+    RecordingInput *input;
+    char path[32];
 
-    size = MIN(size, text->text->len - text->pos);
-    memcpy(buf, text->text->str + text->pos, size);
-    text->pos += size;
-    return size;
-}
-
-RecordingInput *test_text_open(TestText *text)
-{
-    text->pos = 0;
-    return recording_input_new(read_text, text);
+    g_assert_cmpint(write(fd, text->str, text->len), ==, text->len);
+    g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    input = recording_input_open(path);
+    close(fd);
+    g_string_free(text, true);
+    return input;
 }
 
 void test_text_add_surface_command(GString *text, unsigned int id, bool creates)

@@ -8,13 +8,7 @@
 #include "recording-input.h"
 
 /* Recordings of surfaces, for tests, in memory. */
-typedef struct TestText {
-    GString *text;
-    size_t pos;
-} TestText;
-
-/* Reads the text from the beginning. */
-RecordingInput *test_text_open(TestText *text);
+RecordingInput *test_text_open(GString *text);      /* takes it over */
 
 void test_text_add_surface_command(GString *text, unsigned int id, bool creates);
 
