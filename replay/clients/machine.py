@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.common import proc
 from bench.lab import certs
+from bench.lab.lab import free_port
 from clients import picture, target
 from clients.errors import Failed, GuestLost
 from clients.guest import Guest, once
@@ -86,7 +87,7 @@ class Machine:
     ) -> None:
         """`incoming` is where the guest comes from, if it has booted somewhere else."""
         self.library, self.way, self._folder, self._seamless = library, way, folder, seamless
-        self.port, self.tls_port = target.free_port(), target.free_port()
+        self.port, self.tls_port = free_port(), free_port()
         self.certificates = certs.kept(target.HOST)
         self.log = folder / "qemu.log"
         self.graphics = self.tone = False  # what the guest has been told to do, and cannot be told not to
@@ -313,6 +314,3 @@ def wait_for(what: str, seconds: float, true: Any, step: float = 0.2) -> None:
         if time.monotonic() > deadline:
             raise Failed(f"no {what} in {seconds:.0f} s")
         time.sleep(step)
-
-
-__all__ = ["Library", "Machine", "OPEN", "STOCK", "WAY", "qemu_version", "wait_for"]

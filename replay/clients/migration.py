@@ -14,6 +14,7 @@ from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.lab.lab import free_port
 from clients import guest, machine, packages, table, target
 from clients.command import HOME, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver
@@ -83,7 +84,7 @@ def move(
     homes = [folder / name for name in ("source", "sink", "world")]
     for home in homes:
         home.mkdir()
-    port = target.free_port()
+    port = free_port()
     seamless = kind == SEAMLESS
     with Machine(made, source, homes[0], incoming=booted, seamless=seamless) as first:
         first.booted()

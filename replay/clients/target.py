@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,9 +34,3 @@ class Target:
         if self.transport == TLS:
             return f"spice://{HOST}?tls-port={self.port}"
         return f"spice://{HOST}?port={self.port}"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])

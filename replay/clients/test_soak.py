@@ -16,6 +16,7 @@ import pytest
 
 from bench.common import paths
 from bench.lab import certs
+from bench.lab.lab import free_port
 from clients import soak, target
 from clients.errors import Failed
 from clients.soak import Record, Visitor
@@ -29,7 +30,7 @@ BOUND = 64 << 20  # bytes that a server may need for whoever does not read
 @contextmanager
 def _server() -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Target]]]:
     """Draws for as long as clients come."""
-    made, ports = certs.kept(target.HOST), (target.free_port(), target.free_port())
+    made, ports = certs.kept(target.HOST), (free_port(), free_port())
     argv: list[str | Path] = [
         paths.tool("faults", "lasting-server"),
         "--port",
