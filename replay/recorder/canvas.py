@@ -117,19 +117,23 @@ class Canvas:
                 if common := rect.common(inside):
                     yield common
 
-    def _combine(self, drawable: Drawable, source: RowSource, operation: Callable[[Row, Row, Row], Row],
-                 mask: Mask | None = None) -> None:
-        """target = operation(source, target), where the mask lets it."""
+    def _lay(self, drawable: Drawable, colours: Callable[[int, int, int, Row, Row], Row], mask: Mask | None = None) -> None:
+        """target = colours(y, left, right, target, all), where the mask lets it."""
         target = self.surfaces[drawable.surface]
         for area in self._areas(drawable):
             full = repeated(RGB, area.width)
             for y in range(area.top, area.bottom):
                 old = target.get(y, area.left, area.right) & full
-                new = operation(source(y, area.left, area.right) & full, old, full)
+                new = colours(y, area.left, area.right, old, full)
                 if mask:
                     through = _mask_row(mask, drawable.box, y, area.left, area.right)
                     new = new & through | old & ~through
                 target.put(y, area.left, area.right, new)
+
+    def _combine(self, drawable: Drawable, source: RowSource, operation: Callable[[Row, Row, Row], Row],
+                 mask: Mask | None = None) -> None:
+        """target = operation(source, target, all)."""
+        self._lay(drawable, lambda y, left, right, old, full: operation(source(y, left, right) & full, old, full), mask)
 
     def _put(self, drawable: Drawable, colour: int, mask: Mask | None = None) -> None:
         self._combine(drawable, self._brush(colour), lambda s, d, full: s, mask)
@@ -139,12 +143,12 @@ class Canvas:
 
     def _each(self, drawable: Drawable, source: RowSource, operation: Callable[[int, int], int]) -> None:
         """target = operation(source, target), pixel by pixel."""
-        target = self.surfaces[drawable.surface]
-        for area in self._areas(drawable):
-            for y in range(area.top, area.bottom):
-                new = [operation(s, d) & RGB for s, d in zip(to_pixels(source(y, area.left, area.right), area.width),
-                                                             to_pixels(target.get(y, area.left, area.right), area.width))]
-                target.put(y, area.left, area.right, from_pixels(new))
+        def colours(y: int, left: int, right: int, old: Row, _full: Row) -> Row:
+            count = right - left
+            return from_pixels([operation(s, d) & RGB for s, d in zip(to_pixels(source(y, left, right), count),
+                                                                      to_pixels(old, count))])
+
+        self._lay(drawable, colours)
 
     def _copy_bits(self, drawable: Drawable, move: CopyBits) -> None:
         target = self.surfaces[drawable.surface]
@@ -155,16 +159,8 @@ class Canvas:
     def _rop3(self, drawable: Drawable, drawing: Rop3) -> None:
         function = rop3_function(drawing.rop3)
         source, brush = self._source(drawable.box, drawing.image, drawing.source), self._brush(drawing.brush)
-        target = self.surfaces[drawable.surface]
-        for area in self._areas(drawable):
-            full = repeated(RGB, area.width)
-            for y in range(area.top, area.bottom):
-                old = target.get(y, area.left, area.right) & full
-                new = function(brush(y, area.left, area.right) & full, source(y, area.left, area.right) & full, old, full)
-                if drawing.mask:
-                    through = _mask_row(drawing.mask, drawable.box, y, area.left, area.right)
-                    new = new & through | old & ~through
-                target.put(y, area.left, area.right, new)
+        self._lay(drawable, lambda y, left, right, old, full: function(
+            brush(y, left, right) & full, source(y, left, right) & full, old, full), drawing.mask)
 
     def _stroke(self, drawable: Drawable, drawing: Stroke) -> None:
         """Level and upright lines; a line's last point is not drawn."""
