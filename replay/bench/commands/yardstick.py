@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.common import paths, privileges, table
 from bench.lab import links
+from bench.measure import stats
 from bench.report import report
 from bench.runs import environment, matrix, recordings, results, seen, vnc
 
@@ -37,11 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beside", metavar="FILE", type=Path, help="a result of ./run compare at recorded pace")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where yardstick.md and .json go "
                         "(default: results/own)")
-
-
-def _median(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
-    known = [value for value in values if value is not None]
-    return written(statistics.median(known)) if known else table.UNKNOWN
 
 
 Row = tuple[str, str, str, list[float | None], list[float | None], list[float | None], int, int]
@@ -77,8 +72,8 @@ def page(document: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
     if beside is not None:
         rows += _our_rows(beside, {(row[0], row[1]) for row in rows})
     rows.sort(key=lambda row: (row[0], links.rank(row[1]), row[2] != "vnc"))
-    text = [[recording, link, name, _median(p95, table.milliseconds), _median(oldest, table.milliseconds),
-             _median(sent, table.megabytes), f"{good}/{all_}"] for recording, link, name, p95, oldest, sent, good, all_ in rows]
+    text = [[recording, link, name, table.milliseconds(stats.median(p95)), table.milliseconds(stats.median(oldest)),
+             table.megabytes(stats.median(sent)), f"{good}/{all_}"] for recording, link, name, p95, oldest, sent, good, all_ in rows]
     parts = ["# A yardstick: the same pictures by VNC", f"{document['version']}; {document['system']}.  \nCommand: `"
              + " ".join(document["command"]) + "`",
              table.markdown(("recording", "link", "sent by", "age p95, ms", "oldest, ms", "MB", "runs"), text, left=3), _SAYS]

@@ -9,7 +9,7 @@ import functools
 import math
 import random
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -18,6 +18,12 @@ RESAMPLES = 1000
 LEVEL = 0.95
 FALSE = 0.05    # of the differences that are called so, how many may be chance
 FEWEST = 3      # with fewer values a spread cannot be told
+
+
+def median(values: Iterable[float | None]) -> float | None:
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 @dataclass(frozen=True)

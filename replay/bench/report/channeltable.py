@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench.common import table
-from bench.measure import channels, metrics
+from bench.measure import channels, metrics, stats
 
 Run = dict[str, Any]
 Rows = Mapping[tuple[str, str], list[Run]]      # mode and transport, as they are to be written
@@ -56,16 +55,11 @@ _COLUMNS: tuple[tuple[str, Callable[[Run, str], float | None], Callable[[float |
     ("per message", _writes_per_message, table.factor))
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return statistics.median(found) if found else None
-
-
 def _by_channel(rows: Rows) -> str:
     lines = []
     for channel in _TYPES.values():
         for (mode, transport), runs in rows.items():
-            values = [_median(read(run, channel) for run in runs) for _, read, _ in _COLUMNS]
+            values = [stats.median(read(run, channel) for run in runs) for _, read, _ in _COLUMNS]
             if any(value is not None for value in values):
                 lines.append([channel, mode, transport,
                               *(write(value) for value, (_, _, write) in zip(values, _COLUMNS, strict=True))])
@@ -82,10 +76,10 @@ def _waiting(rows: Rows) -> str:
     lines = []
     for (mode, transport), runs in rows.items():
         def told(name: str, of: list[Run] = runs) -> str:
-            return table.milliseconds(_median(metrics.METRICS[name].read(run) for run in of))
+            return table.milliseconds(stats.median(metrics.METRICS[name].read(run) for run in of))
         lines.append([mode, transport, *(told(f"sound_{part}") for part in parts),
-                      table.percent(_median(map(_left_out, runs))),
-                      table.count(_median(metrics.METRICS["sound_gaps"].read(run) for run in runs)),
+                      table.percent(stats.median(map(_left_out, runs))),
+                      table.count(stats.median(metrics.METRICS["sound_gaps"].read(run) for run in runs)),
                       *(told(f"echo_{part}") for part in parts), *(told(f"pointer_{part}") for part in parts)])
     head = ("mode", "transport", *(f"sound {part}" for part in parts), "left out", "gaps", *(f"key {part}" for part in parts),
             *(f"pointer {part}" for part in parts))

@@ -6,11 +6,11 @@ with further changes ("hacks-2"); each against normal. Its percentages are quote
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
 from typing import Any
 
 from bench.common import table
+from bench.measure import stats
 from bench.report import report
 
 Run = dict[str, Any]
@@ -41,9 +41,8 @@ there is to save. *hacks-2* was a set of trials; *window* is what became of thei
 
 
 def _median(runs: list[Run], line: Line, name: str) -> float | None:
-    found = [run["server"][name] for run in runs if run["valid"] and run["mode"] == line.mode
-             and run["transport"] == line.transport and run["library"] == "patched" and run["server"][name] is not None]
-    return statistics.median(found) if found else None
+    return stats.median(run["server"][name] for run in runs if run["valid"] and run["mode"] == line.mode
+                        and run["transport"] == line.transport and run["library"] == "patched")
 
 
 def _change(value: float | None, base: float | None) -> str:

@@ -95,8 +95,7 @@ def title(group: Group) -> str:
 
 
 def _median(runs: list[Run], metric: str) -> float | None:
-    found = metrics.values(runs, metric)
-    return statistics.median(found) if found else None
+    return stats.median(metrics.values(runs, metric))
 
 
 Column = tuple[str, str, Callable[[float | None], str]]
