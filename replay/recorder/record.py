@@ -75,8 +75,7 @@ def execute(args: argparse.Namespace) -> int:
 def pack(raw: Path, packed: Path) -> None:
     part = packed.with_name(packed.name + ".part")
     with open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
-        while block := source.read(1 << 20):
-            target.write(block)
+        shutil.copyfileobj(source, target, 1 << 20)
     part.rename(packed)
 
 

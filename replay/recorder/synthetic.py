@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -58,8 +59,7 @@ def generate(name: str, path: Path, seed: int = SEED, paint: bool = True, packed
         file.seek(0)
         part = path.with_name(path.name + ".part")
         with lzma.open(part, "wb", preset=9) if packed else part.open("wb") as target:
-            while block := file.read(1 << 20):
-                target.write(block)
+            shutil.copyfileobj(file, target, 1 << 20)
         part.rename(path)
     return picture_of(stage)
 
