@@ -9,7 +9,6 @@ import fcntl
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench.build import bases, brings, overlay, upstream
@@ -17,14 +16,7 @@ from bench.common import paths
 from bench.common.steps import Steps
 
 
-@dataclass(frozen=True)
-class SetupResult:
-    build: Path         # meson's build directory: the tools are under replay/
-    patched: Path       # the directory of the patched libspice-server.so.1
-    stock: Path         # the directory of the unpatched one
-
-
-def setup(verbose: bool = False) -> SetupResult:
+def setup(verbose: bool = False) -> None:
     """Makes everything a measurement needs; seconds when it is there already. Raises BenchError, one line."""
     with _alone():
         steps = Steps(paths.build_dir() / "setup.log", verbose)
@@ -35,9 +27,8 @@ def setup(verbose: bool = False) -> SetupResult:
         if upstream.sync_wrap():
             steps.say("spice.wrap did not name the patches of the series; put right")
         _build_project(paths.build_dir(), steps)
-        stock = bases.prepare_base(upstream.DEFAULT, steps, patched=False, tests=False,
-                                   build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
-        return SetupResult(paths.build_dir(), paths.patched_library(), stock.library)
+        bases.prepare_base(upstream.DEFAULT, steps, patched=False, tests=False,
+                           build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
 
 
 def _build_project(build: Path, steps: Steps) -> None:
@@ -71,6 +62,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     began = time.monotonic()
-    done = setup(args.verbose)
-    print(f"ready after {time.monotonic() - began:.1f} s: {done.build}")
+    setup(args.verbose)
+    print(f"ready after {time.monotonic() - began:.1f} s: {paths.build_dir()}")
     return 0

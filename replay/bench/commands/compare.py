@@ -19,7 +19,7 @@ from bench.commands import request
 from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
-from bench.report import publish
+from bench.report import publish, report
 from bench.runs import atonce, environment, matrix, recordings, results, seen
 from bench.runs.runspec import RunSpec
 
@@ -179,7 +179,7 @@ def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]
     """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
     written = publish.write(result, args.output, "compare", args.plots)
     if args.json != results.STDOUT:
-        sys.stdout.write(publish.page(result))
+        sys.stdout.write(report.markdown(result))
         sys.stdout.flush()
         print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
     counted = {matrix.key(record)[:-1] for record in result["runs"] if record["valid"]}

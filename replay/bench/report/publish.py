@@ -18,11 +18,6 @@ def add_option(parser: Any) -> None:
     parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: yes)")
 
 
-def page(result: dict[str, Any], pictures: dict[report.Group, list[str]] | None = None) -> str:
-    """All there is to say of a result, in Markdown."""
-    return report.markdown(result, pictures)
-
-
 def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None = None, only: Sequence[str] = ("*",)) -> list[Path]:
     """wanted: whether to draw plots; None draws them if matplotlib is there. only: of which recording/link/pace."""
     pictures = None
@@ -31,7 +26,7 @@ def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None =
             pictures = plots.draw(result, output, only)
         else:
             print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
-    text = page(result, pictures)
+    text = report.markdown(result, pictures)
     contents = {"md": text, "html": htmlpage.page(text, output), "csv": summary.text(result)}
     written = [output / f"{name}.{ending}" for ending in contents]
     for path, content in zip(written, contents.values(), strict=True):

@@ -102,7 +102,7 @@ def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture
     file = tmp_path / "compare.json"
     results.save(result, str(file))
     assert cli.main(["page", str(file), "--no-plots"]) == 0
-    assert (tmp_path / "compare.md").read_text() == publish.page(result)
+    assert (tmp_path / "compare.md").read_text() == report.markdown(result)
     assert (tmp_path / "compare.html").is_file() and (tmp_path / "compare.csv").is_file()
     results.save({**result, "complete": False}, str(file))
     assert cli.main(["page", str(file)]) == 1
@@ -135,10 +135,10 @@ def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
 
 def test_what_was_tried_again_is_told() -> None:
     result = samples.result(["stock", "flow"], repeats=3)
-    assert "more than once" not in publish.page(result)
+    assert "more than once" not in report.markdown(result)
     for run, attempt, tests in zip(result["runs"], (2, 2, 1), (1, 3, 2), strict=False):
         run.update(attempt=attempt, link_tests=tests)
-    assert "2 runs done more than once; 3 links tested more than once" in publish.page(result)
+    assert "2 runs done more than once; 3 links tested more than once" in report.markdown(result)
 
 
 def test_no_two_modes_look_the_same() -> None:
@@ -155,14 +155,15 @@ def test_a_first_line_says_what_came_out() -> None:
         run["wall_seconds"] = 3.0 if mine else 80.0
         if run["latency"]:
             run["latency"]["p95"], run["latency"]["age"]["p95"] = (0.74, 16.0) if mine else (0.84, 29_500.0)
-    first = publish.page(result).splitlines()[0]
+    first = report.markdown(result).splitlines()[0]
     assert first.startswith("**`flow` against `stock` over TLS.** Over a LAN, as fast as it goes: 50 % fewer packets, 50 % less CPU, "
                             "5.0 % overhead instead of 50.0 %. Over a LAN, at the session's own pace: ")
     assert "95 % of what is drawn shows within 0.74 ms instead of 0.84 ms" in first
     assert "Over a distance, as fast as it goes: " in first and "3.0 s instead of 80.0 s" in first
-    assert "at 10 times the session's pace: " in publish.page(samples.result(["stock", "flow"], 1, paces=("10",))).splitlines()[0]
+    faster = report.markdown(samples.result(["stock", "flow"], 1, paces=("10",)))
+    assert "at 10 times the session's pace: " in faster.splitlines()[0]
     assert "the picture is at most so old, 95 % of the time: 16 ms instead of 29.5 s" in first
-    assert publish.page(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
+    assert report.markdown(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
 
 
 def test_the_verdict_is_of_the_middle_of_several() -> None:
@@ -170,13 +171,13 @@ def test_the_verdict_is_of_the_middle_of_several() -> None:
     for run in result["runs"]:
         factor = {"one": 0.5, "other": 1.2, "third": 0.9}[run["recording"]] if run["mode"] == "batch" else 1
         run["server"].update(packets=round(1000 * factor))
-    first = publish.page(result).splitlines()[0]
+    first = report.markdown(result).splitlines()[0]
     assert "**`batch` against `cork` over TLS.** Over a LAN, as fast as it goes (the middle one of 3): 10 % fewer packets" in first
 
 
 def test_2017_stands_on_a_page_of_its_own() -> None:
     result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1, paces=("max", "recorded"))
-    assert "2017" not in publish.page(result)
+    assert "2017" not in report.markdown(result)
     assert re.findall("^## .*", mail2017.page(result["runs"]), re.MULTILINE) == [
         f"## tiny, {pace}: {rows}" for pace in ("as fast as it goes", "pace recorded")
         for rows in ("tls, tls opt, normal", "normal, cork, hacks-2")]
@@ -199,7 +200,7 @@ def test_the_layout_of_2017() -> None:
 
 
 def test_many_tables_have_an_overview() -> None:
-    text = publish.page(samples.result(["stock", "batch"], repeats=1, links=["lan", "20M40ms"], paces=["max", "recorded"]))
+    text = report.markdown(samples.result(["stock", "batch"], repeats=1, links=["lan", "20M40ms"], paces=["max", "recorded"]))
     assert text.index("## Overview") < text.index("## tiny")
     assert "| tiny      | 20M40ms | recorded |" in text
-    assert "## Overview" not in publish.page(samples.result(["stock", "batch"], repeats=1))
+    assert "## Overview" not in report.markdown(samples.result(["stock", "batch"], repeats=1))
