@@ -173,18 +173,6 @@ static void transform(Recording *recording, const char *name)
     }
 }
 
-static void origin(Recording *recording, const char *name)
-{
-    RecordingScan *scan = recording->scan;
-
-    scan_text(scan, name);
-    scan_text(scan, " ");
-    scan_number(scan, name, INT16_MIN, INT16_MAX);
-    scan_text(scan, " ");
-    scan_number(scan, name, INT16_MIN, INT16_MAX);
-    scan_text(scan, "\n");
-}
-
 static void draw_composite(Recording *recording)
 {
     enum { FILTER_MASK = 7, FILTER_BILINEAR = 1, SRC_FILTER = 8, MASK_FILTER = 11 };
@@ -203,8 +191,8 @@ static void draw_composite(Recording *recording)
         recording_image(recording);
     }
     transform(recording, "mask_transform");
-    origin(recording, "src_origin");
-    origin(recording, "mask_origin");
+    recording_point16(recording, "src_origin");
+    recording_point16(recording, "mask_origin");
 }
 
 static void draw_by_type(Recording *recording, const RecordingRect *box)

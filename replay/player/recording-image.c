@@ -350,6 +350,18 @@ void recording_point(Recording *recording, int32_t *x, int32_t *y)
     scan_text(scan, "\n");
 }
 
+void recording_point16(Recording *recording, const char *name)
+{
+    RecordingScan *scan = recording->scan;
+
+    scan_text(scan, name);
+    scan_text(scan, " ");
+    scan_number(scan, name, INT16_MIN, INT16_MAX);
+    scan_text(scan, " ");
+    scan_number(scan, name, INT16_MIN, INT16_MAX);
+    scan_text(scan, "\n");
+}
+
 void recording_brush(Recording *recording)
 {
     RecordingScan *scan = recording->scan;

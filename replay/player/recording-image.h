@@ -17,6 +17,7 @@ typedef struct RecordingRect {
 } RecordingRect;
 
 void recording_point(Recording *recording, int32_t *x, int32_t *y);
+void recording_point16(Recording *recording, const char *name);
 
 RecordingRect recording_rect(Recording *recording, const char *name);
 

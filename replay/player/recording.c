@@ -256,17 +256,6 @@ static void cursor_shape(Recording *recording)
     recording_chunks(recording, "cursor", cursor_size(type, width, height), CURSOR_SIZE_MAX, NULL);
 }
 
-static void point16(Recording *recording)
-{
-    RecordingScan *scan = recording->scan;
-
-    scan_text(scan, "point16 ");
-    scan_number(scan, "point16", INT16_MIN, INT16_MAX);
-    scan_text(scan, " ");
-    scan_number(scan, "point16", INT16_MIN, INT16_MAX);
-    scan_text(scan, "\n");
-}
-
 static void cursor_command(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
@@ -279,12 +268,12 @@ static void cursor_command(Recording *recording)
     }
     switch (event->subtype) {
     case QXL_CURSOR_SET:
-        point16(recording);
+        recording_point16(recording, "point16");
         scan_field(scan, "u.set.visible", 0, UINT8_MAX);
         cursor_shape(recording);
         break;
     case QXL_CURSOR_MOVE:
-        point16(recording);
+        recording_point16(recording, "point16");
         break;
     case QXL_CURSOR_TRAIL:
         scan_field(scan, "u.trail.length", 0, UINT16_MAX);
