@@ -25,7 +25,6 @@ from distro.room import Room, Root
 
 _STAMP = ".made-from"
 _LIBRARY = "libspice-server1"
-_DEVELOPMENT = "libspice-server-dev"
 _SUITE = re.compile(r"[a-z][a-z0-9-]*")
 _TEST = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +OK\b")
 
