@@ -91,13 +91,13 @@ def whole(image: Bitmap) -> Rect:
 
 
 class Painter:
-    """Draws parts of windows on a surface of the stage; 0 is the screen."""
+    """Draws parts of windows on the screen of the stage."""
 
-    def __init__(self, stage: Stage, font: Font, fine_font: Font, surface: int = 0):
-        self.stage, self.font, self.fine_font, self.surface = stage, font, fine_font, surface
+    def __init__(self, stage: Stage, font: Font, fine_font: Font):
+        self.stage, self.font, self.fine_font = stage, font, fine_font
 
-    def fill(self, box: Rect, colour: int, rop: qxl.Rop = qxl.Rop.PUT) -> None:
-        self.stage.draw(box, Fill(colour, rop), surface=self.surface)
+    def fill(self, box: Rect, colour: int) -> None:
+        self.stage.draw(box, Fill(colour))
 
     def bevel(self, box: Rect, raised: bool = True) -> None:
         """Two nested frames of four one-pixel fills each."""
@@ -117,7 +117,7 @@ class Painter:
         if glyphs:
             effect = qxl.Effect.BLEND if behind is None else qxl.Effect.OPAQUE
             self.stage.draw(box, Text(glyphs, font.kind, ink) if behind is None
-                            else Text(glyphs, font.kind, ink, behind, box), surface=self.surface, effect=effect)
+                            else Text(glyphs, font.kind, ink, behind, box), effect=effect)
         return box
 
     def button(self, box: Rect, label: bytes) -> None:
@@ -125,9 +125,9 @@ class Painter:
         self.bevel(box)
         self.text(box.left + (box.width - len(label) * LETTER_WIDTH) // 2, box.top + (box.height - LETTER_HEIGHT) // 2, label)
 
-    def title_bar(self, box: Rect, title: bytes, active: bool = True) -> None:
+    def title_bar(self, box: Rect, title: bytes) -> None:
         """Stripes that fade to the right, a title, three buttons."""
-        first, last = ((10, 36, 106), (166, 202, 240)) if active else ((128, 128, 128), (192, 192, 192))
+        first, last = (10, 36, 106), (166, 202, 240)
         count = 32
         for at in range(count):
             red, green, blue = (a + (b - a) * at // count for a, b in zip(first, last))
@@ -140,11 +140,11 @@ class Painter:
             self.bevel(square)
             self.fill(Rect.at(square.left + 4, square.top + 3 + 2 * at, 6, 2), INK)
 
-    def window(self, box: Rect, title: bytes, active: bool = True) -> Rect:
+    def window(self, box: Rect, title: bytes) -> Rect:
         """A whole window; returns the inside."""
         self.fill(box, FACE)
         self.bevel(box)
-        self.title_bar(Rect(box.left + 3, box.top + 3, box.right - 3, box.top + 21), title, active)
+        self.title_bar(Rect(box.left + 3, box.top + 3, box.right - 3, box.top + 21), title)
         inside = Rect(box.left + 4, box.top + 24, box.right - 4, box.bottom - 4)
         self.bevel(inside, raised=False)
         paper = Rect(inside.left + 2, inside.top + 2, inside.right - 2, inside.bottom - 2)
@@ -152,10 +152,10 @@ class Painter:
         return paper
 
     def icon(self, x: int, y: int, image: Bitmap) -> None:
-        self.stage.draw(Rect.at(x, y, image.width, image.height), AlphaBlend(image, whole(image)), surface=self.surface)
+        self.stage.draw(Rect.at(x, y, image.width, image.height), AlphaBlend(image, whole(image)))
 
     def picture(self, x: int, y: int, image: Bitmap) -> None:
-        self.stage.draw(Rect.at(x, y, image.width, image.height), Copy(image, whole(image)), surface=self.surface)
+        self.stage.draw(Rect.at(x, y, image.width, image.height), Copy(image, whole(image)))
 
     def outline(self, box: Rect) -> None:
         """The dotted frame of something being dragged; the same again takes it away."""
@@ -163,11 +163,10 @@ class Painter:
         for side in (Rect(box.left, box.top, box.right, box.top + 2), Rect(box.left, box.bottom - 2, box.right, box.bottom),
                      Rect(box.left, box.top + 2, box.left + 2, box.bottom - 2),
                      Rect(box.right - 2, box.top + 2, box.right, box.bottom - 2)):
-            self.stage.draw(side, Fill(pattern, qxl.Rop.XOR), surface=self.surface)
+            self.stage.draw(side, Fill(pattern, qxl.Rop.XOR))
 
     def scroll_up(self, box: Rect, lines: int, colour: int) -> None:
-        self.stage.draw(Rect(box.left, box.top, box.right, box.bottom - lines), CopyBits(box.left, box.top + lines),
-                        surface=self.surface)
+        self.stage.draw(Rect(box.left, box.top, box.right, box.bottom - lines), CopyBits(box.left, box.top + lines))
         self.fill(Rect(box.left, box.bottom - lines, box.right, box.bottom), colour)
 
 

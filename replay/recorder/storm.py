@@ -27,8 +27,8 @@ _ONCE = re.compile("to keep|every format")     # what is kept under a number mus
 _FORMATS = (qxl.SurfaceFormat.ARGB32, qxl.SurfaceFormat.XRGB32)
 
 
-def _box(dice: random.Random, width: int, height: int, least: int = 1) -> Rect:
-    across, down = dice.randint(least, width), dice.randint(least, height)
+def _box(dice: random.Random, width: int, height: int) -> Rect:
+    across, down = dice.randint(1, width), dice.randint(1, height)
     if dice.random() < 0.7:
         across, down = min(across, 90), min(down, 60)
     return Rect.at(dice.randint(0, width - across), dice.randint(0, height - down), across, down)

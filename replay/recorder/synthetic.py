@@ -52,10 +52,10 @@ def picture_of(stage: Stage) -> str | None:
     return stage.canvas.primary.sha256() if stage.canvas and not stage.unpainted else None
 
 
-def generate(name: str, path: Path, seed: int = SEED, paint: bool = True, packed: bool = True) -> str | None:
-    """Writes one recording; returns its picture's hash if it was painted and is defined."""
+def generate(name: str, path: Path, seed: int, packed: bool) -> str | None:
+    """Writes one recording; returns its picture's hash if it is defined."""
     with tempfile.TemporaryFile() as file:
-        stage = RECORDINGS[name].write(file, seed, paint)
+        stage = RECORDINGS[name].write(file, seed, True)
         file.seek(0)
         part = path.with_name(path.name + ".part")
         with lzma.open(part, "wb", preset=9) if packed else part.open("wb") as target:
