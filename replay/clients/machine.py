@@ -81,7 +81,6 @@ class Machine:
         library: Library,
         folder: Path,
         way: str = OPEN,
-        many: bool = False,
         incoming: str | None = None,
         seamless: bool = False,
     ) -> None:
@@ -97,8 +96,6 @@ class Machine:
         self._incoming = incoming is not None
         command = [*self._command(guest), *(["-incoming", incoming] if incoming else [])]
         environment = library.environment()
-        if many:
-            environment["SPICE_DEBUG_ALLOW_MC"] = "1"
         if way == SASL:
             environment["SASL_CONF_PATH"] = str(self._sasl())
         with self.log.open("wb") as log:

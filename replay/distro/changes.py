@@ -54,14 +54,14 @@ def dep3(patch: Patch) -> Patch:
     return Patch(patch.name, f"{head}\nOrigin: vendor, spice-batch\nForwarded: no\n\n{body}")
 
 
-def moment(now: datetime.datetime | None = None) -> datetime.datetime:
+def moment() -> datetime.datetime:
     """When the changes were made: the last commit of them; now, if they differ from it or nobody knows."""
     git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
     ours = ["--", "server", "patches"]
     changed = subprocess.run([*git, "status", "--porcelain", *ours], capture_output=True, text=True, check=False)
     made = subprocess.run([*git, "log", "-1", "--format=%ct", *ours], capture_output=True, text=True, check=False)
     if changed.returncode or changed.stdout or not made.stdout.strip():
-        return now or datetime.datetime.now(datetime.UTC)
+        return datetime.datetime.now(datetime.UTC)
     return datetime.datetime.fromtimestamp(int(made.stdout), datetime.UTC)
 
 

@@ -25,11 +25,10 @@ _LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
 class Room:
     """This machine."""
 
-    def __init__(self, suite: str, home: Path, steps: Steps, tools: Sequence[str] = _TOOLS) -> None:
+    def __init__(self, suite: str, home: Path, steps: Steps) -> None:
         self.suite = suite
         self.home = home
         self.steps = steps
-        self._tools = tools
 
     @property
     def work(self) -> Path:
@@ -60,9 +59,9 @@ class Room:
     def prepare(self, places: Sequence[Place]) -> None:
         """Makes the room ready: the tools, not yet what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
-        if self._knows(self._tools):
+        if self._knows(_TOOLS):
             return
-        self.install(f"the tools of {self.suite}", ["install", *self._tools], " ".join(self._tools))
+        self.install(f"the tools of {self.suite}", ["install", *_TOOLS], " ".join(_TOOLS))
 
     def _knows(self, packages: Sequence[str]) -> bool:
         try:

@@ -75,11 +75,11 @@ def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
     return found
 
 
-def by_patch(names: list[str] | None = None) -> dict[Path, list[New]]:
+def by_patch() -> dict[Path, list[New]]:
     """For each patch of the default release that brings files: which, headers of tests with the first to need them."""
     there: set[Path] = set()
     found = {}
-    for patch in upstream.series(upstream.DEFAULT, names):
+    for patch in upstream.series():
         new = said(patchfile.read(patch).body)
         new += headers(paths.ROOT, new, there | {entry.file for entry in new})
         there |= {entry.file for entry in new}

@@ -14,14 +14,14 @@ LINK = Link("some", rate=8_000_000, delay=0.100)    # a byte a microsecond
 
 
 def line(when: float, what: str, stream: int = 1) -> Line:
-    return Line(when, stream, what, [])
+    return Line(when, stream, what)
 
 
 def test_reading(tmp_path: Path) -> None:
     file = tmp_path / "trace"
     file.write_text("1500000 1 open\n1600000 1 write sm 6,20\n1600010 2 wait\n")
     lines = list(trace.read(file))
-    assert lines[1] == Line(1.6, 1, "write", ["sm", "6,20"])
+    assert lines[1] == Line(1.6, 1, "write")
     assert [one.what for one in lines] == ["open", "write", "wait"]
     file.write_text("1500000 1 open\n16000")       # of a server that was killed
     assert len(list(trace.read(file))) == 1

@@ -24,7 +24,6 @@ class Line:
     when: float             # seconds of CLOCK_MONOTONIC
     stream: int
     what: str
-    words: list[str]
 
 
 def read(path: Path) -> Iterator[Line]:
@@ -34,7 +33,7 @@ def read(path: Path) -> Iterator[Line]:
                 return      # a server that was killed had no time to write the rest
             words = text.split()
             try:
-                yield Line(int(words[0]) / 1e6, int(words[1]), words[2], words[3:])
+                yield Line(int(words[0]) / 1e6, int(words[1]), words[2])
             except (ValueError, IndexError):
                 raise BenchError(f"{path}: line {number} is not of a trace") from None
 
