@@ -102,16 +102,11 @@ def test_tls_uri(port: str, certificates: Certificates) -> None:
         assert_whole(drain("--uri", f"spice+tls://127.0.0.1:{port}", "--ca", certificates.ca))
 
 
-def test_unix_socket(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option, before", [("--unix", ""), ("--uri", "spice+unix://")])
+def test_unix_socket(tmp_path: Path, option: str, before: str) -> None:
     path = str(tmp_path / "spice.sock")
     with serving("--unix", path):
-        assert_whole(drain("--unix", path))
-
-
-def test_unix_uri(tmp_path: Path) -> None:
-    path = str(tmp_path / "spice.sock")
-    with serving("--unix", path):
-        assert_whole(drain("--uri", f"spice+unix://{path}"))
+        assert_whole(drain(option, before + path))
 
 
 def test_same_in_every_transport(certificates: Certificates, tmp_path: Path) -> None:
