@@ -65,22 +65,26 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def recording() -> Tiny:
+    """Of a guest that has a screen, and nothing on it yet."""
+    begun = Tiny()
+    begun.primary()
+    return begun
+
+
 # --- what is taken ---
 
 def test_takes_everything_a_recorder_writes() -> None:
     assert accepts(tiny.everything().data)
 
 
-def test_takes_glyphs_of_eight_bits() -> None:
-    recording = Tiny()
-    recording.primary()
+def test_takes_glyphs_of_eight_bits(recording: Tiny) -> None:
     recording.paint((0, 0, 100, 40), tiny.text(8, 1, 2))
     assert accepts(recording.data)
 
 
-def test_takes_a_quic_picture_with_the_right_header() -> None:
-    recording = Tiny()
-    recording.primary()
+def test_takes_a_quic_picture_with_the_right_header(recording: Tiny) -> None:
     recording.copy((0, 0, 8, 8), tiny.quic_image(8, 8, b"1234"), (0, 0, 8, 8))
     assert accepts(recording.data)
     assert "QUIC" in refusal(recording.data.replace(b"QUIC\0", b"QUOC\0"))
@@ -107,9 +111,7 @@ def test_takes_a_primary_that_a_driver_draws_beyond() -> None:
                                      tiny.MESSAGE_DESTROY_PRIMARY_ASYNC,
                                      tiny.MESSAGE_DESTROY_SURFACES,
                                      tiny.MESSAGE_DESTROY_SURFACES_ASYNC])
-def test_commands_in_flight_may_follow_a_destroy_message(message: int) -> None:
-    recording = Tiny()
-    recording.primary()
+def test_commands_in_flight_may_follow_a_destroy_message(recording: Tiny, message: int) -> None:
     recording.worker(message)
     recording.fill((0, 0, 9, 9))
     assert accepts(recording.data)
@@ -194,9 +196,7 @@ def test_refuses_a_change(old: bytes, new: bytes, reason: str) -> None:
     assert reason in refusal(data.replace(old, new, 1))
 
 
-def test_refuses_bitmaps_in_pieces_of_lines() -> None:
-    recording = Tiny()
-    recording.primary()
+def test_refuses_bitmaps_in_pieces_of_lines(recording: Tiny) -> None:
     recording.copy((0, 0, 5, 5), tiny.bitmap(5, 5, pieces=4), (0, 0, 5, 5))
     assert "are not lines" in refusal(recording.data)
 
@@ -225,9 +225,7 @@ def test_refuses_a_zlib_block_that_gives_less_or_more() -> None:
     lambda r: r.update(Rect(0, 0, 5, 5), surface=3),
     lambda r: r.copy((0, 0, 5, 5), tiny.surface_image(3), (0, 0, 5, 5), uses=[3]),
 ])
-def test_refuses_a_surface_before_and_after_its_life(use: Callable[[Tiny], None]) -> None:
-    recording = Tiny()
-    recording.primary()
+def test_refuses_a_surface_before_and_after_its_life(recording: Tiny, use: Callable[[Tiny], None]) -> None:
     use(recording)
     assert "surface 3 does not exist here" in refusal(recording.data)
 
@@ -389,10 +387,8 @@ def test_trim_of_nothing_is_the_same(small: Path, tmp_path: Path) -> None:
     assert gzip.decompress(out.read_bytes()) == tiny.small().data
 
 
-def test_trim_keeps_the_message_after_a_destroy(tmp_path: Path) -> None:
+def test_trim_keeps_the_message_after_a_destroy(recording: Tiny, tmp_path: Path) -> None:
     """Without it, what follows would look as if it were in flight, or dead."""
-    recording = Tiny()
-    recording.primary()
     recording.create(4)
     recording.worker(tiny.MESSAGE_DESTROY_SURFACES)
     recording.worker(tiny.MESSAGE_WAKEUP)
@@ -406,9 +402,7 @@ def test_trim_keeps_the_message_after_a_destroy(tmp_path: Path) -> None:
     assert events(out.read_bytes()) == events(recording.data)
 
 
-def test_events_moved_forward_do_not_hold_up_the_rest(tmp_path: Path) -> None:
-    recording = Tiny()
-    recording.primary()
+def test_events_moved_forward_do_not_hold_up_the_rest(recording: Tiny, tmp_path: Path) -> None:
     recording.create(4)
     recording.now_ns += 10**12
     recording.destroy_surface(4)
@@ -421,10 +415,8 @@ def test_events_moved_forward_do_not_hold_up_the_rest(tmp_path: Path) -> None:
     assert events(out.read_bytes()) == events(recording.data)
 
 
-def test_cat(small: Path, tmp_path: Path) -> None:
+def test_cat(recording: Tiny, small: Path, tmp_path: Path) -> None:
     first, out = tmp_path / "first.rec", tmp_path / "out.rec"
-    recording = Tiny()
-    recording.primary()
     recording.create(5)
     recording.create(9)
     recording.destroy_surface(9)
@@ -443,10 +435,8 @@ def test_cat(small: Path, tmp_path: Path) -> None:
     assert re.findall(rb"(?<=\n)event (\d+)", data) == [b"%d" % i for i in range(len(parts))]
 
 
-def test_cat_keeps_cached_things_apart(tmp_path: Path) -> None:
+def test_cat_keeps_cached_things_apart(recording: Tiny, tmp_path: Path) -> None:
     path, two, four = (tmp_path / name for name in ("a.rec", "two.rec", "four.rec"))
-    recording = Tiny()
-    recording.primary()
     image = tiny.bitmap(16, 16, fmt=5, palette=range(256), palette_id=8, image_id=7,
                         image_flags=1)
     recording.copy((0, 0, 16, 16), image, (0, 0, 16, 16))
