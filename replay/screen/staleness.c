@@ -73,6 +73,9 @@ static void follow(Staleness *staleness, const TileRecord *due, size_t n_due,
             shown = shown_of(due, shown, come, seen[looked - 1].means);
         }
         size_t unseen = looked ? shown + 1 : 0;
+        for (size_t i = unseen; i < come; i++) {
+            unseen = due[i].means == TILE_OUTSIDE ? i + 1 : unseen;
+        }
         since = unseen < come ? due[unseen].when : FRESH;
     }
     paint(staleness, now, end, since);

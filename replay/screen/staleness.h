@@ -5,7 +5,9 @@
  * A tile shows the newest of what it was to show by then that looks like what is there; where none
  * does, as in the middle of a drawing or with losses, the newest of those that look most like it.
  * A screen never goes back: what it looks like now is not older than what it looked like before.
- * It is stale since the next one was due. The picture is as old as its oldest stale tile. */
+ * It is stale since the next one was due. The picture is as old as its oldest stale tile.
+ * Where the screen has become smaller nothing is missing, whether what was there was seen or not, and
+ * whether it is there still: an X window keeps it. */
 #ifndef SCREEN_STALENESS_H_
 #define SCREEN_STALENESS_H_
 

@@ -104,6 +104,38 @@ static void test_what_is_never_seen_is_old_to_the_end(void)
     staleness_free(found);
 }
 
+/* A screen that became smaller before anybody looked: what it had there will never be seen. */
+static void test_what_is_outside_of_the_screen_is_not_old(void)
+{
+    TileRecord due[] = { { 0, 7, 0 }, { 100 * MS, 7, TILE_OUTSIDE }, { 300 * MS, 7, 100 }, { 400 * MS, 7, 150 } };
+    TileRecord seen[] = { { 350 * MS, 7, 100 }, { 450 * MS, 7, 150 } };
+    Staleness *found = staleness_new(due, COUNT(due), seen, COUNT(seen), 1000 * MS);
+
+    assert(since_at(found, 50) == 0);
+    assert(since_at(found, 150) == -1);
+    assert(since_at(found, 320) == 300);
+    assert(since_at(found, 380) == -1);
+    assert(since_at(found, 420) == 400);
+    staleness_free(found);
+}
+
+static void test_what_stays_outside_of_the_screen_is_not_old(void)
+{
+    TileRecord due[] = { { 0, 7, 255 }, { 100 * MS, 7, TILE_OUTSIDE }, { 300 * MS, 7, 100 } };
+    TileRecord keeps[] = { { 0, 7, 255 }, { 400 * MS, 7, 100 } };
+    TileRecord leaves[] = { { 0, 7, 255 }, { 200 * MS, 7, TILE_OUTSIDE }, { 400 * MS, 7, 100 } };
+
+    for (int i = 0; i < 2; i++) {
+        Staleness *found = i ? staleness_new(due, COUNT(due), leaves, COUNT(leaves), 1000 * MS)
+                             : staleness_new(due, COUNT(due), keeps, COUNT(keeps), 1000 * MS);
+        assert(since_at(found, 150) == -1);
+        assert(since_at(found, 250) == -1);
+        assert(since_at(found, 350) == 300);
+        assert(found->steps == 400 * MS / STALENESS_STEP);
+        staleness_free(found);
+    }
+}
+
 static void test_tiles(void)
 {
     char path[] = "/tmp/test-tiles-XXXXXX";
@@ -132,7 +164,41 @@ static void test_tiles(void)
         assert(records[i].tile == i / 3 * TILES_A_ROW + i % 3);
     }
     assert(records[6].when == 3 && records[6].tile == 2 && records[6].means == 255);
+    assert(tile_distance(0xfffffffe, TILE_OUTSIDE) > 255 && tile_distance(TILE_OUTSIDE, TILE_OUTSIDE) == 0);
     assert(tile_distance(0x01020304, 0x01090304) == 7 && tile_distance(0xff000000, 0) == 255);
+    close(fd);
+    unlink(path);
+}
+
+static void test_a_smaller_screen_ends_what_was_outside(void)
+{
+    char path[] = "/tmp/test-tiles-XXXXXX";
+    int fd = mkstemp(path);
+    Tiles *tiles = tiles_new(path);
+    static uint8_t pixels[32][48 * 4];
+    const TilePixels large = { pixels[0], 32, 32, sizeof(pixels[0]) };
+    const TilePixels wide = { pixels[0], 48, 16, sizeof(pixels[0]) };
+    TileRecord records[16];
+
+    assert(tiles && fd >= 0);
+    memset(pixels, 255, sizeof(pixels));
+    tiles_touch(tiles, 0, 0, large.width, large.height);
+    tiles_look(tiles, &large, 1);
+    tiles_touch(tiles, 0, 0, wide.width, wide.height);
+    tiles_look(tiles, &wide, 2);
+    tiles_look(tiles, &wide, 3);
+    tiles_touch(tiles, 0, 0, large.width, large.height);
+    tiles_look(tiles, &large, 4);
+    assert(tiles_free(tiles));
+
+    const uint32_t white = UINT32_MAX - 1;
+    const TileRecord expected[] = {
+        { 1, 0, white }, { 1, 1, white }, { 1, TILES_A_ROW, white }, { 1, TILES_A_ROW + 1, white },
+        { 2, 2, white }, { 2, TILES_A_ROW, TILE_OUTSIDE }, { 2, TILES_A_ROW + 1, TILE_OUTSIDE },
+        { 4, 2, TILE_OUTSIDE }, { 4, TILES_A_ROW, white }, { 4, TILES_A_ROW + 1, white },
+    };
+    assert(pread(fd, records, sizeof(records), 0) == sizeof(expected));
+    assert(memcmp(records, expected, sizeof(expected)) == 0);
     close(fd);
     unlink(path);
 }
@@ -145,6 +211,9 @@ int main(void)
     test_losses_are_seen_through();
     test_a_screen_never_goes_back();
     test_what_is_never_seen_is_old_to_the_end();
+    test_what_is_outside_of_the_screen_is_not_old();
+    test_what_stays_outside_of_the_screen_is_not_old();
     test_tiles();
+    test_a_smaller_screen_ends_what_was_outside();
     return 0;
 }

@@ -10,6 +10,7 @@
 struct Tiles {
     FILE *log;
     bool any_touched;
+    int columns, rows; /* of the screen when it was looked at last */
     bool touched[TILES];
     bool known[TILES];
     uint32_t means[TILES];
@@ -19,6 +20,9 @@ int tile_distance(uint32_t one, uint32_t other)
 {
     int distance = 0;
 
+    if ((one == TILE_OUTSIDE) != (other == TILE_OUTSIDE)) {
+        return 512;
+    }
     for (int shift = 0; shift < 32; shift += 8) {
         int difference = abs((int) (one >> shift & 0xff) - (int) (other >> shift & 0xff));
         distance = difference > distance ? difference : distance;
@@ -89,25 +93,35 @@ static uint32_t mean_of(const TilePixels *screen, int left, int top)
 
 static uint32_t look_at(const TilePixels *screen, int left, int top)
 {
-    return mean_of(screen, left, top) | mean_of(screen, left + QUARTER, top) << 8 |
+    uint32_t means = mean_of(screen, left, top) | mean_of(screen, left + QUARTER, top) << 8 |
         mean_of(screen, left, top + QUARTER) << 16 |
         mean_of(screen, left + QUARTER, top + QUARTER) << 24;
+
+    return means == TILE_OUTSIDE ? means - 1 : means;
+}
+
+static int tiles_of(int length)
+{
+    int count = (length + TILE_SIZE - 1) / TILE_SIZE;
+
+    return count < TILES_A_ROW ? count : TILES_A_ROW;
 }
 
 void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns)
 {
-    int columns = (screen->width + TILE_SIZE - 1) / TILE_SIZE;
-    int rows = (screen->height + TILE_SIZE - 1) / TILE_SIZE;
+    int columns = tiles_of(screen->width), rows = tiles_of(screen->height);
 
-    for (int row = 0; row < rows && row < TILES_A_ROW; row++) {
-        for (int column = 0; column < columns && column < TILES_A_ROW; column++) {
+    for (int row = 0; row < rows || row < tiles->rows; row++) {
+        for (int column = 0; column < columns || column < tiles->columns; column++) {
             uint32_t tile = (uint32_t) (row * TILES_A_ROW + column);
-            if (!tiles->touched[tile]) {
+            bool outside = row >= rows || column >= columns;
+            if (outside ? !tiles->known[tile] : !tiles->touched[tile]) {
                 continue;
             }
             tiles->touched[tile] = false;
             TileRecord record = {
-                now_ns, tile, look_at(screen, column * TILE_SIZE, row * TILE_SIZE)
+                now_ns, tile,
+                outside ? TILE_OUTSIDE : look_at(screen, column * TILE_SIZE, row * TILE_SIZE)
             };
             if (!tiles->known[tile] || tiles->means[tile] != record.means) {
                 tiles->known[tile] = true;
@@ -116,5 +130,7 @@ void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns)
             }
         }
     }
+    tiles->columns = columns;
+    tiles->rows = rows;
     tiles->any_touched = false;
 }

@@ -18,6 +18,9 @@
 /* How far two means may be apart, of 255, and still be of the same picture. */
 #define TILE_ALIKE 6
 
+/* The means of what the screen has no more, as it has become smaller. White is a shade less. */
+#define TILE_OUTSIDE UINT32_MAX
+
 typedef struct TileRecord {
     int64_t when; /* ns */
     uint32_t tile;
@@ -31,7 +34,7 @@ typedef struct TilePixels {
     int stride; /* bytes from a row to the next */
 } TilePixels;
 
-/* The largest difference of two quarters. */
+/* The largest difference of two quarters; that of something and nothing is larger than any. */
 int tile_distance(uint32_t one, uint32_t other);
 
 typedef struct Tiles Tiles;
@@ -46,7 +49,8 @@ bool tiles_free(Tiles *tiles);
 void tiles_touch(Tiles *tiles, int left, int top, int width, int height);
 bool tiles_touched(const Tiles *tiles);
 
-/* Looks at what was touched and logs what has changed, all with the same time. */
+/* Looks at what was touched and logs what has changed, all with the same time. What the screen had
+ * and has no more, having become smaller, is TILE_OUTSIDE. */
 void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns);
 
 #endif /* SCREEN_TILES_H_ */

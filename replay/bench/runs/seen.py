@@ -27,7 +27,7 @@ from bench.runs.runspec import RunSpec
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # times the recorded pace
-_VERSION = 3                        # another one: what is kept is no longer what would be found
+_VERSION = 4                        # another one: what is kept is no longer what would be found
 
 
 def wanted(spec: RunSpec) -> bool:
