@@ -40,7 +40,7 @@ static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint t
     }
 }
 
-/* What a smaller surface leaves is left, as by a client that logs what it shows. */
+/* What a smaller surface leaves is left: nothing is due there, see staleness.h. */
 static void on_primary_create(SpiceChannel *channel, gint format, gint width, gint height,
                               gint stride, gint shmid G_GNUC_UNUSED, gpointer pixels, Show *show)
 {
