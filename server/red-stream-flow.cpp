@@ -17,8 +17,8 @@
 #define GROWING_GAIN_PERCENT 175
 #define STEADY_GAIN_PERCENT 125
 
-/* What is in flight is too little to tell the rate of the path if it is less than this part of what may
- * be: that is more than fills the path, by the gain. */
+/* What is in flight tells the rate of the path if it is at least this part of what may be: by the gain
+ * that still fills the path. */
 #define STARVED_PERCENT 80
 
 /* The rate has stopped growing after so many rounds with less growth than this. */

@@ -32,8 +32,8 @@
 /* What a sender may have in flight after a pause (RFC 6928). */
 #define INITIAL_CWND 10
 
-/* Of what fills the path may be in flight, and of its rate is sent, while that is so and while it is
- * more. Below full at the upper pace, so that a path that has become faster shows. */
+/* How much may be in flight, of what fills the path; and the pace, of the path's rate: up to that,
+ * so that a path that has become faster shows, and above. */
 #define PACED_FULL_PERCENT 110
 #define PACED_UP_PERCENT 110
 #define PACED_DOWN_PERCENT 60

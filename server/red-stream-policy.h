@@ -170,8 +170,8 @@ uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 /* Bytes a second at which the kernel should send a message longer than a flight over a path that
  * takes @rate for certain (0: not known), 0: as it likes. Left alone TCP fills whatever queue a
  * router has: sound and keys wait behind it, and what the router does not keep is sent again. So
- * a little more than the path is known to take, and less as long as more is in flight than a
- * quarter above what fills it. Not on a path of less than RED_STREAM_PACED_DELAY, whose queues
+ * a tenth more than the path is known to take, and less as long as more is in flight than a tenth
+ * above what fills it. Not on a path of less than RED_STREAM_PACED_DELAY, whose queues
  * nobody notices, nor behind a relay, of whose queue TCP does not know. */
 uint64_t red_stream_policy_pace(const RedStreamLink *link, uint64_t rate);
 

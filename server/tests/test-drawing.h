@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A guest that draws onto a surface of its own, for tests of what is drawn, and of what a
- * drawing reads and writes beside it. */
+ * drawing reads and writes beside it. The surface and the drawing may be changed until it is
+ * drawn, which is once. */
 #ifndef TEST_DRAWING_H_
 #define TEST_DRAWING_H_
 
@@ -11,7 +12,7 @@
 
 #include "push-visibility.h"
 
-enum { SIDE = 64, SURFACE = 1, DRAWING = 7 };
+enum { SIDE = 32, SURFACE = 1, DRAWING = 7 };
 
 struct DrawingGuest
 {
@@ -35,7 +36,6 @@ struct DrawingGuest
         surface.u.surface_create.width = surface.u.surface_create.height = SIDE;
         surface.u.surface_create.stride = SIDE * bits / 8;
         surface.u.surface_create.data = reinterpret_cast<uintptr_t>(pixels());
-        device.push(QXL_CMD_SURFACE, &surface);
 
         drawable.release_info.id = DRAWING;
         drawable.surface_id = SURFACE;
@@ -60,9 +60,10 @@ struct DrawingGuest
         QXLRect area = { 0, 0, SIDE, SIDE };
         QXLRect dirty;
 
+        device.push(QXL_CMD_SURFACE, &surface);
         device.push(QXL_CMD_DRAW, &drawable);
         device.run();
-        spice_qxl_update_area(&device.qxl, SURFACE, &area, &dirty, 1, 0);
+        spice_qxl_update_area(&device.qxl, drawable.surface_id, &area, &dirty, 1, 0);
         g_assert_cmpint(std::count(device.released.begin(), device.released.end(), DRAWING), ==, 1);
     }
 };

@@ -18,12 +18,12 @@ static void composite(uint32_t flags, const char *message)
 
     guest.drawable.type = QXL_DRAW_COMPOSITE;
     composite.flags = flags;
-    composite.src = guest.get_image();
+    composite.src = guest.image.address();
     if (message) {
         guest.refuse(message);
     } else {
         guest.draw();
-        guest.check_released();
+        g_test_assert_expected_messages();
     }
 }
 

@@ -10,8 +10,6 @@
 
 #include "push-visibility.h"
 
-enum { SIDE = TestGuest::SIDE };
-
 static void fill_in(TestGuest *guest, uint8_t type, QXLPHYSICAL image, const QXLRect &area)
 {
     QXLDrawable &drawable = guest->drawable;
@@ -59,7 +57,7 @@ static void good_area()
     for (uint8_t type : types) {
         TestGuest guest;
 
-        fill_in(&guest, type, guest.get_image(), { 0, 0, SIDE, SIDE });
+        fill_in(&guest, type, guest.image.address(), { 0, 0, SIDE, SIDE });
         guest.draw();
         guest.check(TestGuest::OWN);
     }
@@ -71,7 +69,7 @@ static void bad_area()
         for (const QXLRect &area : bad_areas) {
             TestGuest guest;
 
-            fill_in(&guest, type, guest.get_image(), area);
+            fill_in(&guest, type, guest.image.address(), area);
             guest.refuse("*bad source area*");
         }
     }
@@ -123,7 +121,7 @@ static void cached_surface()
     TestGuest guest;
 
     guest.image.descriptor.flags = QXL_IMAGE_CACHE;
-    fill_in(&guest, QXL_DRAW_ALPHA_BLEND, guest.get_image(), { 0, 0, SIDE, SIDE });
+    fill_in(&guest, QXL_DRAW_ALPHA_BLEND, guest.image.address(), { 0, 0, SIDE, SIDE });
     guest.drawable.u.alpha_blend.alpha = 0;
     guest.draw();
     guest.check(TestGuest::OWN);

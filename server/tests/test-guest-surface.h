@@ -1,79 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A guest with a surface beside the screen and a drawing onto all of it, with a picture of it. */
+/* A guest whose surface has one colour, and what lies around it in memory another one. */
 #ifndef TEST_GUEST_SURFACE_H_
 #define TEST_GUEST_SURFACE_H_
 
-#include <algorithm>
-
-#include "test-qxl-device.h"
+#include "test-drawing.h"
 
 #include "push-visibility.h"
 
-struct TestGuest
+struct TestGuest: DrawingGuest
 {
-    enum { SIDE = 16, SURFACE = 1, DRAWING = 7, OWN = 0x112233, SECRET = 0x445566 };
+    enum { OWN = 0x112233, SECRET = 0x445566 };
 
-    /* the surface is the middle part; the guest's memory is there as long as the device */
-    uint32_t memory[3][SIDE * SIDE];
-    QXLSurfaceCmd surface = {};
-    QXLImage image = {};
-    QXLDrawable drawable = {};
-    TestDevice device;
+    /* of the surface */
+    SurfaceImage image;
 
-    explicit TestGuest(uint32_t width = SIDE, uint32_t height = SIDE, int32_t stride = SIDE * 4,
-                       uint32_t format = SPICE_SURFACE_FMT_32_xRGB)
+    TestGuest()
     {
-        std::fill_n(memory[0], 3 * SIDE * SIDE, SECRET);
-        std::fill_n(memory[1], SIDE * SIDE, OWN);
-        surface.surface_id = SURFACE;
-        surface.type = QXL_SURFACE_CMD_CREATE;
-        surface.flags = QXL_SURF_FLAG_KEEP_DATA;
-        surface.u.surface_create.format = format;
-        surface.u.surface_create.width = width;
-        surface.u.surface_create.height = height;
-        surface.u.surface_create.stride = stride;
-        surface.u.surface_create.data = reinterpret_cast<uintptr_t>(memory[1]);
-
-        image.descriptor.type = SPICE_IMAGE_TYPE_SURFACE;
-        image.descriptor.width = image.descriptor.height = SIDE;
-        image.surface_image.surface_id = SURFACE;
-
-        drawable.release_info.id = DRAWING;
-        drawable.surface_id = SURFACE;
-        drawable.bbox = { 0, 0, SIDE, SIDE };
-        memset(drawable.surfaces_dest, 0xff, sizeof(drawable.surfaces_dest));
+        std::fill_n(reinterpret_cast<uint32_t *>(memory.data()), 3 * SIDE * SIDE, uint32_t{ SECRET });
+        std::fill_n(pixels(), SIDE * SIDE, uint32_t{ OWN });
     }
 
-    QXLPHYSICAL get_image() const { return reinterpret_cast<uintptr_t>(&image); }
-
-    /* Has the surface made, if it can be, and what is drawn in the guest's memory. */
-    void draw()
+    /* This is what all pixels are now, and the messages were as expected. */
+    void check(uint32_t colour)
     {
-        QXLRect area = { 0, 0, SIDE, SIDE };
-        QXLRect dirty;
-
-        device.push(QXL_CMD_SURFACE, &surface);
-        device.push(QXL_CMD_DRAW, &drawable);
-        device.run();
-        spice_qxl_update_area(&device.qxl, drawable.surface_id, &area, &dirty, 1, 0);
-    }
-
-    /* The guest has its command back, and the messages were as expected. */
-    void check_released() const
-    {
-        const auto &released = device.released;
-
-        g_test_assert_expected_messages();
-        g_assert_cmpint(std::count(released.begin(), released.end(), DRAWING), ==, 1);
-    }
-
-    /* So it is, and this is what all pixels are now. */
-    void check(uint32_t colour) const
-    {
-        for (uint32_t pixel : memory[1]) {
-            g_assert_cmphex(pixel & 0xffffff, ==, colour);
+        for (int i = 0; i < SIDE * SIDE; ++i) {
+            g_assert_cmphex(pixels()[i] & 0xffffff, ==, colour);
         }
-        check_released();
+        g_test_assert_expected_messages();
     }
 
     /* What is drawn is refused with this warning. */

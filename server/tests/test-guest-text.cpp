@@ -9,7 +9,7 @@
 
 #include "push-visibility.h"
 
-enum { SIDE = TestGuest::SIDE, WHITE = 0xffffff };
+enum { WHITE = 0xffffff };
 
 /* Two glyphs, each as large as the surface. */
 struct Text

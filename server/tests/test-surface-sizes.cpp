@@ -9,21 +9,24 @@
 
 #include "push-visibility.h"
 
-enum { SIDE = TestGuest::SIDE };
-
 /* The surface is the pattern of what is drawn onto the screen. */
 static void check(uint32_t width, uint32_t height, int32_t stride, uint32_t format,
                   bool good)
 {
-    TestGuest guest(width, height, stride, format);
+    TestGuest guest;
+    auto &surface = guest.surface.u.surface_create;
     auto &fill = guest.drawable.u.fill;
 
+    surface.width = width;
+    surface.height = height;
+    surface.stride = stride;
+    surface.format = format;
     guest.drawable.surface_id = 0;
-    guest.drawable.surfaces_dest[0] = TestGuest::SURFACE;
+    guest.drawable.surfaces_dest[0] = SURFACE;
     guest.drawable.surfaces_rects[0] = { 0, 0, SIDE, SIDE };
     guest.drawable.type = QXL_DRAW_FILL;
     fill.brush.type = SPICE_BRUSH_TYPE_PATTERN;
-    fill.brush.u.pattern.pat = guest.get_image();
+    fill.brush.u.pattern.pat = guest.image.address();
     fill.rop_descriptor = SPICE_ROPD_OP_PUT;
     if (!good) {
         g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*surface 1 is NULL*");
@@ -33,8 +36,8 @@ static void check(uint32_t width, uint32_t height, int32_t stride, uint32_t form
 }
 
 static void good() { check(SIDE, SIDE, SIDE * 4, SPICE_SURFACE_FMT_32_xRGB, true); }
-static void no_width() { check(0, SIDE, 64, SPICE_SURFACE_FMT_32_xRGB, false); }
-static void no_height() { check(SIDE, 0, 64, SPICE_SURFACE_FMT_32_xRGB, false); }
+static void no_width() { check(0, SIDE, SIDE * 4, SPICE_SURFACE_FMT_32_xRGB, false); }
+static void no_height() { check(SIDE, 0, SIDE * 4, SPICE_SURFACE_FMT_32_xRGB, false); }
 static void odd_stride() { check(3, SIDE, 6, SPICE_SURFACE_FMT_16_555, false); }
 static void odd_stride_up() { check(3, SIDE, -6, SPICE_SURFACE_FMT_16_555, false); }
 
