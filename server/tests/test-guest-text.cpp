@@ -44,9 +44,9 @@ struct Text
         text.fore_mode = SPICE_ROPD_OP_PUT;
     }
 
-    void draw(int far, uint32_t colour)
+    void draw(int left_out, uint32_t colour)
     {
-        for (int i = 0; i < far; ++i) {
+        for (int i = 0; i < left_out; ++i) {
             g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*a glyph far away*");
         }
         guest.draw();
@@ -54,7 +54,7 @@ struct Text
     }
 };
 
-static void near()
+static void close_by()
 {
     Text({ 0, 0 }, { SIDE, SIDE }).draw(0, WHITE);
     Text({ 0, 0 }, { -SIDE, -SIDE }).draw(0, WHITE);
@@ -64,14 +64,14 @@ static void near()
 }
 
 /* One edge wraps, or a distance does. */
-static void far()
+static void far_away()
 {
-    for (int32_t far : { INT32_MAX, INT32_MIN, INT32_MAX - SIDE, INT16_MAX - SIDE + 1,
-                         INT16_MIN - 1 }) {
-        Text({ 0, 0 }, { far, 0 }).draw(1, WHITE);
-        Text({ far, 0 }, { 0, 0 }).draw(1, WHITE);
-        Text({ 0, 0 }, { 0, far }).draw(1, WHITE);
-        Text({ 0, far }, { 0, 0 }).draw(1, WHITE);
+    for (int32_t away : { INT32_MAX, INT32_MIN, INT32_MAX - SIDE, INT16_MAX - SIDE + 1,
+                          INT16_MIN - 1 }) {
+        Text({ 0, 0 }, { away, 0 }).draw(1, WHITE);
+        Text({ away, 0 }, { 0, 0 }).draw(1, WHITE);
+        Text({ 0, 0 }, { 0, away }).draw(1, WHITE);
+        Text({ 0, away }, { 0, 0 }).draw(1, WHITE);
     }
 }
 
@@ -93,8 +93,8 @@ static void origin()
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
-    g_test_add_func("/server/guest-text/near", near);
-    g_test_add_func("/server/guest-text/far", far);
+    g_test_add_func("/server/guest-text/near", close_by);
+    g_test_add_func("/server/guest-text/far", far_away);
     g_test_add_func("/server/guest-text/both-far", both_far);
     g_test_add_func("/server/guest-text/origin", origin);
     return g_test_run();

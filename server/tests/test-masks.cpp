@@ -37,9 +37,9 @@ static void position()
     check(SPICE_BITMAP_FMT_1BIT_BE, { 0, 0 }, 0, SIDE / 2);
     check(SPICE_BITMAP_FMT_1BIT_BE, { 8, 0 }, 0, SIDE / 2 - 8);
     check(SPICE_BITMAP_FMT_1BIT_BE, { -8, 0 }, 8, SIDE / 2 + 8);
-    for (int far : { int(SIDE), 0x10000000, INT32_MAX - 2 * SIDE, INT32_MAX, INT32_MIN }) {
-        check(SPICE_BITMAP_FMT_1BIT_BE, { far, 0 }, 0, 0);
-        check(SPICE_BITMAP_FMT_1BIT_BE, { 0, far }, 0, 0);
+    for (int away : { int(SIDE), 0x10000000, INT32_MAX - 2 * SIDE, INT32_MAX, INT32_MIN }) {
+        check(SPICE_BITMAP_FMT_1BIT_BE, { away, 0 }, 0, 0);
+        check(SPICE_BITMAP_FMT_1BIT_BE, { 0, away }, 0, 0);
     }
 }
 
