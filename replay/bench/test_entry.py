@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.build import testing
 from bench.common import paths
 
 _TOOLS = ("bash", "sed", "grep", "xargs", "dirname", "mkdir", "env", "echo")
@@ -111,6 +112,14 @@ def test_asking_for_help_installs_nothing(machine: Machine) -> None:
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:
+    """Also in a folder whose name pytest leaves out by itself, as build."""
+    assert testing.run_pytest(["--collect-only", "-q"]) == 0
+    collected = {line.split(": ")[0] for line in capfd.readouterr().out.splitlines() if ".py: " in line}
+    folders = (paths.ROOT / "replay", paths.ROOT / "server")
+    assert collected == {str(file.relative_to(paths.ROOT)) for folder in folders for file in folder.rglob("test_*.py")}
+
+
 def test_shellcheck_has_nothing_to_say() -> None:
     done = subprocess.run(["shellcheck", paths.ROOT / "run", paths.ROOT / ".ci/run"], capture_output=True, text=True,
                           env=os.environ, check=False)

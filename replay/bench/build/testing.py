@@ -30,7 +30,7 @@ def execute(args: argparse.Namespace) -> int:
     began = time.monotonic()
     setup.setup()
     if args.arguments:
-        return _pytest(args.arguments)
+        return run_pytest(args.arguments)
     steps = Steps(paths.build_dir() / "test.log")
     parts: list[tuple[str, Callable[[], str]]] = [
         ("builds of every release", lambda: _build_releases(steps)),
@@ -74,14 +74,16 @@ def _sanitizers(steps: Steps) -> str:
 
 def _python_tests() -> str:
     # those of one file one after the other: they share what they build
-    if _pytest(["-p", "xdist.plugin", "--numprocesses", str(min(os.cpu_count() or 1, _AT_ONCE)), "--dist", "loadfile"]):
+    if run_pytest(["-p", "xdist.plugin", "--numprocesses", str(min(os.cpu_count() or 1, _AT_ONCE)), "--dist", "loadfile"]):
         raise BenchError("Python tests: see above")
     return "all"
 
 
-def _pytest(arguments: list[str]) -> int:
-    """Of the whole tree unless the arguments name a file or a folder."""
+def run_pytest(arguments: list[str]) -> int:
+    """Of the whole tree unless the arguments name a file or a folder. Its status."""
     named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *arguments],
+    # pytest leaves out what is called build, as bench/build is
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "norecursedirs=.*",
+                           *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode
