@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ def test_twenty_clients_go(transport: list[str], capsys: pytest.CaptureFixture[s
 def test_a_server_that_does_not_serve_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                    monkeypatch: pytest.MonkeyPatch,
                                                    script: str, verdict: str) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))     # where the logs of what fails stay
     if "TERM" in script:
         monkeypatch.setattr(disconnect_stress, "_DYING", 0.1)
     server = tmp_path / "server"
@@ -39,6 +41,7 @@ def test_a_server_that_does_not_serve_is_a_failure(tmp_path: Path, capsys: pytes
     server.chmod(0o755)
     assert disconnect_stress.main([str(RECORDING), "--server", str(server), "--count", "1"]) == 1
     assert f"1 x {verdict}" in capsys.readouterr().out
+    assert len(list(tmp_path.glob("disconnect-logs-*"))) == 1
 
 
 def test_a_seed_gives_the_same_plans_of_every_kind() -> None:

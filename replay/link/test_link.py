@@ -28,7 +28,7 @@ from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FLOOD_SECONDS,
                       tcp_transfer, udp)
 
 TRIES = 3
-RATE_ERROR = 0.001  # beside lateness; forgetting the Ethernet header would make nine times as much
+RATE_ERROR = 0.001  # beside lateness; forgetting the Ethernet header would make six times as much
 FREE = 0.3          # processors that nobody uses: with less, others take what TCP's two ends want
 
 pytestmark = [
@@ -104,8 +104,8 @@ def test_rate(namespaces: Namespaces, name: str) -> None:
 
 
 def assert_as_fast(packets: list[tuple[float, bytes]], rate: float, way: dict[str, Any], idle: float) -> None:
-    """The first and the last packet came at most as much after they were due as the emulator says of any of them, and the
-    link took no longer for all than they take and it had nothing to send."""
+    """A packet came at most as much after it was due as the emulator says of any, and the link took no longer for all than
+    they take and it had nothing to send."""
     off, length = off_by(packets, rate), len(packets) * FULL_FRAME * 8 / rate
     error = RATE_ERROR * length + way["late_us"]["max"] / 1e6
     assert -error <= off <= error + idle
