@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The pictures of a surface that a client is sent are in the dictionary: one that is like one
+ * The pictures of the screen that a client is sent are in the dictionary: one that is like one
  * before is small. What the dictionary holds has an end, and is given back.
  */
 #include <config.h>
@@ -24,26 +24,43 @@ static void fill_with_noise(std::vector<uint32_t> *pixels, uint32_t seed)
     g_rand_free(rand);
 }
 
-/* Surfaces that look the same, of which the client is told when the screen is drawn from them. */
-struct Surfaces
+struct Guest
 {
-    enum { COUNT = 2 };
-
+    /* the guest's memory, which is there as long as the device */
+    std::vector<uint32_t> screen;
     std::vector<uint32_t> noise;
-    QXLSurfaceCmd surfaces[COUNT] = {};
-    QXLDrawable drawables[COUNT] = {};
-    SurfaceImage images[COUNT];
+    QXLSurfaceCmd surfaces[2] = {};
+    QXLDrawable drawables[2] = {};
+    SurfaceImage images[2];
     TestDevice device;
 
-    Surfaces():
+    Guest():
+        screen(TEST_QXL_WIDTH * TEST_QXL_HEIGHT),
         noise(SIDE * SIDE)
     {
+        fill_with_noise(&screen, 0);
         fill_with_noise(&noise, 1);
         spice_server_set_image_compression(device.server, SPICE_IMAGE_COMPRESSION_AUTO_GLZ);
         g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
         device.run();
     }
 
+    /* The screen goes, and comes again with what it shows. */
+    void show_screen()
+    {
+        QXLDevSurfaceCreate surface = {};
+
+        spice_qxl_destroy_primary_surface(&device.qxl, 0);
+        surface.width = TEST_QXL_WIDTH;
+        surface.height = TEST_QXL_HEIGHT;
+        surface.stride = TEST_QXL_WIDTH * 4;
+        surface.format = SPICE_SURFACE_FMT_32_xRGB;
+        surface.flags = QXL_SURF_FLAG_KEEP_DATA;
+        surface.mem = reinterpret_cast<uintptr_t>(screen.data());
+        spice_qxl_create_primary_surface(&device.qxl, 0, &surface);
+    }
+
+    /* A client is told of a surface when the screen is drawn from it. */
     void draw_from(int i)
     {
         QXLSurfaceCmd &surface = surfaces[i];
@@ -74,40 +91,68 @@ struct Surfaces
     }
 };
 
-/* Bytes of the next message that draws on this surface. */
-static size_t picture_size(TestLink *display, uint32_t surface_id)
+struct Client
 {
-    for (;;) {
-        const TestLinkMessage message = display->next_message();
-        uint32_t id;
+    TestLink main;
+    TestLink display;
 
-        if (message.type == SPICE_MSG_DISPLAY_DRAW_COPY) {
-            memcpy(&id, message.body.data(), sizeof(id));
-            if (GUINT32_FROM_LE(id) == surface_id) {
-                return message.body.size();
+    explicit Client(SpiceServer *server):
+        main(server, SPICE_CHANNEL_MAIN),
+        display(server, SPICE_CHANNEL_DISPLAY, ready(&main))
+    {
+        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
+        display.say_display_init();
+        next_picture(0);
+    }
+
+    static uint32_t ready(TestLink *link)
+    {
+        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
+        return link->session_id();
+    }
+
+    /* Returns the size of the next message that draws on this surface. */
+    size_t next_picture(uint32_t surface_id)
+    {
+        for (;;) {
+            const TestLinkMessage message = display.next_message();
+            uint32_t id;
+
+            if (message.type == SPICE_MSG_DISPLAY_DRAW_COPY) {
+                memcpy(&id, message.body.data(), sizeof(id));
+                if (GUINT32_FROM_LE(id) == surface_id) {
+                    return message.body.size();
+                }
             }
         }
     }
+};
+
+static void a_screen_like_the_last_is_small()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    guest.show_screen();
+    const size_t first = client.next_picture(0);
+    guest.show_screen();
+    const size_t second = client.next_picture(0);
+
+    g_assert_cmpuint(first, >, TEST_QXL_WIDTH * TEST_QXL_HEIGHT * 3);
+    g_assert_cmpuint(second, <, first / 8);
 }
 
-static void a_picture_like_another_is_small()
+/* The dictionary takes pixels for the same that differ in the high byte, which may be another
+ * surface's alpha. */
+static void another_surface_is_sent_as_it_is()
 {
-    Surfaces guest;
-    TestLink main(guest.device.server, SPICE_CHANNEL_MAIN);
+    Guest guest;
+    Client client(guest.device.server);
 
-    g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
-    TestLink display(guest.device.server, SPICE_CHANNEL_DISPLAY, main.session_id());
-    g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
-    display.say_display_init();
-    picture_size(&display, 0);
-
-    guest.draw_from(0);
-    const size_t first = picture_size(&display, SURFACE);
-    guest.draw_from(1);
-    const size_t second = picture_size(&display, SURFACE + 1);
-
-    g_assert_cmpuint(first, >, SIDE * SIDE * 3);
-    g_assert_cmpuint(second, <, first / 8);
+    for (int i = 0; i < 2; ++i) {
+        guest.draw_from(i);
+        g_assert_cmpuint(client.next_picture(SURFACE + i), >, SIDE * SIDE * 3);
+    }
 }
 
 /* The part of a display's client that compresses, with a dictionary of this many pixels. */
@@ -135,9 +180,9 @@ struct Owner final: public RedPipeItem
 {
     std::vector<uint32_t> pixels;
 
-    Owner(uint32_t side, uint32_t seed):
+    Owner(uint32_t n_pixels, uint32_t seed):
         RedPipeItem(0),
-        pixels(side * side)
+        pixels(n_pixels)
     {
         fill_with_noise(&pixels, seed);
         ++alive;
@@ -154,7 +199,7 @@ struct Owner final: public RedPipeItem
 unsigned Owner::alive;
 
 /* Returns false if it is not for the dictionary. */
-static bool compress(ImageEncoders *enc, Owner *owner, uint32_t side)
+static bool compress(ImageEncoders *enc, Owner *owner, uint32_t width, uint32_t height)
 {
     SpiceImage image = {};
     SpiceBitmap bitmap = {};
@@ -162,10 +207,11 @@ static bool compress(ImageEncoders *enc, Owner *owner, uint32_t side)
 
     bitmap.format = SPICE_BITMAP_FMT_32BIT;
     bitmap.flags = SPICE_BITMAP_FLAGS_TOP_DOWN;
-    bitmap.x = bitmap.y = side;
-    bitmap.stride = side * 4;
+    bitmap.x = width;
+    bitmap.y = height;
+    bitmap.stride = width * 4;
     bitmap.data = spice_chunks_new_linear(reinterpret_cast<uint8_t *>(owner->pixels.data()),
-                                          side * side * 4);
+                                          width * height * 4);
     const bool done = image_encoders_compress_glz_picture(enc, &image, &bitmap, owner, &out, FALSE);
     spice_chunks_destroy(bitmap.data);
     if (done) {
@@ -180,21 +226,39 @@ static bool compress(ImageEncoders *enc, Owner *owner, uint32_t side)
     return done;
 }
 
-enum { LARGE_SIDE = 512, LARGE = LARGE_SIDE * LARGE_SIDE };
+/* Compresses pictures of noise, one after the other. */
+static void compress_some(ImageEncoders *enc, int n, uint32_t width, uint32_t height)
+{
+    for (int i = 0; i < n; ++i) {
+        red::shared_ptr<Owner> owner(new Owner(width * height, i));
+
+        g_assert_true(compress(enc, owner.get(), width, height));
+    }
+}
+
+enum {
+    SMALL_SIDE = 128, SMALL = SMALL_SIDE * SMALL_SIDE,
+    /* of more pixels times lines than 32 bits hold */
+    WIDE = 2560, HIGH = 1440,
+    /* of pictures that are kept, in bytes */
+    LIMIT = 32 * 1024 * 1024,
+};
 
 /* What the client cannot look back to any more is given back, and at the end all of it. */
 static void the_window_bounds_pictures()
 {
     {
-        Encoders encoders(4 * LARGE);
+        Encoders encoders(4 * SMALL);
 
-        for (int i = 0; i < 20; ++i) {
-            red::shared_ptr<Owner> owner(new Owner(LARGE_SIDE, i));
-
-            g_assert_true(compress(&encoders.enc, owner.get(), LARGE_SIDE));
-        }
+        compress_some(&encoders.enc, 20, SMALL_SIDE, SMALL_SIDE);
         g_assert_cmpuint(Owner::alive, >=, 1);
         g_assert_cmpuint(Owner::alive, <=, 4);
+    }
+    {
+        Encoders encoders(WIDE * HIGH * 3 / 2);
+
+        compress_some(&encoders.enc, 2, WIDE, HIGH);
+        g_assert_cmpuint(Owner::alive, ==, 1);
     }
     g_assert_cmpuint(Owner::alive, ==, 0);
 }
@@ -204,24 +268,42 @@ static void memory_bounds_pictures()
 {
     {
         Encoders encoders(LZ_MAX_WINDOW_SIZE);
+        const unsigned most = LIMIT / (SMALL * 4);
 
-        for (int i = 0; i < 48; ++i) {
-            red::shared_ptr<Owner> owner(new Owner(LARGE_SIDE, i));
+        compress_some(&encoders.enc, most + 4, SMALL_SIDE, SMALL_SIDE);
+        g_assert_cmpuint(Owner::alive, ==, most);
 
-            g_assert_true(compress(&encoders.enc, owner.get(), LARGE_SIDE));
-            g_assert_cmpuint(Owner::alive * LARGE * 4, <=, 32 * 1024 * 1024);
-        }
+        /* a large one takes the place of as many as it needs */
+        compress_some(&encoders.enc, 1, WIDE, HIGH);
+        g_assert_cmpuint(Owner::alive, ==, most - (WIDE * HIGH + SMALL - 1) / SMALL + 1);
+
+        /* one that is too large takes nobody's */
+        const unsigned before = Owner::alive;
+        red::shared_ptr<Owner> owner(new Owner(LIMIT / 4 + HIGH, 0));
+        g_assert_false(compress(&encoders.enc, owner.get(), LIMIT / 4 / HIGH + 1, HIGH));
+        owner.reset();
+        g_assert_cmpuint(Owner::alive, ==, before);
     }
     g_assert_cmpuint(Owner::alive, ==, 0);
 }
 
-/* One that is as large as all that a client looks back to goes another way, and nobody keeps it. */
-static void too_large_a_picture_is_refused()
+/* A guest that is short of memory gets none of its own back by a picture. */
+static void pictures_are_not_the_guests()
 {
-    Encoders encoders(LARGE);
-    red::shared_ptr<Owner> owner(new Owner(LARGE_SIDE, 0));
+    Encoders encoders(16 * SMALL);
 
-    g_assert_false(compress(&encoders.enc, owner.get(), LARGE_SIDE));
+    compress_some(&encoders.enc, 8, SMALL_SIDE, SMALL_SIDE);
+    g_assert_cmpint(image_encoders_free_some_independent_glz_drawables(&encoders.enc), ==, 0);
+    g_assert_cmpuint(Owner::alive, ==, 8);
+}
+
+/* One that is as large as all that a client looks back to goes another way, and nobody keeps it. */
+static void too_large_for_the_window()
+{
+    Encoders encoders(SMALL);
+    red::shared_ptr<Owner> owner(new Owner(SMALL, 0));
+
+    g_assert_false(compress(&encoders.enc, owner.get(), SMALL_SIDE, SMALL_SIDE));
     owner.reset();
     g_assert_cmpuint(Owner::alive, ==, 0);
 }
@@ -232,10 +314,12 @@ int main(int argc, char *argv[])
     /* the server warns of clients that go */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
 
-    g_test_add_func("/server/glz-pictures/alike", a_picture_like_another_is_small);
+    g_test_add_func("/server/glz-pictures/screen", a_screen_like_the_last_is_small);
+    g_test_add_func("/server/glz-pictures/surface", another_surface_is_sent_as_it_is);
     g_test_add_func("/server/glz-pictures/window", the_window_bounds_pictures);
     g_test_add_func("/server/glz-pictures/memory", memory_bounds_pictures);
-    g_test_add_func("/server/glz-pictures/too-large", too_large_a_picture_is_refused);
+    g_test_add_func("/server/glz-pictures/guest", pictures_are_not_the_guests);
+    g_test_add_func("/server/glz-pictures/too-large", too_large_for_the_window);
 
     return g_test_run();
 }
