@@ -111,7 +111,6 @@ def test_asking_for_help_installs_nothing(machine: Machine) -> None:
     assert machine.apt_calls() == []
 
 
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:
     """Also in a folder whose name pytest leaves out by itself, as build."""
     assert testing.run_pytest(["--collect-only", "-q"]) == 0
@@ -120,6 +119,7 @@ def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:
     assert collected == {str(file.relative_to(paths.ROOT)) for folder in folders for file in folder.rglob("test_*.py")}
 
 
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_shellcheck_has_nothing_to_say() -> None:
     done = subprocess.run(["shellcheck", paths.ROOT / "run", paths.ROOT / ".ci/run"], capture_output=True, text=True,
                           env=os.environ, check=False)
