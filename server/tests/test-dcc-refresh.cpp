@@ -113,10 +113,8 @@ struct Reader
 
 /* A client that knows the messages that this guest's drawings and pictures without compression
  * become. */
-struct Client
+struct Client: TestDisplayClient
 {
-    TestLink main;
-    TestLink display;
     Pictures pictures;
     std::map<uint16_t, unsigned> received;
     /* pixels of pictures that came as JPEG, and of compressed ones that did not */
@@ -124,17 +122,8 @@ struct Client
     int exact_pixels = 0;
 
     explicit Client(SpiceServer *server, TestTransport transport=TEST_UNIX):
-        main(server, SPICE_CHANNEL_MAIN),
-        display(server, SPICE_CHANNEL_DISPLAY, ready(&main), transport, BUFFER)
+        TestDisplayClient(server, transport, BUFFER)
     {
-        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        display.say_display_init();
-    }
-
-    static uint32_t ready(TestLink *link)
-    {
-        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
-        return link->session_id();
     }
 
     /* Reads until it shows this, or for long enough. */

@@ -5,7 +5,7 @@
  */
 #include <config.h>
 
-#include <memory>
+#include <vector>
 
 #include "image-encoders.h"
 #include "test-drawing.h"
@@ -91,24 +91,12 @@ struct Guest
     }
 };
 
-struct Client
+struct Client: TestDisplayClient
 {
-    TestLink main;
-    TestLink display;
-
     explicit Client(SpiceServer *server):
-        main(server, SPICE_CHANNEL_MAIN),
-        display(server, SPICE_CHANNEL_DISPLAY, ready(&main))
+        TestDisplayClient(server)
     {
-        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        display.say_display_init();
         next_picture(0);
-    }
-
-    static uint32_t ready(TestLink *link)
-    {
-        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
-        return link->session_id();
     }
 
     /* Returns the size of the next message that draws on this surface. */

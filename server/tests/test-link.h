@@ -195,6 +195,33 @@ private:
     }
 };
 
+/* A client that was let in without a password, and has a display's channel. */
+struct TestDisplayClient
+{
+    TestLink main;
+    /* under which its other channels come */
+    const uint32_t id;
+    TestLink display;
+
+    /* @transport, @buffer: of the display's channel, as for a TestLink */
+    explicit TestDisplayClient(SpiceServer *server, TestTransport transport = TEST_UNIX,
+                               int buffer = 0):
+        main(server, SPICE_CHANNEL_MAIN),
+        id(let_in(&main)),
+        display(server, SPICE_CHANNEL_DISPLAY, id, transport, buffer)
+    {
+        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
+        display.say_display_init();
+    }
+
+private:
+    static uint32_t let_in(TestLink *link)
+    {
+        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
+        return link->session_id();
+    }
+};
+
 #include "pop-visibility.h"
 
 #endif /* TEST_LINK_H_ */

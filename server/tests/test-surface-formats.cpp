@@ -75,24 +75,9 @@ struct Guest
     }
 };
 
-struct Client
+struct Client: TestDisplayClient
 {
-    TestLink main;
-    TestLink display;
-
-    explicit Client(SpiceServer *server):
-        main(server, SPICE_CHANNEL_MAIN),
-        display(server, SPICE_CHANNEL_DISPLAY, ready(&main))
-    {
-        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        display.say_display_init();
-    }
-
-    static uint32_t ready(TestLink *link)
-    {
-        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
-        return link->session_id();
-    }
+    using TestDisplayClient::TestDisplayClient;
 
     /* Reads until the picture of the surface comes. */
     void gets(const Format &format)

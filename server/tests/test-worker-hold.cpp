@@ -102,26 +102,9 @@ static void request()
     guest->asked = true;
 }
 
-struct Client
+struct Client: TestDisplayClient
 {
-    TestLink main;
-    uint32_t id;
-    TestLink display;
-
-    explicit Client(SpiceServer *server):
-        main(server, SPICE_CHANNEL_MAIN),
-        id(ready(&main)),
-        display(server, SPICE_CHANNEL_DISPLAY, id)
-    {
-        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        display.say_display_init();
-    }
-
-    static uint32_t ready(TestLink *link)
-    {
-        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
-        return link->session_id();
-    }
+    using TestDisplayClient::TestDisplayClient;
 
     void wait_for(uint16_t type)
     {
