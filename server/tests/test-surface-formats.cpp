@@ -5,8 +5,8 @@
  */
 #include <config.h>
 
-#include "test-link.h"
 #include "test-qxl-device.h"
+#include "test-surface-client.h"
 
 #include "push-visibility.h"
 
@@ -75,51 +75,17 @@ struct Guest
     }
 };
 
-struct Client: TestDisplayClient
-{
-    using TestDisplayClient::TestDisplayClient;
-
-    /* Reads until the picture of the surface comes. */
-    void gets(const Format &format)
-    {
-        for (;;) {
-            const TestLinkMessage message = display.next_message();
-
-            if (message.type == SPICE_MSG_DISPLAY_DRAW_COPY && number(message, 0, 4) == ID) {
-                /* surface, box, no clip, then where the image lies in the message; there its
-                 * id, type, flags and size, then the bitmap */
-                const size_t bitmap = number(message, 4 + 16 + 1, 4) + 8 + 1 + 1 + 8;
-                const size_t data = bitmap + 1 + 1 + 3 * 4 + 4;
-
-                g_assert_cmpuint(number(message, bitmap, 1), ==, format.picture);
-                const uint32_t stride = number(message, bitmap + 1 + 1 + 2 * 4, 4);
-                const uint32_t pixel = number(message, data, stride / SIDE);
-                g_assert_cmphex(pixel & format.mask, ==, format.pixel);
-                return;
-            }
-        }
-    }
-
-private:
-    static uint32_t number(const TestLinkMessage &message, size_t pos, size_t size)
-    {
-        uint32_t value = 0;
-
-        g_assert_cmpuint(pos + size, <=, message.body.size());
-        memcpy(&value, &message.body[pos], size);
-        return GUINT32_FROM_LE(value);
-    }
-};
-
 static void client_comes(gconstpointer data)
 {
     const auto &format = *static_cast<const Format *>(data);
     Guest guest(format);
 
     guest.create_surface();
-    Client client(guest.device.server);
+    TestSurfaceClient client(guest.device.server);
     guest.draw(false);
-    client.gets(format);
+    const TestPicture picture = client.next_picture(ID);
+    g_assert_cmpuint(picture.format(), ==, format.picture);
+    g_assert_cmphex(picture.pixel(0, 0) & format.mask, ==, format.pixel);
 }
 
 static void drawing_reads_itself(gconstpointer data)
