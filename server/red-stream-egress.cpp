@@ -30,6 +30,10 @@
 
 static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are too large");
 
+/* The kernel looks at its limit of what is unsent when it begins a buffer of up to so many bytes
+ * (tcp_sendmsg in Linux), and fills that. */
+#define KERNEL_BUFFER (64 * 1024)
+
 #ifndef IOV_MAX
 #define IOV_MAX 1024
 #endif
@@ -136,7 +140,7 @@ void RedStreamEgress::note_flush()
  * blocked), or -1 with the errno that ended the connection. */
 ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
 {
-    struct iovec both[IOV_COUNT];
+    struct iovec both[IOV_COUNT], cut[IOV_COUNT];
     const size_t size = red_iov_size(iov, iovcnt);
     const size_t wire_size = wire.size();
 
@@ -149,15 +153,22 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         ++iovcnt;
     }
 
-    if (pace) {
-        update_pace();
+    size_t room = get_room();
+    if (room < wire_size + size) {
+        if (room == 0) {
+            blocked = true;
+            return 0;
+        }
+        iovcnt = red_iov_head(cut, IOV_COUNT, iov, iovcnt, &room);
+        iov = cut;
+        more = true;
     }
     /* in the modes without it the kernel is told nothing */
     more = more && policy->more;
 
     ssize_t n;
     do {
-        n = notices ? notices->send(iov, iovcnt, wire_size, more) : ops->send(socket, iov, iovcnt, more);
+        n = notices ? notices->send(iov, iovcnt, std::min(wire_size, room), more) : ops->send(socket, iov, iovcnt, more);
         ++counters.writes;
         if (traced) {
             red_stream_trace_send(trace_id, wire_size + size, more, n);
@@ -516,23 +527,67 @@ void RedStreamEgress::set_pace(uint64_t rate)
     update_pace();
 }
 
-/* TCP's queue says more than the rate, so while a pace is wanted this is for each send. */
+/* What TCP and the channel know of it. False if TCP does not say. */
+bool RedStreamEgress::get_link(RedStreamLink *link) const
+{
+    if (!ops->get_link(socket, link)) {
+        return false;
+    }
+    link->path_rate = path_rate;
+    link->path_delay = path_delay;
+    return true;
+}
+
 void RedStreamEgress::update_pace()
 {
     RedStreamLink link = { };
-    uint64_t wanted = 0;
 
-    if (!ops->set_pace) {
-        return;
-    }
-    if (pace && ops->get_link(socket, &link)) {
-        link.path_delay = path_delay;
-        wanted = red_stream_policy_pace(&link, pace);
-    }
-    if (wanted != kernel_pace) {
+    update_pace(pace && get_link(&link) ? &link : nullptr);
+}
+
+/* @link: null if it is not known, or no pace is wanted. */
+void RedStreamEgress::update_pace(const RedStreamLink *link)
+{
+    const uint64_t wanted = link ? red_stream_policy_pace(link, pace) : 0;
+
+    if (ops->set_pace && wanted != kernel_pace) {
         ops->set_pace(socket, wanted);
         kernel_pace = wanted;
     }
+}
+
+void RedStreamEgress::update_unsent_limit(const RedStreamLink *link)
+{
+    const uint32_t limit = red_stream_policy_unsent_limit(link);
+
+    if ((limit >= unsent_limit * 2 || limit <= unsent_limit / 2) &&
+        ops->set_unsent_limit(socket, limit)) {
+        unsent_limit = limit;
+    }
+}
+
+/* How many bytes the kernel is to be given now. Asked before each send as long as a pace is
+ * wanted, for TCP's queue says more than the rate, and while the kernel should hold little: what
+ * is left here the next acks make room for, and the socket is writable then. */
+size_t RedStreamEgress::get_room()
+{
+    RedStreamLink link = { };
+
+    if (!(pace || (unsent_limit && unsent_limit < KERNEL_BUFFER)) ||
+        !get_link(&link)) {
+        return SIZE_MAX;
+    }
+    if (pace) {
+        update_pace(&link);
+    }
+    if (!unsent_limit) {
+        return SIZE_MAX;
+    }
+    update_unsent_limit(&link);
+    if (unsent_limit >= KERNEL_BUFFER) {
+        return SIZE_MAX;
+    }
+    return unsent_limit > link.unsent ? unsent_limit - link.unsent : 0;
 }
 
 /* See what TCP has learnt of the link, before a drain. A channel without drains calls for each
@@ -553,22 +608,15 @@ void RedStreamEgress::update_link()
     if (now < next_link) {
         return;
     }
-    if (!ops->get_link(socket, &link)) {
+    if (!get_link(&link)) {
         next_link = UINT64_MAX;
         return;
     }
     next_link = now + ops->get_link_period();
-    link.path_rate = path_rate;
-    link.path_delay = path_delay;
     if (wants_record_size) {
         record_size = red_stream_policy_record_size(&link);
     }
     if (policy->flow && ops->set_unsent_limit) {
-        const uint32_t limit = red_stream_policy_unsent_limit(&link);
-
-        if (limit >= unsent_limit * 2 || limit <= unsent_limit / 2) {
-            ops->set_unsent_limit(socket, limit);
-            unsent_limit = limit;
-        }
+        update_unsent_limit(&link);
     }
 }

@@ -180,8 +180,12 @@ private:
     ssize_t fail(int error_number);
     void note_flush();
     void note_buffered();
+    bool get_link(RedStreamLink *link) const;
     void update_link();
+    void update_unsent_limit(const RedStreamLink *link);
     void update_pace();
+    void update_pace(const RedStreamLink *link);
+    size_t get_room();
 
     const int socket;
     const RedStreamPolicy *const policy;

@@ -119,6 +119,8 @@ struct RedStreamLink {
     uint64_t delivery_rate;
     /* segments sent that are not acked */
     uint32_t unacked;
+    /* bytes that the kernel has taken and not sent, 0 if not known */
+    uint32_t unsent;
     /* the sender, not the path, set delivery_rate */
     bool app_limited;
     /* microseconds since the last data was sent, and the retransmission timeout */
@@ -161,10 +163,10 @@ uint64_t red_stream_policy_seen_rate(const RedStreamLink *link);
  * from RED_STREAM_UNSENT_MIN to RED_STREAM_UNSENT_MAX bytes. */
 uint32_t red_stream_policy_unsent_limit(const RedStreamLink *link);
 
-/* microseconds: compressing a picture of 2 MB takes about as long */
-#define RED_STREAM_UNSENT_BUDGET 100000
+/* microseconds: compressing a picture of 1 MB takes about as long */
+#define RED_STREAM_UNSENT_BUDGET 50000
 /* bytes */
-#define RED_STREAM_UNSENT_MIN (16 * 1024)
+#define RED_STREAM_UNSENT_MIN (8 * 1024)
 #define RED_STREAM_UNSENT_MAX (1024 * 1024)
 
 /* Bytes a second at which the kernel should send a message longer than a flight over a path that

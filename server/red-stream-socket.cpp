@@ -62,6 +62,7 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     link->rtt = info.tcpi_rtt;
     link->min_rtt = info.tcpi_min_rtt;
     link->unacked = info.tcpi_unacked;
+    link->unsent = info.tcpi_notsent_bytes;
     /* these are 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;

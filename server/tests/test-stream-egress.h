@@ -149,6 +149,9 @@ public:
     std::vector<uint8_t> wire;
     /* get_link fails when null */
     const RedStreamLink *link = nullptr;
+    /* bytes that it has not sent, to which all that it takes is added if it is slow */
+    uint32_t unsent = 0;
+    bool slow = false;
     /* from this number of sends on every one fails */
     size_t fail_from = SIZE_MAX;
     int fail_error = 0;
@@ -263,6 +266,7 @@ private:
             return -1;
         }
         kernel->pushed = !more && !kernel->corked;
+        kernel->unsent += kernel->slow ? call.taken : 0;
         return call.taken;
     }
 
@@ -313,6 +317,7 @@ private:
             return false;
         }
         *out = *kernel->link;
+        out->unsent = kernel->unsent;
         return true;
     }
 

@@ -233,10 +233,10 @@ static void test_record_size()
     link = test_make_link(400, 100000, 30000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, 500000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, 250000);
     link.path_rate = 240000;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2400);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 24000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 12000);
     /* but TCP knows of what is not the channel's: it shares the path */
     link = test_make_link(20, 100000, 250000);
     link.path_rate = 2400000;
@@ -324,9 +324,9 @@ static void test_seen_rate()
 
 static void test_unsent_limit()
 {
-    /* 20 Mbit/s carries 250 KB in the budget */
+    /* 20 Mbit/s carries 125 KB in the budget */
     RedStreamLink link = test_make_link(70, 40000, 2500000);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 250000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 125000);
 
     /* enough to keep a slow line busy, not all of the memory for a fast one */
     link = test_make_link(20, 100000, 100000);
@@ -390,7 +390,7 @@ static void test_first_hop()
     g_assert_cmpuint(red_stream_policy_seen_rate(&relay), ==, 0);
     relay.path_rate = 250000;
     g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, 2500);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&relay), ==, 25000);
+    g_assert_cmpuint(red_stream_policy_unsent_limit(&relay), ==, 12500);
 
     /* the same path without it */
     RedStreamLink direct = test_make_link(20, 100000, 250000);

@@ -227,6 +227,40 @@ static void test_unsent_limit()
     }
 }
 
+/* Over a slow link the kernel never holds more unsent than it should, also of what is longer, and
+ * gets nothing while it holds that. The rest follows. */
+static void test_room()
+{
+    for (int version : test_versions) {
+        const RedStreamLink link = test_make_link(20, 100000, 250000);
+        const uint32_t limit = red_stream_policy_unsent_limit(&link);
+        TestConnection stream("flow", version);
+        ScriptedKernel &kernel = stream.kernel;
+
+        kernel.link = &link;
+        stream.start(false);
+        drain_records(&stream, { { 6, 40 } });
+        g_assert_cmpuint(kernel.unsent_limits.back(), ==, limit);
+
+        kernel.slow = true;
+        kernel.unsent = limit - 1000;
+        stream.sender->add({ { 6, 60000 } });
+        g_assert_false(stream.sender->push());
+        g_assert_cmpuint(kernel.unsent, ==, limit);
+        const size_t sends = kernel.count_sends();
+        g_assert_false(stream.sender->push());
+        g_assert_cmpuint(kernel.count_sends(), ==, sends);
+
+        kernel.unsent = 0;
+        for (int i = 0; !stream.sender->push(); ++i) {
+            g_assert_cmpint(i, <, 60000 / static_cast<int>(limit) + 1);
+            g_assert_cmpuint(kernel.unsent, ==, limit);
+            kernel.unsent = 0;
+        }
+        stream.check_sent();
+    }
+}
+
 /* The kernel is told a pace when one is wanted, another one when there is a queue, and when
  * none is wanted any more. */
 static void test_pace()
@@ -500,6 +534,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
     g_test_add_func("/server/stream/records/path-rate", test_path_rate);
     g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/records/room", test_room);
     g_test_add_func("/server/stream/records/pace", test_pace);
     g_test_add_func("/server/stream/records/asks-rarely", test_asks_rarely);
     g_test_add_func("/server/stream/records/calls", test_calls);
