@@ -252,16 +252,17 @@ void DccRefresh::uncover()
     }
 }
 
-void DccRefresh::pushed(bool waits)
+void DccRefresh::pushed(bool waits, uint32_t delay)
 {
     if (is_enabled()) {
         path.pushed(g_get_monotonic_time(), waits);
+        late_after = red_catch_up_late(delay);
     }
 }
 
 bool DccRefresh::is_late(const Drawable *drawable) const
 {
-    return path.waited(drawable->creation_time / 1000) > RED_CATCH_UP_LATE;
+    return path.waited(drawable->creation_time / 1000) > late_after;
 }
 
 /* The oldest drawing in the pipe should have been shown long ago, or the guest had to wait that
@@ -270,7 +271,7 @@ bool DccRefresh::waits_too_long()
 {
     const auto &pipe = dcc->get_pipe();
 
-    if ((waiting_since ? path.waited(waiting_since - waited) : waited) > RED_CATCH_UP_LATE) {
+    if ((waiting_since ? path.waited(waiting_since - waited) : waited) > late_after) {
         return true;
     }
     for (auto l = pipe.rbegin(); l != pipe.rend(); ++l) {
@@ -285,17 +286,35 @@ bool DccRefresh::waits_too_long()
     return false;
 }
 
+bool DccRefresh::is_behind()
+{
+    return is_enabled() && !is_finished && (is_dirty() || waits_too_long());
+}
+
+/* It reads or draws on a surface of which the client has no picture, see is_behind(). */
+bool DccRefresh::is_unknown(const Drawable *drawable) const
+{
+    const auto &created = dcc->priv->surface_client_created;
+    bool unknown = !created[drawable->surface->id];
+
+    for (const auto surface : drawable->surface_deps) {
+        unknown = unknown || (surface && !created[surface->id]);
+    }
+    return unknown;
+}
+
 bool DccRefresh::takes(Drawable *drawable, bool all)
 {
     if (!is_enabled() || is_finished) {
         return false;
     }
     drawn(drawable);
-    if (is_frame(drawable)) {
+    const bool unknown = is_unknown(drawable);
+    if (is_frame(drawable) && !unknown) {
         return false;
     }
 
-    bool taken = is_dirty(drawable->surface);
+    bool taken = unknown || is_dirty(drawable->surface);
     for (const auto surface : drawable->surface_deps) {
         taken = taken || (surface && is_dirty(surface));
     }

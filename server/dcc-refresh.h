@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Catching up: what a display's client is shown when the path does not keep up.
  *
- * A drawing that has waited for the path for RED_CATCH_UP_LATE is not sent any more, nor is any
- * other that waits. Where they draw becomes a region to be refreshed, one for each surface of
+ * A drawing that has waited for the path for longer than red_catch_up_late says is not sent any
+ * more, nor is any other that waits. Where they draw becomes a region to be refreshed, one for each surface of
  * each client. As long as there is something to refresh on a surface, what is drawn on it or
  * reads it makes regions grow and is not sent either; all else is sent as ever. A refresh is an
  * item in the pipe: it takes a piece of the region, reads what the surface shows by then, and
@@ -48,8 +48,13 @@ public:
     DccRefresh(const DccRefresh &) = delete;
     DccRefresh &operator=(const DccRefresh &) = delete;
 
-    /* What the path takes now has been sent; @waits: there is more. */
-    void pushed(bool waits);
+    /* What the path takes now has been sent; @waits: there is more; @delay: microseconds of its
+     * round trip, 0: not known. */
+    void pushed(bool waits, uint32_t delay);
+
+    /* Pictures of surfaces that the client does not know would only make it wait longer: a drawing
+     * that needs one is taken, and the client gets to see what is drawn when its turn comes. */
+    bool is_behind();
 
     /* A drawing is about to be queued. True if it is not to be: the region has grown. With
      * @all, what waits in the pipe may go the same way. */
@@ -94,6 +99,7 @@ private:
     void take_all();
     void queue();
     bool is_dirty();
+    bool is_unknown(const Drawable *drawable) const;
     bool is_dirty(const RedSurface *surface);
     bool is_frame(const Drawable *drawable) const;
     bool is_drawing(const RedPipeItem *item) const;
@@ -116,6 +122,8 @@ private:
     uint32_t n_areas = 0;
     RedCatchUpPace pace;
     RedCatchUpPath path;
+    /* microseconds after which what waits for the path is late */
+    uint64_t late_after = RED_CATCH_UP_LATE;
     /* a refresh is in the pipe */
     bool is_queued = false;
     bool is_finished = false;

@@ -28,6 +28,15 @@ static uint64_t box_area(const SpiceRect *box)
     return static_cast<uint64_t>(box->right - box->left) * (box->bottom - box->top);
 }
 
+uint64_t red_catch_up_late(uint32_t delay)
+{
+    if (!delay) {
+        return RED_CATCH_UP_LATE;
+    }
+    return std::min(std::max<uint64_t>(delay + delay / 2, RED_CATCH_UP_LATE_MIN),
+                    uint64_t{RED_CATCH_UP_LATE});
+}
+
 void RedCatchUpPath::pushed(uint64_t now, bool waits)
 {
     if (!waits) {

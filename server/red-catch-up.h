@@ -17,7 +17,12 @@
 
 #include "push-visibility.h"
 
-/* A drawing that waits longer than this (microseconds) is not sent any more. */
+/* Microseconds: a drawing that waits longer for a path whose round trip takes @delay (0: not known)
+ * is not sent any more. One and a half of them: what is drawn in one may leave in the next; at least
+ * RED_CATCH_UP_LATE_MIN, for a client may be busy for that long, and at most RED_CATCH_UP_LATE. */
+uint64_t red_catch_up_late(uint32_t delay);
+
+#define RED_CATCH_UP_LATE_MIN (50 * 1000)
 #define RED_CATCH_UP_LATE (150 * 1000)
 
 /* Tells waiting for the path from waiting for this thread, which may not have run: on a busy host

@@ -85,6 +85,15 @@ static void late_by_the_path()
     g_assert_false(is_late(path, drawn));
 }
 
+/* Nobody is to wait much longer for the pipe than for the path. */
+static void late_as_the_path()
+{
+    g_assert_cmpuint(red_catch_up_late(0), ==, RED_CATCH_UP_LATE);
+    g_assert_cmpuint(red_catch_up_late(200), ==, RED_CATCH_UP_LATE_MIN);
+    g_assert_cmpuint(red_catch_up_late(60 * 1000), ==, 90 * 1000);
+    g_assert_cmpuint(red_catch_up_late(600 * 1000), ==, RED_CATCH_UP_LATE);
+}
+
 /* Whatever changes, the pieces show all of it, none is too large, and they end. */
 static void all_is_shown()
 {
@@ -312,6 +321,7 @@ int main(int argc, char *argv[])
     g_test_init(&argc, &argv, nullptr);
 
     g_test_add_func("/server/catch-up/late-by-the-path", late_by_the_path);
+    g_test_add_func("/server/catch-up/late-as-the-path", late_as_the_path);
     g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
     g_test_add_func("/server/catch-up/later-changes-wait", later_changes_wait);
     g_test_add_func("/server/catch-up/sweeps-end", sweeps_end);

@@ -566,6 +566,31 @@ static void surfaces_come_and_go()
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_CREATE], <, 300);
 }
 
+/* It does not get pictures of surfaces only because something is drawn from them meanwhile. */
+static void surfaces_that_are_not_known()
+{
+    const uint32_t surfaces = 40;
+    Guest guest;
+
+    for (uint32_t surface = 1; surface <= surfaces; ++surface) {
+        guest.create(surface);
+    }
+    guest.device.run();
+    Client client(guest.device.server);
+    client.came_later = true;
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, { i % 20, 0, 10, 10 }, i, false);
+    }
+    for (uint32_t surface = 1; surface <= surfaces; ++surface) {
+        guest.copy(0, { 5, 5, 20, 20 }, surface, 0, 0);
+    }
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_CREATE], <, surfaces / 2);
+}
+
 /* What is taken out of the pipe as its surface goes was the last user of another surface, which goes
  * with it, and out of the pipe, too. */
 static void surface_goes_with_its_last_user()
@@ -718,6 +743,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refresh/guest-goes-on", guest_goes_on);
     g_test_add_func("/server/dcc-refresh/client-reads-now-and-then", client_reads_now_and_then);
     g_test_add_func("/server/dcc-refresh/surfaces-come-and-go", surfaces_come_and_go);
+    g_test_add_func("/server/dcc-refresh/surfaces-that-are-not-known",
+                    surfaces_that_are_not_known);
     g_test_add_func("/server/dcc-refresh/surface-goes-with-its-last-user",
                     surface_goes_with_its_last_user);
     g_test_add_func("/server/dcc-refresh/clients-of-their-own", clients_of_their_own);
