@@ -106,7 +106,8 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
     if pause_at:
         options += ("--pause-at", ",".join(map(str, pause_at)))
     client_options = (("--png", str(png)) if png else ()) + (("--pause-png", str(pause_png)) if pause_png else ())
-    environment = dict(os.environ)
+    # A client that is behind comes to show some drawings only after the end marker, at which the picture is taken.
+    environment = {"SPICE_STREAM": "flow,catchup=off"} | dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
     until = time.monotonic() + seconds
