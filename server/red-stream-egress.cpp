@@ -161,7 +161,9 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         }
         iovcnt = red_iov_head(cut, IOV_COUNT, iov, iovcnt, &room);
         iov = cut;
-        more = true;
+        /* a part may be less than a segment, of a hop with large ones: then it would wait for the
+         * next part, and the socket would not be writable */
+        more = false;
     }
     /* in the modes without it the kernel is told nothing */
     more = more && policy->more;

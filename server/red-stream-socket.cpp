@@ -46,6 +46,11 @@ static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool mor
 }
 #endif
 
+#ifdef __linux__
+/* tcpi_state, of which linux/tcp.h has no names */
+enum { TCP_STATE_ESTABLISHED = 1, TCP_STATE_CLOSE_WAIT = 8 };
+#endif
+
 static bool kernel_get_link(int fd, RedStreamLink *link)
 {
 #ifdef __linux__
@@ -62,7 +67,9 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     link->rtt = info.tcpi_rtt;
     link->min_rtt = info.tcpi_min_rtt;
     link->unacked = info.tcpi_unacked;
-    link->unsent = info.tcpi_notsent_bytes;
+    /* A connection that has ended still counts what it will not send: then sending has to fail. */
+    link->unsent = info.tcpi_state == TCP_STATE_ESTABLISHED ||
+                   info.tcpi_state == TCP_STATE_CLOSE_WAIT ? info.tcpi_notsent_bytes : 0;
     /* these are 0 before Linux 4.9, which is what "not known" is */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;

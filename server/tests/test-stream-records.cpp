@@ -247,6 +247,8 @@ static void test_room()
         stream.sender->add({ { 6, 60000 } });
         g_assert_false(stream.sender->push());
         g_assert_cmpuint(kernel.unsent, ==, limit);
+        /* it need not be a segment, and is to leave all the same */
+        g_assert_false(kernel.calls.back().more);
         const size_t sends = kernel.count_sends();
         g_assert_false(stream.sender->push());
         g_assert_cmpuint(kernel.count_sends(), ==, sends);
