@@ -2,12 +2,13 @@
 /* Catching up: what a display's client is shown when the path does not keep up.
  *
  * A drawing that has waited for the path for longer than red_catch_up_late says is not sent any
- * more, nor is any other that waits. Where they draw becomes a region to be refreshed, one for each surface of
- * each client. As long as there is something to refresh on a surface, what is drawn on it or
- * reads it makes regions grow and is not sent either; all else is sent as ever. A refresh is an
- * item in the pipe: it takes a piece of the region, reads what the surface shows by then, and
- * goes to the end of the pipe again if something is left. So nothing in the pipe grows old, the
- * worker need not wait for a slow client, and where the path keeps up none of this happens.
+ * more, nor is any other that waits. Where they draw becomes a region to be refreshed, one for
+ * each surface of each client. As long as there is something to refresh on a surface, what is
+ * drawn on it or reads it makes regions grow and is not sent either; all else is sent as ever. A
+ * refresh is an item in the pipe: it takes a piece of the region, reads what the surface shows by
+ * then, and goes to the end of the pipe again if something is left. So nothing in the pipe grows
+ * old, the worker need not wait for a slow client, and where the path keeps up none of this
+ * happens.
  *
  * What holds at any time, for each client: when it has received all that is in the pipe now, each
  * surface is there as it is here, except in the region to be refreshed. For

@@ -33,7 +33,7 @@ uint64_t red_catch_up_late(uint32_t delay)
     if (!delay) {
         return RED_CATCH_UP_LATE;
     }
-    return std::min(std::max<uint64_t>(delay + delay / 2, RED_CATCH_UP_LATE_MIN),
+    return std::min(std::max<uint64_t>(uint64_t{delay} * 3 / 2, RED_CATCH_UP_LATE_MIN),
                     uint64_t{RED_CATCH_UP_LATE});
 }
 

@@ -573,22 +573,19 @@ void RedStreamEgress::update_unsent_limit(const RedStreamLink *link)
  * is left here the next acks make room for, and the socket is writable then. */
 size_t RedStreamEgress::get_room()
 {
+    const bool holds_little = unsent_limit && unsent_limit < KERNEL_BUFFER;
     RedStreamLink link = { };
 
-    if (!(pace || (unsent_limit && unsent_limit < KERNEL_BUFFER)) ||
-        !get_link(&link)) {
+    if (!(pace || holds_little) || !get_link(&link)) {
         return SIZE_MAX;
     }
     if (pace) {
         update_pace(&link);
     }
-    if (!unsent_limit) {
+    if (!holds_little) {
         return SIZE_MAX;
     }
     update_unsent_limit(&link);
-    if (unsent_limit >= KERNEL_BUFFER) {
-        return SIZE_MAX;
-    }
     return unsent_limit > link.unsent ? unsent_limit - link.unsent : 0;
 }
 

@@ -363,6 +363,34 @@ static void test_pace()
 #endif
 }
 
+/* A connection that has ended holds nothing: sending has to be tried, for it to fail. */
+static void test_ended()
+{
+#ifdef __linux__
+    const struct linger reset = { 1, 0 };
+    const std::vector<uint8_t> bytes(1 << 20);
+    RedStreamLink link = { };
+    int sockets[2];
+
+    test_make_sockets(TEST_TCP, 65536, sockets);
+    g_assert_true(test_set_nonblocking(sockets[0]));
+    while (send(sockets[0], bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
+        continue;
+    }
+    g_assert_true(red_stream_kernel_socket.get_link(sockets[0], &link));
+    g_assert_cmpuint(link.unsent, >, 0);
+
+    setsockopt(sockets[1], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    close(sockets[1]);
+    g_assert_true(test_is_readable(sockets[0], 5000));
+    g_assert_true(red_stream_kernel_socket.get_link(sockets[0], &link));
+    g_assert_cmpuint(link.unsent, ==, 0);
+    close(sockets[0]);
+#else
+    g_test_skip("no TCP_INFO");
+#endif
+}
+
 int main(int argc, char *argv[])
 {
     alarm(300);
@@ -382,6 +410,7 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/stream/sockets/zerocopy/gtk-reader", &zerocopy_row, test_gtk_reader);
 
     g_test_add_func("/server/stream/sockets/pace", test_pace);
+    g_test_add_func("/server/stream/sockets/ended", test_ended);
 
     const int ret = g_test_run();
     test_tls_cleanup();
