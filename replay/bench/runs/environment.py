@@ -87,10 +87,11 @@ def library_tree() -> str:
 
 
 def git_state() -> dict[str, Any]:
-    """The commit and whether anything but results/ differs from it; nulls outside a repository."""
+    """The commit and whether anything differs from it that a run can depend on; nulls outside a repository. Pages are not:
+    `./run results` writes them, and figures into README.md and docs/, while it goes on."""
     git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
     commit = _output([*git, "rev-parse", "HEAD"])
-    changes = _output([*git, "status", "--porcelain", "--", ".", ":!results"])
+    changes = _output([*git, "status", "--porcelain", "--", ".", ":!results", ":!docs", ":!README.md"])
     return {"commit": commit, "dirty": bool(changes) if commit and changes is not None else None}
 
 
