@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from bench.build import bases, brings, overlay, upstream
 from bench.common import paths
+from bench.common.alone import alone
 from bench.common.steps import Steps
 
 
 def setup(verbose: bool = False) -> None:
     """Makes everything a measurement needs; seconds when it is there already. Raises BenchError, one line."""
-    with _alone():
+    with alone("setup"):
         steps = Steps(paths.build_dir() / "setup.log", verbose)
         if brings.sync_lists():
             steps.say("the lists of new files were not what the patches bring; put right")
@@ -39,19 +36,6 @@ def _build_project(build: Path, steps: Steps) -> None:
     first = not (build / "build.ninja").is_file()
     bases.configure("the project", paths.ROOT, build, [], steps)
     steps.run("building the patched server and the tools", ["ninja", "-C", build], quiet=not first)
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """One setup at a time in a tree; a second one waits for the first."""
-    paths.cache_dir().mkdir(parents=True, exist_ok=True)
-    with (paths.cache_dir() / "setup.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("another ./run setup is at work here: waiting for it", file=sys.stderr)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bench.build import bases, mesontest, overlay, upstream
 from bench.common import paths
+from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import export
@@ -189,6 +190,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     for name in args.series or []:
         upstream.below(name)
+    with alone("each"):
+        return _go_on(args)
+
+
+def _go_on(args: argparse.Namespace) -> int:
     steps = Steps(paths.build_dir() / "each.log")
     home = paths.cache_dir() / "each"
     source = home / "source"    # of one release after the other: ccache knows again what two have alike

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What one command at a time may do in a tree."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import sys
+from collections.abc import Iterator
+
+from bench.common import paths
+
+
+@contextlib.contextmanager
+def alone(command: str) -> Iterator[None]:
+    """One `./run COMMAND` at a time in a tree; a second one waits for the first. The kernel lets go when a process ends."""
+    paths.cache_dir().mkdir(parents=True, exist_ok=True)
+    with (paths.cache_dir() / f"{command}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"another ./run {command} is at work here: waiting for it", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
