@@ -11,18 +11,20 @@
  *       -I. -I../server -I../server/tests -I../subprojects/spice-common \
  *       -Isubprojects/spice-common \
  *       $(pkg-config --cflags spice-protocol pixman-1 gio-unix-2.0 libcacard) \
- *       ../server/red-stream-{bio,egress,flow,policy,socket,trace}.cpp \
+ *       ../server/red-stream-{bio,buffer,egress,flow,ktls,live,notices,policy,socket}.cpp \
+ *       ../server/red-stream-{timestamps,trace,zerocopy}.cpp \
  *       ../server/tests/fuzz-stream-egress.cpp \
- *       -x c ../server/net-utils.c ../subprojects/spice-common/common/{log,backtrace}.c \
+ *       -x c ../server/net-utils.c ../subprojects/spice-common/common/{log,backtrace,marshaller,mem}.c \
  *       $(pkg-config --libs gio-unix-2.0 openssl) -o fuzz-stream-egress
  *   mkdir corpus
- *   while read line; do echo $line | xxd -r -p > corpus/$((n++)); done \
+ *   while read -r line; do n=$((n + 1)); xxd -r -p <<< "$line" > corpus/$n; done \
  *       < ../server/tests/fuzz-corpus.txt
  *   ./fuzz-stream-egress -max_len=300 corpus
  */
 #include <config.h>
 
 #include "test-stream-egress.h"
+#include "test-stream-link.h"
 
 /* Plain connections are made for each input. Of TLS ones one is kept for each mode, as
  * long as it lives: a handshake costs a hundred times what an input does. For the same
@@ -60,18 +62,39 @@ private:
     const uint8_t *const end;
 };
 
+/* What a call may change, as it was before. */
+struct Before {
+    explicit Before(const ScriptedKernel &kernel):
+        refusals(kernel.refusals), unsent(kernel.unsent), link(kernel.link),
+        limits(kernel.unsent_limits.size())
+    {
+    }
+
+    const size_t refusals;
+    const uint32_t unsent;
+    const RedStreamLink *const link;
+    /* limits of what is unsent that were set */
+    const size_t limits;
+};
+
 }
 
 /* the client asked for new keys during this input */
 static bool rekeyed;
 
-static void check(TestConnection *stream, size_t refusals)
+static void check(TestConnection *stream, const Before &before)
 {
     RedStreamEgress *egress = stream->egress;
+    const ScriptedKernel &kernel = stream->kernel;
     const uint64_t received = stream->receive();
 
     /* a kernel that refused is not asked again by the same call */
-    g_assert_cmpuint(stream->kernel.refusals, <=, refusals + 1);
+    g_assert_cmpuint(kernel.refusals, <=, before.refusals + 1);
+    /* from 64 KB on Linux keeps to the limit by itself */
+    if (before.link && before.limits && kernel.unsent_limits.size() == before.limits &&
+        kernel.unsent_limits.back() < 65536) {
+        g_assert_cmpuint(kernel.unsent, <=, MAX(before.unsent, kernel.unsent_limits.back()));
+    }
     g_assert_cmpuint(egress->pending(), <=, RED_STREAM_EGRESS_MAX);
     g_assert_cmpuint(egress->get_counters().max_buffered, <=, RED_STREAM_EGRESS_MAX);
     g_assert_cmpuint(received, <=, stream->sender->accepted);
@@ -104,7 +127,7 @@ static void do_write(TestConnection *stream, Input *input, unsigned flags)
     struct iovec iov[80];
     const uint8_t counts = input->byte();
     const int count = counts < 0xf0 ? counts % 5 : (counts & 15) * 5 + 5;
-    const size_t refusals = stream->kernel.refusals;
+    const Before before(stream->kernel);
     size_t size = 0;
 
     for (int i = 0; i < count; ++i) {
@@ -126,12 +149,13 @@ static void do_write(TestConnection *stream, Input *input, unsigned flags)
     g_assert_cmpint(n, <=, static_cast<ssize_t>(size));
     g_assert_true(n > 0 || size == 0 || n == -1);
     stream->sender->accepted += MAX(n, 0);
-    check(stream, refusals);
+    check(stream, before);
 }
 
 static bool do_flush(TestConnection *stream)
 {
-    const size_t refusals = stream->kernel.refusals, sends = stream->kernel.count_sends();
+    const Before before(stream->kernel);
+    const size_t sends = stream->kernel.count_sends();
     const size_t pending = stream->egress->pending();
     const ssize_t n = stream->egress->flush();
 
@@ -146,7 +170,7 @@ static bool do_flush(TestConnection *stream)
         /* what TLS sends by itself may wait for the next message */
         g_assert_true(stream->kernel.pushed);
     }
-    check(stream, refusals);
+    check(stream, before);
     return n == 0;
 }
 
@@ -167,6 +191,21 @@ static void add_stage(ScriptedKernel *kernel, Input *input, int error)
     const size_t room = input->length();
 
     kernel->stages.push_back({ room, 1 + input->byte() % 4, error });
+}
+
+/* A link over which the kernel is to hold little, or none that it tells of; and how much it holds
+ * now, to which all is added that it takes. */
+static void set_link(ScriptedKernel *kernel, Input *input)
+{
+    static const RedStreamLink links[] = {
+        test_make_link(20, 100000, 250000), test_make_link(10, 100000, 1000000),
+        test_make_link(100, 40000, 12500000),
+    };
+    const uint8_t which = input->byte() % (G_N_ELEMENTS(links) + 1);
+
+    kernel->slow = which < G_N_ELEMENTS(links);
+    kernel->link = kernel->slow ? &links[which] : nullptr;
+    kernel->unsent = kernel->slow ? input->length() : 0;
 }
 
 /* Returns whether the connection is as good as new. */
@@ -192,7 +231,9 @@ static bool run(TestConnection *stream, Input *input, bool may_end)
             add_stage(&stream->kernel, input, EINTR);
             break;
         case 6:
-            if (what & 1) {
+            if (what & 0x40) {
+                set_link(&stream->kernel, input);
+            } else if (what & 1) {
                 stream->egress->set_auto_flush(what & 2);
             } else if (may_end) {
                 do_key_update(stream);
@@ -211,6 +252,8 @@ static bool run(TestConnection *stream, Input *input, bool may_end)
 
     const bool ended = stream->sender->error;
     stream->kernel.stages.clear();
+    stream->kernel.slow = false;
+    stream->kernel.unsent = 0;
     while (!do_flush(stream)) {
         continue;
     }
@@ -221,6 +264,7 @@ static bool run(TestConnection *stream, Input *input, bool may_end)
     }
     g_assert_cmpuint(stream->receive(), ==, stream->sender->accepted);
     stream->egress->set_auto_flush(true);
+    stream->kernel.link = nullptr;
     stream->kernel.forget_calls();
     return !rekeyed;
 }
