@@ -17,6 +17,7 @@ from bench.series import export
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # a package is no subproject
 VERSION = "%Y%m%d.%H%M"       # of a moment
+_TURNED_OFF = ("test-listen",)      # by Debian's own patch, in meson.build
 _US = export.Author("spice-batch", "spice-batch@localhost")
 
 
@@ -32,7 +33,7 @@ def patches(version: str) -> list[Patch]:
     and little context, as the distribution has patches of its own."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree = export.Tree(version, Path(work, "tree"), _US)
+        tree = export.Tree(version, Path(work, "tree"), _US, _TURNED_OFF)
         found = []
         for name in upstream.bases():
             for file in upstream.series(version, [name]) if name != export.NOT_EXPORTED else []:

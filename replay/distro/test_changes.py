@@ -40,6 +40,11 @@ def test_the_patches_apply_and_make_our_tree(version: str, tmp_path: Path) -> No
     assert [name for name in overlay.tests() | sources if f"'{name}'" not in build] == []
 
 
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_none_has_a_line_that_the_distributions_own_patch_changes(version: str) -> None:
+    assert [patch.name for patch in changes.patches(version) if "['test-listen'," in patch.text] == []
+
+
 def test_a_patch_says_who_what_where_from_and_whether_upstream_knows() -> None:
     for patch in changes.patches(upstream.DEFAULT):
         header = email.message_from_string(changes.dep3(patch).text)

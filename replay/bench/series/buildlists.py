@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """New files in upstream's two build systems: the lines of server/meson.build, server/Makefile.am and those of the tests.
 
-An entry goes behind the one whose name is most like it, so that two patches seldom touch the same lines."""
+An entry goes behind the one whose name is most like it, so that two patches seldom touch the same lines; and beside none
+that somebody else changes, if names are given that are to be kept away from."""
 
 from __future__ import annotations
 
 import os
 import re
 import textwrap
+from collections.abc import Collection
 from pathlib import Path
 
 from bench.build.brings import New
@@ -16,29 +18,35 @@ from bench.common.errors import BenchError
 _TAB = 8
 
 
-def _place(lines: list[str], begin: str, entry: str, name: str, file: Path) -> int:
+def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away_from: Collection[str]) -> int:
     """Where in the list that starts after the line `begin` a new name goes."""
+    def is_free(number: int) -> bool:
+        found = re.match(entry, lines[number])
+        return not found or found[1] not in away_from
+
     starts = [number for number, line in enumerate(lines) if re.fullmatch(begin, line)]
     if not starts:
         raise BenchError(f"{file}: no list '{begin}' for {name}")
     best, place = -1, starts[0] + 1
     for number in range(starts[0] + 1, len(lines)):
         found = re.match(entry, lines[number])
-        if found and len(os.path.commonprefix([found[1], name])) >= best:
+        if (found and len(os.path.commonprefix([found[1], name])) >= best and is_free(number)
+                and is_free(number + 1)):
             best, place = len(os.path.commonprefix([found[1], name])), number + 1
         elif not found and not re.match(r"\s+\S", lines[number]):
             break
     return place
 
 
-def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]]) -> None:
+def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]],
+            away_from: Collection[str] = ()) -> None:
     """new: a name and its line, for the list of the file that begins with that line and has such entries."""
     file = root / name
     if not new or not file.is_file():
         return
     lines = file.read_text(encoding="utf-8").splitlines()
     for what, line in new:
-        lines.insert(_place(lines, begin, entry, what, Path(name)), line)
+        lines.insert(_place(lines, begin, entry, what, Path(name), away_from), line)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -47,14 +55,14 @@ def _make(name: str, column: int) -> str:
     return f"\t{name}" + "\t" * max(1, -(-(column - _TAB - len(name)) // _TAB)) + "\\"
 
 
-def add(root: Path, new: list[New]) -> None:
-    """Adds files that are in the tree already to its build."""
+def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
+    """Adds files that are in the tree already to its build, but no test of meson's beside one of away_from."""
     _sources(root, [entry.file.name for entry in new if entry.is_source])
     tests = [entry for entry in new if entry.is_test]
     for unix in (False, True):
         names = [entry.file.stem for entry in tests if entry.unix == unix]
         _insert(root, "server/tests/meson.build", r"  tests \+= \[" if unix else r"tests = \[", r" +\['([\w-]+)'",
-                [(name, f"{'    ' if unix else '  '}['{name}', true, 'cpp'],") for name in names])
+                [(name, f"{'    ' if unix else '  '}['{name}', true, 'cpp'],") for name in names], away_from)
         _insert(root, "server/tests/Makefile.am", r"check_PROGRAMS \+=\t+\\" if unix else r"check_PROGRAMS =\t+\\",
                 r"\t([\w-]+)\t*\\", [(name, _make(name, 48)) for name in names])
     others = [str(entry.file.relative_to("server/tests")) for entry in new

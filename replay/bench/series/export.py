@@ -49,10 +49,10 @@ def author() -> Author:
 
 
 class Tree:
-    """A git tree of a release that gets patches as they are exported."""
+    """A git tree of a release that gets patches as they are exported; new tests beside none of away_from."""
 
-    def __init__(self, version: str, folder: Path, who: Author) -> None:
-        self.version, self.folder, self._who = version, folder, who
+    def __init__(self, version: str, folder: Path, who: Author, away_from: Sequence[str] = ()) -> None:
+        self.version, self.folder, self._who, self._away_from = version, folder, who, away_from
         upstream.unpack(version, folder)
         self.git("init", "-q")
         self.git("add", "-Af")
@@ -80,7 +80,7 @@ class Tree:
             for entry in new:
                 (self.folder / entry.file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(paths.ROOT / entry.file, self.folder / entry.file)
-            buildlists.add(self.folder, new)
+            buildlists.add(self.folder, new, self._away_from)
             buildlists.tell(self.folder, self.version, brings.changes(patch.body))
         except BenchError as error:
             raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.version}: {error}") from None
