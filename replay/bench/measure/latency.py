@@ -2,14 +2,15 @@
 """Latency from probes: from the moment the player hands a drawing command to the server to the moment the client library
 reports that very update. Both read CLOCK_MONOTONIC, so the link must be on one machine.
 
-Probes are numbered cyclically. The server may drop a probe that something later covers or that its pipe forgets; it may not
-change their order. So each received number is the next one sent with that number, and those skipped were dropped."""
+Probes are numbered cyclically. The server may drop a probe that something later covers or that its pipe forgets. Each
+received number is the next one sent with that number, and those skipped were dropped: but for a client that is behind, which
+is shown what has changed last first, and may be shown a skipped one soon after it."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.measure import age, stats
@@ -30,14 +31,24 @@ def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
 
 
 _CYCLE = 3600       # MARKER_PROBES of replay/player/marker.h
+_OVERTAKEN = 50     # probes, some seconds of them; what waits longer is shown in one piece
 
 
-def match(sent: Sequence[Stamp], received: Sequence[Stamp]) -> list[Probe] | None:
-    """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent. A client tells
-    numbers apart modulo _CYCLE."""
+def match(sent: Sequence[Stamp], received: Sequence[Stamp], overtaking: bool = False) -> list[Probe] | None:
+    """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent; or after a
+    later one, unless there may be overtaking. A client tells numbers apart modulo _CYCLE."""
     probes: list[Probe] = []
     at = 0
     for number, when in received:
+        back = (sent[at - 1][0] - number) % _CYCLE if at and overtaking else _CYCLE
+        if back <= min(_OVERTAKEN, at - 1):
+            late = at - 1 - back
+            if when < sent[late][1]:
+                return None
+            # that one a second time is no news: a client draws an area again
+            if probes[late].received is None:
+                probes[late] = replace(probes[late], received=when)
+            continue
         while at < len(sent) and (sent[at][0] - number) % _CYCLE:
             probes.append(Probe(*sent[at][1:], None))
             at += 1
@@ -90,7 +101,7 @@ def report(sent: Sequence[Stamp] | None, received: Sequence[Stamp] | None) -> di
     """For a run's record; None without probes or when they do not fit together. All times in ms."""
     if not sent or received is None:
         return None
-    probes = match(sent, first_reports(received))
+    probes = match(sent, first_reports(received), overtaking=True)
     if probes is None:
         return None
     values = [(probe.received - probe.sent) / 1e6 for probe in probes if probe.received is not None]

@@ -39,7 +39,20 @@ def test_dropped_probes_do_not_shift_the_others() -> None:
 ])
 def test_what_does_not_fit_is_no_figure(received: list[list[int]]) -> None:
     assert latency.match([[0, 0, 0], [1, 10, 10]], received) is None
-    assert latency.report([[0, 0, 0], [1, 10, 10]], received) is None
+
+
+def test_one_that_was_skipped_may_be_shown_after_a_later_one() -> None:
+    sent = [[n % 3600, n * 10 * MS, n * 10 * MS] for n in range(7210)]
+    received = [[n, when + 7 * MS] for n, when, _ in sent]
+    for early in (5, 3599, 7204):       # its number and the one before it, which begins a cycle in the second case
+        received[early], received[early + 1] = received[early + 1], [received[early][0], received[early + 1][1] + MS]
+    assert latency.match(sent, received) is None
+    found = latency.report(sent, received)
+    assert found and (found["dropped"], found["p50"], found["max"]) == (0, 7.0, 18.0)
+    found = latency.report(sent, [*received[:20], received[9], *received[20:]])
+    assert found and (found["received"], found["max"]) == (7210, 18.0)
+    assert latency.report(sent, [[1, 30 * MS], [0, -MS]]) is None
+    assert latency.report(sent, [*received[:100], received[0], *received[100:]]) is None
 
 
 def test_no_probes_no_figures() -> None:
