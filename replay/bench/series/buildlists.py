@@ -21,7 +21,7 @@ _TAB = 8
 def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away_from: Collection[str]) -> int:
     """Where in the list that starts after the line `begin` a new name goes."""
     def is_free(number: int) -> bool:
-        found = re.match(entry, lines[number])
+        found = number < len(lines) and re.match(entry, lines[number])
         return not found or found[1] not in away_from
 
     starts = [number for number, line in enumerate(lines) if re.fullmatch(begin, line)]
