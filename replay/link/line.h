@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The packets on their way in one direction, in order of the time they are due; two due at the
- * same time leave in the order they came. All memory is taken once, at the start.
+ * The packets on their way in one direction, in the order they came. All memory is taken once, at
+ * the start.
  */
 #ifndef LINK_LINE_H
 #define LINK_LINE_H
@@ -18,24 +18,19 @@
 #define LINE_NEVER UINT64_MAX
 
 typedef struct LinePacket {
-    struct LinePacket *next_free;
+    struct LinePacket *next; /* on its list: of those under way, or of those that are free */
+    uint64_t due;
     uint16_t length;
     uint8_t data[LINK_MTU];
 } LinePacket;
-
-typedef struct LineEntry {
-    uint64_t due;
-    uint64_t number;
-    LinePacket *packet;
-} LineEntry;
 
 typedef struct Line {
     LinePacket *packets;
     LinePacket *free;
     uint32_t untouched; /* packets[untouched..] were never used */
-    LineEntry *heap;
+    LinePacket *first; /* under way; valid while count is not 0, as last */
+    LinePacket *last;
     uint32_t count;
-    uint64_t number;
 } Line;
 
 /* false: no memory */
@@ -50,6 +45,7 @@ bool line_full(const Line *line);
 LinePacket *line_take(Line *line);
 void line_return(Line *line, LinePacket *packet);
 
+/* due: not before that of the packet pushed last. */
 void line_push(Line *line, LinePacket *packet, uint64_t due);
 
 /* When the next packet is due, LINE_NEVER if there is none. */

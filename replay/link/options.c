@@ -29,7 +29,6 @@ static const char usage_text[] =
     "  --rate 20M                bits a second each way, IP bytes + 14 counted (no limit)\n"
     "  --delay 40ms              of the round trip, half of it each way (0)\n"
     "  --jitter 5ms              the round trip takes delay - jitter to delay + jitter (0)\n"
-    "  --reorder, --no-reorder   whether jitter lets packets overtake (no)\n"
     "  --queue 64K | 50ms        of each direction, drop-tail (rate x delay, 64K at least)\n"
     "  --loss 1%                 of the packets, each way (0)\n"
     "  --burst 4                 losses come in runs of this mean length (independent)\n"
@@ -60,8 +59,6 @@ enum {
     OPTION_RATE,
     OPTION_DELAY,
     OPTION_JITTER,
-    OPTION_REORDER,
-    OPTION_NO_REORDER,
     OPTION_QUEUE,
     OPTION_LOSS,
     OPTION_BURST,
@@ -82,8 +79,6 @@ static const struct option long_options[] = {
     { "rate", required_argument, NULL, OPTION_RATE },
     { "delay", required_argument, NULL, OPTION_DELAY },
     { "jitter", required_argument, NULL, OPTION_JITTER },
-    { "reorder", no_argument, NULL, OPTION_REORDER },
-    { "no-reorder", no_argument, NULL, OPTION_NO_REORDER },
     { "queue", required_argument, NULL, OPTION_QUEUE },
     { "loss", required_argument, NULL, OPTION_LOSS },
     { "burst", required_argument, NULL, OPTION_BURST },
@@ -180,10 +175,6 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
         break;
     case OPTION_JITTER:
         require(parse_duration(value, DELAY_MAX, &pending->jitter), name, value, duration);
-        break;
-    case OPTION_REORDER:
-    case OPTION_NO_REORDER:
-        options->shaper.reorder = option == OPTION_REORDER;
         break;
     case OPTION_QUEUE:
         pending->queue = value;

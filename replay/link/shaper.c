@@ -157,7 +157,7 @@ ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_
     if (lost || out) {
         return SHAPER_LOST;
     }
-    if (!shaper->config.reorder && arrival < shaper->last_due) {
+    if (arrival < shaper->last_due) { /* packets do not overtake */
         arrival = shaper->last_due;
     }
     shaper->last_due = arrival;

@@ -30,7 +30,6 @@ typedef struct ShaperConfig {
     uint64_t queue; /* bytes that may wait, the packet being sent included */
     uint64_t delay; /* ns, one way */
     uint64_t jitter; /* ns, at most delay: a packet takes delay - jitter to delay + jitter */
-    bool reorder; /* a packet with a small delay may overtake */
     double loss; /* share of the packets that is lost, 0 to 1 */
     double loss_burst; /* mean length of a run of lost packets; 0: each is lost independently */
     ShaperChange changes[SHAPER_CHANGES_MAX]; /* of the rate, at rising times */
