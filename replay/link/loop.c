@@ -35,7 +35,6 @@ typedef struct Loop {
     int timer;
     int signals;
     uint64_t timer_set_for; /* LINE_NEVER: off */
-    uint64_t spin;
 } Loop;
 
 uint64_t loop_now(void)
@@ -128,14 +127,13 @@ static void set_timer(Loop *loop, uint64_t when)
     loop->timer_set_for = when;
 }
 
-/* Sleeps until something can be read or a packet is due, less spin. Returns the number of events,
- * or 0. */
+/* Sleeps until something can be read or a packet is due. Returns the number of events, or 0. */
 static int wait_for_work(Loop *loop, uint64_t next_due, struct epoll_event events[EVENT_COUNT])
 {
     int timeout = 0;
 
-    if (next_due == LINE_NEVER || next_due > loop_now() + loop->spin) {
-        set_timer(loop, next_due == LINE_NEVER ? next_due : next_due - loop->spin);
+    if (next_due > loop_now()) {
+        set_timer(loop, next_due);
         timeout = -1;
     }
     int count = epoll_wait(loop->epoll, events, EVENT_COUNT, timeout);
@@ -177,7 +175,7 @@ static void watch(const Loop *loop, int fd, uint32_t what)
     }
 }
 
-static void loop_init(Loop *loop, const LinkDirection directions[2], uint64_t spin)
+static void loop_init(Loop *loop, const LinkDirection directions[2])
 {
     sigset_t signals = our_signals();
 
@@ -185,7 +183,6 @@ static void loop_init(Loop *loop, const LinkDirection directions[2], uint64_t sp
     loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     loop->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
     loop->timer_set_for = LINE_NEVER;
-    loop->spin = spin;
     watch(loop, directions[0].from->fd, EVENT_FROM_A);
     watch(loop, directions[1].from->fd, EVENT_FROM_B);
     watch(loop, loop->timer, EVENT_TIMER);
@@ -218,12 +215,12 @@ static bool take_signal(const Loop *loop, LinkDirection directions[2])
     return false;
 }
 
-void loop_run(LinkDirection directions[2], uint64_t spin)
+void loop_run(LinkDirection directions[2])
 {
     Loop loop;
     bool ended = false;
 
-    loop_init(&loop, directions, spin);
+    loop_init(&loop, directions);
     while (!ended) {
         struct epoll_event events[EVENT_COUNT];
         uint64_t due_ab = line_next_due(&directions[0].line);

@@ -39,7 +39,7 @@ typedef struct LinkDirection {
 void loop_block_signals(void);
 
 /* Returns at the signal. Ends the process with one line on stderr if a device goes away. */
-void loop_run(LinkDirection directions[2], uint64_t spin);
+void loop_run(LinkDirection directions[2]);
 
 /* CLOCK_MONOTONIC in ns */
 uint64_t loop_now(void);

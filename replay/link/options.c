@@ -11,9 +11,6 @@
 #include "units.h"
 
 #define DELAY_MAX (10 * NS_PER_S)
-/* More, at 100 Mbit/s, takes all of a CPU, and the kernel then stops a real-time process for 50 ms
- * in a second. */
-#define SPIN_MAX (NS_PER_S / 10000)
 #define CHANGE_AT_MAX (24 * 3600 * NS_PER_S)
 #define QUEUE_TIME_MAX (60 * NS_PER_S)
 #define QUEUE_DEFAULT_MIN (64 * 1024)
@@ -35,8 +32,6 @@ static const char usage_text[] =
     "  --then 10s:1M             after so long the rate is this, 'out': nothing gets through; may\n"
     "                            be repeated, in order; counts from SIGUSR1 on\n"
     "  --seed N                  of losses and jitter (1)\n"
-    "  --no-realtime             do not ask for real-time priority\n"
-    "  --spin 50us               poll instead of sleeping before a packet is due (0)\n"
     "\n"
     "Prints {\"event\":\"ready\",...} when the link is up and its counters at SIGTERM or SIGINT.\n";
 
@@ -64,8 +59,6 @@ enum {
     OPTION_BURST,
     OPTION_THEN,
     OPTION_SEED,
-    OPTION_NO_REALTIME,
-    OPTION_SPIN,
 };
 
 static const struct option long_options[] = {
@@ -84,8 +77,6 @@ static const struct option long_options[] = {
     { "burst", required_argument, NULL, OPTION_BURST },
     { "then", required_argument, NULL, OPTION_THEN },
     { "seed", required_argument, NULL, OPTION_SEED },
-    { "no-realtime", no_argument, NULL, OPTION_NO_REALTIME },
-    { "spin", required_argument, NULL, OPTION_SPIN },
     { NULL, 0, NULL, 0 },
 };
 
@@ -193,13 +184,6 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
     case OPTION_SEED:
         require(parse_integer(value, UINT64_MAX, &options->seed), name, value, "an integer");
         break;
-    case OPTION_NO_REALTIME:
-        options->realtime = false;
-        break;
-    case OPTION_SPIN:
-        require(parse_duration(value, SPIN_MAX, &options->spin), name, value,
-                "a time of at most 100us");
-        break;
     default:
         /* getopt has said what is wrong */
         exit(EXIT_FAILURE);
@@ -266,7 +250,7 @@ void options_parse(LinkOptions *options, int argc, char **argv)
     int option;
     int index = 0;
 
-    *options = (LinkOptions) { .seed = 1, .realtime = true };
+    *options = (LinkOptions) { .seed = 1 };
     while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
         parse_option(options, &pending, option, long_options[index].name, optarg);
     }

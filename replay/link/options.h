@@ -2,7 +2,6 @@
 #ifndef LINK_OPTIONS_H
 #define LINK_OPTIONS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "shaper.h"
@@ -12,8 +11,6 @@ typedef struct LinkOptions {
     TunConfig end[2]; /* a, b */
     ShaperConfig shaper; /* of each direction */
     uint64_t seed;
-    uint64_t spin; /* ns before a packet is due in which to poll instead of sleep */
-    bool realtime;
 } LinkOptions;
 
 /* Fills in options from the command line and the defaults. Ends the process on --help (0) and on

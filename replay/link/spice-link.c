@@ -49,11 +49,11 @@ int main(int argc, char **argv)
     /* the two directions of one link must not lose alike */
     direction_init(&directions[0], &ends[0], &ends[1], &options, 2 * options.seed);
     direction_init(&directions[1], &ends[1], &ends[0], &options, 2 * options.seed + 1);
-    bool realtime = options.realtime && become_realtime();
+    bool realtime = become_realtime();
 
     uint64_t start = loop_now();
     report_ready(directions, realtime);
-    loop_run(directions, options.spin);
+    loop_run(directions);
     report_done(directions, realtime, loop_now() - start);
 
     for (int i = 0; i < 2; i++) {

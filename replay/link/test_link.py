@@ -315,7 +315,6 @@ MISTAKES = [
      "--then 2s:0: a time later than the one before, and a rate or 'out', such as 10s:1M, expected"),
     (["--then", "2s:1M"], "--then needs --rate: without a limit nothing waits"),
     (["--seed", "x"], "--seed x: an integer expected"),
-    (["--spin", "1s"], "--spin 1s: a time of at most 100us expected"),
     (["extra"], "unexpected argument extra"),
     (["--ns-b", "no-such-namespace"], "/run/netns/no-such-namespace: No such file or directory"),
     (["--ns-b", "/dev/null"], "/dev/null is not a network namespace"),
