@@ -14,7 +14,6 @@ struct Display {
     Picture *last;   /* copy of the last primary surface that was destroyed, or NULL */
     int64_t updates;
     int64_t markers;
-    int64_t first_update_ns;
     Screen *screen; /* NULL: what is to be seen is not logged */
 };
 
@@ -67,9 +66,7 @@ static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint t
     if (display->screen != NULL) {
         screen_touch(display->screen, display, left, top, width, height);
     }
-    if (display->updates++ == 0) {
-        display->first_update_ns = now_ns;
-    }
+    display->updates++;
 }
 
 Display *display_new(SpiceChannel *channel, DisplayMarkerFunc on_marker, void *opaque)
@@ -112,11 +109,6 @@ int64_t display_updates(const Display *display)
     return display->updates;
 }
 
-int64_t display_first_update_ns(const Display *display)
-{
-    return display->first_update_ns;
-}
-
 int64_t display_events(const Display *display)
 {
     return display->updates + display->markers;
@@ -125,43 +117,4 @@ int64_t display_events(const Display *display)
 const Picture *display_picture(const Display *display)
 {
     return display->primary.pixels != NULL ? &display->primary : display->last;
-}
-
-static void report_monitors(const Display *display, Json *json)
-{
-    GArray *monitors = NULL;
-
-    json_name(json, "monitors");
-    json_open(json, '[');
-    g_object_get(display->channel, "monitors", &monitors, NULL);
-    for (guint i = 0; monitors != NULL && i < monitors->len; i++) {
-        const SpiceDisplayMonitorConfig *monitor =
-            &g_array_index(monitors, SpiceDisplayMonitorConfig, i);
-
-        json_open(json, '{');
-        json_put_int(json, "id", monitor->id);
-        json_put_int(json, "x", monitor->x);
-        json_put_int(json, "y", monitor->y);
-        json_put_int(json, "width", monitor->width);
-        json_put_int(json, "height", monitor->height);
-        json_close(json, '}');
-    }
-    json_close(json, ']');
-    g_clear_pointer(&monitors, g_array_unref);
-}
-
-void display_report(const Display *display, Json *json)
-{
-    const Picture *picture = display_picture(display);
-    char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
-
-    json_open(json, '{');
-    json_put_int(json, "updates", display->updates);
-    json_put_string(json, "format", picture != NULL ? picture_format_name(picture) : NULL);
-    json_put_int(json, "width", picture != NULL ? picture->width : 0);
-    json_put_int(json, "height", picture != NULL ? picture->height : 0);
-    json_put_string(json, "sha256", sha256);
-    report_monitors(display, json);
-    json_close(json, '}');
-    g_free(sha256);
 }

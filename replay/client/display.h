@@ -6,7 +6,6 @@
 
 #include <spice-client.h>
 
-#include "json.h"
 #include "marker.h"
 #include "picture.h"
 
@@ -23,9 +22,8 @@ void display_free(Display *display);
 /* See screen.h. */
 void display_log_screen(Display *display, const char *path, bool at_probes);
 
-/* Invalidated rectangles so far, markers not counted; and the time of the first, 0 for none. */
+/* Invalidated rectangles so far, markers not counted. */
 int64_t display_updates(const Display *display);
-int64_t display_first_update_ns(const Display *display);
 
 /* Updates and markers. */
 int64_t display_events(const Display *display);
@@ -33,8 +31,5 @@ int64_t display_events(const Display *display);
 /* The primary surface as it is, or as it was last if it has been destroyed; NULL if there never
  * was one. Valid until the main loop runs again. */
 const Picture *display_picture(const Display *display);
-
-/* An object: format, size, sha256 and monitors. */
-void display_report(const Display *display, Json *json);
 
 #endif /* DRAIN_DISPLAY_H_ */

@@ -142,14 +142,14 @@ def make_certificates(folder: Path) -> Certificates:
     return Certificates(folder, certs.make(folder / "ours", "127.0.0.1"), str(others.ca))
 
 
-def picture(fills: int = 20, display: int = 0, fmt: str = "xrgb") -> bytes:
+def picture(fills: int = 20, fmt: str = "xrgb") -> bytes:
     """What drain-test-server draws, in memory order, as spice-drain hashes it."""
     size = PIXEL_BYTES[fmt]
     mask = ((1 << 8 * size) - 1) & ~UNUSED_BITS.get(fmt, 0)
     pixels = bytearray(WIDTH * HEIGHT * size)
     for i in range(fills):
         left, top = i * 37 % (WIDTH - 40), i * 23 % (HEIGHT - 30)
-        row = (0x01020304 * (i + 1 + display) & mask).to_bytes(size, "little") * 40
+        row = (0x01020304 * (i + 1) & mask).to_bytes(size, "little") * 40
         for y in range(top, top + 30):
             at = (y * WIDTH + left) * size
             pixels[at:at + len(row)] = row

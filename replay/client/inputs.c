@@ -97,11 +97,6 @@ void inputs_start(Inputs *inputs)
     start_timer(&inputs->key_timer, inputs->key_ms, press_key, inputs);
 }
 
-int64_t inputs_motions(const Inputs *inputs)
-{
-    return inputs->motions;
-}
-
 void inputs_report(const Inputs *inputs, Json *json)
 {
     json_open(json, '{');

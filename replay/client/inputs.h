@@ -16,7 +16,6 @@ typedef struct Inputs Inputs;
 Inputs *inputs_new(SpiceChannel *channel, int motion_ms, int key_ms);
 void inputs_free(Inputs *inputs);
 void inputs_start(Inputs *inputs);
-int64_t inputs_motions(const Inputs *inputs);
 
 /* An object: motions and keys sent, and echoes_ms, the time from each press to its light. */
 void inputs_report(const Inputs *inputs, Json *json);

@@ -9,18 +9,17 @@
 
 typedef struct PixelFormat {
     enum SpiceSurfaceFmt format;
-    const char *name;
     int bytes;      /* of a pixel in memory */
     int png_colour; /* PNG_COLOR_TYPE_ */
     int png_bytes;  /* of a pixel in a PNG row */
 } PixelFormat;
 
 static const PixelFormat pixel_formats[] = {
-    { SPICE_SURFACE_FMT_32_xRGB, "xRGB32", 4, PNG_COLOR_TYPE_RGB, 3 },
-    { SPICE_SURFACE_FMT_32_ARGB, "ARGB32", 4, PNG_COLOR_TYPE_RGB_ALPHA, 4 },
-    { SPICE_SURFACE_FMT_16_565, "RGB565", 2, PNG_COLOR_TYPE_RGB, 3 },
-    { SPICE_SURFACE_FMT_16_555, "RGB555", 2, PNG_COLOR_TYPE_RGB, 3 },
-    { SPICE_SURFACE_FMT_8_A, "A8", 1, PNG_COLOR_TYPE_GRAY, 1 },
+    { SPICE_SURFACE_FMT_32_xRGB, 4, PNG_COLOR_TYPE_RGB, 3 },
+    { SPICE_SURFACE_FMT_32_ARGB, 4, PNG_COLOR_TYPE_RGB_ALPHA, 4 },
+    { SPICE_SURFACE_FMT_16_565, 2, PNG_COLOR_TYPE_RGB, 3 },
+    { SPICE_SURFACE_FMT_16_555, 2, PNG_COLOR_TYPE_RGB, 3 },
+    { SPICE_SURFACE_FMT_8_A, 1, PNG_COLOR_TYPE_GRAY, 1 },
 };
 
 static const PixelFormat *find_format(const Picture *picture)
@@ -31,13 +30,6 @@ static const PixelFormat *find_format(const Picture *picture)
         }
     }
     return NULL;
-}
-
-const char *picture_format_name(const Picture *picture)
-{
-    const PixelFormat *format = find_format(picture);
-
-    return format != NULL ? format->name : NULL;
 }
 
 Picture *picture_copy(const Picture *picture)

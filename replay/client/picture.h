@@ -24,18 +24,14 @@ typedef struct Picture {
 Picture *picture_copy(const Picture *picture);
 void picture_free(Picture *picture);
 
-/* "xRGB32", "ARGB32", "RGB565", "RGB555", "A8" or NULL: a format that no server gives a primary
- * surface. The functions below know what has a name here. */
-const char *picture_format_name(const Picture *picture);
-
-/* In hexadecimal, to be freed; NULL for a format without a name. */
+/* In hexadecimal, to be freed; NULL for a format that no server gives a primary surface. */
 char *picture_sha256(const Picture *picture);
 
 #define PICTURE_BLOCK 32 /* pixels */
 
 /* The mean of each channel, as in a PNG, in each square of PICTURE_BLOCK pixels, smaller at the
  * right and at the bottom; row by row, in base64, to be freed. Tells a picture that lost a little
- * to JPEG from a wrong one. NULL for a format without a name. */
+ * to JPEG from a wrong one. NULL as above. */
 char *picture_blocks(const Picture *picture);
 
 /* 8 bits a channel: RGB, RGBA for ARGB32, grey for A8. */

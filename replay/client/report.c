@@ -51,8 +51,7 @@ static void report_picture(const Session *session, Json *json)
     g_free(sha256);
 }
 
-/* Display 0 once more at the top level. */
-static void report_displays(const Session *session, Json *json)
+static void report_display(const Session *session, Json *json)
 {
     const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
     const Picture *picture = session_picture(session);
@@ -61,19 +60,6 @@ static void report_displays(const Session *session, Json *json)
     json_put_int(json, "width", picture != NULL ? picture->width : 0);
     json_put_int(json, "height", picture != NULL ? picture->height : 0);
     report_picture(session, json);
-    put_time(json, "first_update_ns", first != NULL ? display_first_update_ns(first->display) : 0);
-
-    json_name(json, "displays");
-    json_open(json, '{');
-    for (guint i = 0; i < session->channels->len; i++) {
-        const Channel *channel = session->channels->pdata[i];
-
-        if (channel->display != NULL) {
-            json_name(json, channel->name);
-            display_report(channel->display, json);
-        }
-    }
-    json_close(json, '}');
 }
 
 static void report_probes(const Session *session, Json *json)
@@ -121,7 +107,6 @@ static void report_pointer(const Session *session, Json *json)
         json_name(json, "cursor_move_times");
         cursor_report_moves(cursor->cursor, json);
     }
-    json_put_int(json, "motions_sent", inputs != NULL ? inputs_motions(inputs->inputs) : 0);
     json_name(json, "inputs");
     if (inputs != NULL) {
         inputs_report(inputs->inputs, json);
@@ -212,7 +197,7 @@ void report_done(const Session *session)
 
     json_put_string(json, "end", end_names[session->end]);
     report_bytes(session, json);
-    report_displays(session, json);
+    report_display(session, json);
     report_times(session, json);
     report_probes(session, json);
     report_pointer(session, json);

@@ -51,7 +51,7 @@ def assert_whole(outcome: Outcome, fills: int = 20) -> None:
     assert done["updates"] >= fills
     assert done["total_bytes"] == sum(done["bytes"].values())
     assert all(done["bytes"].values())
-    assert done["started_ns"] < done["first_update_ns"] < done["end_ns"]
+    assert done["started_ns"] < done["end_ns"]
     assert done["seconds"] == pytest.approx((done["end_ns"] - done["started_ns"]) / 1e9, abs=1e-5)
 
 
@@ -80,8 +80,6 @@ def test_plain(port: str) -> None:
         outcome = drain("--port", port)
     assert_whole(outcome)
     assert set(outcome.done["bytes"]) == BASIC_CHANNELS
-    assert outcome.done["displays"]["display-0"]["monitors"] == [
-        {"id": 0, "x": 0, "y": 0, "width": WIDTH, "height": HEIGHT}]
     assert outcome.done["audio"] is None and outcome.done["record"] is None and outcome.done["ports"] == {}
 
 
@@ -221,14 +219,13 @@ def test_usage(arguments: list[str], word: str) -> None:
 
 # --- the picture ---
 
-@pytest.mark.parametrize("fmt, name", [("xrgb", "xRGB32"), ("argb", "ARGB32"), ("555", "RGB555"), ("a8", "A8")])
-def test_formats(port: str, tmp_path: Path, fmt: str, name: str) -> None:
+@pytest.mark.parametrize("fmt", ["xrgb", "argb", "555", "a8"])
+def test_formats(port: str, tmp_path: Path, fmt: str) -> None:
     """Not 565: a server gives up on such a primary surface. test-picture has it."""
     file = tmp_path / "picture.png"
     with serving("--port", port, "--format", fmt):
         done = drain("--port", port, "--png", str(file)).done
     expected = picture(fmt=fmt)
-    assert done["displays"]["display-0"]["format"] == name
     assert done["sha256"] == sha256(expected)
     png = read_png(file)
     assert (png.width, png.height) == (WIDTH, HEIGHT)
@@ -268,8 +265,6 @@ def test_several_displays(port: str) -> None:
     with serving("--port", port, "--displays", "3", "--end-after", "500"):
         done = drain("--port", port).done
     assert set(done["bytes"]) == BASIC_CHANNELS | {"display-1", "display-2", "cursor-1", "cursor-2"}
-    for number in range(3):
-        assert done["displays"][f"display-{number}"]["sha256"] == sha256(picture(display=number))
     assert done["sha256"] == sha256(picture())
 
 
@@ -285,7 +280,7 @@ def test_probes(port: str) -> None:
     probes = outcome.done["probes"]
     assert [number for number, _ in probes] == list(range(130))
     times = [now for _, now in probes]
-    assert times == sorted(times) and outcome.done["first_update_ns"] < times[0] and times[-1] < outcome.done["end_ns"]
+    assert times == sorted(times) and times[-1] < outcome.done["end_ns"]
     assert outcome.done["updates"] == without.done["updates"]
     assert without.done["probes"] == []
 
@@ -400,7 +395,7 @@ def test_inputs(port: str) -> None:
     with serving("--port", port, "--end-after", "400") as server:
         done = drain("--port", port, "--inputs", "5").done
         server.end()
-    assert 0 < server.said["motions"] <= done["motions_sent"] <= watch.times(5)
+    assert 0 < server.said["motions"] <= done["inputs"]["motions"] <= watch.times(5)
 
 
 def test_channels(port: str) -> None:
@@ -410,8 +405,7 @@ def test_channels(port: str) -> None:
     with serving("--port", port, "--end-after", "300", "--sound", "50", "--port-bytes", "1000") as server:
         done = drain("--port", port, "--channels").done
         server.end()
-    assert done["inputs"]["motions"] == done["motions_sent"] <= watch.times(16)
-    assert 0 < server.said["motions"] <= done["motions_sent"]
+    assert 0 < server.said["motions"] <= done["inputs"]["motions"] <= watch.times(16)
     assert done["inputs"]["keys"] == 1 and done["inputs"]["echoes_ms"] == []
     assert done["clipboard"] == {"received_bytes": 0, "received_sha256": None, "sent_bytes": 0, "sent_sha256": None}
     assert len(done["audio"]["stamps"]) == done["audio"]["packets"] == 50
