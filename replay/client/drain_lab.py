@@ -26,8 +26,7 @@ COROUTINE_WARNINGS = ("ASan doesn't fully support makecontext", "ASan is ignorin
                       "False positive error reports may follow", "For details see https://github.com/google/sanitizers")
 
 WIDTH, HEIGHT = 320, 240
-PIXEL_BYTES = {"xrgb": 4, "argb": 4, "555": 2, "a8": 1}
-UNUSED_BITS = {"xrgb": 0xff000000, "555": 0x8000}
+PIXEL_BYTES = 4
 
 
 @dataclass
@@ -142,16 +141,14 @@ def make_certificates(folder: Path) -> Certificates:
     return Certificates(folder, certs.make(folder / "ours", "127.0.0.1"), str(others.ca))
 
 
-def picture(fills: int = 20, fmt: str = "xrgb") -> bytes:
+def picture(fills: int = 20) -> bytes:
     """What drain-test-server draws, in memory order, as spice-drain hashes it."""
-    size = PIXEL_BYTES[fmt]
-    mask = ((1 << 8 * size) - 1) & ~UNUSED_BITS.get(fmt, 0)
-    pixels = bytearray(WIDTH * HEIGHT * size)
+    pixels = bytearray(WIDTH * HEIGHT * PIXEL_BYTES)
     for i in range(fills):
         left, top = i * 37 % (WIDTH - 40), i * 23 % (HEIGHT - 30)
-        row = (0x01020304 * (i + 1) & mask).to_bytes(size, "little") * 40
+        row = (0x01020304 * (i + 1) & 0xffffff).to_bytes(PIXEL_BYTES, "little") * 40
         for y in range(top, top + 30):
-            at = (y * WIDTH + left) * size
+            at = (y * WIDTH + left) * PIXEL_BYTES
             pixels[at:at + len(row)] = row
     return bytes(pixels)
 

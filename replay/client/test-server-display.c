@@ -33,28 +33,6 @@ typedef struct TestDisplay {
 static const TestOptions *options = NULL;
 static TestDisplay displays[MAX_DISPLAYS];
 
-static uint32_t surface_format(int *bytes)
-{
-    static const struct {
-        const char *name;
-        uint32_t format;
-        int bytes;
-    } formats[] = {
-        { "xrgb", SPICE_SURFACE_FMT_32_xRGB, 4 },
-        { "argb", SPICE_SURFACE_FMT_32_ARGB, 4 },
-        { "555", SPICE_SURFACE_FMT_16_555, 2 },
-        { "a8", SPICE_SURFACE_FMT_8_A, 1 },
-    };
-
-    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
-        if (g_str_equal(formats[i].name, options->format)) {
-            *bytes = formats[i].bytes;
-            return formats[i].format;
-        }
-    }
-    g_error("unknown format %s", options->format);
-}
-
 static void init_fill(QXLDrawable *drawable, int left, int top, int width, int height,
                       uint32_t colour, int rop, int effect)
 {
@@ -245,12 +223,10 @@ static const QXLInterface qxl_interface = {
 
 static void add_display(SpiceServer *server, TestDisplay *display, int number)
 {
-    int bytes;
-    uint32_t format = surface_format(&bytes);
     QXLDevMemSlot slot = { .virt_end = ~(uintptr_t)0, .qxl_ram_size = ~0u };
 
     make_commands(display, number);
-    display->memory = g_malloc0(WIDTH * HEIGHT * bytes);
+    display->memory = g_malloc0(WIDTH * HEIGHT * 4);
     display->qxl.base.sif = &qxl_interface.base;
     display->qxl.id = number;
     spice_server_add_interface(server, &display->qxl.base);
@@ -259,8 +235,8 @@ static void add_display(SpiceServer *server, TestDisplay *display, int number)
     QXLDevSurfaceCreate surface = {
         .width = WIDTH,
         .height = HEIGHT,
-        .stride = WIDTH * bytes,
-        .format = format,
+        .stride = WIDTH * 4,
+        .format = SPICE_SURFACE_FMT_32_xRGB,
         .mem = (uintptr_t)display->memory,
     };
 

@@ -14,7 +14,7 @@
 #include "../player/core-glib.h"
 #include "test-server.h"
 
-static TestOptions options = { .format = "xrgb", .displays = 1, .fills = 20, .pause_at = -1 };
+static TestOptions options = { .displays = 1, .fills = 20, .pause_at = -1 };
 
 static const GOptionEntry entries[] = {
     { "port", 0, 0, G_OPTION_ARG_INT, &options.port, "Plain port", "N" },
@@ -24,7 +24,6 @@ static const GOptionEntry entries[] = {
     { "tls-ca", 0, 0, G_OPTION_ARG_FILENAME, &options.ca, "Its authority", "FILE" },
     { "unix", 0, 0, G_OPTION_ARG_FILENAME, &options.unix_path, "Unix socket", "PATH" },
     { "password", 0, 0, G_OPTION_ARG_STRING, &options.password, "Ask for a password", "TEXT" },
-    { "format", 0, 0, G_OPTION_ARG_STRING, &options.format, "xrgb, argb, 555 or a8", "NAME" },
     { "displays", 0, 0, G_OPTION_ARG_INT, &options.displays, "Number of displays", "N" },
     { "fills", 0, 0, G_OPTION_ARG_INT, &options.fills, "Rectangles drawn on each", "N" },
     { "probes", 0, 0, G_OPTION_ARG_NONE, &options.probes, "Probe marker after each", NULL },

@@ -17,7 +17,6 @@ typedef struct TestOptions {
     char *unix_path;
     char *password;
 
-    char *format; /* of the surface: xrgb, argb, 555 or a8 */
     int displays;
     int fills;    /* on each display */
     gboolean probes;
