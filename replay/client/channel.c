@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "channel.h"
 
-#define KEY_INTERVAL_MS 250
-
 static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on_marker,
                   void *opaque)
 {
@@ -19,11 +17,10 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
         }
         break;
     case SPICE_CHANNEL_CURSOR:
-        channel->cursor = cursor_new(spice, options->cursor);
+        channel->cursor = cursor_new(spice, options->channels);
         break;
     case SPICE_CHANNEL_INPUTS:
-        channel->inputs = inputs_new(spice, options->inputs_ms,
-                                     options->channels ? KEY_INTERVAL_MS : 0);
+        channel->inputs = inputs_new(spice, options->channels);
         break;
     case SPICE_CHANNEL_PLAYBACK:
         channel->playback = playback_new(spice);

@@ -50,10 +50,6 @@ int64_t cursor_moves(const Cursor *cursor)
 
 void cursor_report_moves(const Cursor *cursor, Json *json)
 {
-    if (cursor->kept == NULL) {
-        json_null(json);
-        return;
-    }
     json_open(json, '[');
     for (guint i = 0; i < cursor->kept->len; i++) {
         const Move *move = &g_array_index(cursor->kept, Move, i);

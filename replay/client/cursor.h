@@ -16,7 +16,7 @@ Cursor *cursor_new(SpiceChannel *channel, bool keep_moves);
 void cursor_free(Cursor *cursor);
 int64_t cursor_moves(const Cursor *cursor);
 
-/* A list of [x, y, time in ns], or null if moves were not kept. */
+/* A list of [x, y, time in ns]; moves must have been kept. */
 void cursor_report_moves(const Cursor *cursor, Json *json);
 
 #endif /* DRAIN_CURSOR_H_ */

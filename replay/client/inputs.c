@@ -4,11 +4,12 @@
 #include "../player/clock.h"
 
 #define SCAN_SCROLL_LOCK 0x46
+#define MOTION_INTERVAL_MS 16 /* a mouse of 60 Hz, about */
+#define KEY_INTERVAL_MS 250
 
 struct Inputs {
     SpiceChannel *channel;
-    int motion_ms;
-    int key_ms;
+    bool is_used;
     guint motion_timer; /* source ids, 0 before inputs_start() and for never */
     guint key_timer;
     int64_t motions;
@@ -62,13 +63,12 @@ static void on_lights(SpiceChannel *channel, Inputs *inputs)
     }
 }
 
-Inputs *inputs_new(SpiceChannel *channel, int motion_ms, int key_ms)
+Inputs *inputs_new(SpiceChannel *channel, bool is_used)
 {
     Inputs *inputs = g_new0(Inputs, 1);
 
     inputs->channel = g_object_ref(channel);
-    inputs->motion_ms = motion_ms;
-    inputs->key_ms = key_ms;
+    inputs->is_used = is_used;
     inputs->echoes_ms = g_array_new(FALSE, FALSE, sizeof(double));
     g_signal_connect(channel, "inputs-modifiers", G_CALLBACK(on_lights), inputs);
     return inputs;
@@ -84,17 +84,12 @@ void inputs_free(Inputs *inputs)
     g_free(inputs);
 }
 
-static void start_timer(guint *timer, int interval_ms, GSourceFunc func, Inputs *inputs)
-{
-    if (interval_ms > 0 && *timer == 0) {
-        *timer = g_timeout_add(interval_ms, func, inputs);
-    }
-}
-
 void inputs_start(Inputs *inputs)
 {
-    start_timer(&inputs->motion_timer, inputs->motion_ms, send_motion, inputs);
-    start_timer(&inputs->key_timer, inputs->key_ms, press_key, inputs);
+    if (inputs->is_used && inputs->motion_timer == 0) {
+        inputs->motion_timer = g_timeout_add(MOTION_INTERVAL_MS, send_motion, inputs);
+        inputs->key_timer = g_timeout_add(KEY_INTERVAL_MS, press_key, inputs);
+    }
 }
 
 void inputs_report(const Inputs *inputs, Json *json)

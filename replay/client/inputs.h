@@ -11,9 +11,9 @@
 
 typedef struct Inputs Inputs;
 
-/* Sends a motion of one pixel every motion_ms and presses a key every key_ms (0: never) once
+/* is_used: sends motions of one pixel, as often as a mouse, and presses a key now and then, once
  * inputs_start() was called. The next key waits for the light of the one before. */
-Inputs *inputs_new(SpiceChannel *channel, int motion_ms, int key_ms);
+Inputs *inputs_new(SpiceChannel *channel, bool is_used);
 void inputs_free(Inputs *inputs);
 void inputs_start(Inputs *inputs);
 

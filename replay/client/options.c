@@ -7,7 +7,6 @@
 #define DEFAULT_HOST "127.0.0.1"
 #define DEFAULT_IDLE_SECONDS 60
 #define NOT_GIVEN G_MININT
-#define CHANNELS_INPUTS_MS 16 /* a mouse of 60 Hz, about */
 
 static bool bad(GError **error, const char *message)
 {
@@ -18,11 +17,10 @@ static bool bad(GError **error, const char *message)
 static bool check_target(const Options *options, GError **error)
 {
     bool has_port = options->port != 0 || options->tls_port != 0;
-    int targets = (options->uri != NULL) + (options->unix_path != NULL) + has_port;
 
-    if (targets != 1) {
-        return bad(error, "say where to connect: either --uri, or --unix, or --port or --tls-port "
-                          "with --host");
+    if ((options->unix_path != NULL) == has_port) {
+        return bad(error, "say where to connect: either --unix, or --port or --tls-port with "
+                          "--host");
     }
     if (options->host != NULL && !has_port) {
         return bad(error, "--host needs --port or --tls-port");
@@ -53,9 +51,6 @@ static bool check_values(const Options *options, GError **error)
     if (options->settle_end_ms < 0 || options->settle_end_ms >= options->idle_seconds * 1000) {
         return bad(error, "--settle-end is a number of milliseconds, less than --idle");
     }
-    if (options->inputs_ms < 0) {
-        return bad(error, "--inputs is a number of milliseconds");
-    }
     return true;
 }
 
@@ -63,8 +58,6 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
 {
     int settle_end_ms = NOT_GIVEN;
     const GOptionEntry entries[] = {
-        { "uri", 0, 0, G_OPTION_ARG_STRING, &options->uri,
-          "Server, as spice://HOST:PORT, spice+tls://HOST:PORT or spice+unix://PATH", "URI" },
         { "host", 0, 0, G_OPTION_ARG_STRING, &options->host,
           "Server's name or address (" DEFAULT_HOST ")", "HOST" },
         { "port", 0, 0, G_OPTION_ARG_INT, &options->port, "Port without TLS", "N" },
@@ -93,13 +86,9 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "MS" },
         { "no-end", 0, 0, G_OPTION_ARG_NONE, &options->no_end,
           "Run until disconnected, not until the END marker", NULL },
-        { "cursor", 0, 0, G_OPTION_ARG_NONE, &options->cursor,
-          "Report every cursor move with its time", NULL },
-        { "inputs", 0, 0, G_OPTION_ARG_INT, &options->inputs_ms,
-          "Send a mouse motion every MS milliseconds", "MS" },
         { "channels", 0, 0, G_OPTION_ARG_NONE, &options->channels,
           "Use the other channels as well: send motions and keys, share the clipboard, "
-          "answer ports", NULL },
+          "answer ports, report every move of the pointer with its time", NULL },
         { "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose,
           "Show the client library's own messages", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -124,9 +113,6 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
     if (!check_target(options, error) || !check_values(options, error)) {
         return false;
     }
-    if (options->channels && options->inputs_ms == 0) {
-        options->inputs_ms = CHANNELS_INPUTS_MS;
-    }
     if (options->host == NULL) {
         options->host = g_strdup(DEFAULT_HOST);
     }
@@ -135,7 +121,6 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
 
 void options_clear(Options *options)
 {
-    g_free(options->uri);
     g_free(options->host);
     g_free(options->unix_path);
     g_free(options->ca_file);

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 
 typedef struct Options {
-    /* Where to connect: one of uri, unix_path, host with a port. */
-    char *uri;
+    /* Where to connect: unix_path, or host with a port. */
     char *host;
     char *unix_path;
     int port;     /* 0: none */
@@ -25,9 +24,7 @@ typedef struct Options {
     int settle_ms;       /* pictures at markers wait until nothing changes for so long */
     int settle_end_ms;   /* the same at the last one */
     gboolean no_end;     /* run until disconnected, whatever the markers say */
-    gboolean cursor;     /* report every cursor move, not only their number */
-    int inputs_ms;       /* send a mouse motion so often; 0: never */
-    gboolean channels;   /* use every channel: mouse, keys, clipboard, ports */
+    gboolean channels;   /* use every channel: mouse, keys, clipboard, ports, each move of the pointer */
     gboolean verbose;    /* the library's own messages on stderr */
 } Options;
 

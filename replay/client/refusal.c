@@ -7,9 +7,6 @@
 
 static char *server_name(const Options *options)
 {
-    if (options->uri != NULL) {
-        return g_strdup(options->uri);
-    }
     if (options->unix_path != NULL) {
         return g_strdup(options->unix_path);
     }
@@ -40,8 +37,6 @@ static char *reason_text(const Channel *channel, SpiceChannelEvent event)
     const GError *error = spice_channel_get_error(channel->spice);
 
     switch (event) {
-    case SPICE_CHANNEL_ERROR_CONNECT:
-        return g_strdup(error != NULL ? error->message : "this says no address to connect to");
     case SPICE_CHANNEL_ERROR_TLS:
         return g_strdup_printf("TLS failed: %s", tls_reason());
     case SPICE_CHANNEL_ERROR_AUTH:

@@ -103,7 +103,7 @@ static void report_pointer(const Session *session, Json *json)
     const Channel *inputs = session_find(session, SPICE_CHANNEL_INPUTS, 0);
 
     json_put_int(json, "cursor_moves", cursor != NULL ? cursor_moves(cursor->cursor) : 0);
-    if (session->options->cursor && cursor != NULL) {
+    if (session->options->channels && cursor != NULL) {
         json_name(json, "cursor_move_times");
         cursor_report_moves(cursor->cursor, json);
     }

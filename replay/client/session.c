@@ -270,9 +270,7 @@ static SpiceSession *new_spice_session(const Options *options)
 
     /* A picture that lives in GPU memory cannot be read here. */
     g_object_set(spice, "gl-scanout", FALSE, "ca-file", options->ca_file, NULL);
-    if (options->uri != NULL) {
-        g_object_set(spice, "uri", options->uri, NULL);
-    } else if (options->unix_path != NULL) {
+    if (options->unix_path != NULL) {
         g_object_set(spice, "unix-path", options->unix_path, NULL);
     } else {
         g_object_set(spice, "host", options->host, NULL);

@@ -20,7 +20,7 @@ ALL = {"sound", "record", "inputs", "pointer", "agent", "port"}
 def play_channels(start: Start, file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
     play = start(file, "--channels", channels, *arguments)
     # the end comes on the display's connection: what is on the others is to be read as well
-    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--cursor", "--settle-end", "200")
+    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--settle-end", "200")
     return play.finish()
 
 

@@ -19,7 +19,7 @@ def options():
         parser.add_argument(name)
     for name in ("--port", "--tls-port"):
         parser.add_argument(name, type=int)
-    for name in ("--channels", "--cursor", "--screen-at-probes"):
+    for name in ("--channels", "--screen-at-probes"):
         parser.add_argument(name, action="store_true")
     return parser.parse_args()
 

@@ -55,7 +55,7 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:
-        argv += ["--channels", "--cursor"]
+        argv.append("--channels")
     if keys is None:
         argv += ["--port", str(where.ports[0])]
     else:
