@@ -47,9 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(f"--{option}", metavar=metavar, help=f"only these: {says}")
     parser.add_argument("--release", default=upstream.DEFAULT, help=f"of spice-server ({upstream.DEFAULT})")
-    parser.add_argument(
-        "--library", type=Path, metavar="DIR", help="of a patched libspice-server.so.1, instead of the one built here"
-    )
     parser.add_argument("--seconds", type=float, default=20, help="to watch the drawing for, in the scenario draw (20)")
     parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
     parser.add_argument("--list", action="store_true", help="only say what would be played")
@@ -71,13 +68,9 @@ def stream_mode(text: str) -> str:
     return STOCK if text == STOCK else mode_names.stream_value(mode_names.check(text))
 
 
-def libraries(release: str, modes: Sequence[str], steps: Steps, named: Path | None = None) -> list[Library]:
-    """Of the default release those of ./run setup; `named` is the folder of a patched one that is to be used instead."""
-    if named and not (named / paths.LIBRARY_FILE).exists():
-        raise BenchError(f"no {paths.LIBRARY_FILE} in {named}", 2)
-    if named and release == upstream.DEFAULT:
-        folders = {True: named, False: paths.stock_library()}
-    elif release == upstream.DEFAULT:
+def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
+    """Of the default release those of ./run setup."""
+    if release == upstream.DEFAULT:
         if paths.build_is_ours():
             setup.setup()
         folders = {True: paths.patched_library(), False: paths.stock_library()}
@@ -251,7 +244,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
             driver.install(steps)
         except NotRun as error:
             steps.say(f"{driver.name}: {error}")
-    found = libraries(args.release, modes, steps, args.library)
+    found = libraries(args.release, modes, steps)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     old, was = table.load(args.out, _NAME)

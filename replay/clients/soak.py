@@ -199,9 +199,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, default=60, help="(60)")
     parser.add_argument("--mode", default="flow", help=f"{STOCK}, or what SPICE_STREAM takes (flow)")
     parser.add_argument("--transports", default="plain,tls,ws,relay", help="(%(default)s)")
-    parser.add_argument(
-        "--library", type=Path, metavar="DIR", help="of a patched libspice-server.so.1, instead of the one built here"
-    )
     parser.add_argument("--out", type=Path, default=HOME, help="folder of the result (results/clients)")
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
 
@@ -216,7 +213,7 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.install(steps, few=True)
     made = guest.prepare(steps)
-    library = libraries(upstream.DEFAULT, [stream_mode(args.mode)], steps, args.library)[0]
+    library = libraries(upstream.DEFAULT, [stream_mode(args.mode)], steps)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
         home = Path(name) / "machine"
