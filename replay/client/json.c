@@ -83,16 +83,6 @@ void json_null(Json *json)
     g_string_append(json->text, "null");
 }
 
-void json_string(Json *json, const char *value)
-{
-    if (value == NULL) {
-        json_null(json);
-        return;
-    }
-    separate(json);
-    append_quoted(json->text, value);
-}
-
 void json_put_int(Json *json, const char *name, int64_t value)
 {
     json_name(json, name);
@@ -108,7 +98,12 @@ void json_put_real(Json *json, const char *name, double value)
 void json_put_string(Json *json, const char *name, const char *value)
 {
     json_name(json, name);
-    json_string(json, value);
+    if (value == NULL) {
+        json_null(json);
+        return;
+    }
+    separate(json);
+    append_quoted(json->text, value);
 }
 
 void json_print(const Json *json)

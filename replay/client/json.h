@@ -25,13 +25,12 @@ void json_name(Json *json, const char *name);
 
 void json_int(Json *json, int64_t value);
 void json_real(Json *json, double value); /* six decimals */
-void json_string(Json *json, const char *value); /* NULL becomes null */
 void json_null(Json *json);
 
 /* Name and value at once. */
 void json_put_int(Json *json, const char *name, int64_t value);
 void json_put_real(Json *json, const char *name, double value);
-void json_put_string(Json *json, const char *name, const char *value);
+void json_put_string(Json *json, const char *name, const char *value); /* NULL becomes null */
 
 /* Writes the text and a newline to stdout and flushes. */
 void json_print(const Json *json);

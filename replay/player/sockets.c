@@ -53,7 +53,6 @@ static void add_socket(int fd, SocketsState *state)
     if (socket_option(fd, SO_ACCEPTCONN) != 0 || ioctl(fd, SIOCOUTQ, &unsent) != 0) {
         return;
     }
-    state->connections++;
     state->unsent += unsent;
     if (is_tcp) {
         add_tcp(fd, state);
@@ -62,7 +61,7 @@ static void add_socket(int fd, SocketsState *state)
 
 SocketsState sockets_state(void)
 {
-    SocketsState state = { 0, 0, 0 };
+    SocketsState state = { 0, 0 };
     DIR *dir = opendir("/proc/self/fd");
     struct dirent *entry;
 

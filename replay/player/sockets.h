@@ -9,7 +9,6 @@
  * kernel: the library tells nothing of the kind.
  */
 typedef struct SocketsState {
-    unsigned int connections;
     uint64_t unsent;            /* bytes written that the peer has not acknowledged */
     uint64_t moved;             /* bytes acknowledged and received so far */
 } SocketsState;
