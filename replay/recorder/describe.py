@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from bench.runs.recordings import sha256_of
 from recorder import qxl
 from recorder.reader import Event, Reader, open_recording
 
@@ -33,11 +34,6 @@ class _Hashed(io.RawIOBase):
         self.sha256.update(data)
         self.size += len(data)
         return len(data)
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _draw_type(event: Event) -> int:

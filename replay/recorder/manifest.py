@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recorder.describe import describe, sha256_of
+from bench.runs.recordings import sha256_of
+from recorder.describe import describe
 from recorder.reader import RecordingError
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"

@@ -7,14 +7,14 @@ and by blobs of the form `binary 0 NAME SIZE:` + SIZE bytes + newline. Nothing s
 """
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+from bench.runs import recordings
 
 HEADER = b"SPICE_REPLAY 1\n"
 LONGEST_LINE = 512           # the longest line a recorder writes is a rectangle's, about 70 bytes
@@ -65,15 +65,8 @@ class Event:
 
 
 def open_recording(path: Path) -> BinaryIO:
-    """The unpacked bytes of a recording; how it is packed is told by its first bytes."""
-    file = path.open("rb")
-    magic = file.read(6)
-    file.seek(0)
-    if magic == b"\xfd7zXZ\0":
-        return io.BufferedReader(lzma.open(file), 1 << 20)   # type: ignore[arg-type]
-    if magic[:2] == b"\x1f\x8b":
-        return io.BufferedReader(gzip.open(file), 1 << 20)   # type: ignore[arg-type]
-    return file
+    """The unpacked bytes of a recording."""
+    return io.BufferedReader(recordings.opened(path), 1 << 20)   # type: ignore[arg-type]
 
 
 class Reader:

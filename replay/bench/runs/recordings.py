@@ -151,7 +151,8 @@ def looked_into(recording: Recording) -> Recording:
     return replace(recording, commands=found["commands"], seconds=found["seconds"])
 
 
-def _opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> IO[bytes]:
+    """The unpacked bytes; how they are packed is told by the first ones."""
     with path.open("rb") as file:
         magic = file.read(6)
     if magic == b"\xfd7zXZ\0":
@@ -163,7 +164,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 def unpacked(recording: Recording) -> Path:
     """The recording's plain bytes: itself, or a copy in the cache made once. Never fills the disk."""
-    with _opened(recording.path) as source:
+    with opened(recording.path) as source:
         if not isinstance(source, (lzma.LZMAFile, gzip.GzipFile)):
             return recording.path
         folder = paths.cache_dir() / "recordings"

@@ -19,6 +19,7 @@ from typing import Any
 from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import lab, links
+from bench.lab.links import Link
 from bench.measure import age, latency
 from bench.runs import libraries, recordings
 from bench.runs.ends import Ends
@@ -79,10 +80,16 @@ def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: d
     if not isinstance(started, int) or not isinstance(ended, int) or not screen.exists() or not due.exists():
         return None
     pace = "1" if spec.pace == "recorded" else spec.pace
-    argv = [str(paths.staleness()), str(due), str(started), pace, str(screen), str(ended + spec.settle_end_ms * 10**6)]
     with contextlib.suppress(ValueError):
-        stretches = json.loads(proc.call(argv, timeout=300))
-        begun = (books or {}).get("begun_ns")
-        changes = [] if begun is None else [begun + round(change.at * 1e9) for change in spec.link.changes]
-        return age.report(stretches, changes) if stretches[-1][0] else None
+        return aged(spec.recording, spec.link, started, pace, screen, ended + spec.settle_end_ms * 10**6, books)
     return None
+
+
+def aged(recording: Recording, link: Link, started: int, pace: str, screen: Path, ended: int,
+         books: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What spice-staleness makes of a log of a screen; None if nothing was to be seen on it."""
+    argv = [str(paths.staleness()), str(kept(recording)), str(started), pace, str(screen), str(ended)]
+    stretches = json.loads(proc.call(argv, timeout=300))
+    begun = (books or {}).get("begun_ns")
+    changes = [] if begun is None else [begun + round(change.at * 1e9) for change in link.changes]
+    return age.report(stretches, changes) if stretches[-1][0] else None

@@ -7,7 +7,6 @@ the viewer shows that screen on another X server, whose pixels spice-x-watch loo
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import struct
@@ -20,7 +19,7 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import capture, lab, linktest
 from bench.lab.links import Link
-from bench.measure import age, pcap
+from bench.measure import pcap
 from bench.runs import libraries, modes, recordings, seen
 from bench.runs.recordings import Recording
 
@@ -161,8 +160,6 @@ def perform(recording: Recording, link: Link, repeat: int, folder: Path, found: 
     if statistics.error or statistics.dropped:
         return {**record, "invalid_reason": f"capture: {statistics.error or 'packets dropped'}"}
     wire = pcap.analyse(file, where.ports, where.ports[1:])
-    argv = [str(paths.staleness()), str(seen.kept(recording)), str(started), "1", str(folder / "screen"), str(ended)]
-    stretches = json.loads(proc.call(argv, timeout=300))
-    begun = (where.books or {}).get("begun_ns")
-    changes = [] if begun is None else [begun + round(change.at * 1e9) for change in link.changes]
-    return {**record, "seen": age.report(stretches, changes), "bytes": wire.server.wire_bytes, "packets": wire.server.data_packets}
+    shown = seen.aged(recording, link, started, "1", folder / "screen", ended, where.books)
+    return {**record, "seen": shown, "bytes": wire.server.wire_bytes, "packets": wire.server.data_packets,
+            "invalid_reason": None if shown else "nothing was to be seen"}
