@@ -140,16 +140,6 @@ def test_the_library_asked_for_is_the_one_loaded(tmp_path: Path) -> None:
     assert record["valid"], record["invalid_reason"]
 
 
-def test_a_client_killed_in_the_middle(tmp_path: Path) -> None:
-    def kill(_player: proc.Process, client: proc.Process) -> None:
-        client.signal(9)
-
-    spec = replace(tiny("stock", "stock", "plain"), pace="0.01")
-    with matrix.scratch() as folder:
-        record = run.perform(spec, folder, recordings.unpacked(spec.recording), kill)
-    assert not record["valid"] and "client ended with status -9" in record["invalid_reason"]
-
-
 @needs_emulator
 def test_over_a_distance() -> None:
     spec = replace(tiny("stock", "stock", "tls"), link=links.LINKS["20M40ms"], pace="0.2", probe_every=10)
