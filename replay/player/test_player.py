@@ -728,31 +728,3 @@ def test_interrupted(start: Start, tmp_path: Path, how: signal.Signals) -> None:
         play.player.popen.send_signal(how)
         ends(play, 1, f"ended by {how.name}")
         assert sorted(tmp_path.iterdir()) == [path]
-
-
-def numbers_changed(data: bytes, generator: random.Random) -> bytes:
-    """A recording with a number or two replaced, in the lines of text."""
-    places = [match.span(1) for match in re.finditer(rb"(?<=[a-z_.] )(-?\d+)(?=\n)", data)]
-    for begin, end in sorted(generator.sample(places, generator.choice((1, 1, 2))), reverse=True):
-        number = generator.choice((0, 1, 2, 3, 5, 8, 16, 31, 64, 100, 255, -1))
-        data = data[:begin] + b"%d" % number + data[end:]
-    return data
-
-
-def test_what_passes_as_good_is_played(start: Start, tmp_path: Path) -> None:
-    """Changed recordings are refused, or played to the end by library and client."""
-    generator = random.Random(7)
-    played = 0
-    for i in range(60):
-        path = tmp_path / f"{i}.rec"
-        path.write_bytes(numbers_changed(tiny.everything().data, generator))
-        play = start(path)
-        try:
-            play.connect()
-        except AssertionError:
-            assert play.player.popen.returncode == 2
-            continue
-        player, _ = play.finish()
-        assert player["commands"] == player["expected_commands"]
-        played += 1
-    assert played > 5
