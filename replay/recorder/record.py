@@ -55,7 +55,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ship", action="store_true", help="put them in the place of the shipped ones")
     parser.add_argument("--rebuild", action="store_true", help="build the guest again though there is one")
     parser.add_argument("--mirror", metavar="URL", help="for the guest's packages (this machine's own)")
-    parser.add_argument("--processors", type=int, default=1, metavar="N", help="of the guest (1)")
     parser.add_argument("--attach", nargs="?", const="", metavar="FILE",
                         help="take this file in; without FILE: say how to make one")
     for field, says in (("name", "its name"), ("what", "what happens in it"), ("driver", "the guest's display driver"),
@@ -163,7 +162,7 @@ def make(args: argparse.Namespace) -> int:
 def make_one(name: str, guest: Guest, out: Path, args: argparse.Namespace, shipped: dict[str, Any] | None, steps: Steps) -> int:
     """Records, finishes, packs and checks one session; returns in how many ways it differs from the shipped one."""
     raw = out / f"{name}.rec"
-    sessions.record(name, guest, raw, args.processors, steps.say)
+    sessions.record(name, guest, raw, steps.say)
     finished = sessions.finish(name, raw)
     verify(finished)
     packed = out / f"{name}.rec.xz"

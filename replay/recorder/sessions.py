@@ -60,10 +60,10 @@ def accelerator() -> str:
     raise BenchError(f"{QEMU} starts no machine, neither with {' nor with '.join(ACCELERATORS)}")
 
 
-def command(session: Session, guest: Guest, socket: Path, serial: Path, processors: int) -> list[str]:
+def command(session: Session, guest: Guest, socket: Path, serial: Path) -> list[str]:
     """QEMU's command line. The image is opened so that the session changes nothing in it."""
     append = f"root=/dev/vda rw console=tty0 mitigations=off record={session.does} driver={session.driver} {session.kernel}"
-    return [QEMU, "-machine", "pc", "-accel", accelerator(), "-cpu", "max", "-smp", str(processors), "-m", "2048",
+    return [QEMU, "-machine", "pc", "-accel", accelerator(), "-cpu", "max", "-m", "2048",
             "-device", "qxl-vga,vgamem_mb=16,ram_size_mb=64,vram_size_mb=64", "-display", "none", "-nic", "none",
             "-spice", f"unix=on,addr={socket},disable-ticketing=on", "-monitor", "none", "-no-reboot",
             "-drive", f"file={guest.image},if=virtio,format=raw,snapshot=on", "-serial", f"file:{serial}",
@@ -90,7 +90,7 @@ def _client(socket: Path, until: float) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def record(name: str, guest: Guest, raw: Path, processors: int, say: Callable[[str], None]) -> None:
+def record(name: str, guest: Guest, raw: Path, say: Callable[[str], None]) -> None:
     """Records one session into `raw`; `say` is told each step of the guest."""
     session = SESSIONS[name]
     with tempfile.TemporaryDirectory(prefix="spice-record-", dir=raw.parent) as work:
@@ -98,7 +98,7 @@ def record(name: str, guest: Guest, raw: Path, processors: int, say: Callable[[s
         environment = {**os.environ, "SPICE_WORKER_RECORD_FILENAME": str(recording), "TMPDIR": work}
         began = time.monotonic()
         with log.open("wb") as output:
-            qemu = subprocess.Popen(proc.inside(None, command(session, guest, socket, serial, processors)),
+            qemu = subprocess.Popen(proc.inside(None, command(session, guest, socket, serial)),
                                     stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment)
         client = None
         try:

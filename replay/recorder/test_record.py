@@ -108,7 +108,7 @@ def test_each_session_has_its_actions(tmp_path: Path, monkeypatch: pytest.Monkey
     for session in sessions.SESSIONS.values():
         assert session.does == "text" or f"do_{session.does}()" in actions
     line = sessions.command(sessions.SESSIONS["linux-desktop"], guest.Guest(tmp_path, Steps(tmp_path / "log")),
-                            tmp_path / "s", tmp_path / "serial", 1)
+                            tmp_path / "s", tmp_path / "serial")
     assert "snapshot=on" in " ".join(line) and "record=desktop driver=ums" in line[-1]
 
 
