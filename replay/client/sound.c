@@ -17,12 +17,9 @@ typedef struct Stamp {
 
 struct Playback {
     SpiceChannel *channel;
-    int64_t starts;
     int64_t packets;
     int64_t bytes;
-    int64_t last_ns; /* time of the packet before, 0 if there is none in this playing */
-    GArray *gaps_ms; /* double */
-    GArray *stamps;  /* Stamp */
+    GArray *stamps; /* Stamp */
     int num_channels;
 };
 
@@ -39,9 +36,7 @@ struct Record {
 static void on_playback_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_GNUC_UNUSED,
                               gint num_channels, gint frequency G_GNUC_UNUSED, Playback *playback)
 {
-    playback->starts++;
     playback->num_channels = num_channels;
-    playback->last_ns = 0;
 }
 
 static void stamp(Playback *playback, const int16_t *samples, gint size, int64_t now_ns)
@@ -57,22 +52,9 @@ static void stamp(Playback *playback, const int16_t *samples, gint size, int64_t
 static void on_playback_data(SpiceChannel *channel G_GNUC_UNUSED, gpointer data,
                              gint size, Playback *playback)
 {
-    int64_t now_ns = clock_ns();
-
-    if (playback->last_ns != 0) {
-        double gap_ms = (now_ns - playback->last_ns) / (double)NSEC_PER_MSEC;
-
-        g_array_append_val(playback->gaps_ms, gap_ms);
-    }
-    stamp(playback, data, size, now_ns);
-    playback->last_ns = now_ns;
+    stamp(playback, data, size, clock_ns());
     playback->packets++;
     playback->bytes += size;
-}
-
-static void on_playback_stop(SpiceChannel *channel G_GNUC_UNUSED, Playback *playback)
-{
-    playback->last_ns = 0;
 }
 
 Playback *playback_new(SpiceChannel *channel)
@@ -80,11 +62,9 @@ Playback *playback_new(SpiceChannel *channel)
     Playback *playback = g_new0(Playback, 1);
 
     playback->channel = g_object_ref(channel);
-    playback->gaps_ms = g_array_new(FALSE, FALSE, sizeof(double));
     playback->stamps = g_array_new(FALSE, FALSE, sizeof(Stamp));
     g_signal_connect(channel, "playback-start", G_CALLBACK(on_playback_start), playback);
     g_signal_connect(channel, "playback-data", G_CALLBACK(on_playback_data), playback);
-    g_signal_connect(channel, "playback-stop", G_CALLBACK(on_playback_stop), playback);
     return playback;
 }
 
@@ -92,7 +72,6 @@ void playback_free(Playback *playback)
 {
     g_signal_handlers_disconnect_by_data(playback->channel, playback);
     g_object_unref(playback->channel);
-    g_array_unref(playback->gaps_ms);
     g_array_unref(playback->stamps);
     g_free(playback);
 }
@@ -105,15 +84,8 @@ int64_t playback_packets(const Playback *playback)
 void playback_report(const Playback *playback, Json *json)
 {
     json_open(json, '{');
-    json_put_int(json, "starts", playback->starts);
     json_put_int(json, "packets", playback->packets);
     json_put_int(json, "bytes", playback->bytes);
-    json_name(json, "gaps_ms");
-    json_open(json, '[');
-    for (guint i = 0; i < playback->gaps_ms->len; i++) {
-        json_real(json, g_array_index(playback->gaps_ms, double, i));
-    }
-    json_close(json, ']');
     json_name(json, "stamps");
     json_open(json, '[');
     for (guint i = 0; i < playback->stamps->len; i++) {

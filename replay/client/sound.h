@@ -16,9 +16,8 @@ Playback *playback_new(SpiceChannel *channel);
 void playback_free(Playback *playback);
 int64_t playback_packets(const Playback *playback);
 
-/* An object: starts, packets, bytes of decoded samples, and gaps_ms, the time from each packet
- * to the next within one playing (from a start to the stop after it), and stamps, the number
- * of each packet (../player/sound-number.h) with the time it came in ns. */
+/* An object: packets, bytes of decoded samples, and stamps, the number of each packet
+ * (../player/sound-number.h) with the time it came in ns. */
 void playback_report(const Playback *playback, Json *json);
 
 Record *record_new(SpiceChannel *channel);

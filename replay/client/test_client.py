@@ -311,17 +311,12 @@ def test_times_are_the_machines_monotonic_clock(port: str) -> None:
 # --- other channels ---
 
 def test_playback(port: str) -> None:
-    watch = Stopwatch()
     with serving("--port", port, "--sound", "20", "--end-after", "300") as server:
         done = drain("--port", port).done
         server.end()
     audio = done["audio"]
-    assert audio["starts"] == 1
     assert audio["packets"] == server.said["played"] == 20
     assert audio["bytes"] == 20 * 480 * 4
-    assert len(audio["gaps_ms"]) == 19
-    assert all(gap >= 0 for gap in audio["gaps_ms"])
-    assert 19 < sum(audio["gaps_ms"]) < watch.times(1)
 
 
 def test_record(port: str) -> None:

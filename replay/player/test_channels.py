@@ -27,7 +27,6 @@ def play_channels(start: Start, file: Path, channels: str, *arguments: str) -> t
 def check_sound(player: dict[str, Any], client: dict[str, Any]) -> None:
     """Nothing is lost on this machine: packet after packet has the number it was sent with."""
     sent, audio = player["channels"]["sound"], client["audio"]
-    assert audio["starts"] == 1
     assert sent["packets"] == len(sent["stamps"]) == audio["packets"] == len(audio["stamps"])
     assert [number for number, _ in audio["stamps"]] == [number for number, _ in sent["stamps"]]
     assert all(came > went for (_, came), (_, went) in zip(audio["stamps"], sent["stamps"], strict=True))

@@ -74,12 +74,6 @@ def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
     return latency.report((run.player or {}).get("probes"), (run.client or {}).get("probes"))
 
 
-def _audio(client: dict[str, Any]) -> dict[str, Any] | None:
-    """Without the packets' stamps: channels.report has what they say."""
-    heard = client.get("audio")
-    return {name: value for name, value in heard.items() if name != "stamps"} if heard else None
-
-
 def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
     client = run.client or {}
     wire = run.wire
@@ -96,7 +90,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "wall_seconds": _wall(spec, run), "stolen": run.stolen,
         "latency": _latency(spec, run), "seen": run.seen,
         "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "pauses": run.pauses, "lossy": None,
-        "channel_bytes": client.get("bytes"), "audio": _audio(client),
+        "channel_bytes": client.get("bytes"),
         "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),
         "streams": (run.player or {}).get("streams"),
         "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
