@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,9 +104,7 @@ static void print_probes(const FeederResult *fed)
 bool report_done(const ReportDone *done)
 {
     const FeederResult *fed = done->fed;
-    struct rusage usage;
 
-    getrusage(RUSAGE_SELF, &usage);
     printf("{\"event\":\"done\",\"commands\":%" G_GUINT64_FORMAT, fed->commands);
     printf(",\"expected_commands\":%" G_GUINT64_FORMAT, done->expected_commands);
     printf(",\"seconds\":%.6f", (done->ended_ns - done->started_ns) / (double) NSEC_PER_SEC);
@@ -116,10 +113,8 @@ bool report_done(const ReportDone *done)
            fed->cpu_system);
     printf(",\"library\":");
     print_library();
-    printf(",\"max_rss_kib\":%ld", usage.ru_maxrss);
     printf(",\"started_ns\":%" G_GINT64_FORMAT ",\"begun_ns\":%" G_GINT64_FORMAT
-           ",\"fed_ns\":%" G_GINT64_FORMAT ",\"ended_ns\":%" G_GINT64_FORMAT, done->started_ns,
-           fed->begun_ns, fed->fed_ns, done->ended_ns);
+           ",\"fed_ns\":%" G_GINT64_FORMAT, done->started_ns, fed->begun_ns, fed->fed_ns);
     printf(",\"probes\":");
     print_probes(fed);
     printf(",\"end\":\"%s\"", done->marker ? "marker" : "drained");

