@@ -7,11 +7,6 @@
 
 #include "report.h"
 
-static const char *json_bool(bool value)
-{
-    return value ? "true" : "false";
-}
-
 static void end_line(void)
 {
     putchar('\n');
@@ -20,11 +15,10 @@ static void end_line(void)
     }
 }
 
-void report_ready(const LinkDirection directions[2], bool realtime)
+void report_ready(const LinkDirection directions[2])
 {
-    printf("{\"event\":\"ready\",\"dev_a\":\"%s\",\"dev_b\":\"%s\",\"queue_bytes\":%" PRIu64
-           ",\"realtime\":%s}", directions[0].from->device, directions[1].from->device,
-           directions[0].shaper.config.queue, json_bool(realtime));
+    printf("{\"event\":\"ready\",\"dev_a\":\"%s\",\"dev_b\":\"%s\",\"queue_bytes\":%" PRIu64 "}",
+           directions[0].from->device, directions[1].from->device, directions[0].shaper.config.queue);
     end_line();
 }
 
@@ -59,14 +53,13 @@ static void print_direction(const char *name, const LinkDirection *direction)
            lateness_max(&direction->lateness));
 }
 
-void report_done(const LinkDirection directions[2], bool realtime, uint64_t ns)
+void report_done(const LinkDirection directions[2], uint64_t ns)
 {
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
-    printf("{\"event\":\"done\",\"seconds\":%.3f,\"cpu_user\":%.3f,\"cpu_system\":%.3f,"
-           "\"realtime\":%s", (double) ns / 1e9, seconds(usage.ru_utime), seconds(usage.ru_stime),
-           json_bool(realtime));
+    printf("{\"event\":\"done\",\"seconds\":%.3f,\"cpu_user\":%.3f,\"cpu_system\":%.3f",
+           (double) ns / 1e9, seconds(usage.ru_utime), seconds(usage.ru_stime));
     if (directions[0].shaper.begun != SHAPER_NEVER) {
         printf(",\"begun_ns\":%" PRIu64, directions[0].shaper.begun);
     }

@@ -5,15 +5,14 @@
 #ifndef LINK_REPORT_H
 #define LINK_REPORT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "loop.h"
 
 /* The link can be used. */
-void report_ready(const LinkDirection directions[2], bool realtime);
+void report_ready(const LinkDirection directions[2]);
 
 /* The link is at its end after ns. */
-void report_done(const LinkDirection directions[2], bool realtime, uint64_t ns);
+void report_done(const LinkDirection directions[2], uint64_t ns);
 
 #endif // LINK_REPORT_H

@@ -16,12 +16,12 @@
 
 /* Asks to run before everything else, and to keep the memory it has touched. What is not permitted
  * is done without; the report of lateness shows what that costs. */
-static bool become_realtime(void)
+static void become_realtime(void)
 {
     const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
 
     mlockall(MCL_CURRENT | MCL_ONFAULT);
-    return sched_setscheduler(0, SCHED_FIFO, &lowest) == 0;
+    sched_setscheduler(0, SCHED_FIFO, &lowest);
 }
 
 static void direction_init(LinkDirection *direction, const Tun *from, const Tun *to,
@@ -49,12 +49,12 @@ int main(int argc, char **argv)
     /* the two directions of one link must not lose alike */
     direction_init(&directions[0], &ends[0], &ends[1], &options, 2 * options.seed);
     direction_init(&directions[1], &ends[1], &ends[0], &options, 2 * options.seed + 1);
-    bool realtime = become_realtime();
+    become_realtime();
 
     uint64_t start = loop_now();
-    report_ready(directions, realtime);
+    report_ready(directions);
     loop_run(directions);
-    report_done(directions, realtime, loop_now() - start);
+    report_done(directions, loop_now() - start);
 
     for (int i = 0; i < 2; i++) {
         line_destroy(&directions[i].line);
