@@ -100,7 +100,11 @@ static void deliver_batch(LinkDirection *direction)
         LinePacket *packet = line_pop(&direction->line);
         if (write(direction->to->fd, packet->data, packet->length) == packet->length) {
             /* the time after it: this process may have waited for a processor within write() */
-            lateness_add(&direction->lateness, loop_now() - due);
+            uint64_t late_ns = loop_now() - due;
+
+            if (late_ns > counters->max_late_ns) {
+                counters->max_late_ns = late_ns;
+            }
             counters->packets_out++;
             counters->bytes_out += packet->length + TUN_ETHERNET_HEADER;
         } else {

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lateness.h"
 #include "line.h"
 #include "shaper.h"
 #include "tun.h"
@@ -24,6 +23,7 @@ typedef struct LinkCounters {
     uint64_t queue_full;
     uint64_t lost;
     uint64_t refused; /* by the device they were to go to, for example one that is down */
+    uint64_t max_late_ns; /* how much later than due a packet was delivered */
 } LinkCounters;
 
 typedef struct LinkDirection {
@@ -31,7 +31,6 @@ typedef struct LinkDirection {
     const Tun *to;
     Shaper shaper;
     Line line;
-    Lateness lateness;
     LinkCounters counters;
 } LinkDirection;
 

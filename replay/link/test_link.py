@@ -255,7 +255,6 @@ def test_says_when_it_was_late(namespaces: Namespaces) -> None:
         assert len(receive(receiver, 0.2)) == 1
         late = link.finish()["a_to_b"]["late_us"]
     assert late["max"] >= 100000
-    assert late["p50"] == late["p99"] == late["max"]
 
 
 def test_devices_vanish(namespaces: Namespaces) -> None:
