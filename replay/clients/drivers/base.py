@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -150,7 +149,3 @@ def debian_version(package: str) -> str:
     if done.returncode or not done.stdout:
         raise NotRun(f"the Debian package {package} is not installed")
     return done.stdout
-
-
-def pause() -> None:
-    time.sleep(0.1)
