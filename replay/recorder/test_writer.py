@@ -68,11 +68,12 @@ def test_every_command_has_its_name() -> None:
         writer.move_cursor(3, 4)
         writer.hide_cursor()
         writer.trail_cursor(1, 2)
-        writer.destroy_surfaces()
+        writer.destroy_primary()
     events = written(commands)
     assert [command_type(event) for event in events if event.what == 0] == [
         "UPDATE", "MESSAGE", "SURFACE_CREATE", "SURFACE_DESTROY", "CURSOR_SET", "CURSOR_MOVE", "CURSOR_HIDE", "CURSOR_TRAIL"]
-    assert [event.kind for event in events if event.what == 1] == [qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.DESTROY_SURFACES]
+    assert [event.kind for event in events if event.what == 1] == [
+        qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.DESTROY_PRIMARY_SURFACE]
     assert [event.number for event in events] == list(range(10))
     assert b"u.surface_create.stride 4" in list(events[3].lines())
 

@@ -66,10 +66,6 @@ class RecordingWriter:
     def destroy_primary(self) -> None:
         self._event(1, qxl.Worker.DESTROY_PRIMARY_SURFACE)
 
-    def destroy_surfaces(self) -> None:
-        """All of them, the primary too."""
-        self._event(1, qxl.Worker.DESTROY_SURFACES)
-
     def wake_up(self) -> None:
         """What the guest does after it has put commands into an empty ring. Replaying ignores it."""
         self._event(1, qxl.Worker.WAKEUP)

@@ -9,7 +9,6 @@
 
 struct Tiles {
     FILE *log;
-    bool any_touched;
     int columns, rows; /* of the screen when it was looked at last */
     bool touched[TILES];
     bool known[TILES];
@@ -66,12 +65,6 @@ void tiles_touch(Tiles *tiles, int left, int top, int width, int height)
         int first = clamp(left / TILE_SIZE), last = clamp((left + width - 1) / TILE_SIZE);
         memset(&tiles->touched[row * TILES_A_ROW + first], true, (size_t) (last - first + 1));
     }
-    tiles->any_touched = true;
-}
-
-bool tiles_touched(const Tiles *tiles)
-{
-    return tiles->any_touched;
 }
 
 /* 0 for a quarter that is outside of the screen. */
@@ -132,5 +125,4 @@ void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns)
     }
     tiles->columns = columns;
     tiles->rows = rows;
-    tiles->any_touched = false;
 }

@@ -47,7 +47,6 @@ bool tiles_free(Tiles *tiles);
 
 /* This part of the screen may have changed. */
 void tiles_touch(Tiles *tiles, int left, int top, int width, int height);
-bool tiles_touched(const Tiles *tiles);
 
 /* Looks at what was touched and logs what has changed, all with the same time. What the screen had
  * and has no more, having become smaller, is TILE_OUTSIDE. */
