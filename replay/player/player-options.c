@@ -88,38 +88,23 @@ static bool parse_pace(const char *text, double *pace, char **error)
     return true;
 }
 
-static int compare_counts(gconstpointer a, gconstpointer b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 static bool parse_pauses(const char *text, PlayerOptions *options, char **error)
 {
     char **words = g_strsplit(text ? text : "", ",", 0);
     GArray *pauses = g_array_new(false, false, sizeof(uint64_t));
+    guint64 count = 0;
     bool valid = true;
 
     for (char **word = words; *word && valid; word++) {
-        guint64 count;
-
-        valid = g_ascii_string_to_unsigned(*word, 10, 1, G_MAXINT64, &count, NULL);
+        valid = g_ascii_string_to_unsigned(*word, 10, count + 1, G_MAXINT64, &count, NULL);
         g_array_append_val(pauses, count);
     }
     g_strfreev(words);
     if (!valid) {
-        *error = g_strdup_printf("--pause-at %s: not a list of command counts", text);
+        *error = g_strdup_printf("--pause-at %s: not a list of command counts, each above the one "
+                                 "before", text);
         g_array_unref(pauses);
         return false;
-    }
-    g_array_sort(pauses, compare_counts);
-    for (unsigned int i = 1; i < pauses->len;) {
-        if (g_array_index(pauses, uint64_t, i) == g_array_index(pauses, uint64_t, i - 1)) {
-            g_array_remove_index(pauses, i);
-        } else {
-            i++;
-        }
     }
     options->n_pauses = pauses->len;
     options->pauses = (uint64_t *) g_array_free(pauses, false);

@@ -447,7 +447,7 @@ def test_every_surface_is_shown_if_wanted(start: Start, tmp_path: Path) -> None:
 
 def test_pauses_show_the_picture_at_that_point(start: Start, tmp_path: Path) -> None:
     path = write(tmp_path, tiny.small())
-    play = start(path, "--pause-at", "6,2,2")
+    play = start(path, "--pause-at", "2,6")
     client = play.connect()
     assert play.player.wait_for("pause") == {"event": "pause", "n": 0, "command": 2}
     first = client.wait_for("pause")["sha256"]
@@ -589,6 +589,7 @@ def ends(play: Play, status: int, reason: str) -> None:
     (("--port", "5900", "--jpeg", "yes", "a"), "auto, always, never"),
     (("--port", "5900", "--streaming", "some", "a"), "filter, off, all"),
     (("--port", "5900", "--pause-at", "1,x", "a"), "--pause-at 1,x"),
+    (("--port", "5900", "--pause-at", "2,2", "a"), "above the one before"),
     (("--port", "5900", "--pause-at", "1", "-"), "standard input"),
     (("--port", "5900", "--timeout", "0", "a"), "positive"),
     (("--port", "5900", "--read-ahead", "-1", "a"), "--read-ahead is 0 to"),
