@@ -256,7 +256,7 @@ static gboolean release_end(gpointer opaque)
 {
     TestDisplay *display = opaque;
 
-    if (test_cursor_is_busy(0) || test_devices_are_busy()) {
+    if (options->moves_every_ms == 0 && g_atomic_int_get(&display->moves_left) > 0) {
         return G_SOURCE_CONTINUE;
     }
     g_atomic_int_set(&display->released, display->num_drawables);
@@ -297,11 +297,6 @@ void test_cursor_start(int id)
     } else {
         g_timeout_add(options->moves_every_ms, release_move, display);
     }
-}
-
-gboolean test_cursor_is_busy(int id)
-{
-    return options->moves_every_ms == 0 && g_atomic_int_get(&displays[id].moves_left) > 0;
 }
 
 void test_end_start(void)
