@@ -154,6 +154,10 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
     }
 
     size_t room = get_room();
+    /* What fills the room is followed by nothing now. It may be less than a segment, of a hop with
+     * large ones: then it would wait for what follows, and the socket would not be writable. */
+    const bool fills = room <= wire_size + size;
+
     if (room < wire_size + size) {
         if (room == 0) {
             blocked = true;
@@ -161,12 +165,9 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         }
         iovcnt = red_iov_head(cut, IOV_COUNT, iov, iovcnt, &room);
         iov = cut;
-        /* a part may be less than a segment, of a hop with large ones: then it would wait for the
-         * next part, and the socket would not be writable */
-        more = false;
     }
     /* in the modes without it the kernel is told nothing */
-    more = more && policy->more;
+    more = more && policy->more && !fills;
 
     ssize_t n;
     do {

@@ -105,6 +105,44 @@ static void ack_missing()
     g_assert_false(f.rcc->pipe_is_empty());
 }
 
+/* A stream that has become a WebSocket. */
+static RedStream *make_websocket(SpiceServer *server, int *peer)
+{
+    static const char request[] = "GET / HTTP/1.1\r\nSec-WebSocket-Key: x\r\n\r\n";
+    RedStream *const stream = test_stream_new(server, peer);
+    char head[4], answer[1024];
+
+    g_assert_cmpint(write(*peer, request, strlen(request)), ==, strlen(request));
+    g_assert_cmpint(red_stream_read(stream, head, sizeof(head)), ==, sizeof(head));
+    g_assert_true(red_stream_is_websocket(stream, head, sizeof(head)));
+    g_assert_cmpint(read(*peer, answer, sizeof(answer)), >, 0);
+    return stream;
+}
+
+/* A WebSocket's ping comes when the kernel takes nothing, and nothing else is to be sent. */
+static void pong_is_not_left()
+{
+    static const uint8_t ping[] = { 0x89, 0x80, 1, 2, 3, 4 };
+    Fixture f(RedChannel::MigrateAll, make_websocket);
+    size_t filled = 0;
+    uint8_t pong[2];
+
+    while (write(f.rcc->get_stream()->socket, "", 1) == 1) {
+        ++filled;
+    }
+    g_assert_cmpint(write(f.peer, ping, sizeof(ping)), ==, sizeof(ping));
+    f.run_events();
+    while (filled > 0) {
+        char byte;
+
+        g_assert_cmpint(read(f.peer, &byte, 1), ==, 1);
+        --filled;
+    }
+    f.run_events();
+    g_assert_cmpint(read(f.peer, pong, sizeof(pong)), ==, sizeof(pong));
+    g_assert_cmphex(pong[0], ==, 0x8a);
+}
+
 /* In modes without batches each message is a write, and nothing waits. */
 static void normal_is_a_write_each()
 {
@@ -125,6 +163,8 @@ static const BatchTest tests[] = {
     { "acks", "batch", ack_missing },
     { "window", "batch,window=400", ack_missing },
     { "normal", "normal", normal_is_a_write_each },
+    { "pong", "batch", pong_is_not_left },
+    { "pong-flow", "flow", pong_is_not_left },
 };
 
 int main(int argc, char *argv[])

@@ -61,8 +61,10 @@ struct Fixture: public TestServer
 
     ~Fixture()
     {
-        rcc->disconnect();
-        rcc.reset();
+        if (rcc) {
+            rcc->disconnect();
+            rcc.reset();
+        }
         channel.reset();
         close(peer);
     }

@@ -33,6 +33,9 @@ struct FlowFixture: public AckFixture
     /* as the last SET_ACK said */
     uint32_t window = 20;
     uint32_t unacked = 0;
+    /* how many marks are answered, and the last one that was not */
+    uint32_t answered = UINT32_MAX;
+    uint8_t unanswered[PING_SIZE];
     bool answers = true;
 
     FlowFixture()
@@ -72,8 +75,10 @@ struct FlowFixture: public AckFixture
         }
         if (type == SPICE_MSG_PING) {
             ++marks;
-            if (answers) {
+            if (answers && marks <= answered) {
                 answer(SPICE_MSGC_PONG, data, PING_SIZE);
+            } else {
+                memcpy(unanswered, data, PING_SIZE);
             }
         }
         if (++unacked == window) {
@@ -173,7 +178,7 @@ static void wants_fewer_acks()
     g_assert_cmpuint(f.window, ==, 200);
 }
 
-/* Between MIGRATE and MIGRATE_DATA a client expects nothing else. */
+/* Behind MIGRATE a client expects MIGRATE_DATA and nothing else. */
 static void keeps_quiet_in_migration()
 {
     FlowFixture f;
@@ -185,6 +190,36 @@ static void keeps_quiet_in_migration()
     f.take();
     g_assert_cmpuint(f.messages, ==, FEW + 1);
     g_assert_cmpuint(f.marks, ==, 0);
+
+    /* nor when the client has said that it is ready for it */
+    f.answer(SPICE_MSGC_MIGRATE_FLUSH_MARK, nullptr, 0);
+    f.run_events();
+    f.add_items(1);
+    f.rcc->push();
+    f.take();
+    g_assert_cmpuint(f.messages, ==, FEW + 2);
+    g_assert_cmpuint(f.marks, ==, 0);
+}
+
+/* The answer that shows that the client may be asked for fewer acks comes when it is moving. */
+static void keeps_its_acks_in_migration()
+{
+    FlowFixture f;
+
+    f.answered = RED_STREAM_FLOW_KNOWN - 1;
+    for (int i = 0; f.marks <= f.answered; ++i) {
+        g_assert_cmpint(i, <, 1000);
+        f.add_items(FEW);
+        f.rcc->push();
+        f.take_all();
+    }
+    f.rcc->migrate();
+    f.rcc->push();
+    g_assert_true(f.all_sent());
+    f.answer(SPICE_MSGC_PONG, f.unanswered, PING_SIZE);
+    f.run_events();
+    f.take_all();
+    g_assert_cmpuint(f.set_acks, ==, 0);
 }
 
 /* The acks of a client that does not answer any more show that it has what it should answer
@@ -284,6 +319,7 @@ static const BatchTest tests[] = {
     { "hurry", "flow", hurries_when_waited_for },
     { "fewer-acks", "flow", wants_fewer_acks },
     { "migration", "flow", keeps_quiet_in_migration },
+    { "migration-acks", "flow", keeps_its_acks_in_migration },
     { "overtaken", "flow", overtaken },
     { "silent", "flow", silent },
     { "goes", "flow", client_goes },

@@ -113,6 +113,21 @@ static void waited_for_as_sent()
     g_assert_cmpint(f.arrived(), ==, 3);
 }
 
+/* Nor if the client has gone, which only sending notices: then nothing is left to wait for. */
+static void gone_while_waited_for()
+{
+    HoldFixture f;
+    RedChannelClient *const rcc = f.rcc.get();
+
+    f.draw(1);
+    g_assert_cmpint(f.draw(3), ==, 0);
+    /* only the library has a reference to it, as usual */
+    f.rcc.reset();
+    shutdown(f.peer, SHUT_RDWR);
+    g_assert_true(rcc->wait_outgoing_item(1000000000));
+    g_assert_false(f.channel->is_connected());
+}
+
 /* What a channel of any type sends takes with it what is held. */
 static void not_of_the_display()
 {
@@ -256,6 +271,7 @@ static const BatchTest tests[] = {
     { "waited-for-flow", "flow,hold=" HOLD, waited_for },
     { "waited-for/drawn", "batch,window=100000,hold=" HOLD, drawn_while_waited_for },
     { "waited-for/outgoing", "batch,window=100000,hold=" HOLD, waited_for_as_sent },
+    { "waited-for/gone", "flow,hold=" HOLD, gone_while_waited_for },
     { "any-channel", "batch,window=100000,hold=" HOLD, not_of_the_display },
     { "key", "flow,hold=" HOLD, after_a_key },
     { "inputs", "flow,hold=" HOLD, keys_and_clicks },

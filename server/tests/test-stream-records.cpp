@@ -260,6 +260,18 @@ static void test_room()
             kernel.unsent = 0;
         }
         stream.check_sent();
+
+        /* and so is what fills the room to the last byte, though something follows it */
+        for (size_t over = 0; over < 200; ++over) {
+            kernel.unsent = 0;
+            stream.sender->add({ { 6, 2 * limit + over }, { 6 } });
+            while (!stream.sender->push()) {
+                g_assert_cmpuint(kernel.unsent, ==, limit);
+                g_assert_false(kernel.calls.back().more);
+                kernel.unsent = 0;
+            }
+            stream.check_sent();
+        }
     }
 }
 
