@@ -33,14 +33,19 @@ struct TestLink
     int server_socket;
     SpiceLinkReply reply;
 
-    /* @connection_id: what the main channel's client was told; 0 for a main channel
-     * @buffer: bytes that the kernel holds of what nobody reads, 0: as many as it likes */
+    /* @connection_id: what the main channel's client was told; 0 for a main channel, or one
+     * that is chosen here, and the client says that it comes from another server
+     * @buffer: bytes that the kernel holds of what nobody reads, 0: as many as it likes
+     * @channel_caps: a bit for each capability of the channel */
     TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0,
-             TestTransport transport = TEST_UNIX, int buffer = 0)
+             TestTransport transport = TEST_UNIX, int buffer = 0, uint32_t channel_caps = 0)
     {
         int sv[2];
-        const uint32_t caps = GUINT32_TO_LE(1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
-                                            1 << SPICE_COMMON_CAP_AUTH_SPICE);
+        const uint32_t caps[] = {
+            GUINT32_TO_LE(1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
+                          1 << SPICE_COMMON_CAP_AUTH_SPICE),
+            GUINT32_TO_LE(channel_caps)
+        };
         SpiceLinkHeader header;
         SpiceLinkMess mess = { };
 
@@ -54,11 +59,11 @@ struct TestLink
         header.size = GUINT32_TO_LE(sizeof(mess) + sizeof(caps));
         mess.connection_id = GUINT32_TO_LE(connection_id);
         mess.channel_type = channel_type;
-        mess.num_common_caps = GUINT32_TO_LE(1);
+        mess.num_common_caps = mess.num_channel_caps = GUINT32_TO_LE(1);
         mess.caps_offset = GUINT32_TO_LE(sizeof(mess));
         send_all(&header, sizeof(header));
         send_all(&mess, sizeof(mess));
-        send_all(&caps, sizeof(caps));
+        send_all(caps, sizeof(caps));
         receive(&header, sizeof(header));
         receive(&reply, sizeof(reply));
         g_assert_cmpint(GUINT32_FROM_LE(reply.error), ==, SPICE_LINK_ERR_OK);
@@ -119,12 +124,12 @@ struct TestLink
         return GUINT32_FROM_LE(id);
     }
 
-    void say_display_init()
+    void say_display_init(int32_t window_size = 1 << 20)
     {
         /* SpiceMsgcDisplayInit: a cache's id and pixels, a dictionary's id and pixels */
         uint8_t init[1 + sizeof(int64_t) + 1 + sizeof(int32_t)] = { 1 };
         const int64_t cache = GINT64_TO_LE(1 << 20);
-        const int32_t window = GINT32_TO_LE(1 << 20);
+        const int32_t window = GINT32_TO_LE(window_size);
 
         memcpy(&init[1], &cache, sizeof(cache));
         init[1 + sizeof(cache)] = 1;
@@ -132,7 +137,16 @@ struct TestLink
         send_message(SPICE_MSGC_DISPLAY_INIT, init, sizeof(init));
     }
 
-    void send_message(uint16_t type, const void *body, uint32_t size)
+    void send_message(uint16_t type, const void *body = nullptr, uint32_t size = 0)
+    {
+        send_header(type, size);
+        if (size > 0) {
+            send_all(body, size);
+        }
+    }
+
+    /* Of a message of which as much may follow. */
+    void send_header(uint16_t type, uint32_t size)
     {
         SpiceDataHeader header = { };
 
@@ -140,7 +154,6 @@ struct TestLink
         header.type = GUINT16_TO_LE(type);
         header.size = GUINT32_TO_LE(size);
         send_all(&header, sizeof(header));
-        send_all(body, size);
     }
 
     TestLinkMessage next_message()
@@ -153,6 +166,31 @@ struct TestLink
         message.body.resize(GUINT32_FROM_LE(header.size));
         receive(message.body.data(), message.body.size());
         return message;
+    }
+
+    /* Waits for a message of this type. */
+    TestLinkMessage next_message(uint16_t type)
+    {
+        for (;;) {
+            TestLinkMessage message = next_message();
+
+            if (message.type == type) {
+                return message;
+            }
+        }
+    }
+
+    /* Waits until the server has ended the connection. */
+    void wait_end()
+    {
+        uint8_t rest[4096];
+        ssize_t num_bytes;
+
+        do {
+            run_events();
+            num_bytes = test_is_readable(socket, 10) ?
+                recv(socket, rest, sizeof(rest), MSG_DONTWAIT) : 1;
+        } while (num_bytes > 0);
     }
 
     void send_all(const void *data, size_t size)
@@ -184,15 +222,15 @@ struct TestLink
         receive(rest.get(), size);
     }
 
-private:
-    uint64_t serial = 0;
-
     static void run_events()
     {
         while (g_main_context_iteration(basic_event_loop_get_context(), FALSE)) {
             continue;
         }
     }
+
+private:
+    uint64_t serial = 0;
 };
 
 /* A client that was let in without a password, and has a display's channel. */
