@@ -46,6 +46,18 @@ void DccRefresh::forget(uint32_t surface_id)
     }
 }
 
+/* Where it may be read: nowhere if it has gone. */
+static SpiceRect get_bounds(const RedSurface *surface)
+{
+    SpiceRect bounds = { 0, 0, 0, 0 };
+
+    if (surface) {
+        bounds.right = surface->context.width;
+        bounds.bottom = surface->context.height;
+    }
+    return bounds;
+}
+
 /* Where a video plays, which is sent as one. */
 void DccRefresh::get_hidden(QRegion *hidden) const
 {
@@ -114,11 +126,7 @@ void DccRefresh::add(RedSurface *surface, const QRegion *changed, uint64_t since
     QRegion all;
     region_init(&all);
     if (!dcc->priv->surface_client_created[surface->id]) {
-        const SpiceRect bounds = {
-            0, 0,
-            static_cast<int32_t>(surface->context.width),
-            static_cast<int32_t>(surface->context.height)
-        };
+        const SpiceRect bounds = get_bounds(surface);
         region_add(&all, &bounds);
         changed = &all;
         dcc_create_surface(dcc, surface);
@@ -358,15 +366,22 @@ bool DccRefresh::overtakes(RedPipeItem *item)
     return true;
 }
 
-red::shared_ptr<RedImageItem> DccRefresh::take_image(uint32_t surface_id, SpiceRect *piece,
+/* Returns what is shown there, or null. Whoever says where to look, and be it wrong: beside the
+ * surface as it is now is other memory, which is not for the client to see. */
+red::shared_ptr<RedImageItem> DccRefresh::take_image(uint32_t surface_id, SpiceRect piece,
                                                      bool can_lossy)
 {
     DisplayChannel *display = DCC_TO_DC(dcc);
+    RedSurface *surface = display->priv->surfaces[surface_id];
+    const SpiceRect bounds = get_bounds(surface);
 
-    display_channel_draw(display, piece, surface_id);
-    pace.sent(g_get_monotonic_time(),
-              (piece->right - piece->left) * (piece->bottom - piece->top));
-    return dcc_new_surface_area_image(dcc, display->priv->surfaces[surface_id], piece, can_lossy);
+    rect_sect(&piece, &bounds);
+    if (rect_is_empty(&piece)) {
+        return red::shared_ptr<RedImageItem>();
+    }
+    display_channel_draw(display, &piece, surface_id);
+    pace.sent(g_get_monotonic_time(), rect_get_area(&piece));
+    return dcc_new_surface_area_image(dcc, surface, &piece, can_lossy);
 }
 
 red::shared_ptr<RedImageItem> DccRefresh::next()
@@ -386,8 +401,11 @@ red::shared_ptr<RedImageItem> DccRefresh::next()
         if (!areas[id]) {
             continue;
         }
+        /* it may be of another surface than this one by now */
+        const SpiceRect bounds = get_bounds(DCC_TO_DC(dcc)->priv->surfaces[id]);
+        areas[id]->keep(&bounds);
         if (areas[id]->take(pace.get_pixels(), &piece)) {
-            image = take_image(id, &piece, id == 0);
+            image = take_image(id, piece, id == 0);
         }
         if (areas[id] && areas[id]->is_empty()) {
             forget(id);
@@ -489,6 +507,9 @@ bool DccRefresh::find_still(uint32_t *surface_id, SpiceRect *piece)
         if (!::is_lossy(dcc, id) || (id != 0 && now - last_off_screen < RED_CATCH_UP_STILL)) {
             continue;
         }
+        /* after a migration it is what the client says */
+        const SpiceRect bounds = get_bounds(DCC_TO_DC(dcc)->priv->surfaces[id]);
+        red_catch_up_keep(&dcc->priv->surface_client_lossy_region[id], &bounds);
         region_clone(&lossy, &dcc->priv->surface_client_lossy_region[id]);
         if (id == 0) {
             still.keep_still(now, &lossy);
@@ -510,7 +531,8 @@ void DccRefresh::refine(DccRefresh *self)
     uint32_t id;
     SpiceRect piece;
 
-    self->is_timing = self->is_lossy() || !self->dcc->pipe_is_empty();
+    /* a surface whose creation is in the pipe has no such region yet */
+    self->is_timing = !self->dcc->pipe_is_empty() || self->is_lossy();
     if (!self->is_timing) {
         return;
     }
@@ -528,7 +550,7 @@ red::shared_ptr<RedImageItem> DccRefresh::next_lossless()
 
     /* what waits may be a drawing, and be part of the picture already */
     is_refining = dcc->pipe_is_empty() && find_still(&id, &piece);
-    return is_refining ? take_image(id, &piece, false) : red::shared_ptr<RedImageItem>();
+    return is_refining ? take_image(id, piece, false) : red::shared_ptr<RedImageItem>();
 }
 
 bool DccRefresh::replaces_clip(VideoStreamClipItem *item)
@@ -554,7 +576,8 @@ bool DccRefresh::forgets_created(uint32_t surface_id)
     auto &pipe = dcc->get_pipe();
 
     forget(surface_id);
-    if (!is_enabled() || is_finished || pipe.size() <= MAX_PIPE_SIZE / 2) {
+    /* the screen is in other messages that wait, too: marks and videos */
+    if (surface_id == 0 || !is_enabled() || is_finished || pipe.size() <= MAX_PIPE_SIZE / 2) {
         return false;
     }
     const auto created = std::find_if(pipe.begin(), pipe.end(), [=](const RedPipeItemPtr &item) {
@@ -565,7 +588,7 @@ bool DccRefresh::forgets_created(uint32_t surface_id)
     if (created == pipe.end()) {
         return false;
     }
-    /* no drawing of it is left, or it would not go */
+    /* no drawing of it is left, or it would not go, or shorten() has taken all */
     pipe.erase(created);
     pipe.remove_if([=](const RedPipeItemPtr &item) {
         return item->type == RED_PIPE_ITEM_TYPE_IMAGE &&
@@ -575,10 +598,28 @@ bool DccRefresh::forgets_created(uint32_t surface_id)
     return true;
 }
 
+/* Pieces of surfaces that are not on the screen may come to any amount. The client gets such a
+ * surface again, whole, when something is drawn with it: here or, after a migration, elsewhere,
+ * where it is known which surfaces the client has, but not which it has in part. */
+void DccRefresh::shorten()
+{
+    /* the timer goes on with that */
+    is_refining = false;
+    if (!is_enabled() || is_finished || !is_dirty()) {
+        return;
+    }
+    /* any of these may read one that goes */
+    take_all();
+    for (uint32_t id = 1; id < areas.size(); ++id) {
+        if (areas[id]) {
+            dcc_destroy_surface(dcc, id);
+        }
+    }
+    queue();
+}
+
 void DccRefresh::finish()
 {
-    DisplayChannel *display = DCC_TO_DC(dcc);
-
     if (!is_enabled() || is_finished) {
         return;
     }
@@ -593,9 +634,9 @@ void DccRefresh::finish()
         areas[id]->get_all(&all);
         SpiceRect *rects = region_dup_rects(&all, &n_rects);
         for (uint32_t i = 0; i < n_rects; ++i) {
-            display_channel_draw(display, &rects[i], id);
-            dcc_add_surface_area_image(dcc, display->priv->surfaces[id], &rects[i],
-                                       dcc->get_pipe().end(), false);
+            if (auto image = take_image(id, rects[i], false)) {
+                dcc->pipe_add(image);
+            }
         }
         g_free(rects);
         region_destroy(&all);

@@ -80,6 +80,10 @@ public:
     bool forgets_created(uint32_t surface_id);
     void forget(uint32_t surface_id);
 
+    /* The worker is about to wait until the client has been sent everything: leave what nobody
+     * sees. */
+    void shorten();
+
     /* Queue all that is left, and take nothing any more: the client goes to another server. */
     void finish();
 
@@ -110,7 +114,7 @@ private:
     bool is_lossy() const;
     bool find_still(uint32_t *surface_id, SpiceRect *piece);
     uint64_t get_oldest() const;
-    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect *piece,
+    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect piece,
                                              bool can_lossy);
     red::shared_ptr<RedImageItem> next_lossless();
     void drawn();

@@ -120,6 +120,13 @@ bool RedCatchUpArea::is_dirty(const QRegion *hidden) const
     return region_is_empty(hidden) || !region_contains(hidden, &waiting);
 }
 
+void RedCatchUpArea::keep(const SpiceRect *bounds)
+{
+    red_catch_up_keep(&waiting, bounds);
+    red_catch_up_keep(&newer, bounds);
+    red_catch_up_keep(&older, bounds);
+}
+
 void RedCatchUpArea::make_ready(const QRegion *hidden)
 {
     QRegion stays;
@@ -230,6 +237,16 @@ void RedCatchUpStill::keep_still(uint64_t now, QRegion *region)
     for (const auto &moving : drawn_on) {
         region_exclude(region, &moving);
     }
+}
+
+void red_catch_up_keep(QRegion *region, const SpiceRect *bounds)
+{
+    QRegion all;
+
+    region_init(&all);
+    region_add(&all, bounds);
+    region_and(region, &all);
+    region_destroy(&all);
 }
 
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)

@@ -68,6 +68,9 @@ public:
     /* Nothing at all is left. */
     bool is_empty() const;
 
+    /* Forget what is not within @bounds. */
+    void keep(const SpiceRect *bounds);
+
     /* What has changed by now may be taken from now on, except in @hidden. */
     void make_ready(const QRegion *hidden);
     bool is_ready() const;
@@ -95,6 +98,9 @@ private:
     SpiceRect latest;
     bool latest_is_next = true;
 };
+
+/* Leave of @region what is within @bounds. */
+void red_catch_up_keep(QRegion *region, const SpiceRect *bounds);
 
 /* A box of at most about @pixels that holds the beginning of @region, which is not empty. Small
  * rectangles share a box if that does not hold much else. */

@@ -5,6 +5,8 @@
  */
 #include <config.h>
 
+#include <common/rect.h>
+
 #include "red-catch-up.h"
 #include "test-glib-compat.h"
 
@@ -133,6 +135,43 @@ static void all_is_shown()
         g_assert_true(region_contains(&shown, &changed));
         /* each round may change what was shown before; no box is half empty */
         g_assert_cmpint(sent, <=, 3 * 2 * pixels_of(&changed));
+    }
+    g_rand_free(rand);
+}
+
+/* Of a surface that has become smaller nothing is taken that is not there, ready or not. */
+static void nothing_beside_the_surface()
+{
+    GRand *rand = g_rand_new_with_seed(8);
+
+    for (int i = 0; i < 200; ++i) {
+        const SpiceRect bounds = {
+            0, 0, g_rand_int_range(rand, 0, SIDE), g_rand_int_range(rand, 0, SIDE)
+        };
+        RedCatchUpArea area;
+        Region changed, shown, nothing;
+        SpiceRect piece;
+
+        for (int round = 0; round < 3; ++round) {
+            Region more;
+            add_random(&more, rand, g_rand_int_range(rand, 1, 40));
+            area.add(&more, 0);
+            region_or(&changed, &more);
+            if (round < 2) {
+                area.make_ready(&nothing);
+                area.take(100, &piece);
+                region_add(&shown, &piece);
+            }
+        }
+        area.keep(&bounds);
+        red_catch_up_keep(&changed, &bounds);
+        area.make_ready(&nothing);
+        while (area.take(20000, &piece)) {
+            g_assert_true(rect_contains(&bounds, &piece));
+            region_add(&shown, &piece);
+        }
+        g_assert_true(area.is_empty());
+        g_assert_true(region_is_empty(&changed) || region_contains(&shown, &changed));
     }
     g_rand_free(rand);
 }
@@ -323,6 +362,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/catch-up/late-by-the-path", late_by_the_path);
     g_test_add_func("/server/catch-up/late-as-the-path", late_as_the_path);
     g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
+    g_test_add_func("/server/catch-up/nothing-beside-the-surface", nothing_beside_the_surface);
     g_test_add_func("/server/catch-up/later-changes-wait", later_changes_wait);
     g_test_add_func("/server/catch-up/sweeps-end", sweeps_end);
     g_test_add_func("/server/catch-up/what-is-still", what_is_still);

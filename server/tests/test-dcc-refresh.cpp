@@ -6,15 +6,28 @@
 #include <config.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
+#include <sys/mman.h>
 #include <thread>
 
+#include "migration-protocol.h"
 #include "red-catch-up.h"
 #include "test-link.h"
 #include "test-qxl-device.h"
 
 #include "push-visibility.h"
+
+/* In the place of libpixman's own: that is built without a sanitizer, which would not see what it
+ * looks at. (Releases of pixman differ in the type of @region.) */
+extern "C" int region_not_empty(const pixman_region32_t *region)
+    __asm__("pixman_region32_not_empty");
+
+int region_not_empty(const pixman_region32_t *region)
+{
+    return !region->data || region->data->numRects != 0;
+}
 
 enum {
     /* of the guest's other surfaces */
@@ -117,21 +130,34 @@ struct Client: TestDisplayClient
 {
     Pictures pictures;
     std::map<uint16_t, unsigned> received;
-    /* pixels of pictures that came as JPEG, and of compressed ones that did not */
+    /* pixels of pictures that came as JPEG, of compressed ones that did not, and of others */
     int lossy_pixels = 0;
     int exact_pixels = 0;
+    int plain_pixels = 0;
 
     explicit Client(SpiceServer *server, TestTransport transport=TEST_UNIX):
         TestDisplayClient(server, transport, BUFFER)
     {
     }
 
+    /* One that comes from another server. */
+    Client(SpiceServer *server, const std::vector<uint8_t> &known):
+        TestDisplayClient(server, known, TEST_TCP, BUFFER)
+    {
+    }
+
     /* Reads until it shows this, or for long enough. */
     bool comes_to_show(const Pictures &expected)
     {
+        return reads_until([&] { return shows(expected); });
+    }
+
+    /* Reads until that is so, or for long enough. */
+    bool reads_until(const std::function<bool()> &is_so)
+    {
         const int64_t end = g_get_monotonic_time() + LIMIT * G_USEC_PER_SEC;
 
-        while (!shows(expected)) {
+        while (!is_so()) {
             if (g_get_monotonic_time() > end) {
                 return false;
             }
@@ -147,6 +173,31 @@ struct Client: TestDisplayClient
     {
         while (messages-- > 0 && test_is_readable(display.socket, 0)) {
             take(display.next_message());
+        }
+    }
+
+    /* Reads a little, as @waits is done in another thread and may wait for what is being sent.
+     * @answers: at once, so that more is sent */
+    void read_while(const std::function<void()> &waits, bool answers=true)
+    {
+        std::atomic<bool> is_done(false);
+        std::thread thread([&] {
+            waits();
+            is_done = true;
+        });
+        std::vector<TestLinkMessage> messages;
+
+        while (!is_done) {
+            if (answers) {
+                read_some(1);
+            } else if (test_is_readable(display.socket, 0)) {
+                messages.push_back(display.next_message());
+            }
+            g_usleep(1000);
+        }
+        thread.join();
+        for (const auto &message : messages) {
+            take(message);
         }
     }
 
@@ -212,6 +263,12 @@ private:
         }
         case SPICE_MSG_DISPLAY_SURFACE_DESTROY:
             g_assert_cmpuint(pictures.erase(reader.u32()), ==, 1);
+            break;
+        case SPICE_MSG_DISPLAY_MARK:
+            g_assert_true(pictures.find(0) != pictures.end());
+            break;
+        case SPICE_MSG_DISPLAY_STREAM_CREATE:
+            begin(&reader);
             break;
         case SPICE_MSG_DISPLAY_DRAW_FILL: {
             Picture &picture = begin(&reader);
@@ -284,6 +341,7 @@ private:
         const int width = image.u32(), height = image.u32();
         g_assert_cmpint(image.u32(), ==, width * 4);
         g_assert_cmpuint(image.u32(), ==, 0);
+        plain_pixels += box.width * box.height;
         Picture from(width, height);
         for (auto &pixel : from.pixels) {
             pixel = image.u32();
@@ -354,10 +412,10 @@ struct Guest
         pictures[surface].copy(box, pictures[from], left, top);
     }
 
-    /* Something like a photo, on the screen. */
-    void photo(const Box &box)
+    /* Something like a photo. */
+    void photo(const Box &box, uint32_t surface=0)
     {
-        QXLDrawable *drawable = draw(0, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
+        QXLDrawable *drawable = draw(surface, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
         QXLImage *image = keep<QXLImage>();
         auto &pixels = *keep<uint32_t[TEST_QXL_WIDTH * TEST_QXL_HEIGHT]>();
 
@@ -385,6 +443,11 @@ struct Guest
 
     void create_blank(uint32_t surface, uint32_t format=SPICE_SURFACE_FMT_32_xRGB)
     {
+        create_blank(surface, format, keep<uint32_t[SIDE * SIDE]>());
+    }
+
+    void create_blank(uint32_t surface, uint32_t format, void *pixels)
+    {
         QXLSurfaceCmd *command = keep<QXLSurfaceCmd>();
 
         command->surface_id = surface;
@@ -393,8 +456,7 @@ struct Guest
         command->u.surface_create.width = SIDE;
         command->u.surface_create.height = SIDE;
         command->u.surface_create.stride = SIDE * 4;
-        command->u.surface_create.data =
-            reinterpret_cast<uintptr_t>(keep<uint32_t[SIDE * SIDE]>());
+        command->u.surface_create.data = reinterpret_cast<uintptr_t>(pixels);
         device.push(QXL_CMD_SURFACE, command);
         pictures[surface] = Picture(SIDE, SIDE);
     }
@@ -615,7 +677,10 @@ static void surface_goes_with_its_last_user()
 /* One client reads nothing, another one comes and goes, the first one goes as well. */
 static void clients_of_their_own()
 {
+    /* looked at when the server is made */
+    g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
     Guest guest;
+    g_unsetenv("SPICE_DEBUG_ALLOW_MC");
     auto client = std::unique_ptr<Client>(new Client(guest.device.server));
 
     for (int i = 0; i < COMMANDS; ++i) {
@@ -648,26 +713,243 @@ static void another_screen()
 {
     Guest guest;
     Client client(guest.device.server);
-    std::atomic<bool> is_done(false);
 
     g_assert_true(client.comes_to_show(guest.pictures));
     for (int i = 0; i < COMMANDS; ++i) {
         guest.draw_something();
     }
     guest.device.run();
-    std::thread worker_waits([&] {
-        guest.device.new_screen();
-        is_done = true;
-    });
-    while (!is_done) {
-        client.read_some(1);
-    }
-    worker_waits.join();
+    client.read_while([&] { guest.device.new_screen(); });
     guest.pictures[0] = Picture(TEST_QXL_WIDTH, TEST_QXL_HEIGHT);
     for (int i = 0; i < COMMANDS; ++i) {
         guest.draw_something();
     }
     guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+/* Two of them come and go while so much waits that a surface which has gone is not told of any
+ * more: a client is told nothing of a screen that it does not have. */
+static void screens_come_and_go()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (uint32_t surface = 1; surface < 1000; ++surface) {
+        guest.create(surface);
+    }
+    guest.device.run();
+    client.read_while([&] {
+        for (int i = 0; i < 3; ++i) {
+            guest.device.new_screen();
+        }
+    }, false);
+    guest.pictures[0] = Picture(TEST_QXL_WIDTH, TEST_QXL_HEIGHT);
+    guest.fill(0, { 0, 0, 10, 10 }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] {
+        return client.pictures.count(0) && client.pictures[0].shows(guest.pictures[0]);
+    }));
+}
+
+/* Memory of a screen, and behind it some that nobody may read. */
+struct GuardedScreen
+{
+    enum { GUARD = 1024 * 1024 };
+    const size_t size;
+    uint8_t *const memory;
+    void *const pixels;
+
+    GuardedScreen(int width, int height):
+        size(round_up(width * height * 4)),
+        memory(static_cast<uint8_t *>(mmap(nullptr, size + GUARD, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
+        pixels(memory + size - width * height * 4)
+    {
+        g_assert_true(memory != MAP_FAILED);
+        g_assert_cmpint(mprotect(memory + size, GUARD, PROT_NONE), ==, 0);
+    }
+
+    ~GuardedScreen()
+    {
+        munmap(memory, size + GUARD);
+    }
+
+    static size_t round_up(size_t bytes)
+    {
+        const size_t page = sysconf(_SC_PAGESIZE);
+
+        return (bytes + page - 1) / page * page;
+    }
+};
+
+/* A smaller screen comes though the one before has not gone, of which the client has not been
+ * shown all. Nothing is read from behind the new one. */
+static void smaller_screen()
+{
+    enum { WIDTH = 16, HEIGHT = 16, TILE = 8 };
+    GuardedScreen screen(WIDTH, HEIGHT);
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), true);
+    }
+    /* these do not cover each other, and are not drawn before they have to be: for the first one
+     * run() has that done with all before it */
+    for (int top = 0; top < TEST_QXL_HEIGHT; top += TILE) {
+        for (int left = 0; left < TEST_QXL_WIDTH; left += TILE) {
+            guest.fill(0, { left, top, TILE, TILE }, guest.random(1 << 24), false);
+        }
+    }
+    guest.device.run();
+    client.read_while([&] { guest.device.create_screen(WIDTH, HEIGHT, screen.pixels); });
+
+    /* what is on the screen comes first */
+    guest.create(1);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] {
+        return client.pictures.count(1) && client.pictures[1].shows(guest.pictures[1]);
+    }));
+
+    /* if the one before is still there, it is for what was drawn on it */
+    client.read_while([&] {
+        spice_qxl_oom(&guest.device.qxl);
+        guest.device.run();
+    });
+    guest.pictures[0] = Picture(WIDTH, HEIGHT);
+    guest.fill(0, { 0, 0, TILE, TILE }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+/* A message MIGRATE_DATA of a display's: the client has a surface, which is not exact there. */
+static std::vector<uint8_t> make_known(uint32_t surface, const Box &lossy)
+{
+    struct SPICE_ATTR_PACKED {
+        SpiceMigrateDataHeader header;
+        SpiceMigrateDataDisplay display;
+        uint32_t num_surfaces;
+        MigrateDisplaySurfaceLossy surface;
+    } data = { };
+
+    data.header.magic = SPICE_MIGRATE_DATA_DISPLAY_MAGIC;
+    data.header.version = SPICE_MIGRATE_DATA_DISPLAY_VERSION;
+    data.display.pixmap_cache_id = 1;
+    data.display.pixmap_cache_freezer = 1;
+    data.display.pixmap_cache_size = 1 << 20;
+    data.display.glz_dict_id = 1;
+    data.display.glz_dict_data.size = 1 << 20;
+    data.display.glz_dict_data.max_encoders = MIGRATE_DATA_DISPLAY_MAX_CACHE_CLIENTS;
+    data.display.surfaces_at_client_ptr = sizeof(data.header) + sizeof(data.display);
+    data.num_surfaces = 1;
+    data.surface.id = surface;
+    data.surface.lossy_rect = { lossy.left, lossy.top, lossy.left + lossy.width,
+                                lossy.top + lossy.height };
+    const auto begin = reinterpret_cast<const uint8_t *>(&data);
+    return std::vector<uint8_t>(begin, begin + sizeof(data));
+}
+
+/* A client comes from another server, and it is the client that says where its picture is not
+ * exact, be it of a surface that the guest makes later. Nothing is read from behind that, and what
+ * is on it comes once. */
+static void lossy_beside_the_surface(gconstpointer data)
+{
+    enum { LINES = 8 };
+    const uint32_t surface = GPOINTER_TO_UINT(data);
+    const int width = surface ? SIDE : TEST_QXL_WIDTH, height = surface ? SIDE : TEST_QXL_HEIGHT;
+    GuardedScreen memory(width, height);
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    if (!surface) {
+        spice_qxl_destroy_primary_surface(&guest.device.qxl, 0);
+        guest.device.create_screen(width, height, memory.pixels);
+    }
+    spice_server_vm_stop(guest.device.server);
+    Client client(guest.device.server,
+                  make_known(surface, { 0, height - LINES, width, 100 * 1000 }));
+    spice_server_vm_start(guest.device.server);
+    client.pictures[surface] = Picture(width, height);
+
+    if (surface) {
+        guest.create_blank(surface, SPICE_SURFACE_FMT_32_xRGB, memory.pixels);
+    }
+    guest.fill(surface, { 0, 0, 10, 10 }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.exact_pixels > 0; }));
+    client.read_for(1000);
+    g_assert_cmpint(client.exact_pixels, ==, width * LINES);
+}
+
+/* A surface that was not exact goes, and another one of its number comes, of which the client has
+ * not been told yet: nobody looks for what is not exact there. Only a sanitizer sees that. */
+static void lossy_surface_comes_again()
+{
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(200);
+    guest.create_blank(1);
+    guest.photo({ 0, 0, SIDE / 3, SIDE }, 1);
+    guest.photo({ SIDE / 2, 0, SIDE / 3, SIDE }, 1);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels == 2 * SIDE / 3 * SIDE; }));
+    guest.destroy(1);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures.count(1) == 0; }));
+
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), true);
+    }
+    guest.create(1);
+    guest.device.run();
+    /* as often as it is asked whether something is to be sent again */
+    g_usleep(2 * 250 * 1000);
+    g_assert_true(client.reads_until([&] { return client.pictures.count(1) != 0; }));
+}
+
+/* A machine that stops waits until a client has been shown the screen. Surfaces that nobody sees
+ * it gets when something is drawn with them. */
+static void stops_for_the_screen_only()
+{
+    const uint32_t surfaces = 200;
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), true);
+    }
+    for (uint32_t surface = 1; surface <= surfaces; ++surface) {
+        guest.create(surface);
+    }
+    guest.device.run();
+    client.plain_pixels = 0;
+    client.read_while([&] { spice_server_vm_stop(guest.device.server); });
+    client.read_for(100);
+    g_assert_true(client.pictures[0].shows(guest.pictures[0]));
+    g_assert_cmpint(client.plain_pixels, <, static_cast<int>(surfaces * SIDE * SIDE / 4));
+
+    spice_server_vm_start(guest.device.server);
+    for (uint32_t surface = 1; surface <= surfaces; ++surface) {
+        const int left = surface % (TEST_QXL_WIDTH - SIDE);
+
+        guest.fill(surface, { 0, 0, 10, 10 }, 0x654321 + surface, true);
+        guest.copy(0, { left, 0, SIDE, SIDE }, surface, 0, 0);
+        if (surface % 10 == 0) {
+            guest.device.run();
+            g_assert_true(client.reads_until([&] {
+                return client.pictures[0].shows(guest.pictures[0]);
+            }));
+        }
+    }
+    client.came_later = true;
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
@@ -736,7 +1018,6 @@ int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
     g_setenv("SPICE_STREAM", "flow", TRUE);
-    g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
     /* the server warns of clients that go */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
 
@@ -749,6 +1030,14 @@ int main(int argc, char *argv[])
                     surface_goes_with_its_last_user);
     g_test_add_func("/server/dcc-refresh/clients-of-their-own", clients_of_their_own);
     g_test_add_func("/server/dcc-refresh/another-screen", another_screen);
+    g_test_add_func("/server/dcc-refresh/screens-come-and-go", screens_come_and_go);
+    g_test_add_func("/server/dcc-refresh/smaller-screen", smaller_screen);
+    g_test_add_data_func("/server/dcc-refresh/lossy-beside-the-screen", GUINT_TO_POINTER(0),
+                         lossy_beside_the_surface);
+    g_test_add_data_func("/server/dcc-refresh/lossy-beside-a-surface", GUINT_TO_POINTER(1),
+                         lossy_beside_the_surface);
+    g_test_add_func("/server/dcc-refresh/lossy-surface-comes-again", lossy_surface_comes_again);
+    g_test_add_func("/server/dcc-refresh/stops-for-the-screen-only", stops_for_the_screen_only);
     g_test_add_func("/server/dcc-refresh/exact-once", exact_once);
 
     g_test_add_data_func("/server/dcc-refresh/surface-of-565",

@@ -252,11 +252,36 @@ struct TestDisplayClient
         display.say_display_init();
     }
 
+    /* One that comes from another server, with what that knew of the display: a whole message
+     * MIGRATE_DATA. The machine does not run yet. */
+    TestDisplayClient(SpiceServer *server, const std::vector<uint8_t> &known,
+                      TestTransport transport, int buffer):
+        main(server, SPICE_CHANNEL_MAIN, FORMER_ID),
+        id(let_in_again(&main)),
+        display(server, SPICE_CHANNEL_DISPLAY, id, transport, buffer)
+    {
+        g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
+        display.send_message(SPICE_MSGC_MIGRATE_DATA, known.data(), known.size());
+    }
+
 private:
+    /* any that is not 0 */
+    enum { FORMER_ID = 77 };
+
     static uint32_t let_in(TestLink *link)
     {
         g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
         return link->session_id();
+    }
+
+    static uint32_t let_in_again(TestLink *link)
+    {
+        const uint32_t version = GUINT32_TO_LE(1);
+
+        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
+        link->send_message(SPICE_MSGC_MAIN_MIGRATE_DST_DO_SEAMLESS, &version, sizeof(version));
+        g_assert_cmpint(link->next_message().type, ==, SPICE_MSG_MAIN_MIGRATE_DST_SEAMLESS_ACK);
+        return FORMER_ID;
     }
 };
 

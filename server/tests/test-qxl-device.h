@@ -71,6 +71,12 @@ struct TestDevice
         create_primary(&qxl);
     }
 
+    /* Another screen comes, whether or not there is one. Its lines follow each other in @memory. */
+    void create_screen(int width, int height, void *memory)
+    {
+        create_primary(&qxl, width, height, width * 4, memory);
+    }
+
 private:
     GAsyncQueue *const commands = g_async_queue_new_full(g_free);
     uint32_t pixels[TEST_QXL_WIDTH * TEST_QXL_HEIGHT] = {};
@@ -130,13 +136,19 @@ private:
 
     static void create_primary(QXLInstance *qin)
     {
+        create_primary(qin, TEST_QXL_WIDTH, TEST_QXL_HEIGHT, -TEST_QXL_WIDTH * 4,
+                       current()->pixels);
+    }
+
+    static void create_primary(QXLInstance *qin, int width, int height, int stride, void *memory)
+    {
         QXLDevSurfaceCreate surface = {};
 
-        surface.width = TEST_QXL_WIDTH;
-        surface.height = TEST_QXL_HEIGHT;
-        surface.stride = -TEST_QXL_WIDTH * 4;
+        surface.width = width;
+        surface.height = height;
+        surface.stride = stride;
         surface.format = SPICE_SURFACE_FMT_32_xRGB;
-        surface.mem = reinterpret_cast<uintptr_t>(current()->pixels);
+        surface.mem = reinterpret_cast<uintptr_t>(memory);
         spice_qxl_create_primary_surface(qin, 0, &surface);
     }
 
