@@ -2,6 +2,7 @@
 /*
  * A client may say any size of a message, also one for which there is no memory, or which is less
  * than 0 once something was added. It is cut off, and nothing that it sends is written anywhere.
+ * Nor does it have the server keep more and more.
  */
 #include <config.h>
 
@@ -101,6 +102,116 @@ static void compressed()
 }
 #endif
 
+/* As many bytes as the process has, whether or not they have been written to. */
+static uint64_t memory_size()
+{
+    unsigned long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+
+    g_assert_nonnull(file);
+    g_assert_cmpint(fscanf(file, "%lu", &pages), ==, 1);
+    fclose(file);
+    return static_cast<uint64_t>(pages) * sysconf(_SC_PAGESIZE);
+}
+
+/* A client that goes by its main channel leaves nothing of a message that it has only begun. */
+static void half()
+{
+    static const uint8_t start[4096] = { };
+    const uint32_t size = 128 * 1024 * 1024;
+    enum { TIMES = 12 };
+    DeviceServer server("port", "org.spice-space.test");
+    const uint64_t before = memory_size();
+
+    for (int i = 0; i < TIMES; ++i) {
+        std::unique_ptr<TestLink> main(new TestLink(server.server, SPICE_CHANNEL_MAIN));
+        g_assert_cmpint(main->authenticate(""), ==, SPICE_LINK_ERR_OK);
+        TestLink port(server.server, SPICE_CHANNEL_PORT, main->session_id());
+
+        g_assert_cmpint(port.authenticate(""), ==, SPICE_LINK_ERR_OK);
+        port.send_header(SPICE_MSGC_SPICEVMC_COMPRESSED_DATA, size);
+        port.send_all(start, sizeof(start));
+        TestLink::run_events();
+        main.reset();
+        port.wait_end();
+    }
+    /* AddressSanitizer keeps some of what was freed */
+    g_assert_cmpuint(memory_size(), <, before + uint64_t(TIMES) * size / 2);
+}
+
+#ifdef USE_LZ4
+static bool device_takes;
+static bool had_event;
+
+static int lazy_write(SpiceCharDeviceInstance *, const uint8_t *, int len)
+{
+    return device_takes ? len : 0;
+}
+
+/* In parts, as the kernel does not hold it. */
+static void send_data(TestLink *link, const std::vector<uint8_t> &message)
+{
+    link->send_header(SPICE_MSGC_SPICEVMC_COMPRESSED_DATA, message.size());
+    for (size_t pos = 0; pos < message.size(); pos += 4096) {
+        link->send_all(&message[pos], MIN(message.size() - pos, 4096));
+        TestLink::run_events();
+    }
+}
+
+/* Zeros, in LZ4's format of blocks: one of them, then a copy from 1 byte before that is nearly as
+ * long, then five more. Returns a message. */
+static std::vector<uint8_t> make_zeros(uint32_t size)
+{
+    std::vector<uint8_t> message(5);
+    const uint32_t wire_size = GUINT32_TO_LE(size);
+    uint32_t copied = size - 1 - 5 - 4 - 15;
+
+    message[0] = SPICE_DATA_COMPRESSION_TYPE_LZ4;
+    memcpy(&message[1], &wire_size, sizeof(wire_size));
+    message.insert(message.end(), { 0x1f, 0, 1, 0 });
+    for (; copied >= 255; copied -= 255) {
+        message.push_back(255);
+    }
+    message.push_back(copied);
+    message.insert(message.end(), { 0x50, 0, 0, 0, 0, 0 });
+    return message;
+}
+
+/* The guest takes nothing. Once there is much, no more is read, until the guest takes some. */
+static void full()
+{
+    static const uint8_t event = SPICE_PORT_EVENT_BREAK;
+    DeviceServer server("port", "org.spice-space.test");
+    TestLink main(server.server, SPICE_CHANNEL_MAIN);
+    g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
+    TestLink port(server.server, SPICE_CHANNEL_PORT, main.session_id());
+    const std::vector<uint8_t> much = make_zeros(130 * 1024 * 1024);
+
+    g_assert_cmpint(port.authenticate(""), ==, SPICE_LINK_ERR_OK);
+    device_takes = had_event = false;
+    server.device->vmc_interface.write = lazy_write;
+    server.device->vmc_interface.event = [](SpiceCharDeviceInstance *, uint8_t) {
+        had_event = true;
+    };
+    send_data(&port, much);
+    port.send_message(SPICE_MSGC_PORT_EVENT, &event, sizeof(event));
+    TestLink::run_events();
+    g_assert_true(had_event);
+
+    had_event = false;
+    send_data(&port, much);
+    send_data(&port, make_zeros(100));
+    port.send_message(SPICE_MSGC_PORT_EVENT, &event, sizeof(event));
+    TestLink::run_events();
+    g_assert_false(had_event);
+
+    device_takes = true;
+    spice_server_char_device_wakeup(&server.device->instance);
+    TestLink::run_events();
+    g_assert_true(had_event);
+}
+#endif
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -108,8 +219,10 @@ int main(int argc, char *argv[])
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
     g_test_add_func("/server/message-size/port", port);
     g_test_add_func("/server/message-size/agent", agent);
+    g_test_add_func("/server/message-size/half", half);
 #ifdef USE_LZ4
     g_test_add_func("/server/message-size/compressed", compressed);
+    g_test_add_func("/server/message-size/full", full);
 #endif
     return g_test_run();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A guest makes a screen while it has one, and the new one is smaller. QEMU lets it. What was
- * shown on the old one is not looked for on the new one, in the memory behind it.
+ * A guest makes a screen while it has one, and the new one is smaller, or destroys the one that it
+ * has as if it were any surface. QEMU lets it. What was shown on the old one is not looked for on
+ * the new one, in the memory behind it, nor where there is none.
  */
 #include <config.h>
 
@@ -90,6 +91,19 @@ struct Frame
     }
 };
 
+/* Until the client is shown a video. */
+static void play(TestDevice *device, TestLink *display, std::vector<Frame> *frames)
+{
+    for (Frame &frame : *frames) {
+        frame.image.descriptor.id = &frame - frames->data() + 1;
+        frame.drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&frame.image);
+        device->push(QXL_CMD_DRAW, &frame.drawable);
+        device->run();
+        g_usleep(20 * 1000);
+    }
+    display->next_message(SPICE_MSG_DISPLAY_STREAM_CREATE);
+}
+
 static void smaller()
 {
     Screen old(WIDTH, HEIGHT);
@@ -111,14 +125,7 @@ static void smaller()
     TestDisplayClient client(device.server);
     client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
 
-    for (Frame &frame : frames) {
-        frame.image.descriptor.id = &frame - frames.data() + 1;
-        frame.drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&frame.image);
-        device.push(QXL_CMD_DRAW, &frame.drawable);
-        device.run();
-        g_usleep(20 * 1000);
-    }
-    client.display.next_message(SPICE_MSG_DISPLAY_STREAM_CREATE);
+    play(&device, &client.display, &frames);
     /* what is drawn beside the video is not yet in the memory of the screen when the next comes */
     device.push(QXL_CMD_DRAW, &other.drawable);
     device.run();
@@ -137,11 +144,73 @@ static void smaller()
     device.run();
 }
 
+/* By a command for surfaces. The screen goes only when nothing is left that reads it, which a
+ * client keeps that does not read what it is sent. */
+static void by_command()
+{
+    enum { SURFACE = 5 };
+    Screen screen(WIDTH, HEIGHT);
+    const std::vector<uint32_t> pixels(SIDE * SIDE, 0x336699);
+    std::vector<uint32_t> surface_pixels(SIDE * SIDE);
+    const QXLRect video = { TOP, LEFT, TOP + SIDE, LEFT + SIDE };
+    const QXLRect all = { 0, 0, SIDE, SIDE };
+    std::vector<Frame> frames(FRAMES, Frame(pixels.data(), video));
+    std::vector<Frame> pictures(2, Frame(pixels.data(), all));
+    Frame of_screen(pixels.data(), all);
+    QXLSurfaceCmd surface = {};
+    QXLSurfaceCmd destroy = {};
+    TestDevice device;
+    QXLRect area = video;
+    QXLRect dirty;
+
+    g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
+    spice_server_set_image_compression(device.server, SPICE_IMAGE_COMPRESSION_OFF);
+    spice_server_set_streaming_video(device.server, SPICE_STREAM_VIDEO_ALL);
+    spice_qxl_destroy_primary_surface(&device.qxl, 0);
+    screen.create(&device.qxl, WIDTH, HEIGHT);
+    TestDisplayClient client(device.server, TEST_UNIX, 4096);
+    client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
+    play(&device, &client.display, &frames);
+
+    surface.surface_id = SURFACE;
+    surface.type = QXL_SURFACE_CMD_CREATE;
+    surface.u.surface_create.format = SPICE_SURFACE_FMT_32_xRGB;
+    surface.u.surface_create.width = surface.u.surface_create.height = SIDE;
+    surface.u.surface_create.stride = SIDE * 4;
+    surface.u.surface_create.data = reinterpret_cast<uintptr_t>(surface_pixels.data());
+    device.push(QXL_CMD_SURFACE, &surface);
+    for (Frame &picture : pictures) {
+        picture.image.descriptor.id = FRAMES + 1 + (&picture - pictures.data());
+        picture.drawable.surface_id = SURFACE;
+        picture.drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&picture.image);
+        device.push(QXL_CMD_DRAW, &picture.drawable);
+        device.run();
+        /* until the kernel has what it takes of it, so that nothing more is sent */
+        g_usleep(200 * 1000);
+    }
+    of_screen.image.descriptor.type = SPICE_IMAGE_TYPE_SURFACE;
+    of_screen.image.surface_image.surface_id = 0;
+    of_screen.drawable.surface_id = SURFACE;
+    of_screen.drawable.surfaces_dest[0] = 0;
+    of_screen.drawable.surfaces_rects[0] = all;
+    device.push(QXL_CMD_DRAW, &of_screen.drawable);
+    device.run();
+    spice_qxl_update_area(&device.qxl, 0, &area, &dirty, 1, 0);
+
+    destroy.surface_id = 0;
+    destroy.type = QXL_SURFACE_CMD_DESTROY;
+    device.push(QXL_CMD_SURFACE, &destroy);
+    device.run();
+    g_usleep(1500 * 1000);
+    device.run();
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
     /* the server warns of the guest, and of clients that go */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
     g_test_add_func("/server/second-primary/smaller", smaller);
+    g_test_add_func("/server/second-primary/by-command", by_command);
     return g_test_run();
 }

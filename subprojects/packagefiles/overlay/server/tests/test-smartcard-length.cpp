@@ -1,0 +1,1 @@
+../../../../../server/tests/test-smartcard-length.cpp
