@@ -7,6 +7,7 @@
 
 #include <spice/vd_agent.h>
 
+#include "migration-protocol.h"
 #include "test-link.h"
 #include "test-qxl-device.h"
 #include "vmc-emu.h"
@@ -257,14 +258,50 @@ static void agent_data_of_former()
     main.check();
 }
 
-/* The server is migrated, and the client has not started the agent that runs. */
-static void agent_without_start()
+/* A message to the agent begins before there is one, and ends when it has come, and was restored
+ * with what the client says of it. */
+static void agent_data_before_agent()
+{
+    static const uint8_t data[100] = { };
+    const uint32_t half = sizeof(data) / 2;
+    struct SPICE_ATTR_PACKED {
+        SpiceMigrateDataHeader header;
+        SpiceMigrateDataMain data;
+    } message = { };
+    VmcEmu *const agent = vmc_emu_new("vdagent", nullptr);
+    {
+        Server server;
+        Link main(server, SPICE_CHANNEL_MAIN, ID);
+
+        g_assert_cmpint(main.do_seamless(1), ==, SPICE_MSG_MAIN_MIGRATE_DST_SEAMLESS_ACK);
+        message.header.magic = SPICE_MIGRATE_DATA_MAIN_MAGIC;
+        message.header.version = SPICE_MIGRATE_DATA_MAIN_VERSION;
+        message.data.agent_base.version = SPICE_MIGRATE_DATA_CHAR_DEVICE_VERSION;
+        message.data.agent_base.connected = 1;
+        message.data.agent_base.num_client_tokens = 10;
+        message.data.client_agent_started = 1;
+        message.data.client2agent.msg_remaining = sizeof(data);
+        main.send_message(SPICE_MSGC_MIGRATE_DATA, &message, sizeof(message));
+        main.send_header(SPICE_MSGC_MAIN_AGENT_DATA, sizeof(data));
+        main.send_all(data, half);
+        TestLink::run_events();
+        g_assert_cmpint(spice_server_add_interface(server.server, &agent->instance.base), ==, 0);
+        main.send_all(data + half, sizeof(data) - half);
+        main.check();
+        g_assert_cmpuint(agent->write_pos, ==, 0);
+        spice_server_remove_interface(&agent->instance.base);
+    }
+    vmc_emu_destroy(agent);
+}
+
+/* The server is migrated to another host. Returns what the client is to hand on there. */
+static SpiceMigrateDataMain migrate_away(const Server &server, Link *main)
 {
     static SpiceMigrateInterface functions = {};
-    SpiceMigrateInstance migration = {};
-    AgentServer server;
-    Link main(server, SPICE_CHANNEL_MAIN);
+    static SpiceMigrateInstance migration;
+    SpiceMigrateDataMain data;
 
+    migration = {};
     functions.base.type = SPICE_INTERFACE_MIGRATION;
     functions.base.major_version = SPICE_INTERFACE_MIGRATION_MAJOR;
     functions.base.minor_version = SPICE_INTERFACE_MIGRATION_MINOR;
@@ -273,15 +310,84 @@ static void agent_without_start()
     migration.base.sif = &functions.base;
     g_assert_cmpint(spice_server_add_interface(server.server, &migration.base), ==, 0);
     spice_server_set_seamless_migration(server.server, TRUE);
-    main.check();
+    main->check();
     g_assert_cmpint(spice_server_migrate_connect(server.server, "nowhere", 1, 0, nullptr), ==, 0);
-    main.next_message(SPICE_MSG_MAIN_MIGRATE_BEGIN_SEAMLESS);
-    main.send_message(SPICE_MSGC_MAIN_MIGRATE_CONNECTED_SEAMLESS);
-    main.check();
+    main->next_message(SPICE_MSG_MAIN_MIGRATE_BEGIN_SEAMLESS);
+    main->send_message(SPICE_MSGC_MAIN_MIGRATE_CONNECTED_SEAMLESS);
+    main->check();
     g_assert_cmpint(spice_server_migrate_end(server.server, TRUE), ==, 0);
-    main.next_message(SPICE_MSG_MIGRATE);
-    main.send_message(SPICE_MSGC_MIGRATE_FLUSH_MARK);
-    main.next_message(SPICE_MSG_MIGRATE_DATA);
+    main->next_message(SPICE_MSG_MIGRATE);
+    main->send_message(SPICE_MSGC_MIGRATE_FLUSH_MARK);
+    const TestLinkMessage message = main->next_message(SPICE_MSG_MIGRATE_DATA);
+    g_assert_cmpuint(message.body.size(), >=, sizeof(SpiceMigrateDataHeader) + sizeof(data));
+    memcpy(&data, message.body.data() + sizeof(SpiceMigrateDataHeader), sizeof(data));
+    return data;
+}
+
+/* The client has not started the agent that runs. */
+static void agent_without_start()
+{
+    AgentServer server;
+    Link main(server, SPICE_CHANNEL_MAIN);
+
+    migrate_away(server, &main);
+}
+
+/* The same after the agent has given the first @num_bytes of a chunk that has 10 bytes of a
+ * message's 100 bytes of data. */
+static SpiceMigrateDataMain migrate_within_chunk(unsigned num_bytes)
+{
+    VDIChunkHeader chunk = { VDP_CLIENT_PORT, sizeof(VDAgentMessage) + 10 };
+    VDAgentMessage message = { };
+    AgentServer server;
+    Link main(server, SPICE_CHANNEL_MAIN);
+
+    message.protocol = GUINT32_TO_LE(VD_AGENT_PROTOCOL);
+    message.type = GUINT32_TO_LE(VD_AGENT_CLIPBOARD);
+    message.size = GUINT32_TO_LE(100);
+    memcpy(server.agent->message, &chunk, sizeof(chunk));
+    memcpy(server.agent->message + sizeof(chunk), &message, sizeof(message));
+    main.start_agent();
+    main.check();
+    vmc_emu_add_read_till(server.agent, server.agent->message + num_bytes);
+    spice_server_char_device_wakeup(&server.agent->instance);
+    TestLink::run_events();
+    return migrate_away(server, &main);
+}
+
+/* The other server is told what is left of the chunk and of the message. */
+static void agent_in_part()
+{
+    static const struct {
+        unsigned num_bytes;
+        uint32_t chunk_header_size, chunk_size;
+        bool header_done;
+        uint32_t header_size, remaining;
+    } cases[] = {
+        /* of the chunk: all, some of its header, its header, */
+        { sizeof(VDIChunkHeader) + sizeof(VDAgentMessage) + 10, 0, 0, false, 0, 90 },
+        { 3, 3, 0, false, 0, 0 },
+        { sizeof(VDIChunkHeader), sizeof(VDIChunkHeader), sizeof(VDAgentMessage) + 10, true, 0, 0 },
+        /* some of the message's header, that header, some data */
+        { sizeof(VDIChunkHeader) + 5, sizeof(VDIChunkHeader), sizeof(VDAgentMessage) + 5, false,
+          5, 0 },
+        { sizeof(VDIChunkHeader) + sizeof(VDAgentMessage), sizeof(VDIChunkHeader), 10, true,
+          0, 100 },
+        { sizeof(VDIChunkHeader) + sizeof(VDAgentMessage) + 4, sizeof(VDIChunkHeader), 6, true,
+          0, 96 },
+    };
+
+    for (const auto &what : cases) {
+        const SpiceMigrateDataMain data = migrate_within_chunk(what.num_bytes);
+
+        g_assert_cmpuint(data.agent2client.chunk_header_size, ==, what.chunk_header_size);
+        if (what.chunk_header_size == sizeof(VDIChunkHeader)) {
+            g_assert_cmpuint(data.agent2client.chunk_header.size, ==, what.chunk_size);
+        }
+        g_assert_cmpuint(data.agent2client.msg_header_done, ==, what.header_done);
+        g_assert_cmpuint(data.agent2client.msg_header_partial_len, ==, what.header_size);
+        g_assert_cmpuint(data.agent2client.msg_remaining, ==, what.remaining);
+    }
 }
 
 int main(int argc, char *argv[])
@@ -300,6 +406,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/client-messages/agent-tokens", agent_tokens_without_start);
     g_test_add_func("/server/client-messages/agent-data-in-part", agent_data_in_part);
     g_test_add_func("/server/client-messages/agent-data-of-former", agent_data_of_former);
+    g_test_add_func("/server/client-messages/agent-data-before-agent", agent_data_before_agent);
     g_test_add_func("/server/client-messages/agent-without-start", agent_without_start);
+    g_test_add_func("/server/client-messages/agent-in-part", agent_in_part);
     return g_test_run();
 }

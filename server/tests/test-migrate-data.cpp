@@ -233,6 +233,9 @@ static void port()
     refuse(SPICE_CHANNEL_PORT, message);
     message.data.base.write_size = UINT32_MAX;
     refuse(SPICE_CHANNEL_PORT, message);
+    message.data.base.write_size = 1;
+    message.data.base.write_data_ptr = sizeof(message.header) - 1;
+    refuse(SPICE_CHANNEL_PORT, message);
     message.data.base.write_size = 0;
     message.data.base.connected = 0;
     refuse(SPICE_CHANNEL_PORT, message);
@@ -280,8 +283,18 @@ static void agent()
     message.data.agent2client.msg_header_partial_len = 1;
     message.data.agent2client.msg_header_ptr = FAR;
     refuse_agent(message);
+    message.data.agent2client.msg_header_ptr = 0;
+    refuse_agent(message);
     message.data.agent2client.msg_header_ptr = message.end();
     message.data.agent2client.chunk_header_size = 1;
+    refuse_agent(message);
+
+    /* of a chunk that has not begun, or nothing of one that has */
+    message.data.agent2client.msg_header_partial_len = 0;
+    message.data.agent2client.msg_header_done = 1;
+    refuse_agent(message);
+    message.data.agent2client.chunk_header_size = sizeof(VDIChunkHeader);
+    message.data.agent2client.msg_header_done = 0;
     refuse_agent(message);
 }
 
@@ -368,6 +381,74 @@ static void agent_restored()
     g_assert_cmpmem(data.body.data(), data.body.size(), &header, sizeof(header));
 }
 
+/* The former server had read a whole chunk, and knows how much of the message is to follow. */
+static void agent_between_chunks()
+{
+    static const uint8_t data[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    const VDIChunkHeader chunk = { VDP_CLIENT_PORT, sizeof(data) };
+    const uint32_t tokens = GUINT32_TO_LE(10);
+
+    /* the next chunk begins, or nothing is left of the last */
+    for (const bool begins : { true, false }) {
+        MainMessage message;
+        Server server("vdagent", nullptr);
+        Link main(server, SPICE_CHANNEL_MAIN);
+
+        message.data.agent_base.num_send_tokens = 10;
+        message.data.agent2client.chunk_header_size = begins ? 0 : sizeof(chunk);
+        message.data.agent2client.chunk_header.size = 0;
+        message.data.agent2client.msg_header_done = !begins;
+        message.data.agent2client.msg_remaining = sizeof(data);
+        memcpy(server.device->message, &chunk, sizeof(chunk));
+        memcpy(server.device->message + sizeof(chunk), data, sizeof(data));
+
+        main.send_message(SPICE_MSGC_MAIN_AGENT_START, &tokens, sizeof(tokens));
+        main.send_message(SPICE_MSGC_MIGRATE_DATA, &message, sizeof(message));
+        TestLink::run_events();
+        vmc_emu_add_read_till(server.device, server.device->message + sizeof(chunk) + sizeof(data));
+        spice_server_char_device_wakeup(&server.device->instance);
+        const TestLinkMessage said = main.next_message(SPICE_MSG_MAIN_AGENT_DATA);
+        g_assert_cmpmem(said.body.data(), said.body.size(), data, sizeof(data));
+    }
+}
+
+/* What was handed on is kept until the agent comes, which may be too late to refuse it: the client
+ * goes then. */
+static void refuse_agent_later(const MainMessage &message)
+{
+    VmcEmu *const agent = vmc_emu_new("vdagent", nullptr);
+    {
+        Server server;
+        Link main(server, SPICE_CHANNEL_MAIN);
+
+        main.send_message(SPICE_MSGC_MIGRATE_DATA, &message, sizeof(message));
+        TestLink::run_events();
+        g_assert_cmpint(spice_server_add_interface(server.server, &agent->instance.base), ==, 0);
+        main.wait_end();
+        spice_server_remove_interface(&agent->instance.base);
+    }
+    vmc_emu_destroy(agent);
+}
+
+static void agent_later()
+{
+    MainMessage message;
+
+    message.data.agent2client.msg_header_done = 1;
+    message.data.agent_base.version = 99;
+    refuse_agent_later(message);
+}
+
+/* The header is not kept. */
+static void agent_later_header()
+{
+    MainMessage message;
+
+    message.data.agent2client.msg_header_partial_len = 5;
+    message.data.agent2client.msg_header_ptr = 0;
+    refuse_agent_later(message);
+}
+
 #ifdef USE_SMARTCARD
 /* The same as of a port, and of what the device has given in part. Devices are known to the whole
  * process, so there is one server. */
@@ -418,6 +499,9 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/migrate-data/agent-before", agent_before);
     g_test_add_func("/server/migrate-data/agent-not-started", agent_not_started);
     g_test_add_func("/server/migrate-data/agent-restored", agent_restored);
+    g_test_add_func("/server/migrate-data/agent-between-chunks", agent_between_chunks);
+    g_test_add_func("/server/migrate-data/agent-later", agent_later);
+    g_test_add_func("/server/migrate-data/agent-later-header", agent_later_header);
 #ifdef USE_SMARTCARD
     g_test_add_func("/server/migrate-data/smartcard", smartcard);
 #endif
