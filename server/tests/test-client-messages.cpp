@@ -8,9 +8,8 @@
 #include <spice/vd_agent.h>
 
 #include "migration-protocol.h"
-#include "test-link.h"
+#include "test-device-server.h"
 #include "test-qxl-device.h"
-#include "vmc-emu.h"
 
 #include "push-visibility.h"
 
@@ -26,35 +25,21 @@ struct Server: public TestDevice
 
     ~Server()
     {
-        /* whoever comes is let in */
-        TestLink main(server, SPICE_CHANNEL_MAIN);
-
-        g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        main.session_id();
+        test_link_let_in(server);
     }
 };
 
 /* A server with a guest whose agent runs. */
-struct AgentServer: public Server
+struct AgentServer: public TestDeviceServer<TestDevice>
 {
-    VmcEmu *const agent = vmc_emu_new("vdagent", nullptr);
-
-    AgentServer()
-    {
-        g_assert_cmpint(spice_server_add_interface(server, &agent->instance.base), ==, 0);
-    }
-
-    ~AgentServer()
-    {
-        spice_server_remove_interface(&agent->instance.base);
-        vmc_emu_destroy(agent);
-    }
+    AgentServer():
+        TestDeviceServer("vdagent", nullptr) {}
 };
 
 /* A channel of a client that was let in. */
 struct Link: public TestLink
 {
-    Link(const Server &server, uint8_t type, uint32_t id = 0):
+    Link(const TestDevice &server, uint8_t type, uint32_t id = 0):
         TestLink(server.server, type, id, TEST_UNIX, 0,
                  1 << SPICE_MAIN_CAP_SEMI_SEAMLESS_MIGRATE | 1 << SPICE_MAIN_CAP_SEAMLESS_MIGRATE |
                  1 << SPICE_MAIN_CAP_AGENT_CONNECTED_TOKENS)
@@ -235,10 +220,10 @@ static void agent_data_in_part()
     Link main(server, SPICE_CHANNEL_MAIN);
     main.start_agent();
     main.check();
-    const unsigned before = server.agent->write_pos;
+    const unsigned before = server.device->write_pos;
     main.send_message(SPICE_MSGC_MAIN_AGENT_DATA, &message, sizeof(message));
     main.check();
-    g_assert_cmpuint(server.agent->write_pos, ==,
+    g_assert_cmpuint(server.device->write_pos, ==,
                      before + sizeof(VDIChunkHeader) + sizeof(message));
 }
 
@@ -251,8 +236,8 @@ static void agent_data_of_former()
 
     message.protocol = GUINT32_TO_LE(VD_AGENT_PROTOCOL);
     say_half(&former);
-    spice_server_remove_interface(&server.agent->instance.base);
-    g_assert_cmpint(spice_server_add_interface(server.server, &server.agent->instance.base), ==, 0);
+    spice_server_remove_interface(&server.device->instance.base);
+    g_assert_cmpint(spice_server_add_interface(server.server, &server.device->instance.base), ==, 0);
     Link main(server, SPICE_CHANNEL_MAIN);
     main.send_message(SPICE_MSGC_MAIN_AGENT_DATA, &message, sizeof(message));
     main.check();
@@ -295,7 +280,7 @@ static void agent_data_before_agent()
 }
 
 /* The server is migrated to another host. Returns what the client is to hand on there. */
-static SpiceMigrateDataMain migrate_away(const Server &server, Link *main)
+static SpiceMigrateDataMain migrate_away(const TestDevice &server, Link *main)
 {
     static SpiceMigrateInterface functions = {};
     static SpiceMigrateInstance migration;
@@ -345,12 +330,12 @@ static SpiceMigrateDataMain migrate_within_chunk(unsigned num_bytes)
     message.protocol = GUINT32_TO_LE(VD_AGENT_PROTOCOL);
     message.type = GUINT32_TO_LE(VD_AGENT_CLIPBOARD);
     message.size = GUINT32_TO_LE(100);
-    memcpy(server.agent->message, &chunk, sizeof(chunk));
-    memcpy(server.agent->message + sizeof(chunk), &message, sizeof(message));
+    memcpy(server.device->message, &chunk, sizeof(chunk));
+    memcpy(server.device->message + sizeof(chunk), &message, sizeof(message));
     main.start_agent();
     main.check();
-    vmc_emu_add_read_till(server.agent, server.agent->message + num_bytes);
-    spice_server_char_device_wakeup(&server.agent->instance);
+    vmc_emu_add_read_till(server.device, server.device->message + num_bytes);
+    spice_server_char_device_wakeup(&server.device->instance);
     TestLink::run_events();
     return migrate_away(server, &main);
 }

@@ -254,11 +254,11 @@ private:
                                  sizeof(uint32_t) + sizeof(uint64_t));
             break;
         case SPICE_MSG_DISPLAY_SURFACE_CREATE: {
-            const uint32_t id = reader.u32();
+            const uint32_t surface_id = reader.u32();
             const int width = reader.u32(), height = reader.u32();
 
-            g_assert_true(pictures.find(id) == pictures.end());
-            pictures[id] = Picture(width, height);
+            g_assert_true(pictures.find(surface_id) == pictures.end());
+            pictures[surface_id] = Picture(width, height);
             break;
         }
         case SPICE_MSG_DISPLAY_SURFACE_DESTROY:
@@ -859,7 +859,8 @@ static void lossy_beside_the_surface(gconstpointer data)
 {
     enum { LINES = 8 };
     const uint32_t surface = GPOINTER_TO_UINT(data);
-    const int width = surface ? SIDE : TEST_QXL_WIDTH, height = surface ? SIDE : TEST_QXL_HEIGHT;
+    const int width = surface ? int{SIDE} : TEST_QXL_WIDTH;
+    const int height = surface ? int{SIDE} : TEST_QXL_HEIGHT;
     GuardedScreen memory(width, height);
     Guest guest;
 

@@ -104,11 +104,11 @@ struct Client: TestDisplayClient
     {
         for (;;) {
             const TestLinkMessage message = display.next_message();
-            uint32_t id;
+            uint32_t drawn_on;
 
             if (message.type == SPICE_MSG_DISPLAY_DRAW_COPY) {
-                memcpy(&id, message.body.data(), sizeof(id));
-                if (GUINT32_FROM_LE(id) == surface_id) {
+                memcpy(&drawn_on, message.body.data(), sizeof(drawn_on));
+                if (GUINT32_FROM_LE(drawn_on) == surface_id) {
                     return message.body.size();
                 }
             }

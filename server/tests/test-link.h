@@ -124,6 +124,13 @@ struct TestLink
         return GUINT32_FROM_LE(id);
     }
 
+    /* On a main channel, of a server without a password. Returns as session_id() does. */
+    uint32_t let_in()
+    {
+        g_assert_cmpint(authenticate(""), ==, SPICE_LINK_ERR_OK);
+        return session_id();
+    }
+
     void say_display_init(int32_t window_size = 1 << 20)
     {
         /* SpiceMsgcDisplayInit: a cache's id and pixels, a dictionary's id and pixels */
@@ -233,6 +240,14 @@ private:
     uint64_t serial = 0;
 };
 
+/* Whoever comes is let in: the server goes on. */
+static inline void test_link_let_in(SpiceServer *server)
+{
+    TestLink main(server, SPICE_CHANNEL_MAIN);
+
+    main.let_in();
+}
+
 /* A client that was let in without a password, and has a display's channel. */
 struct TestDisplayClient
 {
@@ -245,7 +260,7 @@ struct TestDisplayClient
     explicit TestDisplayClient(SpiceServer *server, TestTransport transport = TEST_UNIX,
                                int buffer = 0):
         main(server, SPICE_CHANNEL_MAIN),
-        id(let_in(&main)),
+        id(main.let_in()),
         display(server, SPICE_CHANNEL_DISPLAY, id, transport, buffer)
     {
         g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
@@ -267,12 +282,6 @@ struct TestDisplayClient
 private:
     /* any that is not 0 */
     enum { FORMER_ID = 77 };
-
-    static uint32_t let_in(TestLink *link)
-    {
-        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
-        return link->session_id();
-    }
 
     static uint32_t let_in_again(TestLink *link)
     {

@@ -9,35 +9,16 @@
 #include <spice/vd_agent.h>
 
 #include "test-channel-client.h"
-#include "test-link.h"
-#include "vmc-emu.h"
+#include "test-device-server.h"
 
 #include "push-visibility.h"
 
-/* A server whose guest has such a device. */
-struct DeviceServer: public TestServer
+struct DeviceServer: public TestDeviceServer<TestServer>
 {
-    VmcEmu *const device;
-
     DeviceServer(const char *type, const char *name):
-        device(vmc_emu_new(type, name))
+        TestDeviceServer(type, name)
     {
-        g_assert_cmpint(spice_server_set_noauth(server), ==, 0);
-        g_assert_cmpint(spice_server_add_interface(server, &device->instance.base), ==, 0);
         spice_server_vm_start(server);
-    }
-
-    ~DeviceServer()
-    {
-        /* whoever comes is let in */
-        {
-            TestLink main(server, SPICE_CHANNEL_MAIN);
-
-            g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
-            main.session_id();
-        }
-        spice_server_remove_interface(&device->instance.base);
-        vmc_emu_destroy(device);
     }
 };
 
@@ -75,8 +56,7 @@ static void agent()
         DeviceServer server("vdagent", nullptr);
         TestLink main(server.server, SPICE_CHANNEL_MAIN);
 
-        g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        main.session_id();
+        main.let_in();
         main.send_message(SPICE_MSGC_MAIN_AGENT_START, &tokens, sizeof(tokens));
         begin_message(&main, SPICE_MSGC_MAIN_AGENT_DATA, size);
     }

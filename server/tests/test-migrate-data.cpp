@@ -9,9 +9,8 @@
 
 #include "migration-protocol.h"
 #include "pixmap-cache.h"
-#include "test-link.h"
+#include "test-device-server.h"
 #include "test-qxl-device.h"
-#include "vmc-emu.h"
 
 #include "push-visibility.h"
 
@@ -21,29 +20,10 @@
 #define FAR 0x40000000
 #define MUCH 0x01000000
 
-struct Server: public TestDevice
+struct Server: public TestDeviceServer<TestDevice>
 {
-    VmcEmu *const device;
-
     explicit Server(const char *type = "port", const char *name = "org.spice-space.test"):
-        device(vmc_emu_new(type, name))
-    {
-        g_assert_cmpint(spice_server_set_noauth(server), ==, 0);
-        g_assert_cmpint(spice_server_add_interface(server, &device->instance.base), ==, 0);
-    }
-
-    ~Server()
-    {
-        /* whoever comes is let in */
-        {
-            TestLink main(server, SPICE_CHANNEL_MAIN);
-
-            g_assert_cmpint(main.authenticate(""), ==, SPICE_LINK_ERR_OK);
-            main.session_id();
-        }
-        spice_server_remove_interface(&device->instance.base);
-        vmc_emu_destroy(device);
-    }
+        TestDeviceServer(type, name) {}
 };
 
 /* A channel that waits for what the client is to hand on; the client's main channel is there. */

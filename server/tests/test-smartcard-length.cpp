@@ -6,9 +6,8 @@
 #include <config.h>
 
 #include "migration-protocol.h"
-#include "test-link.h"
+#include "test-device-server.h"
 #include "test-qxl-device.h"
-#include "vmc-emu.h"
 
 #include "push-visibility.h"
 
@@ -22,21 +21,10 @@ struct Header
 enum { READER_ADD = 3, APDU = 7 };
 
 /* Devices are known to the whole process, so there is one server. */
-struct Server: public TestDevice
+struct Server: public TestDeviceServer<TestDevice>
 {
-    VmcEmu *const device = vmc_emu_new("smartcard", nullptr);
-
-    Server()
-    {
-        g_assert_cmpint(spice_server_set_noauth(server), ==, 0);
-        g_assert_cmpint(spice_server_add_interface(server, &device->instance.base), ==, 0);
-    }
-
-    ~Server()
-    {
-        spice_server_remove_interface(&device->instance.base);
-        vmc_emu_destroy(device);
-    }
+    Server():
+        TestDeviceServer("smartcard", nullptr) {}
 
     /* The guest says something that is of @length bytes, as it claims. Its end comes later. */
     void say(uint32_t length, uint32_t size)
@@ -63,7 +51,7 @@ struct Client
 
     Client():
         main(server->server, SPICE_CHANNEL_MAIN),
-        id(let_in(&main)),
+        id(main.let_in()),
         card(server->server, SPICE_CHANNEL_SMARTCARD, id)
     {
         const Header header = { GUINT32_TO_LE(READER_ADD), 0, 0 };
@@ -72,12 +60,6 @@ struct Client
         card.send_message(SPICE_MSGC_SMARTCARD_DATA, &header, sizeof(header));
         TestLink::run_events();
         g_assert_cmpuint(server->device->write_pos, >, 0);
-    }
-
-    static uint32_t let_in(TestLink *link)
-    {
-        g_assert_cmpint(link->authenticate(""), ==, SPICE_LINK_ERR_OK);
-        return link->session_id();
     }
 };
 
@@ -170,12 +152,6 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/smartcard-length/longer", longer);
     g_test_add_func("/server/smartcard-length/endless", endless);
     const int result = g_test_run();
-    {
-        /* whoever comes is let in */
-        TestLink main(server->server, SPICE_CHANNEL_MAIN);
-
-        Client::let_in(&main);
-    }
     delete server;
     return result;
 #else
