@@ -263,7 +263,8 @@ void DccRefresh::uncover()
 void DccRefresh::pushed(bool waits, uint32_t delay)
 {
     if (is_enabled()) {
-        path.pushed(g_get_monotonic_time(), waits);
+        path.pushed(g_get_monotonic_time(), waits,
+                    dcc->no_item_being_sent() ? 0 : dcc->get_message_serial());
         late_after = red_catch_up_late(delay);
     }
 }
@@ -279,7 +280,7 @@ bool DccRefresh::waits_too_long()
 {
     const auto &pipe = dcc->get_pipe();
 
-    if ((waiting_since ? path.waited(waiting_since - waited) : waited) > late_after) {
+    if ((waiting_since ? path.refused(waiting_since - waited) : waited) > late_after) {
         return true;
     }
     for (auto l = pipe.rbegin(); l != pipe.rend(); ++l) {

@@ -37,7 +37,7 @@ uint64_t red_catch_up_late(uint32_t delay)
                     uint64_t{RED_CATCH_UP_LATE});
 }
 
-void RedCatchUpPath::pushed(uint64_t now, bool waits)
+void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message)
 {
     if (!waits) {
         first_refused = 0;
@@ -46,15 +46,28 @@ void RedCatchUpPath::pushed(uint64_t now, bool waits)
     }
     if (!first_refused) {
         first_refused = now;
+        first_message = message;
+        first_gone = now;
+    } else if (first_message && message != first_message) {
+        first_message = 0;
+        first_gone = now;
     }
     last_refused = now;
 }
 
+uint64_t RedCatchUpPath::waited_from(uint64_t first) const
+{
+    return last_refused > first ? last_refused - first : 0;
+}
+
+uint64_t RedCatchUpPath::refused(uint64_t since) const
+{
+    return waited_from(std::max(since, first_refused));
+}
+
 uint64_t RedCatchUpPath::waited(uint64_t since) const
 {
-    const uint64_t first = std::max(since, first_refused);
-
-    return last_refused > first ? last_refused - first : 0;
+    return first_message ? 0 : waited_from(std::max(since, first_gone));
 }
 
 RedCatchUpArea::RedCatchUpArea():

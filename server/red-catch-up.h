@@ -30,16 +30,27 @@ uint64_t red_catch_up_late(uint32_t delay);
 class RedCatchUpPath
 {
 public:
-    /* The path has been given all that it takes at @now; @waits: that was not all there is. */
-    void pushed(uint64_t now, bool waits);
+    /* The path has been given all that it takes at @now; @waits: that was not all there is;
+     * @message: the number of the one that it has taken a part of, 0: of none. */
+    void pushed(uint64_t now, bool waits, uint64_t message);
 
     /* How long what is there since @since had waited for the path when that last took no more. */
+    uint64_t refused(uint64_t since) const;
+
+    /* The same, but for the one message that the path was not through with when it first did not
+     * take all. Nothing overtakes that, and a photograph of the screen takes a while on any line:
+     * what is drawn meanwhile may be little, and gone as soon as it has its turn. */
     uint64_t waited(uint64_t since) const;
 
 private:
+    uint64_t waited_from(uint64_t first) const;
+
     /* when the path has first not taken all, and last, 0: it has taken all */
     uint64_t first_refused = 0;
     uint64_t last_refused = 0;
+    /* the message then, until it has gone, and when that was */
+    uint64_t first_message = 0;
+    uint64_t first_gone = 0;
 };
 
 /* Where a surface is not what the client has been shown.

@@ -412,25 +412,26 @@ struct Guest
         pictures[surface].copy(box, pictures[from], left, top);
     }
 
-    /* Something like a photo. */
-    void photo(const Box &box, uint32_t surface=0)
+    /* Something like a photo, with so many times the pixels each way. */
+    void photo(const Box &box, uint32_t surface=0, int finer=1)
     {
         QXLDrawable *drawable = draw(surface, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
         QXLImage *image = keep<QXLImage>();
-        auto &pixels = *keep<uint32_t[TEST_QXL_WIDTH * TEST_QXL_HEIGHT]>();
+        const int width = box.width * finer, height = box.height * finer;
+        uint32_t *const pixels = keep<uint32_t>(width * height);
 
-        for (int i = 0; i < box.width * box.height; ++i) {
-            pixels[i] = 0x40404 * (i % box.width) + random(8);
+        for (int i = 0; i < width * height; ++i) {
+            pixels[i] = 0x40404 * (i % width) + random(8);
         }
         image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image->descriptor.width = image->bitmap.x = box.width;
-        image->descriptor.height = image->bitmap.y = box.height;
+        image->descriptor.width = image->bitmap.x = width;
+        image->descriptor.height = image->bitmap.y = height;
         image->bitmap.format = SPICE_BITMAP_FMT_32BIT;
         image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-        image->bitmap.stride = box.width * 4;
-        image->bitmap.data = reinterpret_cast<uintptr_t>(&pixels);
+        image->bitmap.stride = width * 4;
+        image->bitmap.data = reinterpret_cast<uintptr_t>(pixels);
         drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
-        drawable->u.copy.src_area = rect({ 0, 0, box.width, box.height });
+        drawable->u.copy.src_area = rect({ 0, 0, width, height });
         drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
         device.push(QXL_CMD_DRAW, drawable);
     }
@@ -525,9 +526,9 @@ struct Guest
 private:
     uint32_t last_surface = 0;
 
-    template <typename T> T *keep()
+    template <typename T> T *keep(size_t n=1)
     {
-        void *const data = g_malloc0(sizeof(T));
+        void *const data = g_malloc0_n(n, sizeof(T));
 
         memory.push_back(std::shared_ptr<void>(data, g_free));
         return static_cast<T *>(data);
@@ -592,6 +593,29 @@ static void guest_goes_on()
         guest.device.run();
         g_assert_true(client.comes_to_show(guest.pictures));
     }
+}
+
+/* One large picture takes its time, and what is drawn meanwhile is little: that goes as it was
+ * drawn, and where it drew is not shown as a picture. */
+static void little_behind_one_picture()
+{
+    const unsigned fills = 5;
+    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.reads_until([&] { return client.plain_pixels == screen; }));
+    guest.photo({ 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 0, 8);
+    guest.device.run();
+    for (unsigned i = 0; i < fills; ++i) {
+        guest.fill(0, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, i, true);
+        guest.device.run();
+        g_usleep(RED_CATCH_UP_LATE / 2);
+    }
+    g_assert_true(client.reads_until([&] {
+        return client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills;
+    }));
+    g_assert_cmpint(client.plain_pixels, ==, 2 * screen);
 }
 
 /* It draws all the time, the client reads now and then. */
@@ -1023,6 +1047,7 @@ int main(int argc, char *argv[])
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
 
     g_test_add_func("/server/dcc-refresh/guest-goes-on", guest_goes_on);
+    g_test_add_func("/server/dcc-refresh/little-behind-one-picture", little_behind_one_picture);
     g_test_add_func("/server/dcc-refresh/client-reads-now-and-then", client_reads_now_and_then);
     g_test_add_func("/server/dcc-refresh/surfaces-come-and-go", surfaces_come_and_go);
     g_test_add_func("/server/dcc-refresh/surfaces-that-are-not-known",
