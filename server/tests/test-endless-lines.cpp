@@ -149,6 +149,25 @@ static void curves()
     curve({ { -far, 0 }, { far, -far }, { -far, far }, { 0, far } }, false);
 }
 
+/* Points that are no whole curve are left out, with and without a beginning. */
+static void curve_with_a_rest()
+{
+    const QXLPointFix start = { 0, 0 }, end = { SIDE << 4, SIDE << 4 };
+
+    for (int rest = 1; rest < 3; ++rest) {
+        std::vector<QXLPointFix> points = { start, end, end };
+        LineGuest guest;
+
+        points.insert(points.end(), rest, start);
+        guest.add(SPICE_PATH_BEGIN, { start });
+        guest.add(SPICE_PATH_BEZIER | SPICE_PATH_END, points);
+        points.insert(points.begin(), start);
+        guest.add(SPICE_PATH_BEGIN | SPICE_PATH_BEZIER | SPICE_PATH_END, points);
+        guest.draw();
+        check_diagonal(&guest);
+    }
+}
+
 /* Whatever has no first point is left out. */
 static void no_start()
 {
@@ -177,6 +196,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/endless-lines/dashed", dashed);
     g_test_add_func("/server/endless-lines/any", any);
     g_test_add_func("/server/endless-lines/curves", curves);
+    g_test_add_func("/server/endless-lines/curve-with-a-rest", curve_with_a_rest);
     g_test_add_func("/server/endless-lines/no-start", no_start);
     return g_test_run();
 }

@@ -9,14 +9,15 @@
 
 #include "push-visibility.h"
 
-enum { WHITE = 0xffffff };
+/* edges of glyphs from -FURTHEST - 1 to FURTHEST are computed */
+enum { WHITE = 0xffffff, FURTHEST = INT16_MAX / 2 };
 
-/* Two glyphs, each as large as the surface. */
-struct Text
+/* Two glyphs, each as large as the surface, of so many bits a pixel. */
+template <int BITS> struct TextOf
 {
     struct Glyph {
         QXLRasterGlyph head;
-        uint8_t data[SIDE * SIDE / 8];
+        uint8_t data[SIDE * SIDE * BITS / 8];
     };
     struct {
         QXLString string;
@@ -24,13 +25,14 @@ struct Text
     } command = {};
     TestGuest guest;
 
-    Text(QXLPoint first, QXLPoint second)
+    TextOf(QXLPoint first, QXLPoint second)
     {
         auto &text = guest.drawable.u.text;
 
         command.string.data_size = command.string.chunk.data_size = sizeof(command.glyphs);
         command.string.length = 2;
-        command.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
+        command.string.flags = BITS == 1 ? SPICE_STRING_FLAGS_RASTER_A1 :
+                                           SPICE_STRING_FLAGS_RASTER_A4;
         for (Glyph &glyph : command.glyphs) {
             glyph.head.width = glyph.head.height = SIDE;
             memset(glyph.data, 0xff, sizeof(glyph.data));
@@ -54,20 +56,22 @@ struct Text
     }
 };
 
+using Text = TextOf<1>;
+
 static void close_by()
 {
     Text({ 0, 0 }, { SIDE, SIDE }).draw(0, WHITE);
     Text({ 0, 0 }, { -SIDE, -SIDE }).draw(0, WHITE);
     /* where no surface is, but pixman draws what is in between */
-    Text({ 0, 0 }, { INT16_MAX / 2, 0 }).draw(0, WHITE);
-    Text({ 0, INT16_MIN / 2 }, { 0, 0 }).draw(0, WHITE);
+    Text({ 0, 0 }, { FURTHEST - SIDE, 0 }).draw(0, WHITE);
+    Text({ 0, -FURTHEST - 1 }, { 0, 0 }).draw(0, WHITE);
 }
 
 /* One edge wraps, or a distance does. */
 static void far_away()
 {
-    for (int32_t away : { INT32_MAX, INT32_MIN, INT32_MAX - SIDE, INT16_MAX - SIDE + 1,
-                          INT16_MIN - 1 }) {
+    for (int32_t away : { INT32_MAX, INT32_MIN, INT32_MAX - SIDE, FURTHEST - SIDE + 1,
+                          -FURTHEST - 2 }) {
         Text({ 0, 0 }, { away, 0 }).draw(1, WHITE);
         Text({ away, 0 }, { 0, 0 }).draw(1, WHITE);
         Text({ 0, 0 }, { 0, away }).draw(1, WHITE);
@@ -79,6 +83,15 @@ static void both_far()
 {
     Text({ INT32_MAX, 0 }, { INT32_MIN + 100, 0 }).draw(2, TestGuest::OWN);
     Text({ 0, INT32_MAX }, { 0, INT32_MIN + 100 }).draw(2, TestGuest::OWN);
+}
+
+/* The last row of a mask that is as large as can be, and of one whose rows cannot be counted. */
+static void both_ends()
+{
+    const int32_t end = FURTHEST - SIDE, beyond = INT16_MAX - SIDE;
+
+    TextOf<4>({ -FURTHEST - 1, -FURTHEST - 1 }, { end, end }).draw(0, TestGuest::OWN);
+    TextOf<4>({ INT16_MIN, INT16_MIN }, { beyond, beyond }).draw(2, TestGuest::OWN);
 }
 
 /* The sum of the two positions wraps. */
@@ -96,6 +109,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/guest-text/near", close_by);
     g_test_add_func("/server/guest-text/far", far_away);
     g_test_add_func("/server/guest-text/both-far", both_far);
+    g_test_add_func("/server/guest-text/both-ends", both_ends);
     g_test_add_func("/server/guest-text/origin", origin);
     return g_test_run();
 }
