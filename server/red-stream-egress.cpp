@@ -30,10 +30,6 @@
 
 static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are too large");
 
-/* The kernel looks at its limit of what is unsent when it begins a buffer of up to so many bytes
- * (tcp_sendmsg in Linux), and fills that. */
-#define KERNEL_BUFFER (64 * 1024)
-
 #ifndef IOV_MAX
 #define IOV_MAX 1024
 #endif
@@ -46,7 +42,7 @@ RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_po
                                  const RedStreamSocket *init_ops):
     socket(init_socket), policy(init_policy),
     ops(init_ops ? init_ops : red_stream_socket_get(init_policy)),
-    wire(WIRE_SIZE), clear(CLEAR_SIZE)
+    wire(WIRE_SIZE), clear(CLEAR_SIZE), hop(init_socket, init_policy)
 {
     trace_id = red_stream_trace_new();
     traced = red_stream_trace_enabled();
@@ -153,7 +149,7 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         ++iovcnt;
     }
 
-    size_t room = get_room();
+    size_t room = hop.get_room(ops);
     /* What fills the room is followed by nothing now. It may be less than a segment, of a hop with
      * large ones: then it would wait for what follows, and the socket would not be writable. */
     const bool fills = room <= wire_size + size;
@@ -240,7 +236,7 @@ ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned fl
         return -1;
     }
     if (pending() == 0) {
-        update_link();
+        hop.update(ops, ssl != nullptr);
     }
 
     const ssize_t n = ssl ? write_records(iov, iovcnt, flags) : write_plain(iov, iovcnt, flags);
@@ -357,6 +353,7 @@ ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsi
 ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsigned flags)
 {
     const size_t size = red_iov_size(iov, iovcnt);
+    const size_t record_size = hop.get_record_size();
     size_t accepted = 0;
 
     if (flags & RED_STREAM_MESSAGE_START) {
@@ -487,7 +484,8 @@ ssize_t RedStreamEgress::flush()
         return error ? -1 : pending();
     }
     while (clear.size() && !blocked) {
-        const size_t n = red_stream_policy_next_record(clear.size(), last_message, record_size);
+        const size_t n = red_stream_policy_next_record(clear.size(), last_message,
+                                                        hop.get_record_size());
 
         if (!encrypt_clear(n, n < clear.size()) && !blocked) {
             return -1;
@@ -522,101 +520,4 @@ void RedStreamEgress::push_held()
     }
     held = false;
     dirty = false;
-}
-
-void RedStreamEgress::set_pace(uint64_t rate)
-{
-    pace = rate;
-    update_pace();
-}
-
-/* What TCP and the channel know of it. False if TCP does not say. */
-bool RedStreamEgress::get_link(RedStreamLink *link) const
-{
-    if (!ops->get_link(socket, link)) {
-        return false;
-    }
-    link->path_rate = path_rate;
-    link->path_delay = path_delay;
-    return true;
-}
-
-void RedStreamEgress::update_pace()
-{
-    RedStreamLink link = { };
-
-    update_pace(pace && get_link(&link) ? &link : nullptr);
-}
-
-/* @link: null if it is not known, or no pace is wanted. */
-void RedStreamEgress::update_pace(const RedStreamLink *link)
-{
-    const uint64_t wanted = link ? red_stream_policy_pace(link, pace) : 0;
-
-    if (ops->set_pace && wanted != kernel_pace) {
-        ops->set_pace(socket, wanted);
-        kernel_pace = wanted;
-    }
-}
-
-void RedStreamEgress::update_unsent_limit(const RedStreamLink *link)
-{
-    const uint32_t limit = red_stream_policy_unsent_limit(link);
-
-    if ((limit >= unsent_limit * 2 || limit <= unsent_limit / 2) &&
-        ops->set_unsent_limit(socket, limit)) {
-        unsent_limit = limit;
-    }
-}
-
-/* How many bytes the kernel is to be given now. Asked before each send as long as a pace is
- * wanted, for TCP's queue says more than the rate, and while the kernel should hold little: what
- * is left here the next acks make room for, and the socket is writable then. */
-size_t RedStreamEgress::get_room()
-{
-    const bool holds_little = unsent_limit && unsent_limit < KERNEL_BUFFER;
-    RedStreamLink link = { };
-
-    if (!(pace || holds_little) || !get_link(&link)) {
-        return SIZE_MAX;
-    }
-    if (pace) {
-        update_pace(&link);
-    }
-    if (!holds_little) {
-        return SIZE_MAX;
-    }
-    update_unsent_limit(&link);
-    return unsent_limit > link.unsent ? unsent_limit - link.unsent : 0;
-}
-
-/* See what TCP has learnt of the link, before a drain. A channel without drains calls for each
- * message, so not more often than it tells something new. */
-void RedStreamEgress::update_link()
-{
-    const bool wants_record_size = ssl && policy->batch && !policy->record_size;
-    RedStreamLink link = { };
-
-    if (ssl && policy->record_size) {
-        record_size = policy->record_size;
-    }
-    if (!(wants_record_size || policy->flow) || next_link == UINT64_MAX) {
-        return;
-    }
-
-    const uint64_t now = g_get_monotonic_time();
-    if (now < next_link) {
-        return;
-    }
-    if (!get_link(&link)) {
-        next_link = UINT64_MAX;
-        return;
-    }
-    next_link = now + ops->get_link_period();
-    if (wants_record_size) {
-        record_size = red_stream_policy_record_size(&link);
-    }
-    if (policy->flow && ops->set_unsent_limit) {
-        update_unsent_limit(&link);
-    }
 }

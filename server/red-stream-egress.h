@@ -37,6 +37,8 @@
 #include "red-common.h"
 #include "red-stream-policy.h"
 #include "red-stream-buffer.h"
+#include "red-stream-counters.h"
+#include "red-stream-hop.h"
 #include "red-stream-notices.h"
 #include "red-stream-socket.h"
 #include "utils.hpp"
@@ -53,39 +55,6 @@ enum {
 
 /* Bytes that an egress buffers at the most. */
 #define RED_STREAM_EGRESS_MAX (64 * 1024)
-
-/* What an egress did since it was made. */
-struct RedStreamCounters {
-    uint64_t messages;
-    /* bytes that calls gave, framing by SASL and WebSocket included */
-    uint64_t message_bytes;
-    /* TLS records and the plaintext in them */
-    uint64_t records;
-    uint64_t record_bytes;
-    /* records that could not have been fewer for the flushes that happened */
-    uint64_t floor_records;
-    /* calls that sent, those that failed included, and bytes the kernel took */
-    uint64_t writes;
-    uint64_t written_bytes;
-    uint64_t setsockopts;
-    /* times at which all that was there had to leave */
-    uint64_t flushes;
-    uint64_t eagains;
-    uint64_t max_buffered;
-    /* times that the client did not answer the channel's flow control */
-    uint64_t silences;
-    /* with catch_up: pictures of what was there by then, bytes of those that went once more,
-     * as what went before had losses, and microseconds: the oldest change that waited for one */
-    uint64_t refreshes;
-    uint64_t refined_bytes;
-    uint64_t oldest;
-    /* with timestamps=on: flushes of which the kernel told that they were acked, microseconds
-     * from flush to ack of all of them, what the kernel told, and calls to ask what it tells */
-    uint64_t delivered;
-    uint64_t delivery_time;
-    uint64_t timestamps;
-    uint64_t notice_reads;
-};
 
 class RedStreamEgress
 {
@@ -132,14 +101,11 @@ public:
     size_t pending() const;
 
     /* What the channel has learnt of the path, see RedStreamLink::path_rate and path_delay. */
-    void set_path(uint64_t rate, uint32_t delay) {
-        path_rate = rate;
-        path_delay = delay;
-    }
+    void set_path(uint64_t rate, uint32_t delay) { hop.set_path(rate, delay); }
 
     /* Have the kernel send at about @rate bytes a second, see red_stream_policy_pace; 0: as it
      * likes. */
-    void set_pace(uint64_t rate);
+    void set_pace(uint64_t rate) { hop.set_pace(ops, rate); }
 
     /* To be read whenever the socket's watch calls. Null without. */
     RedStreamNotices *get_notices() { return notices; }
@@ -180,12 +146,6 @@ private:
     ssize_t fail(int error_number);
     void note_flush();
     void note_buffered();
-    bool get_link(RedStreamLink *link) const;
-    void update_link();
-    void update_unsent_limit(const RedStreamLink *link);
-    void update_pace();
-    void update_pace(const RedStreamLink *link);
-    size_t get_room();
 
     const int socket;
     const RedStreamPolicy *const policy;
@@ -200,18 +160,7 @@ private:
     RedStreamBuffer clear;
     /* where the last message begins in clear, 0 if it began before */
     size_t last_message = 0;
-    /* plaintext bytes of a record on this link, now */
-    size_t record_size = RED_STREAM_RECORD_MAX;
-    /* what the kernel was told to hold unsent, bytes, 0: all that it takes */
-    uint32_t unsent_limit = 0;
-    /* bytes a second that set_pace wants, and that the kernel was told, 0: as it likes */
-    uint64_t pace = 0;
-    uint64_t kernel_pace = 0;
-    /* bytes a second and microseconds, 0: not known */
-    uint64_t path_rate = 0;
-    uint32_t path_delay = 0;
-    /* when TCP is to be asked again (microseconds), UINT64_MAX: never */
-    uint64_t next_link = 0;
+    RedStreamHop hop;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 

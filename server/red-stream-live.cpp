@@ -17,7 +17,7 @@
 
 #include <common/log.h>
 
-#include "red-stream-egress.h"
+#include "red-stream-counters.h"
 #include "red-stream-flow.h"
 #include "red-stream-live.h"
 

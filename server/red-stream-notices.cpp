@@ -14,8 +14,8 @@
 
 #include <glib.h>
 
+#include "red-stream-counters.h"
 #include "red-stream-notices.h"
-#include "red-stream-egress.h"
 #include "red-stream-timestamps.h"
 #include "red-stream-zerocopy.h"
 

@@ -14,7 +14,7 @@
 
 #include <glib.h>
 
-#include "red-stream-egress.h"
+#include "red-stream-counters.h"
 #include "red-stream-timestamps.h"
 #include "red-stream-trace.h"
 

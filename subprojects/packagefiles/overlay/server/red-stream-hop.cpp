@@ -1,0 +1,1 @@
+../../../../server/red-stream-hop.cpp
