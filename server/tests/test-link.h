@@ -36,14 +36,15 @@ struct TestLink
     /* @connection_id: what the main channel's client was told; 0 for a main channel, or one
      * that is chosen here, and the client says that it comes from another server
      * @buffer: bytes that the kernel holds of what nobody reads, 0: as many as it likes
-     * @channel_caps: a bit for each capability of the channel */
+     * @channel_caps, @common_caps: a bit for each capability of the channel, of any */
     TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0,
-             TestTransport transport = TEST_UNIX, int buffer = 0, uint32_t channel_caps = 0)
+             TestTransport transport = TEST_UNIX, int buffer = 0, uint32_t channel_caps = 0,
+             uint32_t common_caps = 1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
+                                    1 << SPICE_COMMON_CAP_AUTH_SPICE)
     {
         int sv[2];
         const uint32_t caps[] = {
-            GUINT32_TO_LE(1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
-                          1 << SPICE_COMMON_CAP_AUTH_SPICE),
+            GUINT32_TO_LE(common_caps),
             GUINT32_TO_LE(channel_caps)
         };
         SpiceLinkHeader header;
@@ -64,16 +65,25 @@ struct TestLink
         send_all(&header, sizeof(header));
         send_all(&mess, sizeof(mess));
         send_all(caps, sizeof(caps));
-        receive(&header, sizeof(header));
-        receive(&reply, sizeof(reply));
-        g_assert_cmpint(GUINT32_FROM_LE(reply.error), ==, SPICE_LINK_ERR_OK);
-        skip(GUINT32_FROM_LE(header.size) - sizeof(reply));
+        g_assert_cmpint(receive_reply(), ==, SPICE_LINK_ERR_OK);
     }
 
     ~TestLink()
     {
         close(socket);
         run_events();
+    }
+
+    /* Returns what the server says of the link. */
+    uint32_t receive_reply()
+    {
+        SpiceLinkHeader header;
+
+        receive(&header, sizeof(header));
+        g_assert_cmphex(header.magic, ==, SPICE_MAGIC);
+        receive(&reply, sizeof(reply));
+        skip(GUINT32_FROM_LE(header.size) - sizeof(reply));
+        return GUINT32_FROM_LE(reply.error);
     }
 
     /* Returns the server's answer. */

@@ -7,80 +7,11 @@
 
 #if HAVE_SASL
 
-#include <sasl/sasl.h>
-
 #include "test-channel-client.h"
+#include "test-sasl.h"
 #include "test-sockets.h"
 
 #include "push-visibility.h"
-
-enum { BLOCK_OVERHEAD = 16, MAX_BLOCK = 1000 };
-
-static unsigned blocks;
-
-/* In place of libsasl: a mechanism that lets everybody in, and whose blocks hold what they
- * are given behind 16 bytes. */
-int sasl_server_init(const sasl_callback_t *, const char *) { return SASL_OK; }
-
-int sasl_server_new(const char *, const char *, const char *, const char *, const char *,
-                    const sasl_callback_t *, unsigned, sasl_conn_t **conn)
-{
-    *conn = reinterpret_cast<sasl_conn_t *>(&blocks);
-    return SASL_OK;
-}
-
-int sasl_setprop(sasl_conn_t *, int, const void *) { return SASL_OK; }
-
-int sasl_getprop(sasl_conn_t *, int prop, const void **value)
-{
-    static const int strength = 64;
-    static const unsigned max_block = MAX_BLOCK;
-
-    *value = prop == SASL_SSF ? static_cast<const void *>(&strength) : &max_block;
-    return SASL_OK;
-}
-
-int sasl_listmech(sasl_conn_t *, const char *, const char *, const char *, const char *,
-                  const char **list, unsigned *, int *)
-{
-    *list = ",ONE,";
-    return SASL_OK;
-}
-
-int sasl_server_start(sasl_conn_t *, const char *, const char *, unsigned, const char **out,
-                      unsigned *size)
-{
-    *out = nullptr;
-    *size = 0;
-    return SASL_OK;
-}
-
-int sasl_server_step(sasl_conn_t *, const char *, unsigned, const char **, unsigned *)
-{
-    return SASL_FAIL;
-}
-
-int sasl_encode(sasl_conn_t *, const char *input, unsigned size, const char **output,
-                unsigned *output_size)
-{
-    static char block[BLOCK_OVERHEAD + MAX_BLOCK];
-
-    g_assert_cmpuint(size, <=, MAX_BLOCK);
-    memcpy(block + BLOCK_OVERHEAD, input, size);
-    *output = block;
-    *output_size = BLOCK_OVERHEAD + size;
-    ++blocks;
-    return SASL_OK;
-}
-
-int sasl_decode(sasl_conn_t *, const char *, unsigned, const char **, unsigned *)
-{
-    return SASL_FAIL;
-}
-
-const char *sasl_errdetail(sasl_conn_t *) { return ""; }
-const char *sasl_errstring(int, const char *, const char **) { return ""; }
-void sasl_dispose(sasl_conn_t **) {}
 
 static void authenticated(void *opaque, RedSaslError error)
 {
@@ -91,7 +22,6 @@ static void authenticated(void *opaque, RedSaslError error)
 /* Writes messages of three buffers until as many bytes are written; how many blocks that took. */
 static unsigned blocks_of(size_t part, size_t total)
 {
-    static const char answers[] = "\3\0\0\0ONE\1\0\0\0";     // the name of the mechanism, an empty text
     TestServer s;
     std::vector<char> bytes(part, 'x'), got;
     size_t written = 0;
@@ -100,7 +30,8 @@ static unsigned blocks_of(size_t part, size_t total)
 
     test_make_sockets(TEST_TCP, 0, sockets);
     red_socket_set_non_blocking(sockets[0], true);
-    g_assert_cmpint(write(sockets[1], answers, sizeof(answers)), ==, sizeof(answers));
+    g_assert_cmpint(write(sockets[1], test_sasl_answers, sizeof(test_sasl_answers)), ==,
+                    sizeof(test_sasl_answers));
 
     RedStream *stream = red_stream_new(s.server, sockets[0]);
     g_assert_true(red_sasl_start_auth(stream, authenticated, &done));
