@@ -73,8 +73,10 @@ def _sanitizers(steps: Steps) -> str:
 
 
 def _python_tests() -> str:
-    # those of one file one after the other: they share what they build
-    if run_pytest(["-p", "xdist.plugin", "--numprocesses", str(min(os.cpu_count() or 1, _AT_ONCE)), "--dist", "loadfile"]):
+    # One more than there are processors, for a test often waits: for a link, or for a machine that boots. Those of one file
+    # one after the other: they share what they build.
+    workers = min((os.cpu_count() or 1) + 1, _AT_ONCE)
+    if run_pytest(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"]):
         raise BenchError("Python tests: see above")
     return "all"
 
