@@ -6,6 +6,12 @@
 
 #include <vector>
 
+#ifdef __linux__
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/syscall.h>
+#endif
+
 #include "red-stream-flow.h"
 #include "test-channel-batch.h"
 
@@ -314,7 +320,64 @@ static void acks_too_much()
     g_assert_true(f.rcc->pipe_is_empty());
 }
 
+#ifdef __linux__
+/* the path that the kernel is said to see: microseconds, bytes a second */
+#define FAR_DELAY 100000
+#define FAR_RATE 250000
+
+static bool far;
+static std::vector<uint32_t> paces;
+
+/* In place of the C library's: the kernel of a socket to somebody far away. */
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size) noexcept
+{
+    if (far && level == IPPROTO_TCP && name == TCP_INFO) {
+        struct tcp_info info = { };
+
+        info.tcpi_snd_mss = 1448;
+        info.tcpi_snd_cwnd = 100;
+        info.tcpi_rtt = info.tcpi_min_rtt = FAR_DELAY;
+        memcpy(value, &info, MIN(*size, sizeof(info)));
+        return 0;
+    }
+    return syscall(SYS_getsockopt, fd, level, name, value, size);
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size) noexcept
+{
+    if (far && level == SOL_SOCKET && name == SO_MAX_PACING_RATE) {
+        paces.push_back(*static_cast<const uint32_t *>(value));
+        return 0;
+    }
+    return syscall(SYS_setsockopt, fd, level, name, value, size);
+}
+
+/* The kernel sends a message longer than what the path holds at the path's rate, and again as it
+ * likes when that has arrived. */
+static void paces_what_is_long()
+{
+    FlowFixture f;
+
+    far = true;
+    f.rcc->expect_path(FAR_RATE, FAR_DELAY);
+    f.add_items(1);
+    f.rcc->push();
+    g_assert_cmpuint(paces.size(), ==, 0);
+    f.rcc->pipe_add_type(LARGE_ITEM);
+    f.rcc->push();
+    g_assert_cmpuint(paces.size(), ==, 1);
+    g_assert_cmpuint(paces[0], >=, FAR_RATE);
+    g_assert_cmpuint(paces[0], <, 2 * FAR_RATE);
+    f.take_all();
+    f.send_many();
+    g_assert_cmpuint(paces.back(), ==, UINT32_MAX);
+}
+#endif
+
 static const BatchTest tests[] = {
+#ifdef __linux__
+    { "paces", "flow", paces_what_is_long },
+#endif
     { "stops", "flow", stops_until_answered },
     { "hurry", "flow", hurries_when_waited_for },
     { "fewer-acks", "flow", wants_fewer_acks },
