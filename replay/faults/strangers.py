@@ -54,23 +54,35 @@ class Guest:
              f"x509-dir={folder},password-secret=password"],
             env={**os.environ, "LD_LIBRARY_PATH": library}, stdout=self._log, stderr=subprocess.STDOUT)
         self._monitor = socket.socket(socket.AF_UNIX)
+        try:
+            self._begin(monitor)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, monitor: Path) -> None:
         until = time.monotonic() + _BEGIN
         while self._monitor.connect_ex(str(monitor)):
             if self._process.poll() is not None or time.monotonic() > until:
-                self.close()
-                raise BenchError(f"QEMU does not begin: {(folder / 'log').read_text().strip()[-300:]}")
+                raise BenchError(f"QEMU does not begin: {self._said()}")
             time.sleep(0.05)
         self._answers = self._monitor.makefile("rb")
-        self._answers.readline()        # its greeting
         self._ask("qmp_capabilities")
 
+    def _said(self) -> str:
+        self._log.seek(0)
+        return self._log.read().strip()[-300:]
+
     def _ask(self, command: str) -> None:
-        """Waits for the answer; events come between."""
+        """Waits for the answer; a greeting or events come before it."""
         until = time.monotonic() + _ANSWER
         self._monitor.sendall(json.dumps({"execute": command}).encode() + b"\n")
         while True:
             self._monitor.settimeout(max(until - time.monotonic(), 0.01))
-            if "return" in json.loads(self._answers.readline()):
+            line = self._answers.readline()
+            if not line:
+                raise BenchError(f"QEMU has ended: {self._said()}")
+            if "return" in json.loads(line):
                 return
 
     def stands_still(self) -> bool:
