@@ -2,7 +2,6 @@
 #include "recording-edit.h"
 
 #include <errno.h>
-#include <spice/qxl_dev.h>
 #include <string.h>
 
 #include "recording.h"
@@ -14,7 +13,6 @@ typedef struct Edit {
     RecordingOutput *output;
     const char *out;
     uint32_t counter;
-    uint64_t id_shift;          /* added to the numbers of images, palettes and cursors */
 
     const char *in;
     RecordingInput *input;
@@ -84,15 +82,7 @@ static bool end_output(Edit *edit, bool is_good)
 
 static uint64_t new_value(Edit *edit, const RecordingField *field, uint64_t timestamp)
 {
-    switch (field->kind) {
-    case RECORDING_FIELD_COUNTER:
-        return edit->counter;
-    case RECORDING_FIELD_TIMESTAMP:
-        return timestamp;
-    default:
-        /* 0 means that there is none */
-        return field->value == 0 ? 0 : field->value + edit->id_shift;
-    }
+    return field->kind == RECORDING_FIELD_COUNTER ? edit->counter : timestamp;
 }
 
 /* Copies the event just read, with its numbers made to fit. */
@@ -201,72 +191,4 @@ bool recording_trim(const char *in, const TrimRange *range, const char *out, cha
         return false;
     }
     return end_output(&edit, trim(&edit, in, range));
-}
-
-static void write_text(Edit *edit, char *text)
-{
-    recording_output_write(edit->output, text, strlen(text));
-    edit->counter++;
-    g_free(text);
-}
-
-/* Destroys all that the recording just read has left. */
-static void destroy_surfaces(Edit *edit, uint64_t timestamp)
-{
-    const RecordingSurfaces *surfaces = recording_surfaces(edit->recording);
-
-    for (unsigned int id = 1; id < RECORDING_SURFACES_MAX; id++) {
-        if (surfaces->surface[id].state == SURFACE_LIVE) {
-            write_text(edit, g_strdup_printf(
-                "event %u 0 %d %" G_GUINT64_FORMAT "\nsurface_cmd\nsurface_id %u\ntype %d\n"
-                "flags 0\n", edit->counter, QXL_CMD_SURFACE, timestamp, id,
-                QXL_SURFACE_CMD_DESTROY));
-        }
-    }
-    if (surfaces->surface[0].state == SURFACE_LIVE) {
-        write_text(edit, g_strdup_printf("event %u 1 %d %" G_GUINT64_FORMAT "\n", edit->counter,
-                                         RECORDING_MESSAGE_DESTROY_PRIMARY, timestamp));
-    }
-}
-
-/* Appends one recording. *end is the last time written, and is moved on. */
-static bool cat_events(Edit *edit, bool is_first, bool is_last, uint64_t *end)
-{
-    RecordingEvent event;
-    uint64_t first = 0, begin = *end;
-
-    while (!recording_output_failed(edit->output) && recording_next(edit->recording, &event)) {
-        uint64_t timestamp;
-
-        if (event.number == 0) {
-            first = event.timestamp;
-            begin = is_first ? first : begin;
-        }
-        timestamp = begin + (event.timestamp - MIN(event.timestamp, first));
-        copy_event(edit, &event, timestamp);
-        *end = MAX(*end, timestamp);
-    }
-    if (!is_last) {
-        destroy_surfaces(edit, *end);
-    }
-    return end_input(edit);
-}
-
-bool recording_cat(char *const *in, unsigned int n_in, const char *out, char **error,
-                   bool *is_damaged)
-{
-    Edit edit;
-    uint64_t end = 0;
-    bool is_good = true;
-
-    if (!begin_output(&edit, out, error, is_damaged)) {
-        return false;
-    }
-    for (unsigned int i = 0; i < n_in && is_good; i++) {
-        /* a shift that depends on all before it: no two parts of a recording share one */
-        edit.id_shift = i == 0 ? 0 : recording_output_hash(edit.output);
-        is_good = begin_input(&edit, in[i]) &&
-            cat_events(&edit, i == 0, i == n_in - 1, &end);
-    }
-    return end_output(&edit, is_good);
 }

@@ -6,11 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * New recordings from old ones. Each function writes a recording that replays,
- * holding one event at a time and a timeline. False with *error set, one line,
- * and *is_damaged telling whether the input is at fault.
- */
+/* A new recording from an old one. */
 
 #define EDIT_NO_LIMIT UINT64_MAX
 
@@ -26,18 +22,10 @@ typedef struct TrimRange {
  * messages that create or destroy surfaces. These are played at once, and then
  * the range at its own pace. So the picture at every point of the range is the
  * original's, at the price of the bytes before it. Nothing after the range is
- * kept.
+ * kept. Memory holds one event at a time and a timeline. False with *error set,
+ * one line, and *is_damaged telling whether the input is at fault.
  */
 bool recording_trim(const char *in, const TrimRange *range, const char *out, char **error,
                     bool *is_damaged);
-
-/*
- * One recording after the other, the second's time beginning as the first's
- * ends. Before the second, all surfaces of the first are destroyed. Images,
- * palettes and cursors of the second get other numbers, lest a client's cache
- * take one for one of the first.
- */
-bool recording_cat(char *const *in, unsigned int n_in, const char *out, char **error,
-                   bool *is_damaged);
 
 #endif /* RECORDING_EDIT_H_ */

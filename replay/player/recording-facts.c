@@ -34,7 +34,7 @@ static const char *const message_names[RECORDING_MESSAGE_COUNT] = {
     "GL_DRAW_ASYNC", "SET_VIDEO_CODECS", "CLOSE_WORKER",
 };
 
-static FactsCount *count_of(RecordingFacts *facts, const RecordingEvent *event)
+static uint64_t *count_of(RecordingFacts *facts, const RecordingEvent *event)
 {
     if (!event->is_command) {
         return &facts->message[event->type];
@@ -56,18 +56,11 @@ static FactsCount *count_of(RecordingFacts *facts, const RecordingEvent *event)
 
 static void count_event(RecordingFacts *facts, const RecordingEvent *event)
 {
-    FactsCount *count = count_of(facts, event);
-    uint64_t bytes = event->end - event->start;
-
     facts->events++;
     facts->commands += event->is_command;
     facts->draws_on_primary += event->is_command && event->type == QXL_CMD_DRAW &&
         event->surface_id == 0;
-    count->count++;
-    count->bytes += bytes;
-    count->block_bytes += event->block_bytes;
-    count->largest = MAX(count->largest, bytes);
-    count->of_size[MIN(63 - __builtin_clzll(bytes), FACTS_SIZES - 1)]++;
+    ++*count_of(facts, event);
     for (unsigned int i = 0; i < event->images; i++) {
         facts->image[event->image_type[i]]++;
         facts->bitmap[event->bitmap_format[i]]++;
@@ -130,9 +123,9 @@ void recording_facts_clear(RecordingFacts *facts)
     g_array_unref(facts->primaries);
 }
 
-static void tell(const char *name, const FactsCount *count, FactsFunc func, void *opaque)
+static void tell(const char *name, uint64_t count, FactsFunc func, void *opaque)
 {
-    if (count->count > 0) {
+    if (count > 0) {
         func(name, count, opaque);
     }
 }
@@ -140,35 +133,29 @@ static void tell(const char *name, const FactsCount *count, FactsFunc func, void
 void recording_facts_commands(const RecordingFacts *facts, FactsFunc func, void *opaque)
 {
     for (unsigned int i = 0; i < FACTS_DRAW_TYPES; i++) {
-        tell(draw_names[i], &facts->draw[i], func, opaque);
+        tell(draw_names[i], facts->draw[i], func, opaque);
     }
     for (unsigned int i = 0; i < FACTS_CURSOR_TYPES; i++) {
-        tell(cursor_names[i], &facts->cursor[i], func, opaque);
+        tell(cursor_names[i], facts->cursor[i], func, opaque);
     }
-    tell("SURFACE_CREATE", &facts->surface_create, func, opaque);
-    tell("SURFACE_DESTROY", &facts->surface_destroy, func, opaque);
-    tell("UPDATE", &facts->update, func, opaque);
-    tell("MESSAGE", &facts->message_command, func, opaque);
+    tell("SURFACE_CREATE", facts->surface_create, func, opaque);
+    tell("SURFACE_DESTROY", facts->surface_destroy, func, opaque);
+    tell("UPDATE", facts->update, func, opaque);
+    tell("MESSAGE", facts->message_command, func, opaque);
 }
 
 void recording_facts_messages(const RecordingFacts *facts, FactsFunc func, void *opaque)
 {
     for (unsigned int i = 0; i < RECORDING_MESSAGE_COUNT; i++) {
-        tell(message_names[i], &facts->message[i], func, opaque);
+        tell(message_names[i], facts->message[i], func, opaque);
     }
 }
 
-void recording_facts_images(const RecordingFacts *facts, FactsImageFunc func, void *opaque)
+void recording_facts_images(const RecordingFacts *facts, FactsFunc func, void *opaque)
 {
     for (unsigned int i = 1; i < FACTS_BITMAP_FORMATS; i++) {
-        if (facts->bitmap[i] > 0) {
-            func(bitmap_names[i], facts->bitmap[i], opaque);
-        }
+        tell(bitmap_names[i], facts->bitmap[i], func, opaque);
     }
-    if (facts->image[SPICE_IMAGE_TYPE_QUIC] > 0) {
-        func("QUIC", facts->image[SPICE_IMAGE_TYPE_QUIC], opaque);
-    }
-    if (facts->image[SPICE_IMAGE_TYPE_SURFACE] > 0) {
-        func("SURFACE", facts->image[SPICE_IMAGE_TYPE_SURFACE], opaque);
-    }
+    tell("QUIC", facts->image[SPICE_IMAGE_TYPE_QUIC], func, opaque);
+    tell("SURFACE", facts->image[SPICE_IMAGE_TYPE_SURFACE], func, opaque);
 }

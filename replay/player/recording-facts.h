@@ -9,19 +9,10 @@
 
 /* What a recording holds, counted. */
 
-#define FACTS_SIZES 32          /* sizes are counted by power of two */
 #define FACTS_DRAW_TYPES 15
 #define FACTS_CURSOR_TYPES 4
 #define FACTS_IMAGE_TYPES 256
 #define FACTS_BITMAP_FORMATS 11
-
-typedef struct FactsCount {
-    uint64_t count;
-    uint64_t bytes;             /* in the recording */
-    uint64_t block_bytes;       /* of which in counted blocks */
-    uint64_t largest;
-    uint64_t of_size[FACTS_SIZES];      /* [i]: from 2^i bytes to under 2^(i+1) */
-} FactsCount;
 
 typedef struct FactsPrimary {
     uint64_t event;
@@ -32,11 +23,11 @@ typedef struct FactsPrimary {
 typedef struct RecordingFacts {
     uint64_t events, commands, bytes, packed_bytes;
     uint64_t length;            /* nanoseconds */
-    FactsCount draw[FACTS_DRAW_TYPES];
-    FactsCount cursor[FACTS_CURSOR_TYPES];
-    FactsCount surface_create, surface_destroy;
-    FactsCount update, message_command;
-    FactsCount message[RECORDING_MESSAGE_COUNT];
+    uint64_t draw[FACTS_DRAW_TYPES];
+    uint64_t cursor[FACTS_CURSOR_TYPES];
+    uint64_t surface_create, surface_destroy;
+    uint64_t update, message_command;
+    uint64_t message[RECORDING_MESSAGE_COUNT];
     uint64_t image[FACTS_IMAGE_TYPES];
     uint64_t bitmap[FACTS_BITMAP_FORMATS];
     uint64_t draws_on_primary;
@@ -55,12 +46,10 @@ FactsStatus recording_facts_read(RecordingFacts *facts, const char *file, char *
 
 void recording_facts_clear(RecordingFacts *facts);
 
-/* Calls func with the name of each kind of command there is. */
-typedef void (*FactsFunc)(const char *name, const FactsCount *count, void *opaque);
+/* Calls func with the name and the number of each kind there is. */
+typedef void (*FactsFunc)(const char *name, uint64_t count, void *opaque);
 void recording_facts_commands(const RecordingFacts *facts, FactsFunc func, void *opaque);
 void recording_facts_messages(const RecordingFacts *facts, FactsFunc func, void *opaque);
-
-typedef void (*FactsImageFunc)(const char *name, uint64_t count, void *opaque);
-void recording_facts_images(const RecordingFacts *facts, FactsImageFunc func, void *opaque);
+void recording_facts_images(const RecordingFacts *facts, FactsFunc func, void *opaque);
 
 #endif /* RECORDING_FACTS_H_ */

@@ -102,10 +102,8 @@ static void palette(Recording *recording, uint32_t format)
     unsigned int max = is_indexed ? entries_max[format] : 256;
     unsigned int min = max == 2 ? 2 : 1;    /* two colours are looked up unasked */
     unsigned int count = scan_field(scan, "qp.num_ents", min, max);
-    uint64_t at = scan_offset(scan) + strlen("unique ");
-    uint64_t unique = scan_unsigned_field(scan, "unique", UINT64_MAX);
 
-    recording_note_field(recording, RECORDING_FIELD_PALETTE_ID, at, unique);
+    scan_unsigned_field(scan, "unique", UINT64_MAX);
     for (unsigned int i = 0; i < count && !scan_failed(scan); i++) {
         scan_field(scan, "ents", INT32_MIN, INT32_MAX);
     }
@@ -267,15 +265,12 @@ static RecordingImage optional_image(Recording *recording, ImageRole role)
     RecordingEvent *event = recording->event;
     RecordingImage image = { 0, };
     uint64_t start;
-    uint64_t id;
 
     image.present = scan_field(scan, "image", 0, 1);
     if (scan_failed(scan) || !image.present) {
         return image;
     }
-    start = scan_offset(scan);
-    id = scan_unsigned_field(scan, "descriptor.id", UINT64_MAX);
-    recording_note_field(recording, RECORDING_FIELD_IMAGE_ID, start + strlen("descriptor.id "), id);
+    scan_unsigned_field(scan, "descriptor.id", UINT64_MAX);
     start = scan_offset(scan);
     image.type = scan_field(scan, "descriptor.type", 0, UINT8_MAX);
     scan_field(scan, "descriptor.flags", 0, UINT8_MAX);

@@ -18,9 +18,6 @@
 #define GZIP_WINDOW (15 + 16)
 #define GZIP_MEMORY 8
 
-#define FNV_START 0xcbf29ce484222325u
-#define FNV_PRIME 0x100000001b3u
-
 typedef enum {
     PACKING_NONE,
     PACKING_XZ,
@@ -32,7 +29,6 @@ struct RecordingOutput {
     char *part;                 /* its name until it is complete, NULL for what is no file: it keeps its own */
     int fd;
     int error;                  /* errno of the first fault */
-    uint64_t hash;
     Packing packing;
     lzma_stream xz;
     z_stream gzip;
@@ -116,7 +112,6 @@ RecordingOutput *recording_output_open(const char *path)
 
     umask(mask);
     output->path = g_strdup(path);
-    output->hash = FNV_START;
     if (is_no_file(path)) {
         output->fd = open(path, O_WRONLY | O_CLOEXEC);
     } else {
@@ -211,17 +206,7 @@ static void pack(RecordingOutput *output, const uint8_t *data, size_t size, bool
 
 void recording_output_write(RecordingOutput *output, const void *data, size_t size)
 {
-    const uint8_t *bytes = data;
-
-    for (size_t i = 0; i < size; i++) {
-        output->hash = (output->hash ^ bytes[i]) * FNV_PRIME;
-    }
-    pack(output, bytes, size, false);
-}
-
-uint64_t recording_output_hash(const RecordingOutput *output)
-{
-    return output->hash;
+    pack(output, data, size, false);
 }
 
 bool recording_output_failed(const RecordingOutput *output)

@@ -20,9 +20,6 @@ RecordingOutput *recording_output_open(const char *path);
 
 void recording_output_write(RecordingOutput *output, const void *data, size_t size);
 
-/* A hash of all that was written so far. */
-uint64_t recording_output_hash(const RecordingOutput *output);
-
 /* False with errno set when not all of it could be written. Frees the output. */
 bool recording_output_commit(RecordingOutput *output);
 

@@ -15,33 +15,10 @@ static void next_item(void)
     separator = ",";
 }
 
-static void json_count(const char *name, const FactsCount *count, void *opaque G_GNUC_UNUSED)
-{
-    next_item();
-    printf("\"%s\":%" G_GUINT64_FORMAT, name, count->count);
-}
-
-static void json_image(const char *name, uint64_t count, void *opaque G_GNUC_UNUSED)
+static void json_count(const char *name, uint64_t count, void *opaque G_GNUC_UNUSED)
 {
     next_item();
     printf("\"%s\":%" G_GUINT64_FORMAT, name, count);
-}
-
-static void json_histogram(const char *name, const FactsCount *count, void *opaque G_GNUC_UNUSED)
-{
-    const char *before = "";
-
-    next_item();
-    printf("\"%s\":{\"count\":%" G_GUINT64_FORMAT ",\"bytes\":%" G_GUINT64_FORMAT
-           ",\"block_bytes\":%" G_GUINT64_FORMAT ",\"largest\":%" G_GUINT64_FORMAT
-           ",\"sizes\":{", name, count->count, count->bytes, count->block_bytes, count->largest);
-    for (unsigned int i = 0; i < FACTS_SIZES; i++) {
-        if (count->of_size[i] > 0) {
-            printf("%s\"%llu\":%" G_GUINT64_FORMAT, before, 1ull << i, count->of_size[i]);
-            before = ",";
-        }
-    }
-    printf("}}");
 }
 
 static void json_primaries(const RecordingFacts *facts)
@@ -57,10 +34,8 @@ static void json_primaries(const RecordingFacts *facts)
     printf("]");
 }
 
-void recording_print_json(const char *file, const RecordingFacts *facts, bool with_sizes)
+void recording_print_json(const char *file, const RecordingFacts *facts)
 {
-    FactsFunc func = with_sizes ? json_histogram : json_count;
-
     printf("{\"file\":");
     json_print_string(file);
     printf(",\"valid\":true,\"bytes\":%" G_GUINT64_FORMAT ",\"packed_bytes\":%" G_GUINT64_FORMAT,
@@ -69,58 +44,39 @@ void recording_print_json(const char *file, const RecordingFacts *facts, bool wi
            facts->length / NSEC_PER_SEC, facts->events, facts->commands);
     printf(",\"types\":{");
     separator = "";
-    recording_facts_commands(facts, func, NULL);
+    recording_facts_commands(facts, json_count, NULL);
     printf("},\"messages\":{");
     separator = "";
-    recording_facts_messages(facts, func, NULL);
+    recording_facts_messages(facts, json_count, NULL);
     printf("},\"images\":{");
     separator = "";
-    recording_facts_images(facts, json_image, NULL);
+    recording_facts_images(facts, json_count, NULL);
     printf("},\"surfaces\":{\"created\":%" G_GUINT64_FORMAT ",\"live_max\":%u}",
-           facts->surface_create.count, facts->surfaces_live_max);
+           facts->surface_create, facts->surfaces_live_max);
     printf(",\"draws_on_primary\":%" G_GUINT64_FORMAT, facts->draws_on_primary);
     json_primaries(facts);
     printf("}\n");
 }
 
-static void text_count(const char *name, const FactsCount *count, void *opaque G_GNUC_UNUSED)
-{
-    printf("  %-30s %9" G_GUINT64_FORMAT "\n", name, count->count);
-}
-
-static void text_image(const char *name, uint64_t count, void *opaque G_GNUC_UNUSED)
+static void text_count(const char *name, uint64_t count, void *opaque G_GNUC_UNUSED)
 {
     printf("  %-30s %9" G_GUINT64_FORMAT "\n", name, count);
 }
 
-static void text_histogram(const char *name, const FactsCount *count, void *opaque G_GNUC_UNUSED)
+void recording_print_text(const char *file, const RecordingFacts *facts)
 {
-    printf("  %-30s %9" G_GUINT64_FORMAT "  %12" G_GUINT64_FORMAT " bytes, largest %"
-           G_GUINT64_FORMAT "\n", name, count->count, count->bytes, count->largest);
-    for (unsigned int i = 0; i < FACTS_SIZES; i++) {
-        if (count->of_size[i] > 0) {
-            printf("  %30s %9" G_GUINT64_FORMAT "  from %llu bytes\n", "", count->of_size[i],
-                   1ull << i);
-        }
-    }
-}
-
-void recording_print_text(const char *file, const RecordingFacts *facts, bool with_sizes)
-{
-    FactsFunc func = with_sizes ? text_histogram : text_count;
-
     printf("%s: %.1f s, %" G_GUINT64_FORMAT " commands, %" G_GUINT64_FORMAT " events, %"
            G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT " packed)\n", file,
            facts->length / NSEC_PER_SEC, facts->commands, facts->events, facts->bytes,
            facts->packed_bytes);
     printf(" commands\n");
-    recording_facts_commands(facts, func, NULL);
+    recording_facts_commands(facts, text_count, NULL);
     printf(" messages\n");
-    recording_facts_messages(facts, func, NULL);
+    recording_facts_messages(facts, text_count, NULL);
     printf(" pictures\n");
-    recording_facts_images(facts, text_image, NULL);
+    recording_facts_images(facts, text_count, NULL);
     printf(" surfaces: %" G_GUINT64_FORMAT " created, at most %u at once; %" G_GUINT64_FORMAT
-           " draws on the primary\n", facts->surface_create.count, facts->surfaces_live_max,
+           " draws on the primary\n", facts->surface_create, facts->surfaces_live_max,
            facts->draws_on_primary);
     for (unsigned int i = 0; i < facts->primaries->len; i++) {
         const FactsPrimary *primary = &g_array_index(facts->primaries, FactsPrimary, i);

@@ -30,8 +30,4 @@ struct Recording {
     GByteArray *block;          /* contents that have to be looked into */
 };
 
-/* Adds a number of the event to those an editor may want to change. */
-void recording_note_field(Recording *recording, RecordingFieldKind kind, uint64_t offset,
-                          uint64_t value);
-
 #endif /* RECORDING_PRIVATE_H_ */

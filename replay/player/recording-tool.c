@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * spice-recording: tells what recordings hold, checks them, cuts and joins them.
+ * spice-recording: tells what recordings hold, checks them, cuts them.
  */
 #include <errno.h>
 #include <glib.h>
@@ -24,10 +24,9 @@ enum {
 };
 
 static const char usage[] =
-    "usage: spice-recording info|verify|stats [--json] FILE...\n"
+    "usage: spice-recording info|verify [--json] FILE...\n"
     "       spice-recording trim --from SECONDS --to SECONDS -o OUT FILE\n"
     "       spice-recording trim --commands A:B -o OUT FILE\n"
-    "       spice-recording cat -o OUT FILE FILE...\n"
     "\n"
     "Files may be packed with xz or gzip; - is standard input. OUT is packed if its\n"
     "name ends in .xz or .gz. A recording that is damaged gives exit status 2, the\n"
@@ -53,7 +52,7 @@ static int complain(int status, char *line)
     return status;
 }
 
-/* --- info, verify, stats --- */
+/* --- info, verify --- */
 
 static void print_verdict(const char *file, const RecordingFacts *facts, const ToolOptions *options)
 {
@@ -84,16 +83,15 @@ static int describe(const char *command, const char *file, const ToolOptions *op
     RecordingFacts facts;
     char *error = NULL;
     FactsStatus status = recording_facts_read(&facts, file, &error);
-    bool with_sizes = strcmp(command, "stats") == 0;
 
     if (status != FACTS_GOOD) {
         print_fault(file, error, options);
     } else if (strcmp(command, "verify") == 0) {
         print_verdict(file, &facts, options);
     } else if (options->json) {
-        recording_print_json(file, &facts, with_sizes);
+        recording_print_json(file, &facts);
     } else {
-        recording_print_text(file, &facts, with_sizes);
+        recording_print_text(file, &facts);
     }
     recording_facts_clear(&facts);
     if (status == FACTS_GOOD) {
@@ -118,7 +116,7 @@ static int describe_all(const char *command, const ToolOptions *options)
     return status;
 }
 
-/* --- trim, cat --- */
+/* --- trim --- */
 
 static bool parse_seconds(const char *text, uint64_t *ns)
 {
@@ -176,20 +174,6 @@ static int trim(const ToolOptions *options)
     return EXIT_GOOD;
 }
 
-static int cat(const ToolOptions *options)
-{
-    char *error = NULL;
-    bool is_damaged;
-
-    if (options->n_files < 2 || !options->out) {
-        return complain(EXIT_USAGE, g_strdup("cat takes -o OUT and two recordings or more"));
-    }
-    if (!recording_cat(options->files, options->n_files, options->out, &error, &is_damaged)) {
-        return complain(is_damaged ? EXIT_DAMAGED : EXIT_USAGE, error);
-    }
-    return EXIT_GOOD;
-}
-
 static bool parse_options(ToolOptions *options, int *argc, char ***argv, char **error)
 {
     const GOptionEntry entries[] = {
@@ -197,7 +181,7 @@ static bool parse_options(ToolOptions *options, int *argc, char ***argv, char **
         { "from", 0, 0, G_OPTION_ARG_STRING, &options->from, "trim: begin there", "SECONDS" },
         { "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "trim: end there", "SECONDS" },
         { "commands", 0, 0, G_OPTION_ARG_STRING, &options->commands, "trim: these", "A:B" },
-        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options->out, "trim, cat: write this", "OUT" },
+        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options->out, "trim: write this", "OUT" },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->files, NULL, NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL }
     };
@@ -215,20 +199,9 @@ static bool parse_options(ToolOptions *options, int *argc, char ***argv, char **
     return *error == NULL;
 }
 
-static int run(const char *command, const ToolOptions *options)
-{
-    if (strcmp(command, "trim") == 0) {
-        return trim(options);
-    }
-    if (strcmp(command, "cat") == 0) {
-        return cat(options);
-    }
-    return describe_all(command, options);
-}
-
 int main(int argc, char **argv)
 {
-    static const char *const commands[] = { "info", "verify", "stats", "trim", "cat", NULL };
+    static const char *const commands[] = { "info", "verify", "trim", NULL };
     ToolOptions options = { 0, };
     const char *command = argc > 1 ? argv[1] : "";
     char *error = NULL;
@@ -248,7 +221,7 @@ int main(int argc, char **argv)
     if (!parse_options(&options, &argc, &argv, &error)) {
         return complain(EXIT_USAGE, error);
     }
-    status = run(command, &options);
+    status = strcmp(command, "trim") == 0 ? trim(&options) : describe_all(command, &options);
     g_free(options.from);
     g_free(options.to);
     g_free(options.commands);

@@ -81,8 +81,8 @@ bool recording_event_leaves_something(const RecordingEvent *event)
     }
 }
 
-void recording_note_field(Recording *recording, RecordingFieldKind kind, uint64_t offset,
-                          uint64_t value)
+/* Adds a number of the event to those an editor may want to change. */
+static void note_field(Recording *recording, RecordingFieldKind kind, uint64_t offset, uint64_t value)
 {
     RecordingEvent *event = recording->event;
     RecordingField *field = &event->field[event->fields];
@@ -94,7 +94,6 @@ void recording_note_field(Recording *recording, RecordingFieldKind kind, uint64_
     field->kind = kind;
     field->offset = offset - event->start;
     field->length = g_snprintf(digits, sizeof(digits), "%" G_GUINT64_FORMAT, value);
-    field->value = value;
     event->fields++;
 }
 
@@ -241,15 +240,12 @@ static uint64_t cursor_size(uint32_t type, uint32_t width, uint32_t height)
 static void cursor_shape(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
-    uint64_t start = scan_offset(scan);
-    uint64_t unique = scan_unsigned_field(scan, "header.unique", UINT64_MAX);
-    uint32_t type = scan_field(scan, "header.type", SPICE_CURSOR_TYPE_ALPHA,
-                               SPICE_CURSOR_TYPE_COLOR32);
-    uint32_t width = scan_field(scan, "header.width", 0, UINT16_MAX);
-    uint32_t height = scan_field(scan, "header.height", 0, UINT16_MAX);
+    uint32_t type, width, height;
 
-    recording_note_field(recording, RECORDING_FIELD_CURSOR_ID, start + strlen("header.unique "),
-                         unique);
+    scan_unsigned_field(scan, "header.unique", UINT64_MAX);
+    type = scan_field(scan, "header.type", SPICE_CURSOR_TYPE_ALPHA, SPICE_CURSOR_TYPE_COLOR32);
+    width = scan_field(scan, "header.width", 0, UINT16_MAX);
+    height = scan_field(scan, "header.height", 0, UINT16_MAX);
     scan_field(scan, "header.hot_spot_x", 0, UINT16_MAX);
     scan_field(scan, "header.hot_spot_y", 0, UINT16_MAX);
     scan_field(scan, "data_size", 0, CURSOR_SIZE_MAX);
@@ -314,7 +310,7 @@ static void event_line(Recording *recording)
     scan_text(scan, "event ");
     start = scan_offset(scan);
     value = scan_unsigned(scan, "event counter", UINT32_MAX);
-    recording_note_field(recording, RECORDING_FIELD_COUNTER, start, value);
+    note_field(recording, RECORDING_FIELD_COUNTER, start, value);
     scan_text(scan, " ");
     event->is_command = scan_number(scan, "event kind", 0, 1) == 0;
     scan_text(scan, " ");
@@ -326,7 +322,7 @@ static void event_line(Recording *recording)
     scan_text(scan, " ");
     start = scan_offset(scan);
     event->timestamp = scan_unsigned(scan, "timestamp", UINT64_MAX);
-    recording_note_field(recording, RECORDING_FIELD_TIMESTAMP, start, event->timestamp);
+    note_field(recording, RECORDING_FIELD_TIMESTAMP, start, event->timestamp);
     scan_text(scan, "\n");
 }
 

@@ -42,9 +42,6 @@ enum {
 typedef enum {
     RECORDING_FIELD_COUNTER,
     RECORDING_FIELD_TIMESTAMP,
-    RECORDING_FIELD_IMAGE_ID,
-    RECORDING_FIELD_PALETTE_ID,
-    RECORDING_FIELD_CURSOR_ID,
 } RecordingFieldKind;
 
 /* A number written at bytes [offset, offset + length) of the event. */
@@ -52,10 +49,9 @@ typedef struct RecordingField {
     RecordingFieldKind kind;
     uint32_t offset;
     uint32_t length;
-    uint64_t value;
 } RecordingField;
 
-#define RECORDING_FIELDS_MAX 16
+#define RECORDING_FIELDS_MAX 2
 #define RECORDING_IMAGES_MAX 4
 
 typedef struct RecordingEvent {

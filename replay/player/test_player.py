@@ -466,30 +466,6 @@ def test_pauses_show_the_picture_at_that_point(start: Start, tmp_path: Path) -> 
     assert client_line["sha256"] == first
 
 
-def test_a_cat_shows_the_second_picture(start: Start, tmp_path: Path) -> None:
-    """Same numbers of surfaces, images and cursors, other contents."""
-    first = Tiny()
-    first.primary(150, 150)
-    first.create(5)
-    first.copy((0, 0, 64, 64), tiny.bitmap(64, 64, bytes(64 * 64 * 4), image_id=3 << 32,
-                                           image_flags=1), (0, 0, 64, 64))
-    first.cursor_set()
-    second = Tiny()
-    second.primary()
-    second.create(5)
-    second.fill((0, 0, 16, 16), 0x777777, surface=5)
-    second.copy((0, 0, 64, 64), tiny.bitmap(64, 64, image_id=3 << 32, image_flags=1),
-                (0, 0, 64, 64))
-    second.copy((70, 0, 86, 16), tiny.surface_image(5), (0, 0, 16, 16), uses=[5])
-    one, two = write(tmp_path, first, "one"), write(tmp_path, second, "two")
-    both = tmp_path / "both.rec"
-    subprocess.run([paths.recording_tool(), "cat", one, two, "-o", both], check=True,
-                   timeout=TIMEOUT)
-    _, reference = play_all(start, two)
-    _, client = play_all(start, both)
-    assert client["sha256"] == reference["sha256"]
-
-
 def test_without_a_primary_at_the_end_all_is_drained(start: Start, tmp_path: Path) -> None:
     recording = tiny.small()
     recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)

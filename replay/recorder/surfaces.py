@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Destroys each surface of a recording right after its last use.
 
-  python3 -m recorder.surfaces IN OUT
-
 The X driver keeps surfaces as long as the device has numbers for them, 1 024, and a recording with all of them alive hangs
 upstream's replay utility. What is drawn stays the same. The moved events take the time of the one they now follow.
 """
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -59,16 +55,3 @@ def destroy_early(path: Path, out: Path) -> int:
                 early[later].time_ns = event.time_ns
                 file.write(early[later].encode())
     return len(moved)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="recorder.surfaces", description="Destroys surfaces right after their last use.")
-    parser.add_argument("recording", type=Path)
-    parser.add_argument("out", type=Path)
-    chosen = parser.parse_args(arguments)
-    print(f"{destroy_early(chosen.recording, chosen.out)} destructions moved")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
