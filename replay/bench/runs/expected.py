@@ -34,7 +34,12 @@ def _commands(spec: RunSpec) -> int:
 
 
 def seconds(spec: RunSpec) -> float:
-    """How long a run will take, about."""
+    """How long a run will take, about: until the client has the end, and until its picture is still, for which it waits twice where
+    something comes while it does."""
+    return _working(spec) + (spec.settle_ms + spec.settle_end_ms) / 1e3
+
+
+def _working(spec: RunSpec) -> float:
     times = [_commands(spec) / _COMMANDS_A_SECOND]
     in_flight = modes.in_flight(spec.mode)
     if in_flight == modes.UPSTREAM_IN_FLIGHT and spec.link.delay >= _TAKEN_FOR_SLOW:
@@ -58,7 +63,7 @@ def _link_test(spec: RunSpec) -> float:
 def share(spec: RunSpec) -> float:
     """Of a processor, while it is under way; more than one where it is not held up."""
     used = _PROCESSOR_START + _commands(spec) / _PROCESSOR_COMMANDS_A_SECOND
-    return used / seconds(spec) + (_PROCESSOR_CHANNELS if spec.channels else 0)
+    return used / _working(spec) + (_PROCESSOR_CHANNELS if spec.channels else 0)
 
 
 def is_timed(spec: RunSpec) -> bool:

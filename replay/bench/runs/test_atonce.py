@@ -68,12 +68,15 @@ def test_lengths_follow_link_pace_and_what_is_in_flight(spec: RunSpec) -> None:
     assert expected.seconds(played) == pytest.approx(2, abs=0.5)
     far = replace(played, link=links.find("20M40ms"))
     assert expected.seconds(far) == pytest.approx(45, abs=1)
-    assert expected.seconds(replace(far, link=links.find("50M100ms"))) == pytest.approx(56, abs=1)
+    assert expected.seconds(replace(far, link=links.find("50M100ms"))) == pytest.approx(58, abs=1)
     assert expected.seconds(replace(far, mode="batch:record=auto,window=80")) == pytest.approx(25, abs=1)
     assert expected.seconds(replace(far, mode="window")) == pytest.approx(9, abs=1)
     assert expected.seconds(replace(far, mode="flow")) < 9
-    assert expected.seconds(replace(far, mode="flow", link=links.find(_WAITS))) == pytest.approx(41, abs=1)
+    assert expected.seconds(replace(far, mode="flow", link=links.find(_WAITS))) == pytest.approx(43, abs=1)
     assert expected.seconds(replace(played, pace="2")) == pytest.approx(51, abs=1)
+    still = replace(played, pace="recorded", streaming=None)
+    assert expected.seconds(still) == pytest.approx(104, abs=1)
+    assert expected.share(still) == expected.share(replace(still, streaming="off"))
 
 
 @pytest.mark.parametrize(("link", "mode", "other", "waits"), [
@@ -279,7 +282,7 @@ def test_a_whole_comparison_at_once(distant: Bench) -> None:
     assert "3 runs at a time where they wait" in done.stdout
     assert [line.split(" ")[0] for line in done.stderr.splitlines()[:3]] == ["[1/3]", "[2/3]", "[3/3]"]
     alone, together = (distant.compare(*_AT_ONCE[:-1], jobs, "--dry-run").stdout for jobs in "13")
-    assert (alone, together) == ("3 rows, 3 runs, about 0:41\n", "3 rows, 3 runs, about 0:14\n")
+    assert (alone, together) == ("3 rows, 3 runs, about 0:52\n", "3 rows, 3 runs, about 0:17\n")
 
 
 def test_it_goes_on_with_other_jobs(distant: Bench) -> None:
