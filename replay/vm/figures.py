@@ -19,6 +19,7 @@ from typing import Any
 from bench.build import setup
 from bench.commands import egress
 from bench.common import paths
+from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import environment
 from vm import kernels, machine
@@ -163,7 +164,10 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true")
     FOLDER.mkdir(parents=True, exist_ok=True)
     if parser.parse_args().measure:
-        _measure()
+        try:
+            _measure()
+        except BenchError as error:
+            sys.exit(f"vm.figures: {error}")
     (FOLDER / "README.md").write_text(page((FOLDER / "figures.txt").read_text()))
 
 
