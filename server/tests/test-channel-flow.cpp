@@ -176,12 +176,17 @@ static void wants_fewer_acks()
 {
     FlowFixture f;
 
+    /* how many marks there are depends on how fast it goes, and so on what else the machine does */
+    for (int i = 0; i < 1000 && f.set_acks == 0; ++i) {
+        f.send_many();
+    }
+    g_assert_cmpuint(f.set_acks, ==, 1);
+    g_assert_cmpuint(f.window, ==, 200);
     for (int i = 0; i < 10; ++i) {
         f.send_many();
     }
     g_assert_true(f.all_sent());
     g_assert_cmpuint(f.set_acks, ==, 1);
-    g_assert_cmpuint(f.window, ==, 200);
 }
 
 /* Behind MIGRATE a client expects MIGRATE_DATA and nothing else. */
