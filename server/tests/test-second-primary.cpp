@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <vector>
 
-#include "test-link.h"
-#include "test-qxl-device.h"
+#include "test-video.h"
 
 #include "push-visibility.h"
 
@@ -18,7 +17,7 @@ enum {
     /* of the old screen, and of the new one */
     WIDTH = 640, HEIGHT = 480, SMALL = 16,
     /* of a video */
-    SIDE = 128, LEFT = 300, TOP = 300, FRAMES = 30,
+    SIDE = 128, LEFT = 300, TOP = 300,
 };
 
 /* bytes, more than any part of the old screen is away from the start of the new one */
@@ -64,58 +63,18 @@ struct Screen
     }
 };
 
-/* Draws a picture, on the screen. */
-struct Frame
-{
-    QXLImage image = {};
-    QXLDrawable drawable = {};
-
-    Frame(const uint32_t *pixels, const QXLRect &box)
-    {
-        image.descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image.descriptor.width = image.bitmap.x = box.right - box.left;
-        image.descriptor.height = image.bitmap.y = box.bottom - box.top;
-        image.bitmap.format = SPICE_BITMAP_FMT_RGBA;
-        image.bitmap.flags = QXL_BITMAP_TOP_DOWN | QXL_BITMAP_DIRECT;
-        image.bitmap.stride = image.bitmap.x * 4;
-        image.bitmap.data = reinterpret_cast<uintptr_t>(pixels);
-        drawable.type = QXL_DRAW_COPY;
-        drawable.effect = QXL_EFFECT_OPAQUE;
-        drawable.bbox = box;
-        drawable.mm_time = 1;
-        drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&image);
-        drawable.u.copy.src_area.right = image.bitmap.x;
-        drawable.u.copy.src_area.bottom = image.bitmap.y;
-        drawable.u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
-        memset(drawable.surfaces_dest, 0xff, sizeof(drawable.surfaces_dest));
-    }
-};
-
-/* Until the client is shown a video. */
-static void play(TestDevice *device, TestLink *display, std::vector<Frame> *frames)
-{
-    for (Frame &frame : *frames) {
-        frame.image.descriptor.id = &frame - frames->data() + 1;
-        frame.drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&frame.image);
-        device->push(QXL_CMD_DRAW, &frame.drawable);
-        device->run();
-        g_usleep(20 * 1000);
-    }
-    display->next_message(SPICE_MSG_DISPLAY_STREAM_CREATE);
-}
-
 static void smaller()
 {
     Screen old(WIDTH, HEIGHT);
     Screen screen(SMALL, SMALL);
     const std::vector<uint32_t> pixels(SIDE * SIDE, 0x336699);
-    const QXLRect video = { TOP, LEFT, TOP + SIDE, LEFT + SIDE };
+    const QXLRect box = { TOP, LEFT, TOP + SIDE, LEFT + SIDE };
     const QXLRect beside = { SIDE, SIDE, SIDE + SMALL, SIDE + SMALL };
-    std::vector<Frame> frames(FRAMES, Frame(pixels.data(), video));
-    Frame other(pixels.data(), beside);
+    TestVideo video(pixels.data(), box);
+    TestFrame other(1, pixels.data(), beside);
     TestDevice device;
     TestLinkMessage message;
-    QXLRect area = video;
+    QXLRect area = box;
     QXLRect dirty;
 
     g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
@@ -125,7 +84,7 @@ static void smaller()
     TestDisplayClient client(device.server);
     client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
 
-    play(&device, &client.display, &frames);
+    video.play(&device, &client.display);
     /* what is drawn beside the video is not yet in the memory of the screen when the next comes */
     device.push(QXL_CMD_DRAW, &other.drawable);
     device.run();
@@ -152,15 +111,15 @@ static void by_command()
     Screen screen(WIDTH, HEIGHT);
     const std::vector<uint32_t> pixels(SIDE * SIDE, 0x336699);
     std::vector<uint32_t> surface_pixels(SIDE * SIDE);
-    const QXLRect video = { TOP, LEFT, TOP + SIDE, LEFT + SIDE };
+    const QXLRect box = { TOP, LEFT, TOP + SIDE, LEFT + SIDE };
     const QXLRect all = { 0, 0, SIDE, SIDE };
-    std::vector<Frame> frames(FRAMES, Frame(pixels.data(), video));
-    std::vector<Frame> pictures(2, Frame(pixels.data(), all));
-    Frame of_screen(pixels.data(), all);
+    TestVideo video(pixels.data(), box);
+    TestFrame pictures[] = { { 1, pixels.data(), all }, { 2, pixels.data(), all } };
+    TestFrame of_screen(3, pixels.data(), all);
     QXLSurfaceCmd surface = {};
     QXLSurfaceCmd destroy = {};
     TestDevice device;
-    QXLRect area = video;
+    QXLRect area = box;
     QXLRect dirty;
 
     g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
@@ -170,7 +129,7 @@ static void by_command()
     screen.create(&device.qxl, WIDTH, HEIGHT);
     TestDisplayClient client(device.server, TEST_UNIX, 4096);
     client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
-    play(&device, &client.display, &frames);
+    video.play(&device, &client.display);
 
     surface.surface_id = SURFACE;
     surface.type = QXL_SURFACE_CMD_CREATE;
@@ -179,10 +138,8 @@ static void by_command()
     surface.u.surface_create.stride = SIDE * 4;
     surface.u.surface_create.data = reinterpret_cast<uintptr_t>(surface_pixels.data());
     device.push(QXL_CMD_SURFACE, &surface);
-    for (Frame &picture : pictures) {
-        picture.image.descriptor.id = FRAMES + 1 + (&picture - pictures.data());
+    for (TestFrame &picture : pictures) {
         picture.drawable.surface_id = SURFACE;
-        picture.drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&picture.image);
         device.push(QXL_CMD_DRAW, &picture.drawable);
         device.run();
         /* until the kernel has what it takes of it, so that nothing more is sent */
