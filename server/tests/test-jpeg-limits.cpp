@@ -5,9 +5,8 @@
  */
 #include <config.h>
 
-#include <vector>
-
 #include "image-encoders.h"
+#include "test-bitmap.h"
 #include "test-glib-compat.h"
 #include "video-encoder.h"
 
@@ -15,32 +14,12 @@
 
 enum { MOST = 65500 };
 
-struct Bitmap: public SpiceBitmap
-{
-    std::vector<uint8_t> pixels;
-
-    Bitmap(uint32_t width, uint32_t height): SpiceBitmap(), pixels(width * height * 4)
-    {
-        format = SPICE_BITMAP_FMT_32BIT;
-        flags = SPICE_BITMAP_FLAGS_TOP_DOWN;
-        x = width;
-        y = height;
-        stride = width * 4;
-        data = spice_chunks_new_linear(pixels.data(), pixels.size());
-    }
-
-    ~Bitmap()
-    {
-        spice_chunks_destroy(data);
-    }
-};
-
 static void check_picture(uint32_t width, uint32_t height, bool good)
 {
     ImageEncoderSharedData shared = {};
     ImageEncoders encoders = {};
     SpiceImage image = {};
-    Bitmap bitmap(width, height);
+    TestBitmap bitmap(width, height);
     compress_send_data_t sent = {};
 
     image_encoder_shared_init(&shared);
@@ -57,7 +36,7 @@ static void check_picture(uint32_t width, uint32_t height, bool good)
 static void check_frame(uint32_t width, uint32_t height, bool good)
 {
     VideoEncoderRateControlCbs cbs = {};
-    Bitmap bitmap(MAX(width, 1), MAX(height, 1));
+    TestBitmap bitmap(MAX(width, 1), MAX(height, 1));
     const SpiceRect area = { 0, 0, int32_t(width), int32_t(height) };
     VideoBuffer *frame = nullptr;
 
