@@ -82,8 +82,6 @@ static void smaller()
     spice_qxl_destroy_primary_surface(&device.qxl, 0);
     old.create(&device.qxl, WIDTH, HEIGHT);
     TestDisplayClient client(device.server);
-    client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
-
     video.play(&device, &client.display);
     /* what is drawn beside the video is not yet in the memory of the screen when the next comes */
     device.push(QXL_CMD_DRAW, &other.drawable);
@@ -128,7 +126,6 @@ static void by_command()
     spice_qxl_destroy_primary_surface(&device.qxl, 0);
     screen.create(&device.qxl, WIDTH, HEIGHT);
     TestDisplayClient client(device.server, TEST_UNIX, 4096);
-    client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
     video.play(&device, &client.display);
 
     surface.surface_id = SURFACE;

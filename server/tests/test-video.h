@@ -51,7 +51,8 @@ struct TestVideo
         pixels(pixels_),
         box(box_) {}
 
-    /* Until the client is shown a video, by the message that is returned. */
+    /* Until the client is shown a video, by the message that is returned. The channel's messages
+     * are read from its first one on: what the client owes the server for them is sent. */
     TestLinkMessage play(TestDevice *device, TestLink *display)
     {
         uint32_t ack_window = 0, num_messages = 0;
