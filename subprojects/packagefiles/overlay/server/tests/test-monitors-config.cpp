@@ -1,0 +1,1 @@
+../../../../../server/tests/test-monitors-config.cpp
