@@ -26,45 +26,82 @@ struct TestLinkMessage
     std::vector<uint8_t> body;
 };
 
+/* What a client says first of all. @channel_caps, @common_caps: a bit for each capability of the
+ * channel, of any */
+static inline std::vector<uint8_t> test_link_message(uint8_t channel_type, uint32_t connection_id,
+                                                     uint32_t channel_caps, uint32_t common_caps)
+{
+    const uint32_t caps[] = {
+        GUINT32_TO_LE(common_caps),
+        GUINT32_TO_LE(channel_caps)
+    };
+    SpiceLinkHeader header;
+    SpiceLinkMess mess = { };
+    std::vector<uint8_t> message(sizeof(header) + sizeof(mess) + sizeof(caps));
+
+    header.magic = SPICE_MAGIC;
+    header.major_version = GUINT32_TO_LE(SPICE_VERSION_MAJOR);
+    header.minor_version = GUINT32_TO_LE(SPICE_VERSION_MINOR);
+    header.size = GUINT32_TO_LE(sizeof(mess) + sizeof(caps));
+    mess.connection_id = GUINT32_TO_LE(connection_id);
+    mess.channel_type = channel_type;
+    mess.num_common_caps = mess.num_channel_caps = GUINT32_TO_LE(1);
+    mess.caps_offset = GUINT32_TO_LE(sizeof(mess));
+    memcpy(&message[0], &header, sizeof(header));
+    memcpy(&message[sizeof(header)], &mess, sizeof(mess));
+    memcpy(&message[sizeof(header) + sizeof(mess)], caps, sizeof(caps));
+    return message;
+}
+
+static inline std::vector<uint8_t> test_encrypt_ticket(const SpiceLinkReply &reply,
+                                                       const char *password)
+{
+    const unsigned char *der = reply.pub_key;
+    std::vector<uint8_t> ticket(SPICE_TICKET_KEY_PAIR_LENGTH / 8);
+    size_t size = ticket.size();
+
+    EVP_PKEY *key = d2i_PUBKEY(nullptr, &der, sizeof(reply.pub_key));
+    g_assert_nonnull(key);
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(key, nullptr);
+    g_assert_cmpint(EVP_PKEY_encrypt_init(ctx), >, 0);
+    g_assert_cmpint(EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING), >, 0);
+    g_assert_cmpint(EVP_PKEY_encrypt(ctx, ticket.data(), &size,
+                                     reinterpret_cast<const unsigned char *>(password),
+                                     strlen(password) + 1), >, 0);
+    EVP_PKEY_CTX_free(ctx);
+    EVP_PKEY_free(key);
+    return ticket;
+}
+
 struct TestLink
 {
     int socket;
     /* the other end, the server's */
     int server_socket;
     SpiceLinkReply reply;
+    /* what follows it: the capabilities common to all channels, then the channel's own */
+    std::vector<uint8_t> reply_caps;
 
     /* @connection_id: what the main channel's client was told; 0 for a main channel, or one
      * that is chosen here, and the client says that it comes from another server
      * @buffer: bytes that the kernel holds of what nobody reads, 0: as many as it likes
-     * @channel_caps, @common_caps: a bit for each capability of the channel, of any */
+     * @channel_caps, @common_caps: as of test_link_message()
+     * @skip_auth: whoever hands the socket over says that the client need not authenticate */
     TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0,
              TestTransport transport = TEST_UNIX, int buffer = 0, uint32_t channel_caps = 0,
              uint32_t common_caps = 1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
-                                    1 << SPICE_COMMON_CAP_AUTH_SPICE)
+                                    1 << SPICE_COMMON_CAP_AUTH_SPICE,
+             bool skip_auth = false)
     {
         int sv[2];
-        const uint32_t caps[] = {
-            GUINT32_TO_LE(common_caps),
-            GUINT32_TO_LE(channel_caps)
-        };
-        SpiceLinkHeader header;
-        SpiceLinkMess mess = { };
+        const std::vector<uint8_t> message =
+            test_link_message(channel_type, connection_id, channel_caps, common_caps);
 
         test_make_sockets(transport, buffer, sv);
         socket = sv[1];
         server_socket = sv[0];
-        g_assert_cmpint(spice_server_add_client(server, sv[0], FALSE), ==, 0);
-        header.magic = SPICE_MAGIC;
-        header.major_version = GUINT32_TO_LE(SPICE_VERSION_MAJOR);
-        header.minor_version = GUINT32_TO_LE(SPICE_VERSION_MINOR);
-        header.size = GUINT32_TO_LE(sizeof(mess) + sizeof(caps));
-        mess.connection_id = GUINT32_TO_LE(connection_id);
-        mess.channel_type = channel_type;
-        mess.num_common_caps = mess.num_channel_caps = GUINT32_TO_LE(1);
-        mess.caps_offset = GUINT32_TO_LE(sizeof(mess));
-        send_all(&header, sizeof(header));
-        send_all(&mess, sizeof(mess));
-        send_all(caps, sizeof(caps));
+        g_assert_cmpint(spice_server_add_client(server, sv[0], skip_auth), ==, 0);
+        send_all(message.data(), message.size());
         g_assert_cmpint(receive_reply(), ==, SPICE_LINK_ERR_OK);
     }
 
@@ -82,8 +119,19 @@ struct TestLink
         receive(&header, sizeof(header));
         g_assert_cmphex(header.magic, ==, SPICE_MAGIC);
         receive(&reply, sizeof(reply));
-        skip(GUINT32_FROM_LE(header.size) - sizeof(reply));
+        reply_caps.resize(GUINT32_FROM_LE(header.size) - sizeof(reply));
+        receive(reply_caps.data(), reply_caps.size());
         return GUINT32_FROM_LE(reply.error);
+    }
+
+    /* A bit for each that the server has. */
+    uint32_t common_caps() const
+    {
+        uint32_t caps;
+
+        g_assert_cmpuint(reply_caps.size(), >=, sizeof(caps));
+        memcpy(&caps, reply_caps.data(), sizeof(caps));
+        return GUINT32_FROM_LE(caps);
     }
 
     /* Returns the server's answer. */
@@ -94,21 +142,7 @@ struct TestLink
 
     std::vector<uint8_t> encrypt_ticket(const char *password) const
     {
-        const unsigned char *der = reply.pub_key;
-        std::vector<uint8_t> ticket(SPICE_TICKET_KEY_PAIR_LENGTH / 8);
-        size_t size = ticket.size();
-
-        EVP_PKEY *key = d2i_PUBKEY(nullptr, &der, sizeof(reply.pub_key));
-        g_assert_nonnull(key);
-        EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(key, nullptr);
-        g_assert_cmpint(EVP_PKEY_encrypt_init(ctx), >, 0);
-        g_assert_cmpint(EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING), >, 0);
-        g_assert_cmpint(EVP_PKEY_encrypt(ctx, ticket.data(), &size,
-                                         reinterpret_cast<const unsigned char *>(password),
-                                         strlen(password) + 1), >, 0);
-        EVP_PKEY_CTX_free(ctx);
-        EVP_PKEY_free(key);
-        return ticket;
+        return test_encrypt_ticket(reply, password);
     }
 
     uint32_t send_ticket(const std::vector<uint8_t> &ticket)
@@ -230,13 +264,6 @@ struct TestLink
                 size -= num_bytes;
             }
         }
-    }
-
-    void skip(size_t size)
-    {
-        auto rest = std::unique_ptr<uint8_t[]>(new uint8_t[size]);
-
-        receive(rest.get(), size);
     }
 
     static void run_events()

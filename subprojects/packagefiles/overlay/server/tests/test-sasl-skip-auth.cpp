@@ -1,0 +1,1 @@
+../../../../../server/tests/test-sasl-skip-auth.cpp

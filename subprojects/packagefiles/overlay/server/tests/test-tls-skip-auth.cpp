@@ -1,0 +1,1 @@
+../../../../../server/tests/test-tls-skip-auth.cpp
