@@ -119,14 +119,62 @@ static void half()
     g_assert_cmpuint(memory_size(), <, before + uint64_t(TIMES) * size / 2);
 }
 
-#ifdef USE_LZ4
 static bool device_takes;
-static bool had_event;
+static uint64_t num_taken;
 
 static int lazy_write(SpiceCharDeviceInstance *, const uint8_t *, int len)
 {
-    return device_takes ? len : 0;
+    if (!device_takes) {
+        return 0;
+    }
+    num_taken += len;
+    return len;
 }
+
+#ifdef USE_SMARTCARD
+/* A client says to its card as much as it may, and goes while the guest takes nothing of it. The
+ * guest is told so after what was on the way. */
+static void card()
+{
+    /* what goes before each message to a card */
+    struct Header
+    {
+        uint32_t type, reader_id, length;
+    };
+    enum { READER_ADD = 3, APDU = 7, PART = 64 * 1024, WHOLE = 256 * 1024 * 1024 };
+    static const uint8_t part[PART] = { };
+    const Header add = { GUINT32_TO_LE(READER_ADD), 0, 0 };
+    const Header apdu = { GUINT32_TO_LE(APDU), 0, GUINT32_TO_LE(WHOLE - sizeof(Header)) };
+    DeviceServer server("smartcard", nullptr);
+
+    server.device->vmc_interface.write = lazy_write;
+    {
+        TestLink main(server.server, SPICE_CHANNEL_MAIN);
+        TestLink card(server.server, SPICE_CHANNEL_SMARTCARD, main.let_in());
+
+        g_assert_cmpint(card.authenticate(""), ==, SPICE_LINK_ERR_OK);
+        num_taken = 0;
+        device_takes = true;
+        card.send_message(SPICE_MSGC_SMARTCARD_DATA, &add, sizeof(add));
+        TestLink::run_events();
+        g_assert_cmpuint(num_taken, ==, sizeof(Header));
+
+        device_takes = false;
+        card.send_header(SPICE_MSGC_SMARTCARD_DATA, WHOLE);
+        card.send_all(&apdu, sizeof(apdu));
+        for (uint32_t pos = sizeof(apdu); pos < WHOLE; pos += PART) {
+            card.send_all(part, MIN(PART, WHOLE - pos));
+            TestLink::run_events();
+        }
+    }
+    device_takes = true;
+    spice_server_char_device_wakeup(&server.device->instance);
+    g_assert_cmpuint(num_taken, ==, 2 * sizeof(Header) + WHOLE);
+}
+#endif
+
+#ifdef USE_LZ4
+static bool had_event;
 
 /* In parts, as the kernel does not hold it. */
 static void send_data(TestLink *link, const std::vector<uint8_t> &message)
@@ -200,6 +248,9 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/message-size/port", port);
     g_test_add_func("/server/message-size/agent", agent);
     g_test_add_func("/server/message-size/half", half);
+#ifdef USE_SMARTCARD
+    g_test_add_func("/server/message-size/card", card);
+#endif
 #ifdef USE_LZ4
     g_test_add_func("/server/message-size/compressed", compressed);
     g_test_add_func("/server/message-size/full", full);
