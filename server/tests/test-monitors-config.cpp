@@ -95,6 +95,14 @@ struct Link: public TestLink
         send_message(SPICE_MSGC_MAIN_ATTACH_CHANNELS);
         next_message(SPICE_MSG_MAIN_CHANNELS_LIST);
     }
+
+    /* It has said the first part of this. */
+    void begin(const Monitors &monitors)
+    {
+        start_agent();
+        say(&monitors, FIRST_PART);
+        check();
+    }
 };
 
 /* The device was told of this, and of nothing else. */
@@ -103,6 +111,16 @@ static void check_told(uint32_t width)
     g_assert_cmpuint(Server::widths.size(), ==, 1);
     g_assert_cmpuint(Server::numbers[0], ==, 1);
     g_assert_cmpuint(Server::widths[0], ==, width);
+}
+
+/* A whole message is heard, and is all that the device was told. */
+static void check_heard(Link *main)
+{
+    const Monitors monitors(1024);
+
+    main->say(&monitors, sizeof(monitors));
+    main->check();
+    check_told(1024);
 }
 
 static void parts()
@@ -123,20 +141,15 @@ static void parts()
 static void gone()
 {
     const Monitors before(800);
-    const Monitors monitors(1024);
     Server server;
     {
         Link main(server);
 
-        main.start_agent();
-        main.say(&before, FIRST_PART);
-        main.check();
+        main.begin(before);
     }
     Link main(server);
     main.start_agent();
-    main.say(&monitors, sizeof(monitors));
-    main.check();
-    check_told(1024);
+    check_heard(&main);
 }
 
 /* The agent goes in the middle of a message, and comes anew. The rest of the message is for
@@ -144,20 +157,15 @@ static void gone()
 static void agent_anew()
 {
     const Monitors before(800);
-    const Monitors monitors(1024);
     Server server;
     Link main(server);
 
-    main.start_agent();
-    main.say(&before, FIRST_PART);
-    main.check();
+    main.begin(before);
     spice_server_remove_interface(&server.device->instance.base);
     g_assert_cmpint(spice_server_add_interface(server.server, &server.device->instance.base), ==, 0);
     main.say(reinterpret_cast<const uint8_t *>(&before) + FIRST_PART, sizeof(before) - FIRST_PART);
     main.start_agent();
-    main.say(&monitors, sizeof(monitors));
-    main.check();
-    check_told(1024);
+    check_heard(&main);
 }
 
 #include <spice/start-packed.h>
@@ -195,15 +203,12 @@ static void come_from_elsewhere(Link *main, const void *rest, uint32_t size)
 static void migrated()
 {
     const Monitors before(800);
-    const Monitors monitors(1024);
     Server server;
     Link main(server, ID);
 
     come_from_elsewhere(&main, reinterpret_cast<const uint8_t *>(&before) + FIRST_PART,
                         sizeof(before) - FIRST_PART);
-    main.say(&monitors, sizeof(monitors));
-    main.check();
-    check_told(1024);
+    check_heard(&main);
 }
 
 /* It is not, and what follows is a message of another type, which is shorter than what is said of
