@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What README.md shows of results/: what a user gains, as three tables and a picture."""
+"""What README.md shows of results/: what a user gains and what it costs in bytes, as tables and a picture."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ class Table:
     link: str
     metric: str
     written: Callable[[float], str]
+    plain: str | None = None    # the folder of the same without TLS, where that is to stand beside it
 
 
 TABLES = {
     "seconds": Table("distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
     "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"),
-    "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),
+    "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %", "modes/plain"),
     "paced": Table("lan", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),    # of a part of each session
 }
 
@@ -48,20 +49,35 @@ def _runs(folder: str) -> list[metrics.Run]:
     return runs
 
 
-def value(table: Table, session: str, mode: str) -> float:
-    """The median; raises StatisticsError when it was not measured."""
-    return statistics.median(metrics.values(
-        [run for run in _runs(table.where) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
-         == (session, mode, table.link, "tls")], table.metric))
+def _values(folder: str, link: str, session: str, mode: str, transport: str, metric: str) -> list[float]:
+    return metrics.values(
+        [run for run in _runs(folder) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
+         == (session, mode, link, transport)], metric)
+
+
+def value(table: Table, session: str, mode: str, metric: str | None = None) -> float:
+    """The median over TLS; raises StatisticsError when it was not measured."""
+    return statistics.median(_values(table.where, table.link, session, mode, "tls", metric or table.metric))
+
+
+def _cells(table: Table, session: str) -> dict[str, str]:
+    """A row by column."""
+    found = {}
+    if table.plain:
+        without = _values(table.plain, table.link, session, modes.STOCK, "plain", table.metric)
+        found["upstream, no TLS"] = table.written(statistics.median(without))
+    wire = {mode: value(table, session, mode, "wire_bytes") for mode in (modes.STOCK, _OURS)}
+    return {**found, "upstream": table.written(value(table, session, modes.STOCK)),
+            "this": f"**{table.written(value(table, session, _OURS))}**",
+            "MB on the wire, upstream": f"{wire[modes.STOCK] / 1e6:.2f}", "this, MB": f"{wire[_OURS] / 1e6:.2f}",
+            "of upstream": f"{wire[_OURS] / wire[modes.STOCK] * 100:.0f} %"}
 
 
 def markdown(name: str) -> str:
-    table = TABLES[name]
-    columns = {modes.STOCK: "upstream", _OURS: "this"}
-    lines = [f"| session | {' | '.join(columns.values())} |", "|---|" + "--:|" * len(columns)]
-    for session, says in SESSIONS.items():
-        told = {mode: table.written(value(table, session, mode)) for mode in columns}
-        lines.append(f"| {says} | " + " | ".join(f"**{text}**" if mode == _OURS else text for mode, text in told.items()) + " |")
+    rows = {says: _cells(TABLES[name], session) for session, says in SESSIONS.items()}
+    columns = list(next(iter(rows.values())))
+    lines = [f"| session | {' | '.join(columns)} |", "|---|" + "--:|" * len(columns)]
+    lines += [f"| {says} | {' | '.join(cells.values())} |" for says, cells in rows.items()]
     return "\n".join(lines) + "\n"
 
 

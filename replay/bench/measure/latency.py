@@ -30,6 +30,7 @@ def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
     return [stamp for before, stamp in itertools.pairwise([(None,), *received]) if stamp[0] != before[0]]
 
 
+UNMATCHED = "the probes that arrived do not fit those that were sent"
 _CYCLE = 3600       # MARKER_PROBES of replay/player/marker.h
 _OVERTAKEN = 50     # probes, some seconds of them; what waits longer is shown in one piece
 

@@ -132,6 +132,7 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("packets_over_floor", "packets with data as a multiple of the fewest possible", packets_over_floor, 0.01),
     Metric("message_bytes", "bytes of the messages themselves", lambda run: run["message_bytes"], 0.02),
     Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.02),
+    Metric("wire_bytes", "bytes on the wire from the server", _server("wire_bytes"), 0.02),
     Metric("overhead", "wire bytes - message bytes", overhead, 0.02),
     Metric("overhead_ratio", "overhead as part of the message bytes", overhead_ratio, 0.02),
     Metric("over_floor", "overhead as a multiple of the least possible", over_floor, 0.02),

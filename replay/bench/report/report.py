@@ -11,7 +11,7 @@ from typing import Any
 from bench.common import table
 from bench.common.progress import duration
 from bench.lab import links
-from bench.measure import metrics, stats
+from bench.measure import latency, metrics, stats
 from bench.report import channeltable, verdict
 from bench.runs import modes
 
@@ -19,12 +19,14 @@ Run = dict[str, Any]
 Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy: JPEG
 Group = tuple[str, str, str]    # recording, link, pace
 
-COLUMNS = """\
+_COLUMNS = """\
 *packets*, *with data*: sent by the server. *messages*: bytes of the protocol's messages, before TLS. *payload*: what the
-packets carried. *overhead*: bytes on the wire (Ethernet frames) beyond the messages themselves, in bytes, as part of the
+packets carried. *wire*: all bytes the server put on the wire, as Ethernet frames; *of {base}*: the same as a part of what
+*{base}* put there on the same transport. *overhead*: bytes on the wire beyond the messages themselves, in bytes, as part of the
 message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
 client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
-until the client has the last picture. Medians of the runs that count. *runs*: how many of those had their packets captured and
+until the client has the last picture. A smaller overhead is no gain where *wire* grows: it falls, too, when more messages are
+sent. Medians of the runs that count. *runs*: how many of those had their packets captured and
 how many not, of all: capturing takes of the processors, most from who sends most packets, so every other run is without it.
 CPU and seconds are of those alone, unless there is but one run of each; packets, bytes and records are of the captured ones.
 Rows called *JPEG* are runs whose pictures lost something on the way: the server sent photographs as JPEG, as it does where its
@@ -71,9 +73,10 @@ def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
     return {cell: found[cell] for cell in sorted(found, key=_rank)}
 
 
-def name(cell: Cell) -> str:
-    """Of a row."""
-    return modes.row(cell[1], cell[2]) + (LOSSY if cell[3] else "")
+def name(cell: Cell, pace: str = "") -> str:
+    """Of a row. With the pace of its runs, the setting is named that they have without having been asked for."""
+    unasked = modes.unasked(cell[2], pace)
+    return modes.row(cell[1], cell[2]) + (f" ({unasked})" if unasked else "") + (LOSSY if cell[3] else "")
 
 
 def groups(runs: list[Run]) -> dict[Group, list[Run]]:
@@ -103,6 +106,8 @@ Column = tuple[str, str, Callable[[float | None], str]]
 _COST: tuple[Column, ...] = (
     ("packets", "packets", table.count), ("with data", "data_packets", table.count),
     ("messages", "message_bytes", table.megabytes), ("payload", "tcp_payload_bytes", table.megabytes),
+    ("wire", "wire_bytes", table.megabytes))
+_COST_BEYOND: tuple[Column, ...] = (
     ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
     ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
@@ -117,14 +122,15 @@ _BESIDE: tuple[Column, ...] = (
     ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
     ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
-    ("packets", "packets"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
+    ("packets", "packets"), ("wire", "wire_bytes"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
     ("p95", "latency_p95"), ("age", "age_p95"))
 
 
 def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
     rows = []
     for cell, runs in cells(group).items():
-        rows.append([name(cell), cell[0], *(write(_median(runs, metric)) for _, metric, write in columns), tail(runs)])
+        rows.append([name(cell, runs[0]["pace"]), cell[0], *(write(_median(runs, metric)) for _, metric, write in columns),
+                     tail(runs)])
     return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
 
 
@@ -133,9 +139,22 @@ def _counting(runs: list[Run]) -> str:
     return f"{captured}+{sum(run['valid'] for run in runs) - captured}/{len(runs)}"
 
 
+def _relative(found: Mapping[Cell, list[Run]], of: Cell) -> str:
+    """A row's wire bytes as a part of its baseline's, whatever either did to pictures."""
+    base = baseline(found, of) or baseline(found, (*of[:3], not of[3]))
+    mine, its = _median(found[of], "wire_bytes"), _median(found[base], "wire_bytes") if base else None
+    return table.percent(mine / its) if mine is not None and its else table.UNKNOWN
+
+
 def cost_table(group: list[Run]) -> str:
+    found = cells(group)
     path = tuple(column for column in _PATH if metrics.values(group, "over_path") and metrics.values(group, column[1]))
-    return _table(group, _COST + path, "runs", _counting)
+    beyond = _COST_BEYOND + path
+    rows = [[name(cell, runs[0]["pace"]), cell[0], *(write(_median(runs, metric)) for _, metric, write in _COST),
+             _relative(found, cell), *(write(_median(runs, metric)) for _, metric, write in beyond), _counting(runs)]
+            for cell, runs in found.items()]
+    return table.markdown(("mode", "transport", *(head for head, _, _ in _COST), f"of {_base_name(group)}",
+                           *(head for head, _, _ in beyond), "runs"), rows, left=2)
 
 
 def _dropped(runs: list[Run]) -> str:
@@ -167,6 +186,11 @@ def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
     return None
 
 
+def _base_name(runs: list[Run]) -> str:
+    """Of the mode that rows are compared with."""
+    return modes.STOCK if any(run["mode"] == modes.STOCK for run in runs) else "cork"
+
+
 def change(found: stats.Comparison) -> str:
     """A relative change with its interval, where there are enough runs for one."""
     if found.change is None:
@@ -191,7 +215,7 @@ def against_table(group: list[Run]) -> str:
     for cell in dict.fromkeys(cell for cell, _ in compared):
         verdicts = [_verdict(compared[cell, metric]) for _, metric in columns]
         if any(verdict != table.UNKNOWN for verdict in verdicts):
-            rows.append([name(cell), cell[0], *verdicts])
+            rows.append([name(cell, found[cell][0]["pace"]), cell[0], *verdicts])
     if not rows:
         return ""
     return table.markdown(("mode", "transport", *(head for head, _ in columns)), rows, left=len(columns) + 2)
@@ -199,7 +223,7 @@ def against_table(group: list[Run]) -> str:
 
 def channel_tables(group: list[Run]) -> str:
     """Empty where there was the display's traffic only."""
-    return channeltable.section({(name(cell), cell[0]): runs for cell, runs in cells(group).items()})
+    return channeltable.section({(name(cell, runs[0]["pace"]), cell[0]): runs for cell, runs in cells(group).items()})
 
 
 def _outliers(runs: list[Run]) -> str:
@@ -207,10 +231,10 @@ def _outliers(runs: list[Run]) -> str:
     found = []
     for group, group_runs in groups(runs).items():
         for cell, cell_runs in cells(group_runs).items():
-            for metric in ("packets", "overhead", "cpu", "wall", "latency_p95"):
+            for metric in ("packets", "wire_bytes", "overhead", "cpu", "wall", "latency_p95"):
                 number = stats.outliers(metrics.values(cell_runs, metric))
                 if number:
-                    found.append([title(group), name(cell), cell[0], metrics.METRICS[metric].says, str(number)])
+                    found.append([title(group), name(cell, group[2]), cell[0], metrics.METRICS[metric].says, str(number)])
     if not found:
         return ""
     return "## Values far from the rest\n\nThey are kept: medians and intervals include them.\n\n" + table.markdown(
@@ -226,6 +250,26 @@ def invalid_runs(runs: list[Run]) -> str:
         return ""
     rows = [[*map(str, key[:5]), str(number), str(key[5])] for key, number in sorted(reasons.items())]
     return "## Runs that do not count\n\n" + table.markdown(
+        ("recording", "mode", "transport", "link", "pace", "runs", "reason"), rows, left=7)
+
+
+def _not_taken(run: Run) -> str | None:
+    """Why the latency of a run that counts is not known; None where it is, or was not asked for. Old runs do not say it: there it
+    was the probes."""
+    if not run["valid"] or run["latency"]:
+        return None
+    return run.get("latency_missing", latency.UNMATCHED if run["pace"] != "max" else None)
+
+
+def latencies_not_taken(runs: list[Run]) -> str:
+    """How many runs that count were probed in vain, by row and reason; empty when there are none."""
+    reasons = collections.Counter(
+        (run["recording"], modes.row(run["library"], run["mode"]), run["transport"], run["link"], run["pace"],
+         reason) for run in runs if (reason := _not_taken(run)))
+    if not reasons:
+        return ""
+    rows = [[*map(str, key[:5]), str(number), str(key[5])] for key, number in sorted(reasons.items())]
+    return "## Latencies that could not be taken\n\n" + table.markdown(
         ("recording", "mode", "transport", "link", "pace", "runs", "reason"), rows, left=7)
 
 
@@ -262,7 +306,10 @@ def _tried_again(runs: list[Run]) -> list[str]:
 
 def mode_list(runs: list[Run]) -> str:
     known = {modes.base(run["mode"]).name for run in runs}
-    return "\n".join(f"- **{mode.name}**: {mode.says}" for mode in modes.MODES.values() if mode.name in known)
+    unasked = {modes.base(run["mode"]).name: setting for run in runs if (setting := modes.unasked(run["mode"], run["pace"]))}
+    return "\n".join(f"- **{mode.name}**: {mode.says}" + (
+        f" (at pace max with `{unasked[mode.name]}`: every drawing is sent)" if mode.name in unasked else "")
+        for mode in modes.MODES.values() if mode.name in known)
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
@@ -278,7 +325,7 @@ def _of(group: list[Run], mode: str, slow: bool, metric: str) -> float | None:
 
 
 _VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("age", "age_p95", None),
-        ("messages", "message_bytes", None), ("packets with data", "data_packets", None), ("CPU", "cpu", None))
+        ("messages", "message_bytes", None), ("wire", "wire_bytes", None), ("packets with data", "data_packets", None), ("CPU", "cpu", None))
 
 
 def _from_to(before: list[Run], after: list[Run], metric: str) -> str:
@@ -312,7 +359,8 @@ def via_table(runs: list[Run]) -> str:
             ("recording", "link", "pace", "mode", "transport", "alike", *(head for head, _, _ in _VIA)), rows, left=6)
 
 
-_OVERVIEWS = (("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
+_OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB"), None),
+              ("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
               ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
               ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None))
 
@@ -345,10 +393,11 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
         sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
     text = "\n\n".join(sections)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
-    parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text, COLUMNS, PATH_COLUMNS if "| x path" in text else "",
+    parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text,
+             _COLUMNS.format(base=_base_name(runs)), PATH_COLUMNS if "| x path" in text else "",
              LATENCY_COLUMNS if "| p50" in text else "",
              STALL_COLUMNS if "| longest stall" in text else "",
              channeltable.COLUMNS if "### By channel" in text else "",
              AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
-             mode_list(runs), invalid_runs(runs), _outliers(runs)]
+             mode_list(runs), invalid_runs(runs), latencies_not_taken(runs), _outliers(runs)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -10,6 +10,7 @@ from typing import Any
 from bench.common import table
 from bench.lab import links
 from bench.measure import metrics
+from bench.runs import modes
 
 Run = dict[str, Any]
 Pair = tuple[list[Run], list[Run]]      # of one recording, link and pace: upstream's, the mode's
@@ -61,12 +62,14 @@ def _duration(ms: float) -> str:
     return f"{ms / 1e3:.1f} s" if ms >= 1000 else f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2f} ms"
 
 
-def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair]) -> str | None:
+def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair], mode: str) -> str | None:
     far, pace = kind
     fast = pace == "max"
     said: list[str] = []
     if packets := _by(pairs, "packets", "fewer packets", "more packets", "as many packets"):
         said.append(packets)
+    if wire := _by(pairs, "wire_bytes", "fewer bytes on the wire", "more bytes on the wire", "as many bytes on the wire"):
+        said.append(wire)
     if cpu := _by(pairs, "cpu", "less CPU", "more CPU", "as much CPU"):
         said.append(cpu)
     if overhead := _middle(pairs, "overhead_ratio"):
@@ -82,7 +85,9 @@ def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair]) -> str | None:
         return None
     where = ("over a distance" if far else "over a LAN") + _PACES.get(pace, f", at {pace} times the session's pace")
     middle = f" (the middle one of {len(pairs)})" if len(pairs) > 1 else ""
-    return f"{where[0].upper()}{where[1:]}{middle}: {', '.join(said)}."
+    unasked = modes.unasked(mode, pace)
+    with_setting = f", `{mode}` with `{unasked}`" if unasked else ""
+    return f"{where[0].upper()}{where[1:]}{with_setting}{middle}: {', '.join(said)}."
 
 
 def of(result: dict[str, Any]) -> str:
@@ -93,7 +98,7 @@ def of(result: dict[str, Any]) -> str:
     base, mode = _mode(runs, _BASES), _mode(runs, _MODES)
     sentences = [said for kind, pairs in sorted(_pairs(runs, base, mode).items(), key=lambda found: (found[0][0], list(_PACES).index(found[0][1])
                                                                                   if found[0][1] in _PACES else len(_PACES)))
-                 if (said := _sentence(kind, pairs))] if base and mode else []
+                 if (said := _sentence(kind, pairs, mode))] if base and mode else []
     if not sentences:
         return f"{sum(run['valid'] for run in result['runs'])} of {len(result['runs'])} runs count."
     return f"**`{mode}` against `{base}` {'over TLS' if over == 'tls' else 'over plain TCP'}.** {' '.join(sentences)}"

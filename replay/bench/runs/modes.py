@@ -79,6 +79,12 @@ def catches_up(name: str) -> bool:
     return base(name).name == "flow"
 
 
+def unasked(name: str, pace: str) -> str | None:
+    """The setting that a run at this pace has without having been asked for. As fast as it goes every mode has to carry the same
+    drawings: none may leave out what is too old."""
+    return "catchup=off" if pace == "max" and catches_up(name) and "catchup=" not in name else None
+
+
 def in_flight(name: str) -> int | None:
     """How many messages may be under way before the client's answer; None: as many as the path carries."""
     if base(name).name == "flow":

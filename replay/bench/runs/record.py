@@ -74,6 +74,19 @@ def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
     return latency.report((run.player or {}).get("probes"), (run.client or {}).get("probes"))
 
 
+def _latency_missing(spec: RunSpec, run: validity.Evidence) -> str | None:
+    """Why no latency could be taken of what was probed; None where it was, or where nothing was."""
+    if not spec.probe_every or _latency(spec, run) is not None:
+        return None
+    if spec.link.host:
+        return "the ends have two clocks"
+    if not (run.player or {}).get("probes"):
+        return "the player placed no probe"
+    if (run.client or {}).get("probes") is None:
+        return "the client reported no probes"
+    return latency.UNMATCHED
+
+
 def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
     client = run.client or {}
     wire = run.wire
@@ -88,7 +101,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
         "reader_cpu_seconds": _reading(run.player),
         "wall_seconds": _wall(spec, run), "stolen": run.stolen,
-        "latency": _latency(spec, run), "seen": run.seen,
+        "latency": _latency(spec, run), "latency_missing": _latency_missing(spec, run), "seen": run.seen,
         "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"),
         "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),

@@ -50,9 +50,8 @@ class RunSpec(Conditions):
 
     @property
     def stream(self) -> str:
-        """SPICE_STREAM. As fast as it goes every mode has to carry the same drawings: none may leave out what is too old unasked."""
-        value = modes.stream_value(self.mode)
-        return f"{value},catchup=off" if self.pace == "max" and modes.catches_up(self.mode) and "catchup=" not in value else value
+        """SPICE_STREAM."""
+        return ",".join(filter(None, (modes.stream_value(self.mode), modes.unasked(self.mode, self.pace))))
 
     @property
     def settle_ms(self) -> int:

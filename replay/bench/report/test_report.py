@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What tables say beside the figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench import samples
+from bench.measure import latency
+from bench.report import report
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
+
+
+def _wire(result: dict[str, Any], **size: int) -> None:
+    for run in result["runs"]:
+        run["server"]["wire_bytes"] = size[run["mode"]]
+
+
+def test_a_table_has_all_bytes_on_the_wire_and_what_part_of_stock_that_is() -> None:
+    result = samples.result(["stock", "batch", "flow"], repeats=1)
+    _wire(result, stock=2_000_000, batch=1_500_000, flow=5_000_000)
+    rows = _rows(report.cost_table(result["runs"]))
+    assert [(row["transport"], row["wire"], row["of stock"]) for row in rows] == [
+        (transport, *cells) for transport in ("plain", "tls")
+        for cells in (("2.00 MB", "100.0 %"), ("1.50 MB", "75.0 %"), ("5.00 MB", "250.0 %"))]
+
+
+def test_bytes_are_compared_with_stock_whatever_either_did_to_pictures() -> None:
+    result = samples.result(["stock", "flow"], repeats=1)
+    _wire(result, stock=2_000_000, flow=3_000_000)
+    for run in result["runs"]:
+        run["lossy"] = run["mode"] == "stock"
+    assert [row["of stock"] for row in _rows(report.cost_table(result["runs"])) if row["mode"].startswith("flow")] == ["150.0 %"] * 2
+
+
+def test_without_stock_upstreams_way_is_the_measure() -> None:
+    result = samples.result(["cork", "flow"], repeats=1)
+    _wire(result, cork=2_000_000, flow=1_000_000)
+    assert [row["of cork"] for row in _rows(report.cost_table(result["runs"]))] == ["100.0 %", "50.0 %"] * 2
+    alone = samples.result(["flow"], repeats=1)
+    assert [row["of cork"] for row in _rows(report.cost_table(alone["runs"]))] == ["–", "–"]
+
+
+def test_a_setting_nobody_asked_for_is_named() -> None:
+    fast = samples.result(["stock", "flow", "flow:catchup=on"], repeats=1)
+    assert [row["mode"] for row in _rows(report.cost_table(fast["runs"]))][:3] == ["stock", "flow (catchup=off)", "flow:catchup=on"]
+    assert "at pace max with `catchup=off`" in report.markdown(fast)
+    paced = samples.result(["stock", "flow"], repeats=1, paces=["recorded"])
+    assert "catchup=off" not in report.markdown(paced)
+
+
+def test_latencies_that_could_not_be_taken_are_said_with_the_reason() -> None:
+    result = samples.result(["stock", "flow"], repeats=2, paces=["recorded"])
+    assert "could not be taken" not in report.markdown(result)
+    for run in result["runs"]:
+        if run["mode"] == "flow":
+            run["latency"] = None
+            if run["repeat"] == 1:
+                run["latency_missing"] = "the client reported no probes"
+    told = _rows(report.latencies_not_taken(result["runs"]))
+    assert [(row["mode"], row["transport"], row["runs"], row["reason"]) for row in told] == [
+        ("flow", transport, "1", reason) for transport in ("plain", "tls")
+        for reason in ("the client reported no probes", latency.UNMATCHED)]
+
+
+def test_what_was_not_probed_is_not_missing() -> None:
+    result = samples.result(["flow"], repeats=1, paces=["recorded"])
+    for run in result["runs"]:
+        run.update(latency=None, latency_missing=None)
+    assert report.latencies_not_taken(result["runs"]) == ""
