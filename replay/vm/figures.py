@@ -137,7 +137,7 @@ def page(text: str) -> str:
 
 def _count_messages(steps: Steps) -> list[str]:
     setup.setup()
-    mix = ["--mix", str(paths.ROOT / "server" / "tests" / "bench-mix" / f"{_MIX}.txt")]
+    mix = ["--mix", str(paths.ROOT / "server/devel/tests/bench-mix" / f"{_MIX}.txt")]
     counted = egress.by_key(_MIX, egress.run(egress.program(), [*mix, "--count-only"], steps))
     return ["message " + json.dumps({
         "mode": mode, "transport": transport, "messages": counted[_MIX, transport, mode]["messages"],

@@ -60,16 +60,17 @@ def changes(body: str) -> list[str]:
 
 
 def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
-    """The headers beside these tests that they include, and these in turn, and that are not there yet."""
+    """Of a tree in which series keep their files: the headers beside these tests that they include, and these in turn, and that are not there yet."""
     found: list[New] = []
+    kept = overlay.sources(root)
     waiting = [entry.file for entry in new]
     while waiting:
         file = waiting.pop(0)
         if file.parent != Path("server/tests") or file.suffix not in (".cpp", ".h"):
             continue
-        for name in _INCLUDE.findall((root / file).read_text(encoding="utf-8")):
+        for name in _INCLUDE.findall((root / kept[file]).read_text(encoding="utf-8")):
             header = file.with_name(name)
-            if header not in there and (root / header).is_file() and header not in (entry.file for entry in found):
+            if header not in there and header in kept and header not in (entry.file for entry in found):
                 found.append(New(header, False))
                 waiting.append(header)
     return found
@@ -101,10 +102,15 @@ def lists() -> dict[Path, str]:
 def sync_lists() -> bool:
     """Writes the lists that differ; True when one did."""
     wrong = {file: text for file, text in lists().items()
-             if not (paths.ROOT / file).is_file() or (paths.ROOT / file).read_text() != text}
+             if not kept_list(file).is_file() or kept_list(file).read_text() != text}
     for file, text in wrong.items():
-        (paths.ROOT / file).write_text(text)
+        kept_list(file).write_text(text)
     return bool(wrong)
+
+
+def kept_list(file: Path) -> Path:
+    """Where one of the lists is kept: with the series that has upstream's build read them."""
+    return paths.ROOT / "server" / upstream.DEVEL / file.relative_to("server")
 
 
 def problems() -> list[str]:
@@ -115,4 +121,4 @@ def problems() -> list[str]:
     lines += [f"{file}: brought, but not there" for file in sorted(set(brought) - present)]
     lines += [f"{file}: brought twice" for file in sorted({file for file in brought if brought.count(file) > 1})]
     return lines + [f"{file}: not what the patches bring; run ./run setup" for file, text in lists().items()
-                    if not (paths.ROOT / file).is_file() or (paths.ROOT / file).read_text() != text]
+                    if not kept_list(file).is_file() or kept_list(file).read_text() != text]

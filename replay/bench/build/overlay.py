@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The overlay: what meson copies over upstream's tree before it applies the patches.
 
-The files live in server/. Meson wants them in subprojects/packagefiles, where each has a relative link of its own (a
-linked folder would silently not be copied). The links are committed, so that meson alone can build a clone; `sync`
-makes them from the files."""
+The files live in server/<series>/, tests in server/<series>/tests/; in upstream's tree all are side by side in server/
+and server/tests/. Meson wants them in subprojects/packagefiles, where each has a relative link of its own (a linked
+folder would silently not be copied). The links are committed, so that meson alone can build a clone; `sync` makes them
+from the files."""
 
 from __future__ import annotations
 
@@ -11,15 +12,34 @@ import os
 from pathlib import Path
 
 from bench.common import paths
+from bench.common.errors import BenchError
 
 _FOLDER = Path("subprojects/packagefiles/overlay")
 _SOURCES = frozenset({".c", ".cpp", ".h", ".hpp", ".txt"})
 
 
+def sources(root: Path = paths.ROOT) -> dict[Path, Path]:
+    """Each file's place in upstream's tree (server/x.cpp) and where it is kept (server/tls/x.cpp), both relative to the
+    root. Raises BenchError where two series have a file of the same name."""
+    found: dict[Path, Path] = {}
+    for path in sorted((root / "server").glob("*/**/*")):
+        if path.suffix in _SOURCES and path.is_file():
+            kept = path.relative_to(root)
+            place = Path("server", *kept.parts[2:])
+            if place in found:
+                raise BenchError(f"{found[place]} and {kept} would be the same file of upstream's tree")
+            found[place] = kept
+    return dict(sorted(found.items()))
+
+
 def files(root: Path = paths.ROOT) -> list[Path]:
-    """The files of server/ that belong to upstream's tree, relative to its root (server/x.cpp)."""
-    return sorted(path.relative_to(root) for path in (root / "server").rglob("*")
-                  if path.suffix in _SOURCES and path.is_file())
+    """The places of all of them in upstream's tree."""
+    return list(sources(root))
+
+
+def find(name: str, root: Path = paths.ROOT) -> Path:
+    """The file that is server/NAME in upstream's tree."""
+    return root / sources(root)[Path("server", name)]
 
 
 def tests(root: Path = paths.ROOT) -> set[str]:
@@ -30,7 +50,8 @@ def tests(root: Path = paths.ROOT) -> set[str]:
 
 def _wanted(root: Path) -> dict[Path, str]:
     """Each link, relative to the root, and where it points."""
-    return {_FOLDER / file: os.path.relpath(root / file, (root / _FOLDER / file).parent) for file in files(root)}
+    return {_FOLDER / place: os.path.relpath(root / kept, (root / _FOLDER / place).parent)
+            for place, kept in sources(root).items()}
 
 
 def _present(root: Path) -> dict[Path, str | None]:

@@ -14,7 +14,7 @@ from bench.common.steps import Steps
 _OPTIONS = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dspice:statistics=true"]
 ENV = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
-    "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:suppressions={paths.ROOT / 'server' / 'tests' / 'ubsan.supp'}",
+    "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:suppressions={paths.ROOT / 'server' / 'devel' / 'tests' / 'ubsan.supp'}",
 }
 
 

@@ -56,7 +56,7 @@ def check_moves(text: str, expected: list[str], moves: dict[int, int]) -> None:
 
 def _lines() -> list[tuple[str, list[str]]]:
     """What is applied on top of each other: everything, and each series on what it needs and no more."""
-    lines = [list(upstream.bases())] + [["work", *upstream.below(name)] for name in upstream.bases() if name != "work"]
+    lines = [list(upstream.bases())] + [[upstream.DEVEL, *upstream.below(name)] for name in upstream.bases() if name != upstream.DEVEL]
     return [(version, names) for version in upstream.RELEASES for number, names in enumerate(lines)
             if names not in lines[:number] and not any(names == longer[:len(names)] for longer in lines[:number])]
 

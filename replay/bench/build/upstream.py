@@ -43,6 +43,7 @@ class Release:
         return paths.ROOT / "subprojects" / "packagecache" / f"spice-{self.version}.tar.bz2"
 
 
+DEVEL = "devel"         # the series for the tree where work is done; in no export
 RELEASE = "release"     # what a series may be made on, beside another one
 DEFAULT = "0.15.2"
 RELEASES = {release.version: release for release in (
@@ -178,8 +179,10 @@ def fingerprint(version: str, patched: bool) -> str:
     """Changes whenever the tree made from a release does."""
     digest = hashlib.sha256(release(version).sha256.encode())
     if patched:
-        for file in [*series(version), *(paths.ROOT / file for file in overlay.files(paths.ROOT))]:
-            digest.update(f"{file.relative_to(paths.ROOT)}\0{file.stat().st_size}\0".encode())
+        names = {**{patch.relative_to(paths.ROOT): patch for patch in series(version)},
+                 **{place: paths.ROOT / kept for place, kept in overlay.sources(paths.ROOT).items()}}
+        for name, file in names.items():
+            digest.update(f"{name}\0{file.stat().st_size}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -206,9 +209,14 @@ def unpack(version: str, target: Path) -> None:
 
 
 def copy_overlay(target: Path) -> None:
-    for file in overlay.files(paths.ROOT):
-        (target / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(paths.ROOT / file, target / file)
+    for place, kept in overlay.sources(paths.ROOT).items():
+        copy_new(kept, target / place)
+
+
+def copy_new(kept: Path, target: Path) -> None:
+    """One of our new files into a tree of upstream's."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(paths.ROOT / kept, target)
 
 
 def apply_patch(patch: Path, target: Path) -> list[str]:

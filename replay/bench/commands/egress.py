@@ -25,7 +25,7 @@ Row = dict[str, Any]
 Key = tuple[str, str, str]      # mix, transport, mode
 
 MADE = "made"
-_MIXES = paths.ROOT / "server" / "tests" / "bench-mix"
+_MIXES = paths.ROOT / "server/devel/tests/bench-mix"
 _COUNTS = ("messages", "message_bytes", "written_bytes", "records", "floor_records", "writes", "setsockopts", "flushes")
 _COLLECTED = re.compile(r"Collected : (\d+)")
 _HEAD = ("mode", "messages/s", "of normal", "CPU ns/message", "instructions/message", "writes/message", "records/message",

@@ -74,15 +74,16 @@ def machine(described: Mapping[str, Any]) -> dict[str, Any]:
 
 def library_tree() -> str:
     """What the patched library is made from: the release, what the patches change, the new files but for their tests.
-    A patch's message, which may tell a figure that this is of, is no part of it."""
+    A patch's name and message, which may tell a figure that this is of, are no part of it, nor is where a file is kept."""
     digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
-    for file in (*upstream.series(), *(paths.ROOT / name for name in overlay.files(paths.ROOT))):
-        name = str(file.relative_to(paths.ROOT))
-        if not name.startswith("server/tests/"):
-            made = file.read_bytes()
-            if file.suffix == ".patch":
-                made = made[max(made.find(b"\ndiff --git "), 0):]
-            digest.update(f"{name}\0{len(made)}\0".encode() + made)
+    for patch in upstream.series():
+        made = patch.read_bytes()
+        made = made[max(made.find(b"\ndiff --git "), 0):]
+        digest.update(f"{len(made)}\0".encode() + made)
+    for place, kept in overlay.sources(paths.ROOT).items():
+        if place.parent == Path("server"):
+            made = (paths.ROOT / kept).read_bytes()
+            digest.update(f"{place}\0{len(made)}\0".encode() + made)
     return digest.hexdigest()
 
 

@@ -11,7 +11,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import modes
 
-_POLICY = "".join((paths.ROOT / "server" / f"red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
+_POLICY = "".join((paths.ROOT / f"server/tls/red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
 
 
 def _constant(name: str) -> int:

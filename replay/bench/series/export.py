@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import brings, patchfile, upstream
+from bench.build import brings, overlay, patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -21,7 +21,7 @@ from bench.series import buildlists
 
 _COST = "<!-- compare: the table of results/compare.md -->\n"
 _DISTANCE = "<!-- distance: of results/distance and results/age -->\n"
-NOT_EXPORTED = "work"
+NOT_EXPORTED = upstream.DEVEL
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class Tree:
                 self.git("apply", "--index", "-C1", given=patch.diff)
             new = brings.said(patch.body)
             new += brings.headers(paths.ROOT, new, self.there | {entry.file for entry in new})
+            kept = overlay.sources(paths.ROOT)
             for entry in new:
-                (self.folder / entry.file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(paths.ROOT / entry.file, self.folder / entry.file)
+                upstream.copy_new(kept[entry.file], self.folder / entry.file)
             buildlists.add(self.folder, new, self._away_from)
             buildlists.tell(self.folder, self.version, brings.changes(patch.body))
         except BenchError as error:
@@ -125,16 +125,16 @@ def _with(name: str, on: Sequence[str]) -> str:
 
 
 def _figures(name: str) -> str:
-    """What a reader asks for first: what was measured, and of faults who can trigger them."""
-    if name == "stream":
+    """What a reader asks for first: what was measured, and of fixes who can trigger them."""
+    if name == "tls":
         modes = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
         cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
         return ("What each mode costs over TLS on a LAN: what crosses the wire beyond the messages, as part of their bytes.\n\n"
                 f"{cost}\nA desktop session over a distance, TLS, with all series:\n\n{distance}")
-    if name == "faults":
+    if name == "fixes":
         blocks = (paths.ROOT / "patches/FAULTS.md").read_text(encoding="utf-8").split("\n\n")
         head, rule, *rows = next(block for block in blocks if block.startswith("| |")).splitlines()
-        shown = [head, rule, *(row for row in rows if "| faults/" in row)]
+        shown = [head, rule, *(row for row in rows if "| fixes/" in row)]
         return "\n".join(["Who can trigger each (all: 0.15.1, 0.15.2 and 0.16.0):", "", *(f"{line.rsplit('|', 2)[0]}|" for line in shown)])   # no tests
     return ""
 
@@ -170,7 +170,7 @@ def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes a series as mails for git am on a release, or on the series it is made on. The cover "
                           "letter is 0000-cover-letter.txt.")
-    parser.add_argument("--series", required=True, metavar="NAME", help="faults, stream, drawing")
+    parser.add_argument("--series", required=True, metavar="NAME", help="fixes, tls, flow, catchup, display, kernel")
     parser.add_argument("--patch", action="append", default=[], metavar="NUMBER",
                         help="only this one, as 0009, made on what the series is made on; may be repeated")
     parser.add_argument("--on", action="append", default=[], metavar="NAME",

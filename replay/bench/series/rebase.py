@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import brings, patchfile, upstream
+from bench.build import brings, overlay, patchfile, upstream
 from bench.common import paths, table
 from bench.common.errors import BenchError
 from bench.series import buildlists
@@ -73,9 +73,9 @@ def _try(patch: Path, tree: Path, there: set[Path]) -> Found:
             taken = [str(entry.file) for entry in new if (tree / entry.file).exists()]
             there |= {entry.file for entry in new}
             try:
+                kept = overlay.sources(paths.ROOT)
                 for entry in new:
-                    (tree / entry.file).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(paths.ROOT / entry.file, tree / entry.file)
+                    upstream.copy_new(kept[entry.file], tree / entry.file)
                 buildlists.add(tree, new)
             except BenchError as error:
                 return Found(patch, version, str(error), False)

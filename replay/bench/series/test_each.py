@@ -40,7 +40,7 @@ class Stand:
     def states(self, version: str, folder: Path) -> tuple[SimpleNamespace, list[State], list[State]]:
         folder.mkdir()
         (folder / "configure.ac").touch()
-        each_ = [State(version, f"faults/000{number}", "default", "c", tree)
+        each_ = [State(version, f"fixes/000{number}", "default", "c", tree)
                  for number, tree in enumerate(self.trees, 1)]
         return SimpleNamespace(folder=folder), each_, [replace(state, mode=mode) for state in (each_[-1], replace(each_[-1], patch="all"))
                              for mode in ("default", "batch")]
@@ -65,16 +65,16 @@ def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: py
     stand.broken = "t2"
     with pytest.raises(BenchError, match="tests failed"):
         stand.run()
-    assert [one.patch for one in each.recorded()] == ["faults/0001"]
+    assert [one.patch for one in each.recorded()] == ["fixes/0001"]
     assert stand.run(left=True) == 1
-    assert capsys.readouterr().out == "0.15.2 faults/0002\n1 of 2 are left\n"
+    assert capsys.readouterr().out == "0.15.2 fixes/0002\n1 of 2 are left\n"
     stand.broken = ""
     assert stand.run() == 0
     assert stand.run() == 0
     assert stand.built == ["t1", "t2"]
     assert each.record_file().read_text().splitlines() == [
-        "release,patch,mode,tree,tests,seconds,when", "0.15.2,faults/0001,default,t1,26,3,today",
-        "0.15.2,faults/0002,default,t2,26,3,today"]
+        "release,patch,mode,tree,tests,seconds,when", "0.15.2,fixes/0001,default,t1,26,3,today",
+        "0.15.2,fixes/0002,default,t2,26,3,today"]
 
 
 def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Stand,
@@ -82,22 +82,22 @@ def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Sta
     stand.run()
     assert stand.run(left=True, whole=True) == 1
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "0.15.2 faults/0002 batch", "0.15.2 all default", "0.15.2 all batch", "3 of 4 are left"]
+        "0.15.2 fixes/0002 batch", "0.15.2 all default", "0.15.2 all batch", "3 of 4 are left"]
     assert stand.run(whole=True) == 0
     assert stand.run() == 0
     assert [(one.patch, one.mode) for one in each.recorded()] == [
-        ("all", "batch"), ("all", "default"), ("faults/0001", "default"), ("faults/0002", "batch"),
-        ("faults/0002", "default")]
+        ("all", "batch"), ("all", "default"), ("fixes/0001", "default"), ("fixes/0002", "batch"),
+        ("fixes/0002", "default")]
 
 
 def test_whole_series_are_built_with_autotools_too(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
     stand.run(whole=True)
     assert stand.run(left=True, autotools=True) == 1
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "0.15.2 faults/0002 autotools", "0.15.2 all autotools", "2 of 2 are left"]
+        "0.15.2 fixes/0002 autotools", "0.15.2 all autotools", "2 of 2 are left"]
     assert stand.run(autotools=True) == 0
     assert [(one.patch, one.mode) for one in each.recorded() if one.mode != "batch"] == [
-        ("all", "autotools"), ("all", "default"), ("faults/0002", "autotools"), ("faults/0002", "default")]
+        ("all", "autotools"), ("all", "default"), ("fixes/0002", "autotools"), ("fixes/0002", "default")]
 
 
 def test_what_make_check_passed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,8 +144,8 @@ def test_what_there_is_to_try(tmp_path: Path) -> None:
     assert [one.patch for one in one_by_one] == [f"{file.parent.name}/{file.name[:4]}"
                                                  for file in upstream.series(names=exported)]
     assert [(one.patch, one.mode) for one in whole] == [
-        (last["faults"], "default"), *((last["stream"], mode) for mode in every), (last["drawing"], "default"),
-        *(("all", mode) for mode in every)]
+        (last["fixes"], "default"), *((last[name], mode) for name in ("tls", "flow", "catchup") for mode in every),
+        (last["display"], "default"), *((last["kernel"], mode) for mode in every), *(("all", mode) for mode in every)]
     assert len({one.tree for one in one_by_one + whole}) == len(one_by_one) + 1
     assert (tmp_path / "tree/README").stat().st_mtime >= began
 

@@ -58,12 +58,12 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
 
 
 @pytest.mark.parametrize("version", upstream.RELEASES)
-def test_each_fault_and_each_of_drawing_can_be_had_alone(version: str, tmp_path: Path) -> None:
-    """Applied to the release, and to it with faults, without the others of its series."""
+def test_each_fix_and_each_of_display_can_be_had_alone(version: str, tmp_path: Path) -> None:
+    """Applied to the release, and to it with fixes, without the others of its series."""
     upstream.fetch(version, Steps(tmp_path / "log"))
     tree = export.Tree(version, tmp_path / "tree", _WHO)
     tree.git("tag", upstream.RELEASE)
-    for name in ("faults", "drawing"):
+    for name in ("fixes", "display"):
         tree.git("checkout", "-q", upstream.bases()[name])
         there = set(tree.there)
         for file in upstream.series(version, [name]):
@@ -83,21 +83,21 @@ def test_one_patch_alone_and_one_series_on_another(tmp_path: Path) -> None:
     git(tree, "init", "-q")
     git(tree, "add", "-Af")
     git(tree, "commit", "-qm", "pristine")
-    [alone] = export.export(upstream.DEFAULT, "faults", tmp_path / "alone", _WHO, ["0009"])
+    [alone] = export.export(upstream.DEFAULT, "fixes", tmp_path / "alone", _WHO, ["0009"])
     assert [file.name for file in (tmp_path / "alone").iterdir()] == [alone.name]
     git(tree, "am", "-q", alone)
     git(tree, "reset", "-q", "--hard", "HEAD~")
-    for name, on in (("faults", []), ("stream", []), ("drawing", ["stream"])):
+    for name, on in (("fixes", []), ("tls", []), ("display", ["tls"])):
         git(tree, "am", "-q", *export.export(upstream.DEFAULT, name, tmp_path / name, _WHO, on=on))
-    assert "\nFor spice 0.15.2 with faults and stream.\n" in (tmp_path / "drawing/0000-cover-letter.txt").read_text()
+    assert "\nFor spice 0.15.2 with fixes and tls.\n" in (tmp_path / "display/0000-cover-letter.txt").read_text()
 
 
 def check_cover(name: str, text: str, mails: int) -> None:
     """It has a row for each patch, the figures, and no link that leads nowhere in a mail."""
     assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
     assert len(re.findall(r"^\| \d{4} \|", text, re.MULTILINE)) == mails
-    figures = {"stream": [r"\| vga-text-boot +\| lan +\|", r"\| 20M40ms: seconds +\|"],
-               "faults": [r"\*\*high\*\* \| all \| faults/"]}
+    figures = {"tls": [r"\| vga-text-boot +\| lan +\|", r"\| 20M40ms: seconds +\|"],
+               "fixes": [r"\*\*high\*\* \| all \| fixes/"]}
     assert all(re.search(row, text) for row in figures.get(name, []))
 
 
@@ -134,8 +134,8 @@ def tree(tmp_path: Path) -> Path:
     for file, text in (("server/meson.build", "spice_server_sources = [\n  headers,\n  'a.c',\n  'red-x.h',\n  'z.c',\n]\n"),
                        ("server/tests/meson.build", "tests = [\n  ['test-a', true],\n  ['test-z', true],\n]\n"
                                                     "if unix\n  tests += [\n    ['test-u', true],\n  ]\nendif\n"),
-                       ("server/tests/test-new.cpp", '#include "test-h.h"\n#include <x.h>\n#include "not-ours.h"\n'),
-                       ("server/tests/test-h.h", '#include "test-i.h"\n'), ("server/tests/test-i.h", "")):
+                       ("server/one/tests/test-new.cpp", '#include "test-h.h"\n#include <x.h>\n#include "not-ours.h"\n'),
+                       ("server/two/tests/test-h.h", '#include "test-i.h"\n'), ("server/two/tests/test-i.h", "")):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
     return tmp_path
@@ -147,9 +147,10 @@ def test_a_new_file_that_a_build_does_not_know_is_found(tree: Path) -> None:
     git(tree, "init", "-q")
     git(tree, "add", "*/Makefile.am", "*/meson.build")
     git(tree, "commit", "-qm", "before")
-    for name in ("a.c", "new.h"):
+    new = ["a.c", "new.h", "tests/test-new.cpp", "tests/test-h.h", "tests/test-i.h"]
+    for name in new:
         (tree / "server" / name).write_text("")
-    git(tree, "add", "-A")
+    git(tree, "add", *(f"server/{name}" for name in new))
     git(tree, "commit", "-qm", "new")
     assert sorted(unlisted(tree, "HEAD")) == [
         "server/Makefile.am: a.c", "server/meson.build: new.h", "server/tests/Makefile.am: test-i.h",
@@ -191,14 +192,14 @@ def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_pa
     (tmp_path / "there").mkdir()
     (tmp_path / "there/file").write_text("")
     with pytest.raises(BenchError, match="is there and not empty"):
-        export.export(upstream.DEFAULT, "faults", tmp_path / "there", _WHO)
-    for name, complaint in (("nothing", "no series nothing: it is one of"), ("work", "not for export")):
+        export.export(upstream.DEFAULT, "fixes", tmp_path / "there", _WHO)
+    for name, complaint in (("nothing", "no series nothing: it is one of"), ("devel", "not for export")):
         with pytest.raises(BenchError, match=complaint):
             export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
-    with pytest.raises(BenchError, match="faults has no patch 9: they are 0001 to 00"):
-        export.export(upstream.DEFAULT, "faults", tmp_path / "out", _WHO, ["9"])
-    with pytest.raises(BenchError, match="faults cannot be on stream, which needs it"):
-        export.export(upstream.DEFAULT, "faults", tmp_path / "out", _WHO, on=["stream"])
+    with pytest.raises(BenchError, match="fixes has no patch 9: they are 0001 to 00"):
+        export.export(upstream.DEFAULT, "fixes", tmp_path / "out", _WHO, ["9"])
+    with pytest.raises(BenchError, match="fixes cannot be on tls, which needs it"):
+        export.export(upstream.DEFAULT, "fixes", tmp_path / "out", _WHO, on=["tls"])
     assert not (tmp_path / "out").exists()
 
 

@@ -29,18 +29,18 @@ def test_each_patch_applies_or_is_said_to_fail_and_where(tmp_path: Path, capsys:
     utils.write_text("\n\n" + utils.read_text())
     found = {f"{one.patch.parent.name}/{one.patch.name[:4]}": one for one in rebase.rebase(tree)}
     wrong = {name: one.says for name, one in found.items() if not one.applies}
-    assert wrong.keys() == {"faults/0003", "faults/0005"}
-    assert wrong["faults/0005"].startswith("server/websocket.c:")
-    assert wrong["faults/0003"] == "brings what is there: server/tests/test-wait-gone.cpp"
-    assert "moved, by 2 lines at most" in found["stream/0001"].says
+    assert wrong.keys() == {"fixes/0003", "fixes/0005"}
+    assert wrong["fixes/0005"].startswith("server/websocket.c:")
+    assert wrong["fixes/0003"] == "brings what is there: server/tests/test-wait-gone.cpp"
+    assert "moved, by 2 lines at most" in found["tls/0001"].says
     assert rebase.execute(argparse.Namespace(source=tree)) == 1
 
 
 def test_a_variant_that_mends_goes_before_one_that_only_brings_a_test(tmp_path: Path) -> None:
-    """faults/0018 is a test alone but for 0.16.0, and a test alone applies to everything."""
+    """fixes/0018 is a test alone but for 0.16.0, and a test alone applies to everything."""
     upstream.fetch("0.16.0", Steps(tmp_path / "log"))
     found = {one.patch.name[:4]: one for one in rebase.rebase(upstream.release("0.16.0").tarball)
-             if one.patch.parent.name == "faults"}
+             if one.patch.parent.name == "fixes"}
     assert found["0018"].applies and found["0018"].variant == "0.16.0"
 
 

@@ -1,1 +1,1 @@
-../../../../server/dcc-refresh.cpp
+../../../../server/catchup/dcc-refresh.cpp

@@ -1,1 +1,1 @@
-../../../../server/dcc-refresh.h
+../../../../server/catchup/dcc-refresh.h

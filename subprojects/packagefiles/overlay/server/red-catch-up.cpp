@@ -1,1 +1,1 @@
-../../../../server/red-catch-up.cpp
+../../../../server/catchup/red-catch-up.cpp

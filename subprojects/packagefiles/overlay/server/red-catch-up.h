@@ -1,1 +1,1 @@
-../../../../server/red-catch-up.h
+../../../../server/catchup/red-catch-up.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-bio.cpp
+../../../../server/tls/red-stream-bio.cpp

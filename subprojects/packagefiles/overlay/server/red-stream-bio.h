@@ -1,1 +1,1 @@
-../../../../server/red-stream-bio.h
+../../../../server/tls/red-stream-bio.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-buffer.cpp
+../../../../server/tls/red-stream-buffer.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-buffer.h
+../../../../server/tls/red-stream-buffer.h

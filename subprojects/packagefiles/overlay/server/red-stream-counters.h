@@ -1,1 +1,1 @@
-../../../../server/red-stream-counters.h
+../../../../server/tls/red-stream-counters.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-egress.cpp
+../../../../server/tls/red-stream-egress.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-egress.h
+../../../../server/tls/red-stream-egress.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-flow.cpp
+../../../../server/flow/red-stream-flow.cpp

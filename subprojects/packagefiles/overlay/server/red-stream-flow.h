@@ -1,1 +1,1 @@
-../../../../server/red-stream-flow.h
+../../../../server/flow/red-stream-flow.h

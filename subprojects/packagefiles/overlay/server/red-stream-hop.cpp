@@ -1,1 +1,1 @@
-../../../../server/red-stream-hop.cpp
+../../../../server/tls/red-stream-hop.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-hop.h
+../../../../server/tls/red-stream-hop.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-ktls.cpp
+../../../../server/kernel/red-stream-ktls.cpp

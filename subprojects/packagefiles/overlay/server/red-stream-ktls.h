@@ -1,1 +1,1 @@
-../../../../server/red-stream-ktls.h
+../../../../server/kernel/red-stream-ktls.h

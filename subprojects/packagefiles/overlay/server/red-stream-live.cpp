@@ -1,1 +1,1 @@
-../../../../server/red-stream-live.cpp
+../../../../server/tls/red-stream-live.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-live.h
+../../../../server/tls/red-stream-live.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-notices.cpp
+../../../../server/kernel/red-stream-notices.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-notices.h
+../../../../server/kernel/red-stream-notices.h

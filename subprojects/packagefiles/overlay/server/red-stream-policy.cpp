@@ -1,1 +1,1 @@
-../../../../server/red-stream-policy.cpp
+../../../../server/tls/red-stream-policy.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-policy.h
+../../../../server/tls/red-stream-policy.h

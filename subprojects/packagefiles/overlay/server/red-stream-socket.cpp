@@ -1,1 +1,1 @@
-../../../../server/red-stream-socket.cpp
+../../../../server/tls/red-stream-socket.cpp

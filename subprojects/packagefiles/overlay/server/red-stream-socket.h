@@ -1,1 +1,1 @@
-../../../../server/red-stream-socket.h
+../../../../server/tls/red-stream-socket.h

@@ -1,1 +1,1 @@
-../../../../server/red-stream-timestamps.cpp
+../../../../server/kernel/red-stream-timestamps.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-timestamps.h
+../../../../server/kernel/red-stream-timestamps.h

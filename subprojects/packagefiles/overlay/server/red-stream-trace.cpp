@@ -1,1 +1,1 @@
-../../../../server/red-stream-trace.cpp
+../../../../server/tls/red-stream-trace.cpp

@@ -1,1 +1,1 @@
-../../../../server/red-stream-trace.h
+../../../../server/tls/red-stream-trace.h

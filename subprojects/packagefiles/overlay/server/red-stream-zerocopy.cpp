@@ -1,1 +1,1 @@
-../../../../server/red-stream-zerocopy.cpp
+../../../../server/kernel/red-stream-zerocopy.cpp

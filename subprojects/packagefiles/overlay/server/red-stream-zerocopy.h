@@ -1,1 +1,1 @@
-../../../../server/red-stream-zerocopy.h
+../../../../server/kernel/red-stream-zerocopy.h

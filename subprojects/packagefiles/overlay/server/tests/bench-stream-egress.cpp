@@ -1,1 +1,1 @@
-../../../../../server/tests/bench-stream-egress.cpp
+../../../../../server/devel/tests/bench-stream-egress.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/client-zoo.h
+../../../../../server/flow/tests/client-zoo.h

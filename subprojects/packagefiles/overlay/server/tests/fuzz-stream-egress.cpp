@@ -1,1 +1,1 @@
-../../../../../server/tests/fuzz-stream-egress.cpp
+../../../../../server/flow/tests/fuzz-stream-egress.cpp

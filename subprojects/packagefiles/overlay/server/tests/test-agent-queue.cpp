@@ -1,1 +1,1 @@
-../../../../../server/tests/test-agent-queue.cpp
+../../../../../server/fixes/tests/test-agent-queue.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-agent-unplug.cpp
+../../../../../server/fixes/tests/test-agent-unplug.cpp

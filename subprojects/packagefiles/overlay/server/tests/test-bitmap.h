@@ -1,1 +1,1 @@
-../../../../../server/tests/test-bitmap.h
+../../../../../server/fixes/tests/test-bitmap.h

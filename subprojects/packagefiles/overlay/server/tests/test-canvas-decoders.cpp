@@ -1,1 +1,1 @@
-../../../../../server/tests/test-canvas-decoders.cpp
+../../../../../server/display/tests/test-canvas-decoders.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-catch-up.cpp
+../../../../../server/catchup/tests/test-catch-up.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-batch.cpp
+../../../../../server/tls/tests/test-channel-batch.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-batch.h
+../../../../../server/tls/tests/test-channel-batch.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-client.h
+../../../../../server/fixes/tests/test-channel-client.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-flow.cpp
+../../../../../server/flow/tests/test-channel-flow.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-hold.cpp
+../../../../../server/flow/tests/test-channel-hold.cpp

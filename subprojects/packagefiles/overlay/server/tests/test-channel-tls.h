@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-tls.h
+../../../../../server/fixes/tests/test-channel-tls.h

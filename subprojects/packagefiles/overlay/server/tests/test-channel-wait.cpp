@@ -1,1 +1,1 @@
-../../../../../server/tests/test-channel-wait.cpp
+../../../../../server/flow/tests/test-channel-wait.cpp

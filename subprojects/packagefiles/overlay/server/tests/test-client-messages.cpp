@@ -1,1 +1,1 @@
-../../../../../server/tests/test-client-messages.cpp
+../../../../../server/fixes/tests/test-client-messages.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-client-zoo.cpp
+../../../../../server/flow/tests/test-client-zoo.cpp

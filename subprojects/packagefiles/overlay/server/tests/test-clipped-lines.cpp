@@ -1,1 +1,1 @@
-../../../../../server/tests/test-clipped-lines.cpp
+../../../../../server/fixes/tests/test-clipped-lines.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-cursor-size.cpp
+../../../../../server/fixes/tests/test-cursor-size.cpp

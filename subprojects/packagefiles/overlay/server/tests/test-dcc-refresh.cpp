@@ -1,1 +1,1 @@
-../../../../../server/tests/test-dcc-refresh.cpp
+../../../../../server/catchup/tests/test-dcc-refresh.cpp

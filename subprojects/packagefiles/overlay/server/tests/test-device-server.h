@@ -1,1 +1,1 @@
-../../../../../server/tests/test-device-server.h
+../../../../../server/fixes/tests/test-device-server.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-disconnect.cpp
+../../../../../server/fixes/tests/test-disconnect.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-drawing.h
+../../../../../server/fixes/tests/test-drawing.h

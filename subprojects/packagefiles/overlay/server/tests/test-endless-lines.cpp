@@ -1,1 +1,1 @@
-../../../../../server/tests/test-endless-lines.cpp
+../../../../../server/fixes/tests/test-endless-lines.cpp

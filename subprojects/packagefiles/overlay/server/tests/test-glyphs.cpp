@@ -1,1 +1,1 @@
-../../../../../server/tests/test-glyphs.cpp
+../../../../../server/fixes/tests/test-glyphs.cpp

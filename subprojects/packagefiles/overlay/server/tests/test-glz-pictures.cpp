@@ -1,1 +1,1 @@
-../../../../../server/tests/test-glz-pictures.cpp
+../../../../../server/display/tests/test-glz-pictures.cpp

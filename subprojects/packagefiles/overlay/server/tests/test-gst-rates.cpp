@@ -1,1 +1,1 @@
-../../../../../server/tests/test-gst-rates.cpp
+../../../../../server/fixes/tests/test-gst-rates.cpp

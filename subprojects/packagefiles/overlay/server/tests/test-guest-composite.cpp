@@ -1,1 +1,1 @@
-../../../../../server/tests/test-guest-composite.cpp
+../../../../../server/fixes/tests/test-guest-composite.cpp

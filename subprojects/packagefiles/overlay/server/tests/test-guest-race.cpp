@@ -1,1 +1,1 @@
-../../../../../server/tests/test-guest-race.cpp
+../../../../../server/fixes/tests/test-guest-race.cpp

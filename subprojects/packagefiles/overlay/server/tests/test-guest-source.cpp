@@ -1,1 +1,1 @@
-../../../../../server/tests/test-guest-source.cpp
+../../../../../server/fixes/tests/test-guest-source.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-guest-surface.h
+../../../../../server/fixes/tests/test-guest-surface.h

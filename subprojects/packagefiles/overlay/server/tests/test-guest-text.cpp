@@ -1,1 +1,1 @@
-../../../../../server/tests/test-guest-text.cpp
+../../../../../server/fixes/tests/test-guest-text.cpp

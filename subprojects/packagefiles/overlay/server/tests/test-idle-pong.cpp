@@ -1,1 +1,1 @@
-../../../../../server/tests/test-idle-pong.cpp
+../../../../../server/fixes/tests/test-idle-pong.cpp

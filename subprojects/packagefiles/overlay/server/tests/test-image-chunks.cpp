@@ -1,1 +1,1 @@
-../../../../../server/tests/test-image-chunks.cpp
+../../../../../server/fixes/tests/test-image-chunks.cpp

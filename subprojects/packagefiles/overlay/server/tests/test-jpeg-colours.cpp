@@ -1,1 +1,1 @@
-../../../../../server/tests/test-jpeg-colours.cpp
+../../../../../server/fixes/tests/test-jpeg-colours.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-jpeg-limits.cpp
+../../../../../server/fixes/tests/test-jpeg-limits.cpp

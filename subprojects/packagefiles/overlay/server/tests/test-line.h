@@ -1,1 +1,1 @@
-../../../../../server/tests/test-line.h
+../../../../../server/fixes/tests/test-line.h

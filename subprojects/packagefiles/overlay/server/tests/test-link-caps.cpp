@@ -1,1 +1,1 @@
-../../../../../server/tests/test-link-caps.cpp
+../../../../../server/fixes/tests/test-link-caps.cpp

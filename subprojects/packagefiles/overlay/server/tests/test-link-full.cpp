@@ -1,1 +1,1 @@
-../../../../../server/tests/test-link-full.cpp
+../../../../../server/fixes/tests/test-link-full.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-link-rate.cpp
+../../../../../server/flow/tests/test-link-rate.cpp

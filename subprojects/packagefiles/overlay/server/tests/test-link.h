@@ -1,1 +1,1 @@
-../../../../../server/tests/test-link.h
+../../../../../server/fixes/tests/test-link.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-loop-wakes.cpp
+../../../../../server/fixes/tests/test-loop-wakes.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-masks.cpp
+../../../../../server/fixes/tests/test-masks.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-memslot.h
+../../../../../server/fixes/tests/test-memslot.h

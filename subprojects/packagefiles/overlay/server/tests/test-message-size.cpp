@@ -1,1 +1,1 @@
-../../../../../server/tests/test-message-size.cpp
+../../../../../server/fixes/tests/test-message-size.cpp

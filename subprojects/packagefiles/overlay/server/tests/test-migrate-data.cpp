@@ -1,1 +1,1 @@
-../../../../../server/tests/test-migrate-data.cpp
+../../../../../server/fixes/tests/test-migrate-data.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-monitors-config.cpp
+../../../../../server/fixes/tests/test-monitors-config.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-picture-bounds.cpp
+../../../../../server/fixes/tests/test-picture-bounds.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-qxl-device.h
+../../../../../server/fixes/tests/test-qxl-device.h

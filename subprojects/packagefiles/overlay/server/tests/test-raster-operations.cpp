@@ -1,1 +1,1 @@
-../../../../../server/tests/test-raster-operations.cpp
+../../../../../server/fixes/tests/test-raster-operations.cpp

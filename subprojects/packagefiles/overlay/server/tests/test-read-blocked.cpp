@@ -1,1 +1,1 @@
-../../../../../server/tests/test-read-blocked.cpp
+../../../../../server/fixes/tests/test-read-blocked.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-record-mode.cpp
+../../../../../server/fixes/tests/test-record-mode.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-region-bands.cpp
+../../../../../server/display/tests/test-region-bands.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-replay-message.cpp
+../../../../../server/fixes/tests/test-replay-message.cpp

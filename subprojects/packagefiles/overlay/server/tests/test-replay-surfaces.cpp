@@ -1,1 +1,1 @@
-../../../../../server/tests/test-replay-surfaces.cpp
+../../../../../server/fixes/tests/test-replay-surfaces.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-replay.h
+../../../../../server/fixes/tests/test-replay.h

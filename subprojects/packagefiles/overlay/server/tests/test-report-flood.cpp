@@ -1,1 +1,1 @@
-../../../../../server/tests/test-report-flood.cpp
+../../../../../server/fixes/tests/test-report-flood.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sasl-blocks.cpp
+../../../../../server/tls/tests/test-sasl-blocks.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sasl-choice.cpp
+../../../../../server/fixes/tests/test-sasl-choice.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sasl-skip-auth.cpp
+../../../../../server/fixes/tests/test-sasl-skip-auth.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sasl.h
+../../../../../server/fixes/tests/test-sasl.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-second-primary.cpp
+../../../../../server/fixes/tests/test-second-primary.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-self-bitmap.cpp
+../../../../../server/fixes/tests/test-self-bitmap.cpp

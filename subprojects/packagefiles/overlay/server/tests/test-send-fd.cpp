@@ -1,1 +1,1 @@
-../../../../../server/tests/test-send-fd.cpp
+../../../../../server/fixes/tests/test-send-fd.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-smartcard-length.cpp
+../../../../../server/fixes/tests/test-smartcard-length.cpp

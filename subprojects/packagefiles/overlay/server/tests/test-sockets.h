@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sockets.h
+../../../../../server/fixes/tests/test-sockets.h

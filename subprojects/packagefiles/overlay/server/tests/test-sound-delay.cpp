@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sound-delay.cpp
+../../../../../server/fixes/tests/test-sound-delay.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-sound-ping.cpp
+../../../../../server/fixes/tests/test-sound-ping.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-egress.h
+../../../../../server/tls/tests/test-stream-egress.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-errors.cpp
+../../../../../server/tls/tests/test-stream-errors.cpp

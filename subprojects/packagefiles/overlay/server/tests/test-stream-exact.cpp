@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-exact.cpp
+../../../../../server/tls/tests/test-stream-exact.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-flow.cpp
+../../../../../server/flow/tests/test-stream-flow.cpp

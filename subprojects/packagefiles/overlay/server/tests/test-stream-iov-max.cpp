@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-iov-max.cpp
+../../../../../server/tls/tests/test-stream-iov-max.cpp

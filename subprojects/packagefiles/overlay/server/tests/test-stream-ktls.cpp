@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-ktls.cpp
+../../../../../server/kernel/tests/test-stream-ktls.cpp

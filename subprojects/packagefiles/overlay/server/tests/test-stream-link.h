@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-link.h
+../../../../../server/tls/tests/test-stream-link.h

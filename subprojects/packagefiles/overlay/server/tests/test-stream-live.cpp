@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-live.cpp
+../../../../../server/tls/tests/test-stream-live.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-policy.cpp
+../../../../../server/tls/tests/test-stream-policy.cpp

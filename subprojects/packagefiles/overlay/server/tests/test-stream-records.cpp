@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-records.cpp
+../../../../../server/tls/tests/test-stream-records.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-sockets.cpp
+../../../../../server/flow/tests/test-stream-sockets.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-sockets.h
+../../../../../server/tls/tests/test-stream-sockets.h

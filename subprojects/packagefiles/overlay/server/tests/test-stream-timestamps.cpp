@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-timestamps.cpp
+../../../../../server/kernel/tests/test-stream-timestamps.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-tls.h
+../../../../../server/fixes/tests/test-stream-tls.h

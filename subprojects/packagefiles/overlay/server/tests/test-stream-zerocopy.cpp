@@ -1,1 +1,1 @@
-../../../../../server/tests/test-stream-zerocopy.cpp
+../../../../../server/kernel/tests/test-stream-zerocopy.cpp

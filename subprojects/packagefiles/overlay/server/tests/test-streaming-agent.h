@@ -1,1 +1,1 @@
-../../../../../server/tests/test-streaming-agent.h
+../../../../../server/fixes/tests/test-streaming-agent.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-surface-client.h
+../../../../../server/fixes/tests/test-surface-client.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-surface-formats.cpp
+../../../../../server/fixes/tests/test-surface-formats.cpp

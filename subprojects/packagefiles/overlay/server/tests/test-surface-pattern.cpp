@@ -1,1 +1,1 @@
-../../../../../server/tests/test-surface-pattern.cpp
+../../../../../server/fixes/tests/test-surface-pattern.cpp

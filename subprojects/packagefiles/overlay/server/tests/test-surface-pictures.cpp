@@ -1,1 +1,1 @@
-../../../../../server/tests/test-surface-pictures.cpp
+../../../../../server/fixes/tests/test-surface-pictures.cpp

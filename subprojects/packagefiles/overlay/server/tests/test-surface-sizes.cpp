@@ -1,1 +1,1 @@
-../../../../../server/tests/test-surface-sizes.cpp
+../../../../../server/fixes/tests/test-surface-sizes.cpp

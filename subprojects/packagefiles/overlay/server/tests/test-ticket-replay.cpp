@@ -1,1 +1,1 @@
-../../../../../server/tests/test-ticket-replay.cpp
+../../../../../server/fixes/tests/test-ticket-replay.cpp

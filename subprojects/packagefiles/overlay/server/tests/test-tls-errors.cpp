@@ -1,1 +1,1 @@
-../../../../../server/tests/test-tls-errors.cpp
+../../../../../server/fixes/tests/test-tls-errors.cpp

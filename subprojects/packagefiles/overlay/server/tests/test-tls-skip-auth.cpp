@@ -1,1 +1,1 @@
-../../../../../server/tests/test-tls-skip-auth.cpp
+../../../../../server/fixes/tests/test-tls-skip-auth.cpp

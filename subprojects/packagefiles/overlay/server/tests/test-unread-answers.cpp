@@ -1,1 +1,1 @@
-../../../../../server/tests/test-unread-answers.cpp
+../../../../../server/fixes/tests/test-unread-answers.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-update-area.cpp
+../../../../../server/fixes/tests/test-update-area.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-video-early.cpp
+../../../../../server/fixes/tests/test-video-early.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-video.h
+../../../../../server/fixes/tests/test-video.h

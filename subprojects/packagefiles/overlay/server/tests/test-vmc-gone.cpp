@@ -1,1 +1,1 @@
-../../../../../server/tests/test-vmc-gone.cpp
+../../../../../server/fixes/tests/test-vmc-gone.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-wait-gone.cpp
+../../../../../server/fixes/tests/test-wait-gone.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-websocket-empty.cpp
+../../../../../server/fixes/tests/test-websocket-empty.cpp

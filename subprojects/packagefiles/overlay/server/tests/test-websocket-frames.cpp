@@ -1,1 +1,1 @@
-../../../../../server/tests/test-websocket-frames.cpp
+../../../../../server/tls/tests/test-websocket-frames.cpp

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-websocket-header.cpp
+../../../../../server/fixes/tests/test-websocket-header.cpp

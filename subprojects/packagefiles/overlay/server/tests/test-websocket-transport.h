@@ -1,1 +1,1 @@
-../../../../../server/tests/test-websocket-transport.h
+../../../../../server/fixes/tests/test-websocket-transport.h

@@ -1,1 +1,1 @@
-../../../../../server/tests/test-worker-hold.cpp
+../../../../../server/flow/tests/test-worker-hold.cpp
