@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +28,7 @@ _QEMU = ("qemu-system-x86_64", "qemu-system-x86")
 _PLACES = "/usr/lib/qemu", "/usr/libexec"       # where distributions put virtiofsd
 _PORTS = "out", "err", "status"                 # in the order in which init.c knows them
 _LAST_LINES = 3
+_PATIENCE = 5.0      # seconds for a machine whose files have gone to end by itself
 # Two network cards on one wire, eth0 and eth1: unlike loopback and veth they read what they send from where it is.
 _WIRE = [part for number in range(2) for part in (
     "-netdev", f"hubport,id=wire{number},hubid=0", "-device", f"virtio-net-pci,netdev=wire{number}")]
@@ -52,7 +54,16 @@ def missing() -> str | None:
         paths.tool("vm", "vm-init")
     except BenchError as error:
         return str(error)
-    return None if os.geteuid() == 0 else "./run vm needs root: virtiofsd gives away the files of the whole machine"
+    if os.geteuid():
+        return "./run vm needs root: virtiofsd gives away the files of the whole machine"
+    return None if root_is_mounted() else "./run vm needs a root that is a mount point, which a plain chroot is not"
+
+
+def root_is_mounted(mounts: str | None = None) -> bool:
+    """Whether / can be mounted again, read-only. mounts is what /proc/self/mountinfo says: in a chroot into a folder nothing
+    of /."""
+    lines = (Path("/proc/self/mountinfo").read_text() if mounts is None else mounts).splitlines()
+    return any(line.split()[4] == "/" for line in lines)
 
 
 def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 1024, count: bool = False,
@@ -65,7 +76,7 @@ def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 
     with tempfile.TemporaryDirectory(prefix="spice-vm-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         _write_initramfs(kernel, command, folder / "initramfs")
-        files = stack.enter_context(_files(folder))
+        files, server = stack.enter_context(_files(folder))
         pipes = {port: os.pipe() for port in _PORTS}
         ports = [ends[1] for ends in pipes.values()]
         machine = subprocess.Popen(
@@ -76,7 +87,17 @@ def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 
         stack.callback(machine.kill)
         for _, write_end in pipes.values():
             os.close(write_end)
+        # without its files the machine waits for ever
+        threading.Thread(target=_end_with, args=(server, machine), daemon=True).start()
         return _follow({port: ends[0] for port, ends in pipes.items()}, {"out": out, "err": err}, folder)
+
+
+def _end_with(server: subprocess.Popen[bytes], machine: subprocess.Popen[bytes]) -> None:
+    """The server ends by itself, too, when the machine has closed its socket; what the machine told is told then."""
+    server.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        machine.wait(_PATIENCE)
+    machine.kill()
 
 
 def _write_initramfs(kernel: Kernel, command: Sequence[str], target: Path) -> None:
@@ -95,9 +116,9 @@ def _strings(strings: Sequence[str]) -> bytes:
 
 
 @contextlib.contextmanager
-def _files(folder: Path) -> Iterator[Path]:
-    """Serves this machine's files; yields the socket. The root file system is read-only for the server itself,
-    whatever the machine asks for."""
+def _files(folder: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+    """Serves this machine's files; yields the socket and the server. The root file system is read-only for the server
+    itself, whatever the machine asks for."""
     path = folder / "files"
     with socket.socket(socket.AF_UNIX) as listening, (folder / "virtiofsd").open("wb") as log:
         listening.bind(str(path))
@@ -109,7 +130,7 @@ def _files(folder: Path) -> Iterator[Path]:
                                "-o", "source=/", "-o", "cache=always", "-o", "sandbox=chroot"]),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[listening.fileno()])
         try:
-            yield path
+            yield path, server
         finally:
             server.kill()
             server.wait()

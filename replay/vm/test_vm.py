@@ -114,6 +114,38 @@ def test_what_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         machine.run(kernel, ["true"])
 
 
+def test_a_root_that_is_no_mount_point_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a chroot: its folder can't be mounted again, read-only."""
+    assert machine.root_is_mounted("21 1 254:0 / / rw - ext4 /dev/vda rw\n22 21 0:5 / /proc rw - proc proc rw\n")
+    assert not machine.root_is_mounted("22 21 0:5 / /proc rw - proc proc rw\n")
+    monkeypatch.setattr(machine, "_virtiofsd", lambda: "virtiofsd")
+    monkeypatch.setattr(proc, "require", lambda program, *_: program)
+    monkeypatch.setattr(paths, "tool", lambda *_: Path("tool"))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(machine, "root_is_mounted", lambda: False)
+    assert machine.missing() == "./run vm needs a root that is a mount point, which a plain chroot is not"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root to make a mount namespace")
+def test_a_machine_without_its_files_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """QEMU waits for the server of files as long as that takes: here both are stand-ins."""
+    qemu, server = tmp_path / "qemu", tmp_path / "virtiofsd"
+    qemu.write_text("#!/bin/sh\nexec sleep 600\n")
+    server.write_text("#!/bin/sh\necho no files here\nexit 1\n")
+    for program in qemu, server:
+        program.chmod(0o755)
+    (tmp_path / "modules").touch()
+    require = proc.require
+    monkeypatch.setattr(proc, "require", lambda *names: str(qemu) if names == machine._QEMU else require(*names))
+    monkeypatch.setattr(paths, "tool", lambda *_: qemu)
+    monkeypatch.setattr(machine, "missing", lambda: None)
+    monkeypatch.setattr(machine, "_virtiofsd", lambda: str(server))
+    monkeypatch.setattr(machine, "_PATIENCE", 0.1)
+    kernel = kernels.Kernel("bookworm", "6.1", tmp_path / "image", tmp_path / "modules")
+    with pytest.raises(BenchError, match="did not run the command: virtiofsd: .*no files here"):
+        machine.run(kernel, ["true"])
+
+
 def test_an_unknown_kernel_is_one_line() -> None:
     done = _run_vm("--kernel", "potato", "true")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
