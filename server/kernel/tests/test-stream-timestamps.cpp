@@ -238,8 +238,9 @@ static void test_loop()
             g_usleep(1000);
         }
     }
-    g_assert_cmpint(counter("messages"), ==, COUNT);
-    g_assert_cmpint(counter("delivered"), ==, COUNT);
+    /* a machine so busy that this takes long has the server ask whether somebody is there */
+    g_assert_cmpint(counter("messages"), >=, COUNT);
+    g_assert_cmpint(counter("delivered"), >=, COUNT);
 }
 
 int main(int argc, char *argv[])
