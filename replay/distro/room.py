@@ -5,20 +5,19 @@ suite, no network while it builds, and leaves no process behind."""
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from bench.build.debsource import Place, machine_acquire
+from bench.build.debsource import Place
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
+from distro import debroot
 
 _TOOLS = ("build-essential", "dpkg-dev", "lintian", "abigail-tools")
 _APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")
-_QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 _LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
 
 
@@ -74,8 +73,8 @@ class Room:
         if os.geteuid():
             raise BenchError(f"packages are missing; as root: apt-get install --no-install-recommends {packages}")
         self.recover()
-        self.run("asking for package lists", [*_APT, "update"], env=_QUIET, network=True)
-        self.run(f"installing {what}", [*_APT, *arguments], env=_QUIET, network=True)
+        self.run("asking for package lists", [*_APT, "update"], env=debroot.QUIET, network=True)
+        self.run(f"installing {what}", [*_APT, *arguments], env=debroot.QUIET, network=True)
 
     def recover(self) -> None:
         """Before packages are installed; what was interrupted on this machine is its owner's to finish, as apt says."""
@@ -114,7 +113,7 @@ class Root(Room):
                 "sh", "-c", enter, str(self.root), folder, *argv]
 
     def recover(self) -> None:
-        self.run("finishing what was interrupted", ["dpkg", "--configure", "-a"], env=_QUIET, network=True)
+        self.run("finishing what was interrupted", ["dpkg", "--configure", "-a"], env=debroot.QUIET, network=True)
 
     def prepare(self, places: Sequence[Place]) -> None:
         if os.geteuid():
@@ -124,17 +123,5 @@ class Root(Room):
         super().prepare(places)
 
     def _make(self, places: Sequence[Place]) -> None:
-        proc.require("debootstrap", "debootstrap")
-        shutil.rmtree(self.root, ignore_errors=True)       # what an interrupted run left
-        self.home.mkdir(parents=True, exist_ok=True)
-        self.steps.run(f"making a root of {self.suite}", proc.inside(None, [
-            "debootstrap", "--variant=minbase", "--include=ca-certificates", self.suite, str(self.root),
-            places[0].source.uri]), quiet=True, env=_QUIET)
-        sources = self.root / "etc/apt/sources.list.d"
-        (self.root / "etc/apt/sources.list").unlink(missing_ok=True)
-        for place in places:
-            (sources / f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
-        (self.root / "etc/apt/apt.conf.d/00machine").write_text(machine_acquire())
-        for file in ("resolv.conf", "hosts"):
-            shutil.copyfile(f"/etc/{file}", self.root / "etc" / file)
+        debroot.make(self.suite, self.root, places, self.steps)
         (self.root / self._READY).touch()

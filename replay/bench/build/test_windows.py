@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Upstream is built for Windows, too: our new files, and the tests that are not for Unix alone, compile there.
 
-Compiled, not linked, and not run. Debian has a compiler for Windows, but no libraries: GLib's, OpenSSL's, pixman's and
-libjpeg's headers are those of this machine, with what they say of its types put right; config.h is a few lines."""
+Compiled, not linked, and not run; in CI (packages-ci.txt), and wherever somebody has installed the compiler. Debian has one
+for Windows, but no libraries: GLib's, OpenSSL's, pixman's and libjpeg's headers are those of this machine, with what they say
+of its types put right; config.h is a few lines."""
 
 from __future__ import annotations
 

@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from bench.build import bases, mesontest, overlay, sanitized, setup, upstream
+from bench.build import bases, mesontest, outcome, overlay, sanitized, setup, upstream
+from bench.build.outcome import Outcome
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
@@ -32,25 +33,34 @@ def execute(args: argparse.Namespace) -> int:
     if args.arguments:
         return run_pytest(args.arguments)
     steps = Steps(paths.build_dir() / "test.log")
+    tests = Outcome()
+    outcome.file().unlink(missing_ok=True)
     parts: list[tuple[str, Callable[[], str]]] = [
         ("builds of every release", lambda: _build_releases(steps)),
-        ("C tests", lambda: _c_tests(steps)),
-        ("sanitizers", lambda: _sanitizers(steps)),
-        ("Python tests", _python_tests),
+        ("C tests", lambda: _c_tests(steps, tests)),
+        ("sanitizers", lambda: _sanitizers(steps, tests)),
+        ("Python tests", lambda: _python_tests(tests)),
     ]
     passed, failed = [], []
     for name, part in parts:
+        known = len(tests.failed)
         try:
             passed.append(f"{name}: {part()}")
         except BenchError as error:
             steps.say(f"FAILED: {error}")
             failed.append(name)
+            if len(tests.failed) == known:      # it did not come to its tests
+                tests.failed.append(name)
+    tests.write()
+    for line in ["skipped:", *tests.reasons()] if tests.skipped else []:
+        print(line)
     took = duration(time.monotonic() - began)
     if failed:
         print(f"FAILED after {took}: {', '.join(failed)}")
-        return 1
-    print(f"all tests passed in {took} ({'; '.join(passed)})")
-    return 0
+    else:
+        print(f"all tests passed in {took} ({'; '.join(passed)})")
+    print(tests.summary)
+    return 1 if failed else 0
 
 
 def _build_releases(steps: Steps) -> str:
@@ -59,24 +69,40 @@ def _build_releases(steps: Steps) -> str:
     return str(len(upstream.RELEASES))
 
 
-def _c_tests(steps: Steps) -> str:
+def _c_tests(steps: Steps, tests: Outcome) -> str:
     build = paths.build_dir()
-    return str(mesontest.run_suite("C tests", build, mesontest.listed(build), steps, rebuild=True))
+    return _suite("C tests", build, mesontest.listed(build), steps, tests)
 
 
-def _sanitizers(steps: Steps) -> str:
+def _sanitizers(steps: Steps, tests: Outcome) -> str:
     build = sanitized.configure(steps)
     own = {name for name, project in mesontest.listed(build).items()
            if project == mesontest.PROJECT or name in overlay.tests()}
-    return str(mesontest.run_suite("our own tests under sanitizers", build, own, steps, rebuild=True,
-                                   env=sanitized.ENV))
+    return _suite("our own tests under sanitizers", build, own, steps, tests, sanitized.ENV)
 
 
-def _python_tests() -> str:
+def _suite(title: str, build: Path, names: Iterable[str], steps: Steps, tests: Outcome,
+           env: Mapping[str, str] | None = None) -> str:
+    outcome.meson_log(build).unlink(missing_ok=True)
+    try:
+        return str(mesontest.run_suite(title, build, names, steps, rebuild=True, env=env))
+    except BenchError:
+        for line in outcome.last_words(build):
+            steps.say(line)
+        raise
+    finally:
+        tests.add_meson(build)
+
+
+def _python_tests(tests: Outcome) -> str:
     # One more than there are processors, for a test often waits: for a link, or for a machine that boots. Those of one file
     # one after the other: they share what they build.
     workers = min((os.cpu_count() or 1) + 1, _AT_ONCE)
-    if run_pytest(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"]):
+    report = paths.build_dir() / "pytest.xml"
+    report.unlink(missing_ok=True)
+    status = run_pytest(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile", f"--junitxml={report}"])
+    tests.add_pytest(report)
+    if status:
         raise BenchError("Python tests: see above")
     return "all"
 

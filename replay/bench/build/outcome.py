@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What became of every test of a ./run test: counted by name, and what was skipped by reason."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.common import paths
+
+_SKIPPED_CASE = re.compile(r"^ok \d+ (\S+) # SKIP *(.*)$", re.MULTILINE)
+_PASSED = {"OK", "EXPECTEDFAIL"}
+
+
+def file() -> Path:
+    """Where the last ./run test left it."""
+    return paths.build_dir() / "tests.json"
+
+
+def meson_log(build: Path) -> Path:
+    """What meson's last run in a build directory did; an object a line, one a test."""
+    return build / "meson-logs" / "testlog.json"
+
+
+@dataclass
+class Outcome:
+    """A C test is a program: one of which a case was skipped passes, and the case is counted as skipped."""
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def summary(self) -> str:
+        return f"{self.passed} passed, {len(self.failed)} failed, {sum(map(len, self.skipped.values()))} skipped"
+
+    def reasons(self) -> list[str]:
+        """A line for each, the most frequent first."""
+        return [f"{len(names):5}  {reason}" for reason, names in
+                sorted(self.skipped.items(), key=lambda item: (-len(item[1]), item[0]))]
+
+    def add_meson(self, build: Path) -> None:
+        for test in _meson_tests(build):
+            said = test.get("stdout") or ""
+            cases = _SKIPPED_CASE.findall(said)
+            for case, reason in cases:
+                self.skipped[reason.strip() or "no reason given"].append(f"{test['name']} {case}")
+            if test["result"] == "SKIP":
+                if not cases:
+                    words = (said + (test.get("stderr") or "")).strip().splitlines()
+                    self.skipped[words[-1] if words else "no reason given"].append(test["name"])
+            elif test["result"] in _PASSED:
+                self.passed += 1
+            else:
+                self.failed.append(test["name"])
+
+    def add_pytest(self, xml: Path) -> None:
+        """What pytest wrote with --junitxml."""
+        for case in ElementTree.parse(xml).getroot().iter("testcase") if xml.is_file() else []:
+            name = f"{case.get('classname')}::{case.get('name')}"
+            skipped = case.find("skipped")
+            if case.find("failure") is not None or case.find("error") is not None:
+                self.failed.append(name)
+            elif skipped is not None:
+                self.skipped[skipped.get("message") or "no reason given"].append(name)
+            else:
+                self.passed += 1
+
+    def write(self) -> None:
+        file().write_text(json.dumps({"passed": self.passed, "failed": self.failed, "skipped": self.skipped}, indent=1))
+
+
+def _meson_tests(build: Path) -> list[dict[str, Any]]:
+    log = meson_log(build)
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
+    return [json.loads(line) for line in lines]
+
+
+def read(path: Path) -> Outcome:
+    return Outcome(**json.loads(path.read_text()))
+
+
+def last_words(build: Path, lines: int = 60) -> list[str]:
+    """The end of what each C test said that failed in meson's last run there."""
+    found = []
+    for test in _meson_tests(build):
+        if test["result"] not in _PASSED | {"SKIP"}:
+            said = ((test.get("stdout") or "") + (test.get("stderr") or "")).splitlines()
+            found += [f"--- {test['name']}: {test['result']}", *said[-lines:]]
+    return found

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""python3 -m ci: the README's two commands, on a commit, on a machine that has nothing yet."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from bench.build import outcome
+from bench.build.outcome import Outcome
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.progress import duration
+from bench.common.steps import Steps
+from ci import root, verdict
+
+_COMMANDS = (("./run", "compare"), ("./run", "test"))
+_KEPT = ("build/setup.log", "build/test.log", "build/pytest.xml", "build/tests.json", "build/meson-logs/testlog.txt",
+         "build/sanitize/meson-logs/testlog.txt")
+_INTERRUPTED = 130
+
+
+def cache() -> Path:
+    """Outside the clone: the next one has another."""
+    return Path(os.environ.get("SPICE_CI_CACHE", "/var/cache/spice-batch-ci"))
+
+
+def clone(target: Path) -> str:
+    """Makes a clone in the folder target at this tree's commit; its name."""
+    def git(*arguments: str) -> str:
+        trusted = target.with_name("gitconfig")     # the tree may be somebody else's, which git takes from a file alone
+        trusted.write_text("[safe]\n\tdirectory = *\n")
+        done = subprocess.run(["git", *arguments], env={**os.environ, "GIT_CONFIG_GLOBAL": str(trusted)}, capture_output=True,
+                              text=True, check=False)
+        if done.returncode:
+            raise BenchError(f"git {arguments[-1]}: {done.stderr.strip().splitlines()[-1]}")
+        return done.stdout.strip()
+
+    commit = git("-C", str(paths.ROOT), "rev-parse", "HEAD")
+    if git("-C", str(paths.ROOT), "status", "--porcelain", "--untracked-files=no"):
+        print(f"ci: what is not committed is not tried, only {commit[:12]} is", file=sys.stderr)
+    git("clone", "-q", "--no-hardlinks", str(paths.ROOT), str(target))
+    git("-C", str(target), "checkout", "-q", "-B", "main", commit)
+    return commit
+
+
+def sweep(folder: Path) -> None:
+    """Removes what runs have left that were killed. One that is at work holds a lock."""
+    for left in folder.glob("run-*"):
+        with (left / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            root.remove(left)
+
+
+def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float]:
+    """Its status and how many seconds it took; its output is this program's."""
+    began = time.monotonic()
+    child = subprocess.Popen(root.entered(place, archives, f"/{root.FOLDER}", command), stdin=subprocess.DEVNULL,
+                             env=root.environment())
+    try:
+        return child.wait(), time.monotonic() - began
+    finally:
+        if child.poll() is None:
+            child.kill()        # unshare's, and so everything's in there
+            child.wait()
+
+
+def report(folder: Path, statuses: dict[str, tuple[int, float]]) -> int:
+    """Says how it went; the last line is what a runner of tests ends with."""
+    file = folder / "build" / outcome.file().name
+    tests = verdict.judge(outcome.read(file) if file.is_file() else Outcome(), verdict.allowed(verdict.ALLOWED.read_text()))
+    without_tests = [command for command, (status, _) in statuses.items()
+                     if status and not (command == "./run test" and tests.failed)]
+    tests.failed += without_tests
+    for command, (status, seconds) in statuses.items():
+        print(f"{command}: {'green' if status == 0 else f'RED (status {status})'} after {duration(seconds)}")
+    for line in ["skipped, by reason:", *tests.reasons()] if tests.skipped else ["skipped: none"]:
+        print(line)
+    for name in tests.failed:
+        print(f"FAILED: {name}")
+    print(tests.summary)
+    return 1 if tests.failed else 0
+
+
+def keep_logs(folder: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    for name in _KEPT:
+        if (folder / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, target / name)
+    print(f"logs: {target}", file=sys.stderr)
+
+
+def main() -> int:
+    if os.geteuid():
+        raise BenchError("making a root and namespaces takes root")
+    folder = cache()
+    work = folder / f"run-{os.getpid()}"
+    sweep(folder)
+    work.mkdir(parents=True)
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            steps = Steps(folder / "ci.log")
+            commit = clone(work / "clone")
+            kept = root.Cache(folder, steps)
+            kept.unpack(work / "clone", work / "root")
+            print(f"ci: {commit} on a bare {root.SUITE}", file=sys.stderr, flush=True)
+            statuses = {" ".join(command): run(work / "root", kept.archives, command) for command in _COMMANDS}
+            status = report(work / "root" / root.FOLDER, statuses)
+            if status:
+                keep_logs(work / "root" / root.FOLDER, folder / "last-failed")
+            return status
+        finally:
+            root.remove(work)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        code = main()
+    except BenchError as error:
+        print(f"ci: {error}", file=sys.stderr)
+        code = error.status
+    except KeyboardInterrupt:
+        print("ci: interrupted", file=sys.stderr)
+        code = _INTERRUPTED
+    sys.exit(code)

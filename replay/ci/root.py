@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The root in which a commit is tried: Debian's smallest, and what ./run installs there. Made once, kept as a tarball."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.build.debsource import Place, codename, machine_sources, places
+from bench.common import proc
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from distro import debroot
+
+SUITE = "bookworm"
+FOLDER = "srv/spice-batch"          # of the clone in the root: where anybody may read it, as the tests need that become nobody
+_ENTER = Path(__file__).with_name("enter.sh")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
+_OURS = ("packages.txt", "packages-ci.txt", "run")      # of the commit: what is installed, and by whom
+
+
+def environment() -> dict[str, str]:
+    """All that the root gets of this machine's environment."""
+    proxies = {name: value for plain in _PROXIES for name in (plain, plain.upper()) if (value := os.environ.get(name))}
+    return {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "CI": "true", **proxies}
+
+
+def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> list[str]:
+    """The command line that runs argv in the root. All that it starts ends with it, and it ends with this process."""
+    return proc.inside(None, ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
+                              "sh", str(_ENTER), str(root), str(archives), folder, *argv])
+
+
+def remove(folder: Path) -> None:
+    """Stays on its file system, should anything be mounted below."""
+    subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
+
+
+class Cache:
+    """A folder that outlives the run: the tarball, and the packages that it was made from."""
+
+    def __init__(self, folder: Path, steps: Steps) -> None:
+        self._folder = folder
+        self._steps = steps
+        self.archives = folder / "archives"
+        (self.archives / "partial").mkdir(parents=True, exist_ok=True)
+
+    def unpack(self, clone: Path, target: Path) -> None:
+        """Makes the folder target a root in which a clone is in FOLDER; the clone is moved there."""
+        with self._tarball(clone).open("rb") as tarball:
+            target.mkdir(parents=True)
+            self._steps.run("unpacking the root", ["tar", "-x", "--numeric-owner", "-C", target, "-f",
+                                                   f"/proc/{os.getpid()}/fd/{tarball.fileno()}"], quiet=True)
+        debroot.copy_network(target)
+        shutil.move(clone, target / FOLDER)
+
+    def _tarball(self, clone: Path) -> Path:
+        """Made first where there is none for what this commit installs; a second run waits meanwhile."""
+        sources = places(machine_sources(), codename(), SUITE)
+        if not sources:
+            raise BenchError("this machine has no apt, or no source of the distribution's packages")
+        wanted = self._folder / f"root-{_key(clone, sources)}.tar"
+        with (self._folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not wanted.is_file():
+                for old in self._folder.glob("root-*"):
+                    old.unlink()        # who unpacks it has it open
+                self._make(clone, sources, wanted)
+        return wanted
+
+    def _make(self, clone: Path, sources: Sequence[Place], tarball: Path) -> None:
+        root, part = self._folder / "making", tarball.with_suffix(".part")
+        remove(root)
+        try:
+            debroot.make(SUITE, root, sources, self._steps, archives=self.archives)
+            debroot.copy_access(root)
+            shutil.copytree(clone, root / FOLDER, symlinks=True)
+            extra = _packages(clone / "packages-ci.txt")
+            for title, command in (
+                    ("taking up certificates", ["update-ca-certificates"]),
+                    ("installing the packages of ./run", ["./run", "test", "--help"]),
+                    ("installing those of packages-ci.txt",
+                     ["apt-get", "-q", "-y", "install", "--no-install-recommends", *extra])):
+                self._steps.run(title, entered(root, self.archives, f"/{FOLDER}", ["env", "-i", *(
+                    f"{name}={value}" for name, value in {**environment(), **debroot.QUIET}.items()), *command]), quiet=True)
+            remove(root / FOLDER)
+            self._steps.run("packing the root", ["tar", "-c", "--numeric-owner", "-C", root, "-f", part, "."], quiet=True)
+            part.chmod(0o600)       # as apt's passwords in it
+            part.replace(tarball)
+        finally:
+            part.unlink(missing_ok=True)
+            remove(root)
+
+
+def _packages(file: Path) -> list[str]:
+    return [name for line in file.read_text().splitlines() if (name := line.split("#")[0].strip())]
+
+
+def _key(clone: Path, sources: Sequence[Place]) -> str:
+    """Changes with what is installed, from where, and how."""
+    digest = hashlib.sha256(SUITE.encode())
+    for file in (*(clone / name for name in _OURS), Path(__file__), _ENTER, Path(debroot.__file__)):
+        digest.update(file.read_bytes())
+    for place in sources:
+        digest.update(place.source.render("deb", place.suite).encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The root of .ci/run: entered here with this machine's own programs in it, for a Debian of its own takes minutes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench.build.debsource import Place, parse_list
+from bench.build.outcome import Outcome
+from bench.common import paths
+from bench.common.errors import BenchError
+from ci import __main__ as ci
+from ci import root, verdict
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root to enter a root")
+_SOURCES = [Place(parse_list("deb http://mirror.invalid/debian bookworm main")[0], "bookworm")]
+
+
+def test_a_reason_is_allowed_as_a_whole_or_has_failed() -> None:
+    patterns = verdict.allowed("# why\n\nno kernel\nused: .*\n")
+    tests = Outcome(3, ["a"], {"no kernel": ["b"], "used: 0.3": ["c"], "no kernel today": ["d", "e"]})
+    judged = verdict.judge(tests, patterns)
+    assert judged.summary == "3 passed, 3 failed, 2 skipped"
+    assert judged.failed[1] == "d (skipped, which replay/ci/skips.txt does not allow: no kernel today)"
+
+
+def test_every_allowed_reason_is_that_of_a_test() -> None:
+    """None stays behind when its test goes."""
+    sources = "".join(file.read_text() for pattern in ("replay/**/*.py", "server/**/*.cpp") for file in paths.ROOT.glob(pattern))
+    for pattern in verdict.allowed(verdict.ALLOWED.read_text()):
+        assert pattern.pattern.split(":")[0] in sources
+
+
+def test_the_last_line_is_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    statuses = {"./run compare": (0, 61.0), "./run test": (1, 600.0)}
+    (tmp_path / "build").mkdir()
+    written = {"passed": 7, "failed": ["a::b"], "skipped": {"the kernel has no netem": ["c"], "not installed": ["d"]}}
+    (tmp_path / "build/tests.json").write_text(json.dumps(written))
+    assert ci.report(tmp_path, statuses) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "7 passed, 2 failed, 1 skipped"
+    assert [line for line in said if line.startswith("FAILED")][0] == "FAILED: a::b"
+    assert "    1  the kernel has no netem" in said
+
+
+def test_a_command_that_comes_to_no_tests_has_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ci.report(tmp_path, {"./run compare": (1, 3.0), "./run test": (1, 3.0)}) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 2 failed, 0 skipped"
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True,
+                   capture_output=True)
+
+
+def test_the_commit_is_cloned_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    _git(tree, "init", "-q")
+    (tree / "file").write_text("committed")
+    _git(tree, "add", "file")
+    _git(tree, "commit", "-qm", "one")
+    (tree / "file").write_text("not committed")
+    (tree / "another").touch()
+    monkeypatch.setattr(paths, "ROOT", tree)
+    ci.clone(tmp_path / "clone")
+    assert (tmp_path / "clone/file").read_text() == "committed"
+    assert {file.name for file in (tmp_path / "clone").iterdir()} == {".git", "file"}
+    assert "what is not committed is not tried" in capsys.readouterr().err
+
+
+def test_no_git_tree_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    with pytest.raises(BenchError, match="^git HEAD: [^\n]*not a git repository[^\n]*$"):
+        ci.clone(tmp_path / "clone")
+
+
+def test_the_root_is_made_again_when_other_packages_are_wanted(tmp_path: Path) -> None:
+    for name in root._OURS:
+        (tmp_path / name).write_text("one\n")
+    before = root._key(tmp_path, _SOURCES)
+    assert root._key(tmp_path, _SOURCES) == before
+    (tmp_path / "packages-ci.txt").write_text("two\n")
+    assert root._key(tmp_path, _SOURCES) != before
+
+
+def test_little_of_the_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPICE_STREAM", "cork")
+    monkeypatch.setenv("https_proxy", "http://proxy.invalid")
+    environment = root.environment()
+    assert environment["https_proxy"] == "http://proxy.invalid"
+    assert environment.keys() <= {"PATH", "HOME", "LANG", "CI", *root._PROXIES, *map(str.upper, root._PROXIES)}
+
+
+def test_what_a_killed_run_left_goes_with_the_next(tmp_path: Path) -> None:
+    (tmp_path / "run-1").mkdir()
+    (tmp_path / "root-1.tar").touch()
+    ci.sweep(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["root-1.tar"]
+
+
+@pytest.fixture
+def small_root(tmp_path: Path) -> Path:
+    """This machine's programs, by links that lead into a folder mounted by nobody but the test's own command."""
+    place = tmp_path / "root"
+    for name in ("proc", "sys", "dev", "run", "var/cache/apt/archives", "srv"):
+        (place / name).mkdir(parents=True)
+    return place
+
+
+@needs_root
+def test_the_root_is_a_mount_point_and_has_processes_of_its_own(small_root: Path, tmp_path: Path) -> None:
+    script = """
+        set -e
+        echo "$$ $(pwd) $(hostname)"
+        awk '$5 == "/"' /proc/self/mountinfo | wc -l
+        unshare --mount sh -c 'mount -o remount,bind,ro / && ! touch /new 2>/dev/null && echo read-only'
+        ls -d /.host 2>/dev/null || echo nothing of the host
+        sleep 600 &
+        exit 3
+    """
+    # the programs of this machine, mounted into the root before it is entered, in a namespace that goes with the command
+    host = "for name in usr bin sbin lib lib64 etc; do [ ! -e /$name ] || { mkdir -p $0/$name; mount --bind /$name $0/$name; }; done"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", f'mount --bind "$0" "$0"; {host}; exec "$@"', small_root,
+                           *root.entered(small_root, tmp_path, "/srv", ["sh", "-c", script])],
+                          env=root.environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[1:] == ["1", "read-only", "nothing of the host"]
+    assert done.stdout.splitlines()[0].split()[1:] == ["/srv", "new-machine"]
+    assert done.returncode == 3
+    assert os.uname().nodename != "new-machine"

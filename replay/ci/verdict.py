@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Whether what was skipped may be: skips.txt beside this file says for which reasons."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bench.build.outcome import Outcome
+
+ALLOWED = Path(__file__).with_name("skips.txt")
+
+
+def allowed(text: str) -> list[re.Pattern[str]]:
+    """A regular expression a line, of the whole reason."""
+    return [re.compile(line) for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+
+
+def judge(tests: Outcome, patterns: list[re.Pattern[str]]) -> Outcome:
+    """The same, but what was skipped for any other reason has failed."""
+    judged = Outcome(tests.passed, list(tests.failed))
+    for reason, names in tests.skipped.items():
+        if any(pattern.fullmatch(reason) for pattern in patterns):
+            judged.skipped[reason] = names
+        else:
+            judged.failed += [f"{name} (skipped, which replay/ci/skips.txt does not allow: {reason})" for name in names]
+    return judged

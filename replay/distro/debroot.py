@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A minimal Debian root in a folder, made by debootstrap from this machine's mirror, with its keys and proxies."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.build.debsource import Place, machine_acquire
+from bench.common import proc
+from bench.common.steps import Steps
+
+QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
+_ETC = Path("/etc")
+_SECRETS = 0o600
+
+
+def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, archives: Path | None = None) -> None:
+    """Replaces the folder root; archives is where .deb files are kept for the next time. Needs root's rights. Raises
+    StepFailed."""
+    proc.require("debootstrap", "debootstrap")
+    shutil.rmtree(root, ignore_errors=True)         # what an interrupted run left
+    root.parent.mkdir(parents=True, exist_ok=True)
+    kept = [] if archives is None else [f"--cache-dir={archives}"]
+    steps.run(f"making a root of {suite}", proc.inside(None, [
+        "debootstrap", *kept, "--variant=minbase", "--include=ca-certificates", suite, str(root), places[0].source.uri]),
+        quiet=True, env=QUIET)
+    sources = root / "etc/apt/sources.list.d"
+    (root / "etc/apt/sources.list").unlink(missing_ok=True)
+    for place in places:
+        (sources / f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
+    (root / "etc/apt/apt.conf.d/00machine").write_text(machine_acquire())
+    copy_network(root)
+
+
+def copy_network(root: Path) -> None:
+    """How this machine finds others by name; may be called again for a root that was kept."""
+    for name in ("resolv.conf", "hosts"):
+        shutil.copyfile(_ETC / name, root / "etc" / name)
+
+
+def copy_access(root: Path) -> None:
+    """What this machine's mirror asks for: passwords, keys, and certificates that Debian does not have."""
+    for name in ("apt/auth.conf", "apt/auth.conf.d", "apt/keyrings", "apt/trusted.gpg.d"):
+        source, target = _ETC / name, root / "etc" / name
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.is_file():
+            shutil.copyfile(source, target)
+            target.chmod(_SECRETS)
+    certificates = Path("/usr/local/share/ca-certificates")
+    if certificates.is_dir():
+        shutil.copytree(certificates, root / certificates.relative_to("/"), dirs_exist_ok=True)
