@@ -35,6 +35,7 @@ COMMANDS = {
     "recording": ("bench.commands.recording", "look into a recording"),
     "deb": ("distro.deb", "build Debian packages of the library"),
     "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
+    "live": ("live.command", "work at a guest as a person does: response time, lag, bytes"),
     "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
     "migration": ("clients.migration", "move a guest between libraries under a client"),
     "installed": ("clients.installed", "count what QEMU sends with the library that is installed"),
@@ -61,6 +62,8 @@ EXAMPLES = {
     "each": "./run each --list; ./run each --release 0.16.0 --series tls",
     "deb": "./run deb",
     "recipes": "./run recipes --version 0.16.0",
+    "live": "./run live; ./run live --set main --list; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "
+            "stock,flow,vnc; ./run live --library DIR --ways flow",
     "clients": "./run clients --list; ./run clients --modes flow --transports tls",
     "migration": "./run migration --transports tls",
     "installed": "./run installed --seconds 60",

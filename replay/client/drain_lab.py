@@ -49,8 +49,8 @@ class Drain:
     """A running spice-drain."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
-        self.process = subprocess.Popen([paths.client(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env={**os.environ, **SANITIZER, "LC_ALL": "C", **environment})
+        self.process = subprocess.Popen([paths.client(), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env={**os.environ, **SANITIZER, "LC_ALL": "C", **environment})
 
     def wait_for(self, *names: str) -> None:
         """The first event of each of these, in any order. What came before, and in one read with the last, is lost to end()."""

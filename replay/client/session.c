@@ -6,6 +6,7 @@
 
 #include "../player/clock.h"
 #include "brake.h"
+#include "control.h"
 #include "refusal.h"
 
 /* The library pings back and acks all by itself: so many bytes in a tick are not progress. */
@@ -320,6 +321,7 @@ void session_run(const Options *options, const SessionEvents *events, void *opaq
         .progress_ns = clock_ns(),
     };
     GSource *brake = brake_new(options->slow);
+    Control *control = options->control ? control_new(&session) : NULL;
     guint sources[] = {
         g_timeout_add(TICK_MS, on_tick, &session),
         g_unix_signal_add(SIGTERM, on_signal, &session),
@@ -333,6 +335,7 @@ void session_run(const Options *options, const SessionEvents *events, void *opaq
     for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
         g_source_remove(sources[i]);
     }
+    control_free(control);
     brake_free(brake);
     settle_free(session.settle);
     disconnect(&session);

@@ -12,11 +12,14 @@ import threading
 import time
 from pathlib import Path
 
+import numpy
 import pytest
+from PIL import Image
 
 from bench.lab.lab import free_port
 from drain_lab import (HEIGHT, PIXEL_BYTES, WIDTH, Certificates, Drain, Outcome, drain, make_certificates, picture, serving,
                        sha256)
+from live import tiles
 from recorder.png import read_png
 
 BASIC_CHANNELS = {"main", "display-0", "cursor-0", "inputs-0"}
@@ -410,3 +413,30 @@ def test_nothing_left_in_the_home(port: str, tmp_path: Path) -> None:
         assert drain("--port", port, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache")).status == 0
     left = [Path(folder) / name for folder, _, names in os.walk(tmp_path) for name in names]
     assert [path for path in left if "gstreamer" not in str(path)] == []
+
+
+# --- orders ---
+
+def test_a_program_in_the_place_of_a_person(tmp_path: Path, port: str) -> None:
+    """Orders are obeyed or complained of; the log of what is to be seen is that of the picture."""
+    saved = tmp_path / "picture.png"
+    with serving("--port", port):
+        client = Drain("--port", port, "--control", "--no-end", "--screen", str(tmp_path / "screen"))
+        client.wait_for("connected")
+        assert client.process.stdin is not None
+        log = tiles.Log(tmp_path / "screen", WIDTH, HEIGHT)
+        orders = f"key 30 1\nkey 30 0\nbutton 6 1\nfly\npicture {saved}\n"
+        for _ in range(100):            # until the server has drawn all
+            client.process.stdin.write(orders)
+            client.process.stdin.flush()
+            client.wait_for("picture")
+            time.sleep(0.05)            # the log is a look behind
+            log.follow()
+            with Image.open(saved) as image:
+                shown = tiles.means_of(numpy.asarray(image.convert("RGB")))
+            if shown.any() and tiles.alike(log.means, shown):
+                break
+        client.process.send_signal(signal.SIGTERM)
+        assert client.end().complaint.splitlines()[:2] == [
+            "spice-drain: cannot obey: button 6 1", "spice-drain: cannot obey: fly"]
+    assert tiles.alike(log.means, shown)

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,17 +39,18 @@ class Guest:
     initrd: Path
 
 
-def prepare(steps: Steps) -> Guest:
-    """Made once; made again when the script or the newest kernel of the distribution changed."""
+def prepare(steps: Steps, init: Path = _INIT, wanted: Sequence[str] = _MODULES) -> Guest:
+    """`init` is its first program, `wanted` are the modules that it may load. Made once; made again when one of these or the newest
+    kernel of the distribution changed."""
     if platform.machine() != "x86_64":
         raise BenchError(f"the guest is an x86_64 one; this is {platform.machine()}")
     home = paths.cache_dir() / "clients"
     home.mkdir(parents=True, exist_ok=True)
     package = _kernel_package()
-    modules = hashlib.sha256(" ".join(_MODULES).encode()).hexdigest()[:8]
-    kernel = once(home / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, steps))
-    script = hashlib.sha256(_INIT.read_bytes()).hexdigest()[:8]
-    guest = once(home / f"guest-{modules}-{script}", lambda folder: _make_guest(folder, kernel, steps))
+    modules = hashlib.sha256(" ".join(wanted).encode()).hexdigest()[:8]
+    kernel = once(home / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, wanted, steps))
+    script = hashlib.sha256(init.read_bytes()).hexdigest()[:8]
+    guest = once(home / f"guest-{modules}-{script}", lambda folder: _make_guest(folder, kernel, init, steps))
     return Guest(kernel / "vmlinuz", guest / "initrd")
 
 
@@ -75,8 +76,8 @@ def _kernel_package() -> str:
     return found[1]
 
 
-def _make_kernel(made: Path, package: str, steps: Steps) -> None:
-    """vmlinuz, and lib/modules with the modules of _MODULES, all that they need, and their index."""
+def _make_kernel(made: Path, package: str, wanted: Sequence[str], steps: Steps) -> None:
+    """vmlinuz, and lib/modules with the wanted modules, all that they need, and their index."""
     unpacked = made.parent / "unpacked"
     unpacked.mkdir()
     steps.run(f"getting the guest's kernel ({package})", ["apt-get", "-q", "download", package], cwd=unpacked.parent)
@@ -85,7 +86,7 @@ def _make_kernel(made: Path, package: str, steps: Steps) -> None:
     version = kernel.name.removeprefix("vmlinuz-")
     kernel.rename(made / "vmlinuz")
     steps.run("indexing the kernel's modules", ["depmod", "-b", unpacked, version])
-    for module in _MODULES:
+    for module in wanted:
         told = subprocess.run(
             ["modprobe", "-d", str(unpacked), "-S", version, "--show-depends", module],
             capture_output=True,
@@ -103,7 +104,7 @@ def _make_kernel(made: Path, package: str, steps: Steps) -> None:
     steps.run("indexing the guest's modules", ["depmod", "-b", made, version])
 
 
-def _make_guest(made: Path, kernel: Path, steps: Steps) -> None:
+def _make_guest(made: Path, kernel: Path, init: Path, steps: Steps) -> None:
     root = made.parent / "root"
     for name in ("bin", "dev", "proc", "sys", "run"):
         (root / name).mkdir(parents=True)
@@ -113,7 +114,7 @@ def _make_guest(made: Path, kernel: Path, steps: Steps) -> None:
     for applet in applets:
         if applet != "busybox":
             (root / "bin" / applet).symlink_to("busybox")
-    shutil.copy(_INIT, root / "init")
+    shutil.copy(init, root / "init")
     (root / "init").chmod(0o755)
     steps.run(
         "packing the guest",

@@ -125,4 +125,5 @@ void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns)
     }
     tiles->columns = columns;
     tiles->rows = rows;
+    fflush(tiles->log);
 }

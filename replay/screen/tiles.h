@@ -49,7 +49,7 @@ bool tiles_free(Tiles *tiles);
 void tiles_touch(Tiles *tiles, int left, int top, int width, int height);
 
 /* Looks at what was touched and logs what has changed, all with the same time. What the screen had
- * and has no more, having become smaller, is TILE_OUTSIDE. */
+ * and has no more, having become smaller, is TILE_OUTSIDE. The log may be read meanwhile. */
 void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns);
 
 #endif /* SCREEN_TILES_H_ */

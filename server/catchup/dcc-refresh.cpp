@@ -85,7 +85,7 @@ bool DccRefresh::is_frame(const Drawable *drawable) const
     return dcc->priv->stream_agents[id].video_encoder != nullptr;
 }
 
-bool DccRefresh::is_dirty(const RedSurface *surface)
+bool DccRefresh::is_dirty(const RedSurface *surface) const
 {
     const RedCatchUpArea *area = areas[surface->id];
 
@@ -103,7 +103,7 @@ bool DccRefresh::is_dirty(const RedSurface *surface)
     return dirty;
 }
 
-bool DccRefresh::is_dirty()
+bool DccRefresh::is_dirty() const
 {
     if (!n_areas) {
         return false;
@@ -262,10 +262,16 @@ void DccRefresh::uncover()
 
 void DccRefresh::pushed(bool waits, uint32_t delay)
 {
-    if (is_enabled()) {
-        path.pushed(g_get_monotonic_time(), waits,
-                    dcc->no_item_being_sent() ? 0 : dcc->get_message_serial());
-        late_after = red_catch_up_late(delay);
+    if (!is_enabled()) {
+        return;
+    }
+    const uint64_t now = g_get_monotonic_time();
+
+    path.pushed(now, waits, dcc->no_item_being_sent() ? 0 : dcc->get_message_serial());
+    late_after = red_catch_up_late(delay);
+    if (waiting_since && dcc->get_pipe_size() <= MAX_PIPE_SIZE) {
+        waited += now - waiting_since;
+        waiting_since = 0;
     }
 }
 
@@ -276,7 +282,7 @@ bool DccRefresh::is_late(const Drawable *drawable) const
 
 /* The oldest drawing in the pipe should have been shown long ago, or the guest had to wait that
  * long with what is to come: until the worker has taken all of that it need not wait again. */
-bool DccRefresh::waits_too_long()
+bool DccRefresh::waits_too_long() const
 {
     const auto &pipe = dcc->get_pipe();
 
@@ -646,18 +652,11 @@ void DccRefresh::finish()
     stop();
 }
 
-uint32_t DccRefresh::pipe_size()
+uint32_t DccRefresh::backlog() const
 {
     const uint32_t size = dcc->get_pipe_size();
 
-    if (size <= MAX_PIPE_SIZE) {
-        if (waiting_since) {
-            waited += g_get_monotonic_time() - waiting_since;
-            waiting_since = 0;
-        }
-        return size;
-    }
-    if (!is_enabled() || is_finished) {
+    if (size <= MAX_PIPE_SIZE || !is_enabled() || is_finished) {
         return size;
     }
     /* what is drawn next takes all that is drawn out of the pipe */
@@ -669,7 +668,7 @@ void DccRefresh::guest_waits(bool waits)
     if (!waits) {
         waited = 0;
         waiting_since = 0;
-    } else if (!waiting_since && !dcc->pipe_is_empty()) {
+    } else if (!waiting_since && dcc->get_pipe_size() > MAX_PIPE_SIZE) {
         waiting_since = g_get_monotonic_time();
     }
 }

@@ -91,7 +91,7 @@ public:
     void stop();
 
     /* Messages that the worker has to wait for until it may take more from the guest. */
-    uint32_t pipe_size();
+    uint32_t backlog() const;
 
     /* The worker takes no more from the guest though what could be sent has been, or it has
      * taken all that there is. */
@@ -103,13 +103,13 @@ private:
     void add(RedPipeItem *item);
     void take_all();
     void queue();
-    bool is_dirty();
+    bool is_dirty() const;
     bool is_unknown(const Drawable *drawable) const;
-    bool is_dirty(const RedSurface *surface);
+    bool is_dirty(const RedSurface *surface) const;
     bool is_frame(const Drawable *drawable) const;
     bool is_drawing(const RedPipeItem *item) const;
     bool is_late(const Drawable *drawable) const;
-    bool waits_too_long();
+    bool waits_too_long() const;
     void get_hidden(QRegion *hidden) const;
     bool is_lossy() const;
     bool find_still(uint32_t *surface_id, SpiceRect *piece);

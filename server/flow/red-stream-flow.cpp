@@ -52,6 +52,10 @@
 #define PROBING_PERCENT 75
 
 #define PATIENCE_DELAYS 2
+#define PATIENCE_MOST_DELAYS 3
+
+/* Of a flight so much may be in flight again when nothing was heard for long. */
+#define RESTART_PART 4
 
 /* After a silence it takes 2 to the power of the doubt answers until the client is trusted again,
  * after another one more, unless so many came in between. */
@@ -63,6 +67,9 @@
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
+    if (in_flight() == 0 && rate && now - acked_time > RED_STREAM_FLOW_RATE_AGE) {
+        start_again(now);
+    }
     const uint64_t full = flight();
 
     if (sent_bytes == marked_bytes) {
@@ -108,7 +115,8 @@ void RedStreamFlow::mark_sent(uint64_t now, uint32_t bytes)
     mark->acked_bytes = acked_bytes;
     mark->acked_time = acked_time;
     mark->acked_sent_time = acked_sent_time;
-    mark->starved = starved_until > acked_bytes;
+    /* with all answered, too: until the first answer nobody knows how much the path takes */
+    mark->starved = starved_until && starved_until >= acked_bytes;
     ++mark_end;
 }
 
@@ -131,8 +139,9 @@ bool RedStreamFlow::answered(uint64_t now, uint32_t id)
     counted_acked = mark->counted_bytes;
     acked_time = now;
     acked_sent_time = mark->sent_time;
-    update_delay(now, mark);
+    const bool queued = update_delay(now, mark);
     update_rate(now, mark);
+    update_restart(now, queued);
     return true;
 }
 
@@ -147,6 +156,11 @@ void RedStreamFlow::acked(uint64_t now, uint32_t count)
 
 void RedStreamFlow::silence(uint64_t now)
 {
+    /* as long as no mark was answered nothing depends on the answers, nor is known of the path */
+    if (answers == 0) {
+        off = off || is_overtaken(now);
+        return;
+    }
     if (!silent) {
         doubt = answers - trusted_from < FORGIVING_ANSWERS ?
             std::min(doubt + DOUBT_STEP, DOUBT_MAX) : DOUBT_STEP;
@@ -163,7 +177,8 @@ bool RedStreamFlow::is_overtaken(uint64_t now) const
     return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_PATIENCE_MIN;
 }
 
-void RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
+/* Returns whether the answer shows a queue. */
+bool RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
 {
     const uint32_t sample = std::max<uint64_t>(now - mark->sent_time, 1);
     /* the time that the line takes for what lies before the mark */
@@ -176,7 +191,7 @@ void RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
         delay = sample;
         delay_time = now;
         probing = false;
-    } else if (probing && before <= probing_flight()) {
+    } else if (probing && !restart && before <= probing_flight()) {
         /* There was no queue before it. What is left of the sample is a longer path only if it
          * differs for certain: with too low a rate it is too short. */
         if (sample > own + delay + delay / 4) {
@@ -188,11 +203,10 @@ void RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
         probing = true;
     }
 
-    if (sample > QUEUE_TIMES * (delay + own) + large + QUEUE_DELAY) {
-        growing = false;
-    } else {
-        round_queued = false;
-    }
+    const bool queued = sample > QUEUE_TIMES * (delay + own) + large + QUEUE_DELAY;
+    growing = growing && !queued;
+    round_queued = round_queued && queued;
+    return queued;
 }
 
 /* What was sent when the last round ended has arrived. */
@@ -236,6 +250,35 @@ void RedStreamFlow::update_rate(uint64_t now, const Mark *mark)
     rate = *std::max_element(rates, rates + RED_STREAM_FLOW_ROUNDS);
 }
 
+/* After a long pause: the path is what it was, as far as it has answered, or it is not. */
+void RedStreamFlow::start_again(uint64_t now)
+{
+    restart = std::max<uint64_t>(full_flight() / RESTART_PART, MIN_LIMIT);
+    restart_time = now;
+    restart_begin = sent_bytes;
+}
+
+uint64_t RedStreamFlow::answered_since_restart() const
+{
+    return acked_bytes > restart_begin ? acked_bytes - restart_begin : 0;
+}
+
+void RedStreamFlow::update_restart(uint64_t now, bool queued)
+{
+    const uint64_t carried = answered_since_restart();
+
+    if (!restart || carried == 0) {
+        return;
+    }
+    if (queued) {
+        rate = std::min(rate, carried * SECOND / std::max<uint64_t>(now - restart_time, 1));
+        std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, rate);
+        restart = 0;
+    } else if (restart + carried >= full_flight()) {
+        restart = 0;
+    }
+}
+
 void RedStreamFlow::check_full_rate()
 {
     if (!growing) {
@@ -257,8 +300,8 @@ void RedStreamFlow::starved()
     }
 }
 
-/* Bytes that fill the path. */
-uint64_t RedStreamFlow::flight() const
+/* Bytes that fill the path, as far as is known. */
+uint64_t RedStreamFlow::full_flight() const
 {
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + SLACK;
     const uint64_t time = growing ?
@@ -266,6 +309,14 @@ uint64_t RedStreamFlow::flight() const
     const uint64_t least = growing ? INITIAL_LIMIT : MIN_LIMIT;
 
     return std::max(rate * time / SECOND, least);
+}
+
+/* And as far as that can be believed. */
+uint64_t RedStreamFlow::flight() const
+{
+    const uint64_t full = full_flight();
+
+    return restart ? std::min(restart + answered_since_restart(), full) : full;
 }
 
 uint64_t RedStreamFlow::get_pace() const
@@ -278,7 +329,7 @@ uint64_t RedStreamFlow::get_pace() const
 /* Bytes without a queue. */
 uint64_t RedStreamFlow::probing_flight() const
 {
-    return rate * delay / SECOND * PROBING_PERCENT / 100;
+    return std::min(rate * delay / SECOND * PROBING_PERCENT / 100, flight());
 }
 
 uint64_t RedStreamFlow::limit() const
@@ -314,9 +365,12 @@ uint32_t RedStreamFlow::get_patience() const
     /* the path takes its time for what is in flight, and within a large picture is no mark */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * SECOND / rate : 0;
 
-    return std::min<uint64_t>(std::max<uint64_t>(uint64_t{delay} * PATIENCE_DELAYS + carried,
-                                                 RED_STREAM_FLOW_PATIENCE_MIN),
-                              RED_STREAM_FLOW_PATIENCE_MAX);
+    const uint64_t most = std::min<uint64_t>(
+        std::max<uint64_t>(uint64_t{delay} * PATIENCE_MOST_DELAYS, RED_STREAM_FLOW_PATIENCE_MAX),
+        RED_STREAM_FLOW_PATIENCE_LONG);
+
+    return std::min(std::max<uint64_t>(uint64_t{delay} * PATIENCE_DELAYS + carried,
+                                       RED_STREAM_FLOW_PATIENCE_MIN), most);
 }
 
 bool RedStreamFlow::is_path_busy() const

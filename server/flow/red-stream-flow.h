@@ -15,8 +15,9 @@
  * decoder instead of segments between two kernels:
  *
  *   rate       the highest number of bytes a second that marks have shown over the last
- *              RED_STREAM_FLOW_ROUNDS round trips, not lowered by times at which there
- *              was nothing to send
+ *              RED_STREAM_FLOW_ROUNDS round trips. A round trip that began with nothing to
+ *              send does not count, unless it shows more: so what comes after a pause leaves
+ *              at the rate that the path was known to carry
  *   delay      the shortest time from sending a mark to its answer over
  *              RED_STREAM_FLOW_DELAY_AGE; when that is too old, or was far exceeded all
  *              through a round trip, one with so little in flight that there is no
@@ -31,12 +32,18 @@
  * end, though its mark comes after it; so no more than half a flight of it counts, lest the
  * path be idle for a round trip after each. The kernel is to hold back the rest, see get_pace().
  *
+ * Nobody says that the path is still what it was when nothing has come back for
+ * RED_STREAM_FLOW_RATE_AGE. BBR starts again at the old rate, paced, and TigerVNC with 16 KB after
+ * two round trips. Here a quarter of a flight may be in flight then, and as much more as is
+ * answered, until that is a flight; an answer that shows a queue before has the rate learnt anew.
+ *
  * No progress depends on the client's good will. Upstream's own rule holds, and flow only
  * allows more,
  *
  *   - until the first mark is answered;
  *   - when sending has stopped and nothing was answered for get_patience(), until some marks
- *     have been answered, and more of them each time that this happens again (silence);
+ *     have been answered, and more of them each time that this happens again (silence). A long
+ *     path takes its time: three round trips of it are no silence;
  *   - for good, when the client has acked what was sent after a mark, and has not answered
  *     that for RED_STREAM_FLOW_PATIENCE_MIN.
  *
@@ -56,6 +63,9 @@
 #define RED_STREAM_FLOW_DELAY_AGE (30 * 1000 * 1000)
 #define RED_STREAM_FLOW_PATIENCE_MIN (300 * 1000)
 #define RED_STREAM_FLOW_PATIENCE_MAX (1000 * 1000)
+/* of a path whose round trip is more than a third of that */
+#define RED_STREAM_FLOW_PATIENCE_LONG (10 * 1000 * 1000)
+#define RED_STREAM_FLOW_RATE_AGE (30 * 1000 * 1000)
 /* Set in the number of a mark, and not in one of upstream's pings, which have it from rand(). */
 #define RED_STREAM_FLOW_MARK (UINT32_C(1) << 31)
 /* Answers after which the client is asked to ack less often. */
@@ -95,7 +105,8 @@ public:
     /* There was nothing more to send though there could have been. */
     void starved();
 
-    /* Whether a further message may be sent now. @slack: upstream's own rule allows it. */
+    /* Whether a further message may be sent now. @slack: upstream's own rule allows it. If not, either
+     * that rule forbids it, too, or a mark is in flight. */
     bool may_send(bool slack) const;
 
     /* Microseconds after which silence() is to be called if sending has stopped. */
@@ -151,13 +162,17 @@ private:
         bool starved;
     };
 
-    void update_delay(uint64_t now, const Mark *mark);
+    bool update_delay(uint64_t now, const Mark *mark);
     void update_rate(uint64_t now, const Mark *mark);
+    void update_restart(uint64_t now, bool queued);
+    void start_again(uint64_t now);
     void next_round();
     bool is_overtaken(uint64_t now) const;
     void check_full_rate();
     bool has_room() const;
     uint64_t flight() const;
+    uint64_t full_flight() const;
+    uint64_t answered_since_restart() const;
     uint64_t probing_flight() const;
     uint32_t in_flight() const { return mark_end - mark_begin; }
 
@@ -213,6 +228,11 @@ private:
     uint64_t rates[RED_STREAM_FLOW_ROUNDS] = { };
     uint64_t round = 0;
     uint64_t round_end = 0;
+    /* bytes that may be in flight besides what has been answered since, 0: the rate is not old; since
+     * when, and what had been sent before */
+    uint64_t restart = 0;
+    uint64_t restart_time = 0;
+    uint64_t restart_begin = 0;
 
     /* growing until the rate does not grow for some rounds or the delay does */
     bool growing = true;

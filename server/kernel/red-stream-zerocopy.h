@@ -23,7 +23,8 @@
  *
  * The end. Waits for what was sent (before a guest's memory may go, for migration) also wait for
  * what is outstanding. A channel that is disconnected gives its memory back, and what is freed
- * must not be sent: for a second the peer may ack, so that it loses nothing. Then the connection
+ * must not be sent. The peer may ack for a moment that nobody notices, as the thread may be QEMU's
+ * main loop (USB, ports); from far away it loses what it has not acked by then. Then the connection
  * is reset, by connect(AF_UNSPEC): close with SO_LINGER drops TCP's queue as well, but nobody is
  * told any more when the network card has let go of what it holds.
  */
@@ -59,8 +60,9 @@ struct RedStreamZerocopyCounters {
 #define RED_STREAM_ZEROCOPY_SENDS 1024
 /* Sends after each other that the kernel has copied, after which there are no more. */
 #define RED_STREAM_ZEROCOPY_COPIES 16
-/* milliseconds that the peer has to ack what a stream has sent that ends */
-#define RED_STREAM_ZEROCOPY_WAIT 1000
+/* milliseconds that the peer has to ack what a stream has sent that ends, and then the kernel to let
+ * go of it */
+#define RED_STREAM_ZEROCOPY_WAIT 20
 
 class RedStreamZerocopy
 {
@@ -83,7 +85,8 @@ public:
     SpiceMarshaller *keep(SpiceMarshaller *marshaller);
     /* Bytes that the kernel may still read. */
     size_t outstanding() const { return bytes; }
-    /* Wait until there are none, for a second, then end the connection to have it so. */
+    /* Wait until there are none, RED_STREAM_ZEROCOPY_WAIT at the most, then end the connection to have
+     * it so, which may take as long once more. */
     void take_back();
 
     /* As the kernel tells it, see RedStreamNotice. */

@@ -69,10 +69,22 @@ static char *file_name(int stream)
                            stream);
 }
 
+/* A file that nobody else has. Returns -1 with errno. */
+static int create_file(const char *name)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    const int fd = open(name, flags, 0644);
+
+    if (fd >= 0 || errno != EEXIST || unlink(name) != 0) {
+        return fd;
+    }
+    return open(name, flags, 0644);
+}
+
 /* Returns null with errno. */
 static RedStreamLive *map_file(const char *name)
 {
-    const int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const int fd = create_file(name);
     void *memory = MAP_FAILED;
 
     if (fd < 0) {

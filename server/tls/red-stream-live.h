@@ -6,7 +6,9 @@
  * file is memory that both sides map: an update is a few stores, and what can be read is what
  * is so now. Integers are the machine's own; each is written at once, all of them are not.
  *
- * A file that can't be made is warned of once, and there is none. Any thread; what is said of
+ * A file that can't be made is warned of once, and there is none. One that is there already, left by
+ * a process of the same number, is replaced: whoever has it open could cut it short, and a store
+ * behind its end would end this process. Any thread; what is said of
  * one stream comes from its thread.
  */
 #ifndef RED_STREAM_LIVE_H_

@@ -101,6 +101,7 @@ LINKS: dict[str, Link] = {link.name: link for link in (
     Link("50M100ms", rate=50_000_000, delay=0.100),
     Link("1M200ms", rate=1_000_000, delay=0.200),
     Link("wifi-lossy", rate=30_000_000, delay=0.020, jitter=0.005, loss=0.01, burst=2),
+    Link("4g", rate=15_000_000, delay=0.060, jitter=0.030),
     Link("20M40ms-loss", rate=20_000_000, delay=0.040, loss=0.01),
     Link("20M-1M-20M", rate=20_000_000, delay=0.040, changes=(Change(5, 1_000_000), Change(10, 20_000_000))),
     Link("20M-outage", rate=20_000_000, delay=0.040, changes=(Change(4, None), Change(9, 20_000_000))),

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <thread>
 
+#include "dcc.h"
 #include "migration-protocol.h"
 #include "red-catch-up.h"
 #include "test-link.h"
@@ -229,7 +230,19 @@ struct Client: TestDisplayClient
         return pictures.count(0) != 0;
     }
 
+    /* All that it has to. */
+    void ack()
+    {
+        while (acks && ack_window && ack_count >= ack_window) {
+            ack_count -= ack_window;
+            display.send_message(SPICE_MSGC_ACK, nullptr, 0);
+        }
+    }
+
+    bool has_just_acked() const { return ack_window != 0 && ack_count == 0; }
+
     bool came_later = false;
+    bool acks = true;
 
 private:
     uint32_t ack_window = 0;
@@ -291,10 +304,8 @@ private:
             draw_copy(&reader);
             break;
         }
-        if (ack_window && ++ack_count == ack_window) {
-            ack_count = 0;
-            display.send_message(SPICE_MSGC_ACK, nullptr, 0);
-        }
+        ++ack_count;
+        ack();
     }
 
     Picture &begin(Reader *reader)
@@ -978,6 +989,72 @@ static void stops_for_the_screen_only()
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
+/* It waits until all that waits has been sent, in a mode in which that needs the client's acks,
+ * too. */
+static void stops_when_all_is_sent()
+{
+    Guest guest;
+    Client client(guest.device.server);
+    const auto draw = [&](int fills) {
+        for (int i = 0; i < fills; ++i) {
+            guest.fill(0, { 0, 0, 10, 10 }, 1 + i, true);
+        }
+        guest.device.run();
+    };
+    const auto make_client_ack = [&] {
+        client.acks = true;
+        do {
+            client.ack();
+            g_assert_true(client.comes_to_show(guest.pictures));
+            draw(1);
+            g_assert_true(client.comes_to_show(guest.pictures));
+        } while (!client.has_just_acked());
+        client.acks = false;
+    };
+
+    /* how many are sent until the client has to ack; with flow all are */
+    g_assert_true(client.comes_to_show(guest.pictures));
+    make_client_ack();
+    const unsigned before = client.received[SPICE_MSG_DISPLAY_DRAW_FILL];
+    draw(MAX_PIPE_SIZE);
+    client.read_for(300);
+    const int sent = client.received[SPICE_MSG_DISPLAY_DRAW_FILL] - before;
+    make_client_ack();
+
+    /* and so many more fill the pipe, where they grow old */
+    draw(sent + MAX_PIPE_SIZE + 1);
+    g_usleep(2 * RED_CATCH_UP_LATE);
+    std::atomic<bool> has_stopped(false);
+    std::thread thread([&] {
+        spice_server_vm_stop(guest.device.server);
+        has_stopped = true;
+    });
+    client.read_for(300);
+    g_assert_true(!has_stopped || client.pictures[0].shows(guest.pictures[0]));
+    client.acks = true;
+    client.ack();
+    while (!has_stopped) {
+        client.read_some(1);
+        g_usleep(1000);
+    }
+    thread.join();
+    client.read_for(100);
+    g_assert_true(client.pictures[0].shows(guest.pictures[0]));
+}
+
+/* The policy is read once a process. */
+static void stops_when_all_is_sent_without_flow()
+{
+    if (g_test_subprocess()) {
+        stops_when_all_is_sent();
+        return;
+    }
+    g_setenv("SPICE_STREAM", "batch,catchup=on", TRUE);
+    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_setenv("SPICE_STREAM", "flow", TRUE);
+    g_test_trap_assert_passed();
+}
+
 /* What went as JPEG is sent once more, when it is still, though a text cursor blinks elsewhere; not
  * in between while it is drawn again and again. */
 static void exact_once()
@@ -1042,7 +1119,9 @@ static void surface_of_another_format(gconstpointer data)
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
-    g_setenv("SPICE_STREAM", "flow", TRUE);
+    if (!g_test_subprocess()) {
+        g_setenv("SPICE_STREAM", "flow", TRUE);
+    }
     /* the server warns of clients that go */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
 
@@ -1064,6 +1143,9 @@ int main(int argc, char *argv[])
                          lossy_beside_the_surface);
     g_test_add_func("/server/dcc-refresh/lossy-surface-comes-again", lossy_surface_comes_again);
     g_test_add_func("/server/dcc-refresh/stops-for-the-screen-only", stops_for_the_screen_only);
+    g_test_add_func("/server/dcc-refresh/stops-when-all-is-sent", stops_when_all_is_sent);
+    g_test_add_func("/server/dcc-refresh/stops-when-all-is-sent-without-flow",
+                    stops_when_all_is_sent_without_flow);
     g_test_add_func("/server/dcc-refresh/exact-once", exact_once);
 
     g_test_add_data_func("/server/dcc-refresh/surface-of-565",

@@ -212,7 +212,8 @@ static void keeps_quiet_in_migration()
     g_assert_cmpuint(f.marks, ==, 0);
 }
 
-/* The answer that shows that the client may be asked for fewer acks comes when it is moving. */
+/* The answer that shows that the client may be asked for fewer acks comes when it is moving, and
+ * MIGRATE waits in the pipe: SET_ACK would be behind it. */
 static void keeps_its_acks_in_migration()
 {
     FlowFixture f;
@@ -225,11 +226,11 @@ static void keeps_its_acks_in_migration()
         f.take_all();
     }
     f.rcc->migrate();
-    f.rcc->push();
-    g_assert_true(f.all_sent());
+    g_assert_false(f.all_sent());
     f.answer(SPICE_MSGC_PONG, f.unanswered, PING_SIZE);
-    f.run_events();
+    f.rcc->receive();
     f.take_all();
+    g_assert_true(f.all_sent());
     g_assert_cmpuint(f.set_acks, ==, 0);
 }
 

@@ -6,6 +6,7 @@
 
 #include "inputs-channel-client.h"
 #include "test-channel-batch.h"
+#include "test-streaming-agent.h"
 
 #include "push-visibility.h"
 
@@ -264,6 +265,28 @@ static void not_the_cursor()
     }
 }
 
+/* Nor do the frames of a guest's streaming agent, whose channel has a display's type, wait for more
+ * or for answers. */
+static void not_a_live_video()
+{
+    enum { FRAMES = 30, SIZE = 4000 };
+    TestStreamingAgent agent;
+    TestStreamingClient client(agent, SPICE_CHANNEL_DISPLAY);
+    RedChannel *const channel = reds_find_channel(agent.server, SPICE_CHANNEL_DISPLAY, 0);
+
+    agent.say(TestStreamingAgent::make_format());
+    for (int frames = 0; frames < FRAMES; ++frames) {
+        TestLinkMessage message;
+
+        agent.say(TestStreamingAgent::make(STREAM_TYPE_DATA, nullptr, 0, SIZE));
+        g_assert_false(channel->is_holding());
+        do {
+            message = client.channel.next_message();
+            g_assert_cmpuint(message.type, !=, SPICE_MSG_PING);
+        } while (message.type != SPICE_MSG_DISPLAY_STREAM_DATA);
+    }
+}
+
 static const BatchTest tests[] = {
     { "batch", "batch,window=100000,hold=" HOLD, burst_leaves_together },
     { "flow", "flow,hold=" HOLD, burst_leaves_together },
@@ -282,6 +305,7 @@ static const BatchTest tests[] = {
     { "none", "flow,hold=0", not_held },
     { "normal", "normal", not_held },
     { "cursor", "flow,hold=" HOLD, not_the_cursor },
+    { "live-video", "flow,hold=" HOLD, not_a_live_video },
 };
 
 int main(int argc, char *argv[])

@@ -175,6 +175,7 @@ private:
             g_assert_cmpstr(flow.get_phase(), !=, "off");
         }
         g_assert_true(flow.answered(now, answer.id));
+        answered_time = now;
     }
 
     void wait_until_allowed()
@@ -182,7 +183,13 @@ private:
         while (!answers_coming.empty() && answers_coming.front().time <= now) {
             next_answer();
         }
+        const uint64_t stopped = now;
         while (!flow.may_send(false)) {
+            const uint64_t silence = std::max(stopped, answered_time) + flow.get_patience();
+
+            if (!answers_coming.empty() && answers_coming.front().time > silence) {
+                flow.silence(silence);
+            }
             next_answer();
         }
     }
@@ -227,6 +234,7 @@ private:
     uint64_t tcp_time = 0;
     uint64_t client_free = 0;
     uint64_t marks = 0;
+    uint64_t answered_time = 0;
     std::deque<Answer> answers_coming;
     uint64_t client_count = 0;
     std::deque<uint64_t> acks_coming;
@@ -461,6 +469,88 @@ static void test_idle()
 
         g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + 4 * simulation.path.delay);
         simulation.idle(result.time - simulation.now + (i % 4) * 5 * SECOND);
+    }
+}
+
+/* A satellite's or a mobile phone's path takes its time, which is no silence: what is in flight fills
+ * it, after a pause, too, and not more. */
+static void test_long_path()
+{
+    for (const Path &path : { Path{ 2 * mbit, 1200000, 0 }, Path{ 20 * mbit, 1200000, 0 },
+                              Path{ 2 * mbit, 3000000, 0 }, Path{ 20 * mbit, 3000000, 0 } }) {
+        Simulation simulation(path);
+        const uint64_t flight = path.rate * path.delay / SECOND;
+
+        simulation.send(text(20 * flight / 240), 0);
+        for (int i = 0; i < 20; ++i) {
+            simulation.idle(2 * path.delay + i % 4 * 5 * SECOND);
+            const uint64_t before = simulation.now;
+            const Sizes burst = text(3 * flight / 240);
+            const Result result = simulation.send(burst, before);
+            const uint64_t least = total(burst) * SECOND / path.rate;
+
+            g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + path.delay);
+            g_assert_cmpuint(result.max_queue, <=, flight + path.rate / 50 + 64 * 1024);
+        }
+        g_assert_cmpuint(simulation.flow.get_silences(), ==, 0);
+    }
+}
+
+/* What is sent with pauses in between and does not fill the path says nothing of what that carries,
+ * however often: a picture after it leaves at once, as long as it is one flight. */
+static void test_little_lowers_no_rate()
+{
+    for (const Path &path : paths) {
+        Simulation simulation(path);
+        const uint64_t flight = path.rate * path.delay / SECOND;
+
+        if (path.delay < SECOND / 100) {
+            continue;
+        }
+        simulation.send(text(60 * flight / 240), 0);
+        const uint64_t known = simulation.flow.get_rate();
+        for (int i = 0; i < 200; ++i) {
+            simulation.idle(2 * path.delay + SECOND / 10);
+            simulation.send(Sizes(4, flight / 20), UINT64_MAX);
+            g_assert_cmpuint(simulation.flow.get_rate(), >=, known);
+        }
+        simulation.idle(2 * path.delay + SECOND / 10);
+        const uint64_t before = simulation.now;
+        simulation.send(Sizes(flight / 1000, 1000), 0);
+        /* it did not stop: the simulated socket takes a flight and more */
+        g_assert_cmpuint(simulation.now, ==, before);
+    }
+}
+
+/* While nothing was sent the line has become twenty times slower, which nobody knows. What is sent
+ * then makes no queue of a whole flight of the line that it was; where it is the same, it is full
+ * again after some round trips. */
+static void test_path_changes_while_idle()
+{
+    for (const Path &path : { paths[1], paths[2], paths[3] }) {
+        for (const uint64_t slower : { 1, 20 }) {
+            const uint64_t flight = path.rate * path.delay / SECOND;
+            Simulation simulation(path);
+
+            simulation.bold = true;
+            simulation.socket = 100 << 20;
+            simulation.send(text(60 * flight / 240), 0);
+            simulation.idle(180 * SECOND);
+            simulation.path.rate = path.rate / slower;
+            const uint64_t before = simulation.now;
+            const Sizes burst = text(4 * flight / 240);
+            const Result result = simulation.send(burst, before - 1);
+            const uint64_t least = total(burst) * SECOND / simulation.path.rate;
+
+            g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
+                           G_GUINT64_FORMAT " of a flight of %" G_GUINT64_FORMAT ", %"
+                           G_GUINT64_FORMAT " us of %" G_GUINT64_FORMAT, simulation.path.rate,
+                           path.delay, result.max_queue, flight, result.time - before, least);
+            if (slower > 1) {
+                g_assert_cmpuint(result.max_queue, <=, flight / 2 + simulation.path.rate / 10);
+            }
+            g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + 4 * path.delay);
+        }
     }
 }
 
@@ -952,7 +1042,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
     g_test_add_func("/server/stream-flow/idle", test_idle);
     g_test_add_func("/server/stream-flow/trickle", test_trickle);
+    g_test_add_func("/server/stream-flow/long-path", test_long_path);
+    g_test_add_func("/server/stream-flow/little-lowers-no-rate", test_little_lowers_no_rate);
     g_test_add_func("/server/stream-flow/path-changes", test_path_changes);
+    g_test_add_func("/server/stream-flow/path-changes-while-idle", test_path_changes_while_idle);
     g_test_add_func("/server/stream-flow/unexpected-answers", test_unexpected_answers);
     g_test_add_func("/server/stream-flow/never-answered", test_never_answered);
     g_test_add_func("/server/stream-flow/silence", test_silence);

@@ -173,6 +173,8 @@ public:
     bool has_timestamps = false;
     uint32_t unacked = 0;
     std::deque<RedStreamNotice> notices;
+    /* how often that was asked for */
+    int notices_read = 0;
     /* set_zerocopy fails without; send_kept fails with ENOBUFS so many times; and what it was
      * given, by number, and may read until the test has it complete */
     bool has_zerocopy = false;
@@ -375,6 +377,7 @@ private:
     static int read_notices(int fd, RedStreamNotice *notices, int room)
     {
         auto &told = current()->notices;
+        ++current()->notices_read;
         const int n = MIN(static_cast<size_t>(room), told.size());
 
         std::copy(told.begin(), told.begin() + n, notices);

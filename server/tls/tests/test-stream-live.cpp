@@ -3,8 +3,10 @@
  * of it is left behind */
 #include <config.h>
 
+#include <fcntl.h>
 #include <map>
 #include <string>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -87,6 +89,25 @@ static void test_counters()
     g_assert_cmpuint(look().size(), ==, 0);
 }
 
+/* Whoever has made the file before can't do anything to the one that is written. */
+static void test_made_by_another()
+{
+    ScriptedKernel kernel;
+    const RedStreamPolicy policy = test_policy("batch");
+    RedStreamEgress egress(-1, &policy, ScriptedKernel::ops());
+    char *const name = g_strdup_printf("%s/%d-%d", folder, static_cast<int>(getpid()),
+                                       egress.get_trace_id());
+    const int theirs = open(name, O_RDWR | O_CREAT, 0666);
+
+    g_assert_cmpint(theirs, >=, 0);
+    egress.set_channel(2, 1);
+    g_assert_cmpint(ftruncate(theirs, 0), ==, 0);
+    write_message(&egress, 50);
+    g_assert_cmpuint(look().at(egress.get_trace_id()).messages, ==, 1);
+    close(theirs);
+    g_free(name);
+}
+
 /* What can't be written is warned of once, and the stream does its work. */
 static void test_gone()
 {
@@ -113,6 +134,7 @@ int main(int argc, char *argv[])
     alarm(60);
 
     g_test_add_func("/stream/live/counters", test_counters);
+    g_test_add_func("/stream/live/made-by-another", test_made_by_another);
     g_test_add_func("/stream/live/gone", test_gone);
     return g_test_run();
 }

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One cell of the table: a scenario at a guest that is shown in one way over one link. It counts only if the link was what it is said
+to be, client and QEMU lived, and the machine had its processors."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.common.errors import BenchError
+from bench.lab import lab as labs
+from bench.lab import linktest, netns
+from bench.lab.lab import Lab
+from bench.lab.links import Link
+from bench.measure.pcap import ETHERNET_HEADER
+from bench.measure.stolen import Stolen
+from clients.errors import Failed
+from live import viewers
+from live.guests import Guest
+from live.qemu import Listener, Qemu
+from live.scenarios import Scenario
+from live.user import User
+from live.viewers import Viewer
+from live.ways import Way
+
+_MOST_STOLEN = 0.05     # of the processors, by the host of a virtual machine
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    guest: str
+    scenario: str
+    link: str
+    way: str
+    repeat: int = 1
+
+    @property
+    def key(self) -> str:
+        return "/".join(map(str, asdict(self).values()))
+
+
+def wire(text: str, device: str, framed: bool) -> tuple[int, int]:
+    """Bytes that the device has sent and received, of /proc/net/dev, as Ethernet frames; `framed`: it counts their headers."""
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        if name.strip() == device:
+            numbers = [int(word) for word in rest.split()]
+            header = 0 if framed else ETHERNET_HEADER
+            return numbers[8] + header * numbers[9], numbers[0] + header * numbers[1]
+    raise BenchError(f"no device {device} to count at")
+
+
+def _wire(lab: Lab) -> tuple[int, int]:
+    return wire(Path(f"/proc/{netns.holder_of(lab.server)}/net/dev").read_text(), lab.device, lab.emulator != labs.SPICE_LINK)
+
+
+@contextmanager
+def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
+    height, width = qemu.screen().shape[:2]
+    if way.spice:
+        show = viewers.drain
+    else:
+        from live import tiger      # needs a package that SPICE does without
+        show = tiger.tiger
+    with show(lab, folder, width, height) as viewer:
+        yield viewer
+
+
+def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, count: int) -> Record:
+    at = Listener(lab.server, lab.listens_at, lab.ports)
+    with Qemu(guest.hardware, way, at, folder, guest.state) as qemu:
+        qemu.booted()
+        with _shown(way, lab, qemu, folder) as viewer:
+            user = User(qemu, viewer)
+            lab.begin_changes()
+            before, used, began = _wire(lab), qemu.cpu(), time.monotonic()
+            done = scenario.play(user, qemu, count)
+            seconds, after, now = time.monotonic() - began, _wire(lab), qemu.cpu()
+            return {
+                **asdict(done), "seconds": seconds, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
+                "cpu": {kind: now[kind] - used[kind] for kind in now}, "inexact": user.exact(),
+            }
+
+
+def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, count: int) -> Record:
+    """A record; its `invalid` says why it does not count."""
+    record: Record = {**asdict(plan), "invalid": None, "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "count": count,
+                      "figure": scenario.figure}
+    with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name, \
+            labs.connect(link, seed=plan.repeat) as lab:
+        if wrong := linktest.check(lab):
+            return {**record, "invalid": wrong}
+        load, began = os.getloadavg()[0], time.monotonic_ns()
+        with Stolen() as stolen:
+            try:
+                record |= _play(guest, scenario, way, lab, Path(name), count)
+            except (Failed, BenchError) as error:
+                return {**record, "invalid": str(error)}
+        record |= {"load": [load, os.getloadavg()[0]], "stolen": stolen.share(began, time.monotonic_ns())}
+    if (record["stolen"] or 0) > _MOST_STOLEN:
+        record["invalid"] = f"the host took {record['stolen']:.0%} of the processors"
+    return record

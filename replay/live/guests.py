@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The guests, by name KIND-DISPLAY: text-std is the VGA console; another display has a frame buffer by its kernel driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.runs import libraries
+from clients import guest
+from live import qemu
+from live.ways import Way
+
+_INIT = Path(__file__).with_name("guest") / "init"
+_MODULES = ("virtio_pci", "virtio_input", "evdev", "virtio_blk", "ext4", "qxl", "bochs", "virtio_gpu")
+
+# name -> QEMU's device, the guest's module
+DISPLAYS = {"std": ("VGA", "bochs"), "qxl": ("qxl-vga", "qxl"), "virtio": ("virtio-vga", "virtio_gpu")}
+TEXT = "text"
+KINDS = (TEXT,)
+KMS = "kms"     # text-kms: the text console of std VGA on a frame buffer
+NAMES = ("text-std", "text-kms", "text-qxl", "text-virtio")
+
+
+@dataclass(frozen=True)
+class Guest:
+    name: str
+    kind: str
+    hardware: qemu.Hardware
+    state: str      # for Qemu(incoming=)
+
+
+def kind_of(name: str) -> str:
+    if name not in NAMES:
+        raise BenchError(f"unknown guest '{name}': it is one of {', '.join(NAMES)}", 2)
+    return name.partition("-")[0]
+
+
+def prepare(name: str, steps: Steps) -> Guest:
+    """Built and booted once."""
+    kind, display = kind_of(name), name.partition("-")[2]
+    device, module = DISPLAYS["std" if display == KMS else display]
+    made = guest.prepare(steps, _INIT, _MODULES)
+    hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device)
+    orders: Sequence[str] = () if name == "text-std" else (f"graphics {module}",)
+    steps.say(f"booting the guest {name}, once")
+    stock = Way(libraries.STOCK, libraries.find(libraries.STOCK))
+    return Guest(name, kind, hardware, qemu.state(hardware, stock, paths.cache_dir() / "live", orders))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What was measured, as tables: for each guest and scenario a row for each link and way. Repeats of a cell are taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.lab import links
+from bench.measure.stats import quantile
+from bench.runs import modes
+from live.scenarios import SCENARIOS
+
+Record = dict[str, Any]
+UNKNOWN = "–"
+_FEWEST = 20        # of waits, for the 95th percentile to be one
+
+
+@dataclass(frozen=True)
+class Row:
+    """Of the records of one cell; None where it cannot be known."""
+
+    link: str
+    way: str
+    waits: int              # actions, or stops of a guest that drew by itself
+    failed: int             # of them: whose picture did not come
+    median: float | None    # seconds
+    p95: float | None
+    changes: float | None   # of the client's picture a second, while the guest drew
+    lines: float | None     # that the guest drew a second
+    wire: float             # bytes from the server for each wait, or for each second of drawing
+    per_line: float | None  # bytes
+    worker: float           # ms of the encoding and sending threads' processor time, for the same
+    qemu: float             # and of all of QEMU but the guest's processor
+    inexact: float          # part of the pixels that differ at rest, the largest
+
+
+def row(records: Sequence[Record]) -> Row:
+    def total(name: str) -> float:
+        return sum(record[name] for record in records)
+
+    waits = [wait for record in records for wait in (record["responses"] or record["lags"])]
+    shown = [wait for wait in waits if wait is not None]
+    drawing, lines = total("drawing"), total("lines")
+    times = drawing or len(waits) or 1
+    worker, rest = (1e3 * sum(record["cpu"][kind] for record in records) / times for kind in ("worker", "rest"))
+    return Row(records[0]["link"], records[0]["way"], len(waits), len(waits) - len(shown),
+               quantile(shown, 0.5) if shown else None, quantile(shown, 0.95) if len(shown) >= _FEWEST else None,
+               total("changes") / drawing if drawing else None, lines / drawing if drawing and lines else None,
+               total("bytes") / times, total("bytes") / lines if lines else None, worker, worker + rest,
+               max(record["inexact"] for record in records))
+
+
+def rows(records: Iterable[Record]) -> list[Row]:
+    """In the order of links and modes; those of one table."""
+    cells: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        cells.setdefault((record["link"], record["way"]), []).append(record)
+    order = list(modes.MODES)
+
+    def rank(cell: tuple[str, str]) -> tuple[Any, ...]:
+        mode = cell[1].partition(" ")[0].partition(":")[0]
+        return links.rank(cell[0]), order.index(mode) if mode in order else len(order), cell[1]
+
+    return [row(cells[cell]) for cell in sorted(cells, key=rank)]
+
+
+def _seconds(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return UNKNOWN if value is None else f"{value:.{digits}f}"
+
+
+def table(found: Sequence[Row], lag: bool) -> str:
+    """`lag`: of a guest that draws by itself, else of actions."""
+    stock = {one.link: one.wire for one in found if one.way == modes.STOCK}
+    head = ["link", "way", "n", "failed", *(("lag p50, s", "p95") if lag else ("response p50, s", "p95")),
+            *(("changes/s", "lines/s", "wire kB/s", "kB/line") if lag else ("wire kB/action",)), "bytes/stock",
+            *(("worker CPU ms/s", "QEMU CPU ms/s") if lag else ("worker CPU ms/action", "QEMU CPU ms/action")), "exact at rest"]
+    text = [f"| {' | '.join(head)} |", "|---|---|" + "--:|" * (len(head) - 2)]
+    for one in found:
+        ratio = one.wire / stock[one.link] if stock.get(one.link) else None
+        cells = [one.link, one.way, str(one.waits), str(one.failed or "0"), _seconds(one.median), _seconds(one.p95),
+                 *((_number(one.changes), _number(one.lines, 1), _number(one.wire / 1e3), _number(
+                     one.per_line and one.per_line / 1e3, 1)) if lag else (_number(one.wire / 1e3, 1),)),
+                 _number(ratio, 2), _number(one.worker, 1), _number(one.qemu, 1),
+                 "yes" if not one.inexact else f"no: {one.inexact:.2%} of the pixels"]
+        text.append(f"| {' | '.join(cells)} |")
+    return "\n".join(text)
+
+
+def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any]) -> str:
+    text = [
+        "# Live guests: what a person waits for\n",
+        f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
+        f"{facts['tree']}. TLS everywhere; emulated links, one kernel. {len(records)} runs count, {len(thrown_out)} were thrown out.\n",
+        "A run is a closed loop: the next action comes when the client shows what the guest's frame buffer holds. *Response*: from the "
+        "action until the client has become that picture, the guest's own time included (its processor is emulated). *Lag*: from when "
+        "a guest that drew by itself has stopped. *n*: how many; *failed*: not shown within 30 s, and not in the percentiles; p95 "
+        f"of fewer than {_FEWEST} is not given. *wire*: Ethernet bytes from the server. *bytes/stock*: the same, relative to stock on that "
+        "link. *worker*: the threads that encode and send (VNC sends from QEMU's main thread); *QEMU*: all but the guest's processor. "
+        "VNC is QEMU's own server and TigerVNC's viewer; SPICE's client is spice-client-glib without a window, which has no "
+        "cost of drawing on a screen.\n"]
+    for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
+        mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
+        text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",
+                 table(rows(mine), mine[0]["figure"] == "lag") + "\n"]
+    if thrown_out:
+        text += ["## Thrown out\n", *(f"- {each['guest']}, {each['scenario']}, {each['link']}, {each['way']}: {each['invalid']}"
+                                      for each in thrown_out), ""]
+    loads = [load for record in records for load in record["load"]]
+    if loads:
+        text.append(f"Load average during the runs: {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
+                    f"{'; figures of time are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.")
+    return "\n".join(text).rstrip() + "\n"

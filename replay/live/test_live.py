@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The closed loop without a guest: screens, the person, what is planned, what is written."""
+
+from __future__ import annotations
+
+import argparse
+import struct
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import numpy
+import pytest
+
+from bench.common.errors import BenchError
+from live import cell, command, page, tiles, user, ways
+from live.qemu import Qemu, from_ppm
+from live.tiles import Log
+from live.user import AtRest, User
+from live.viewers import Viewer
+
+
+def _screen(shade: int = 0, width: int = 40, height: int = 24) -> tiles.Pixels:
+    return numpy.full((height, width, 3), shade, numpy.uint8)
+
+
+# --- screens ---
+
+def test_a_mean_weighs_colours_and_counts_only_what_is_inside() -> None:
+    screen = _screen()
+    screen[:8, :8] = (80, 160, 8)       # (2 * 80 + 5 * 160 + 8) / 8
+    screen[:, 32:] = 255                # half of the third column of tiles
+    found = tiles.means_of(screen)
+    assert found.shape == (4, 6)
+    assert found[0].tolist() == [121, 0, 0, 0, 255, 0]
+    assert found[3].tolist() == [0] * 6
+
+
+def _record(when: int, tile: int, means: int) -> bytes:
+    return struct.pack("=qII", when, tile, means)
+
+
+def test_a_log_is_read_while_it_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    log = Log(file, 40, 24)
+    assert not log.follow()
+    whole = _record(5, 0, 0x04030201) + _record(5, 512, 0) + _record(9, 0, 0xFF)
+    file.write_bytes(whole[:20])
+    assert log.follow() and log.last == 5
+    assert log.means[:2, :2].tolist() == [[1, 2], [3, 4]]
+    file.write_bytes(whole)
+    assert log.follow() and [look.when for look in log.looks] == [5, 9]
+    assert log.means[:2, :2].tolist() == [[255, 0], [0, 0]]
+    assert log.means[2, 0] == 0 and log.means[2, 2] == -1       # never seen
+    log.forget()
+    assert log.last == 0 and not log.follow()
+
+
+def test_shown_is_when_it_became_the_picture_and_stayed_so(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_bytes(b"".join(_record(at, 0, means) for at, means in ((1, 0), (2, 0x50505050), (3, 0), (4, 0x50505052), (5, 0x50505051))))
+    log = Log(file, 16, 16)
+    log.follow()
+    wanted = numpy.full((2, 2), 0x50, numpy.int16)
+    assert tiles.shown_at(log.base, log.looks, wanted) == 4         # 2 was not to stay; a shade is no other picture
+    assert tiles.shown_at(log.base, log.looks[:3], wanted) is None
+    assert tiles.shown_at(wanted, [], wanted) == 0
+    masked = numpy.ones((2, 2), bool)
+    assert tiles.shown_at(log.base, log.looks[:1], wanted, masked) == 0
+
+
+def test_a_screendump_is_a_picture() -> None:
+    assert from_ppm(b"P6\n2 1\n255\n\1\2\3\4\5\6").tolist() == [[[1, 2, 3], [4, 5, 6]]]
+    with pytest.raises(Exception, match="half a picture"):
+        from_ppm(b"P6\n2 1\n255\n\1\2\3")
+
+
+# --- the person ---
+
+class _World:
+    """A guest and a client of two pixels' worth of state: what the guest shows comes to the client `late` looks later."""
+
+    def __init__(self, folder: Path, late: int = 3) -> None:
+        self.log, self.late = Log(folder / "log", 16, 16), late
+        self.log.path.write_bytes(b"")
+        self.shade, self.coming = 10, [10]
+
+    def screen(self) -> tiles.Pixels:
+        return _screen(self.shade, 16, 16)
+
+    def draw(self, shade: int) -> None:
+        self.coming += [self.log.means[0, 0]] * self.late + [shade]
+        self.shade = shade
+
+    def follow(self) -> bool:
+        if self.coming:
+            shade = int(self.coming.pop(0))
+            with self.log.path.open("ab") as file:
+                file.write(_record(time.monotonic_ns(), 0, shade * 0x01010101))
+        return self.log.follow()
+
+
+@pytest.fixture(name="hurry")
+def fixture_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LIMIT", 0.5), ("THINK", 0.01), ("_STEP", 0.001), ("_QUIET", 0.002), ("_BLINKING", 0.01)):
+        monkeypatch.setattr(user, name, value)
+
+
+def _user(world: _World) -> User:
+    return User(cast(Qemu, world), cast(Viewer, world))
+
+
+@pytest.mark.usefixtures("hurry")
+def test_an_action_ends_when_the_client_shows_what_the_guest_does(tmp_path: Path) -> None:
+    world = _World(tmp_path)
+    person = _user(world)
+    began = time.monotonic()
+    took = person.act(lambda: world.draw(200))
+    assert 0 < took <= time.monotonic() - began
+    assert not world.coming and world.log.means[0, 0] == 200
+
+
+@pytest.mark.usefixtures("hurry")
+def test_what_is_never_shown_is_said_and_so_is_what_never_happens(tmp_path: Path) -> None:
+    world = _World(tmp_path, late=10**6)
+    person = _user(world)
+    with pytest.raises(AtRest, match="nothing changed"):
+        person.act(lambda: None)
+    with pytest.raises(AtRest, match="does not show"):
+        person.act(lambda: world.draw(99))
+
+
+# --- plans, records, pages ---
+
+def _arguments(*given: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    return parser.parse_args(given)
+
+
+def test_a_set_is_what_the_options_leave_of_it() -> None:
+    plans = command.planned(_arguments("--links", "2M100ms", "--ways", "flow,vnc", "--repeat", "2"))
+    assert [plan.key for plan in plans[:3]] == [
+        "text-std/scroll/2M100ms/flow/1", "text-std/scroll/2M100ms/vnc/1", "text-std/page/2M100ms/flow/1"]
+    assert len(plans) == 8
+
+
+@pytest.mark.parametrize("wrong", [("--guests", "dos"), ("--scenarios", "sleep"), ("--links", "string"), ("--repeat", "0"),
+                                   ("--count", "0")])
+def test_what_there_is_not_is_refused(wrong: tuple[str, str]) -> None:
+    with pytest.raises(BenchError):
+        command.planned(_arguments(*wrong))
+
+
+def test_an_unknown_way_is_refused() -> None:
+    with pytest.raises(BenchError, match="unknown way 'rdp'"):
+        ways.find("rdp")
+
+
+def test_frames_are_counted_with_their_headers() -> None:
+    text = "head\n spice0: 1000 10 0 0 0 0 0 0 5000 20 0 0 0 0 0 0\n"
+    assert cell.wire(text, "spice0", True) == (5000, 1000)
+    assert cell.wire(text, "spice0", False) == (5280, 1140)
+
+
+def _run(way: str, **other: Any) -> cell.Record:
+    return {"guest": "text-std", "scenario": "scroll", "link": "lan", "way": way, "repeat": 1, "invalid": None, "figure": "lag",
+            "responses": [], "lags": [0.5] * 20, "lines": 100, "drawing": 10.0, "changes": 50, "bytes": 1_000_000, "bytes_up": 1,
+            "cpu": {"guest": 9.0, "worker": 0.1, "rest": 0.2}, "inexact": 0.0, "load": [1.0, 3.0], **other}
+
+
+def test_a_row_takes_repeats_together() -> None:
+    one = page.row([_run("flow"), _run("flow", repeat=2, lags=[1.5, None], inexact=0.01)])
+    assert (one.waits, one.failed, one.median, one.inexact) == (22, 1, 0.5, 0.01)
+    assert (one.wire, one.per_line, one.changes, one.lines) == (100_000, 10_000, 5, 10)
+    assert (one.worker, one.qemu) == (pytest.approx(10), pytest.approx(30))
+    assert page.row([_run("flow", lags=[0.5] * 19)]).p95 is None
+
+
+def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
+    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+    kept = command.Kept(tmp_path)
+    for record in (_run("flow", bytes=500_000), _run("stock"), _run("vnc", invalid="the host took 9% of the processors")):
+        kept.add(cell.Plan("text-std", "scroll", "lan", record["way"]), record)
+    kept.write(facts)
+    again = command.Kept(tmp_path)
+    assert set(again.runs) == {"text-std/scroll/lan/flow/1", "text-std/scroll/lan/stock/1"}
+    text = (tmp_path / "README.md").read_text()
+    assert "| lan | stock | 20 | 0 | 0.50 | 0.50 | 5 | 10.0 | 100 | 10.0 | 1.00 | 10.0 | 30.0 | yes |" in text
+    assert text.index("| lan | stock ") < text.index("| lan | flow ") and "| 0.50 | 10.0 |" in text
+    assert "the host took 9%" in text
+    (tmp_path / "live.json").write_text("{")
+    with pytest.raises(BenchError, match="damaged"):
+        command.Kept(tmp_path)

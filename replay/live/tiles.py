@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Screens as screen/tiles.h has them: the mean brightness of quarters of tiles, and the log of those that change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+Means = numpy.ndarray[Any, Any]     # rows x columns of quarters, 0 to 255
+Pixels = numpy.ndarray[Any, Any]    # rows x columns x (red, green, blue), 8 bits each
+
+TILE, ROW, ALIKE, OUTSIDE = 16, 512, 6, 0xFFFFFFFF
+_QUARTER = TILE // 2
+_RECORD = numpy.dtype([("when", "<i8"), ("tile", "<u4"), ("means", "<u4")])
+
+
+def means_of(pixels: Pixels) -> Means:
+    """Of red, green and blue, two, five and one parts of eight; a quarter that is partly outside has its own pixels only."""
+    height, width = pixels.shape[:2]
+    grey = pixels.astype(numpy.uint32) @ numpy.array([2, 5, 1], numpy.uint32)
+    rows, columns = (-(-size // TILE) * 2 for size in (height, width))
+    padded = numpy.zeros((rows * _QUARTER, columns * _QUARTER), numpy.uint32)
+    padded[:height, :width] = grey
+    sums = padded.reshape(rows, _QUARTER, columns, _QUARTER).sum((1, 3))
+    counts = numpy.outer(_within(height, rows), _within(width, columns)) * 8
+    known = numpy.maximum(counts, 1)
+    return numpy.asarray((sums + known // 2) // known, numpy.int16)
+
+
+def _within(size: int, quarters: int) -> Means:
+    return numpy.clip(size - numpy.arange(quarters) * _QUARTER, 0, _QUARTER)
+
+
+def differing(one: Means, other: Means, masked: Means | None = None) -> Means:
+    """Where the two are not of the same picture; everywhere if they differ in size."""
+    if one.shape != other.shape:
+        return numpy.ones(other.shape, bool)
+    found = numpy.abs(one - other) > ALIKE
+    return found if masked is None or masked.shape != found.shape else found & ~masked
+
+
+def alike(one: Means, other: Means, masked: Means | None = None) -> bool:
+    return not differing(one, other, masked).any()
+
+
+@dataclass
+class Look:
+    """What had changed when the client's screen was looked at."""
+
+    when: int       # ns, of the monotonic clock
+    tiles: Means    # their numbers
+    means: Means    # as the log has them
+
+
+@dataclass
+class Log:
+    """Follows a log that is being written."""
+
+    path: Path
+    width: int
+    height: int
+    looks: list[Look] = field(default_factory=list)     # since forget()
+    means: Means = field(init=False)                    # of the screen as it is by now
+    base: Means = field(init=False)                     # and as it was before the first of the looks
+    _rest: bytes = b""
+    _at: int = 0
+
+    def __post_init__(self) -> None:
+        self.means = numpy.full((-(-self.height // TILE) * 2, -(-self.width // TILE) * 2), -1, numpy.int16)
+        self.base = self.means.copy()
+
+    @property
+    def last(self) -> int:
+        """When it changed last; 0: not since forget()."""
+        return self.looks[-1].when if self.looks else 0
+
+    def forget(self) -> None:
+        self.looks, self.base = [], self.means.copy()
+
+    def follow(self) -> bool:
+        """Reads what has come; whether anything has."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._at)
+                data = file.read()
+        except FileNotFoundError:
+            return False
+        self._at += len(data)
+        data = self._rest + data
+        whole = len(data) // _RECORD.itemsize * _RECORD.itemsize
+        self._rest = data[whole:]
+        records = numpy.frombuffer(data[:whole], _RECORD)
+        if not len(records):
+            return False
+        for when in numpy.unique(records["when"]):
+            mine = records[records["when"] == when]
+            look = Look(int(when), mine["tile"].astype(numpy.int64), mine["means"])
+            apply(self.means, look)
+            if self.looks and self.looks[-1].when == look.when:     # half of it was there before
+                look.tiles = numpy.concatenate([self.looks[-1].tiles, look.tiles])
+                look.means = numpy.concatenate([self.looks[-1].means, look.means])
+                self.looks.pop()
+            self.looks.append(look)
+        return True
+
+
+def apply(means: Means, look: Look) -> None:
+    """Brings a screen up to date with what a look has seen."""
+    rows, columns = look.tiles // ROW, look.tiles % ROW
+    inside = (rows * 2 < means.shape[0]) & (columns * 2 < means.shape[1])
+    rows, columns, seen = rows[inside] * 2, columns[inside] * 2, look.means[inside]
+    outside = seen == OUTSIDE
+    for quarter in range(4):
+        value = (seen >> numpy.uint32(8 * quarter) & numpy.uint32(255)).astype(numpy.int16)
+        means[rows + quarter // 2, columns + quarter % 2] = numpy.where(outside, -1, value)
+
+
+def shown_at(base: Means, looks: list[Look], wanted: Means, masked: Means | None = None) -> int | None:
+    """When a screen that began as `base` became what is wanted and stayed so. None: it is not that; 0: it was before."""
+    means = base.copy()
+    when: int | None = 0 if alike(means, wanted, masked) else None
+    for look in looks:
+        apply(means, look)
+        if not alike(means, wanted, masked):
+            when = None
+        elif when is None:
+            when = look.when
+    return when

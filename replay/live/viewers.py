@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A client that shows a guest and is worked with, and spice-drain as one, which is spice-gtk's library. What is to be seen is logged
+as screen/tiles.h has it, looked at every 10 ms while it changes."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+from PIL import Image
+
+from bench.common import paths, proc
+from bench.lab import certs
+from bench.lab.lab import Lab
+from clients.errors import Failed
+from clients.keys import SCAN_CODES
+from live.tiles import Log, Pixels
+
+LEFT, WHEEL_UP, WHEEL_DOWN = 1, 4, 5
+_CONNECT = 60.0             # seconds; over the slowest link the first picture takes a while
+_ANSWER = 30.0
+
+# Name of a key -> scan code, X's name
+KEYS: dict[str, tuple[int, str]] = {
+    **{letter: (code, letter) for letter, code in SCAN_CODES.items() if letter != "\n"},
+    "enter": (28, "Return"), "space": (57, "space"), "backspace": (14, "BackSpace"), "escape": (1, "Escape"),
+    "home": (0x147, "Home"), "up": (0x148, "Up"), "page-up": (0x149, "Prior"), "left": (0x14B, "Left"), "right": (0x14D, "Right"),
+    "end": (0x14F, "End"), "down": (0x150, "Down"), "page-down": (0x151, "Next"),
+}
+
+
+class Viewer:
+    """What is seen is in `log`, as far as it was read."""
+
+    log: Log
+
+    def follow(self) -> bool:
+        """Whether the picture has changed; raises Failed when the client is gone."""
+        if not self.running():
+            raise Failed(f"the client ended: {self.complaint()}")
+        return self.log.follow()
+
+    def tap(self, key: str) -> None:
+        raise NotImplementedError
+
+    def move(self, x: int, y: int) -> None:
+        raise NotImplementedError
+
+    def button(self, number: int, down: bool) -> None:
+        raise NotImplementedError
+
+    def wheel(self, number: int) -> None:
+        self.button(number, True)
+        self.button(number, False)
+
+    def picture(self) -> Pixels:
+        """What is shown now, every pixel."""
+        raise NotImplementedError
+
+    def running(self) -> bool:
+        raise NotImplementedError
+
+    def complaint(self) -> str:
+        raise NotImplementedError
+
+
+class Drain(Viewer):
+    def __init__(self, process: proc.Process, log: Log, folder: Path) -> None:
+        self._process, self.log, self._file = process, log, folder / "shown.png"
+
+    def tap(self, key: str) -> None:
+        code = KEYS[key][0]
+        self._process.say(f"key {code} 1\nkey {code} 0")
+
+    def move(self, x: int, y: int) -> None:
+        self._process.say(f"move {x} {y}")
+
+    def button(self, number: int, down: bool) -> None:
+        self._process.say(f"button {number} {int(down)}")
+
+    def picture(self) -> Pixels:
+        self._process.say(f"picture {self._file}")
+        if not _event(self._process, "picture", _ANSWER).get("saved"):
+            raise Failed(f"the client shows no picture: {self.complaint()}")
+        with Image.open(self._file) as image:
+            return numpy.asarray(image.convert("RGB"))
+
+    def running(self) -> bool:
+        return self._process.running()
+
+    def complaint(self) -> str:
+        return self._process.last_complaint()
+
+
+def _event(process: proc.Process, name: str, seconds: float) -> proc.Event:
+    deadline = time.monotonic() + seconds
+    while got := proc.receive(process.mailbox, deadline):
+        if got[1] is None:
+            break
+        if got[1].get("event") == name:
+            return got[1]
+    raise Failed(f"{process.name} did not say '{name}': {process.last_complaint()}")
+
+
+@contextlib.contextmanager
+def drain(lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
+    log = folder / "screen"
+    argv = [str(paths.client()), "--host", lab.server_address, "--tls-port", str(lab.ports[1]), "--ca",
+            str(certs.kept(lab.server_address).ca), "--no-end", "--control", "--idle", "3600", "--screen", str(log)]
+    with proc.Process("spice-drain", argv, lab.client) as process:
+        _event(process, "connected", _CONNECT)
+        yield Drain(process, Log(log, width, height), folder)
+        process.signal(signal.SIGTERM)
+        process.wait(time.monotonic() + 5)

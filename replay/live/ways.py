@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Ways to show a guest: SPICE by a library in a mode, or QEMU's own VNC server."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common.errors import BenchError
+from bench.runs import libraries, modes
+
+VNC = "vnc"
+
+
+@dataclass(frozen=True)
+class Way:
+    name: str                           # in tables
+    library: libraries.Library | None   # None: VNC
+    mode: str = ""                      # of SPICE_STREAM; "" for a library that knows none
+
+    @property
+    def spice(self) -> bool:
+        return self.library is not None
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith("SPICE_") and name not in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")}
+        if self.library:
+            kept["LD_LIBRARY_PATH"] = str(self.library.directory)
+        return {**kept, "SPICE_STREAM": self.mode} if self.mode else kept
+
+
+def find(name: str, folder: Path | None = None) -> Way:
+    """`folder` holds the library of every mode but stock; without it they are the tree's."""
+    if name == VNC:
+        return Way(VNC, None)
+    if name.partition(":")[0] not in modes.MODES:
+        raise BenchError(f"unknown way '{name}': it is {VNC}, or a mode: {', '.join(modes.MODES)}", 2)
+    modes.check(name)
+    if name == modes.STOCK:
+        return Way(name, libraries.find(libraries.STOCK))
+    library = libraries.find(str(folder) if folder else libraries.PATCHED)
+    if not library.patched:
+        raise BenchError(f"library {library.name}: it does not know SPICE_STREAM, so it has no mode '{name}'", 2)
+    return Way(modes.row(folder.name if folder else library.name, name), library, modes.stream_value(name))
