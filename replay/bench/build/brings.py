@@ -6,6 +6,8 @@
     Changelog: What users are told; it may go on
      in lines that begin with a space.
 
+Other lines (NOTED) say for patches/FAULTS.md who can trigger what a patch fixes; replay/bench/series/faults.py reads them.
+
 A header among the tests comes with the first test that includes it. Where work is done all new files are there at once,
 and upstream's build takes them from lists made from these lines; an export has each file, and its lines in both build
 systems, in the patch that brings it."""
@@ -20,6 +22,7 @@ from bench.build import overlay, patchfile, upstream
 from bench.common import paths
 
 _CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
+NOTED = re.compile(r"^(Fixes-class|Trigger|Severity|Releases|Upstream): (.+(?:\n .+)*)$", re.MULTILINE)
 _LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
@@ -51,7 +54,7 @@ def said(body: str) -> list[New]:
 
 def without(body: str) -> str:
     """The message as others read it."""
-    return re.sub(r"\n{3,}", "\n\n", _CHANGE.sub("", _LINE.sub("", body))).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", NOTED.sub("", _CHANGE.sub("", _LINE.sub("", body)))).strip("\n")
 
 
 def changes(body: str) -> list[str]:

@@ -17,7 +17,7 @@ from bench.build import brings, overlay, patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.series import buildlists
+from bench.series import buildlists, faults
 
 _COST = "<!-- compare: the table of results/compare.md -->\n"
 _DISTANCE = "<!-- distance: of results/distance and results/age -->\n"
@@ -131,11 +131,8 @@ def _figures(name: str) -> str:
         cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
         return ("What each mode costs over TLS on a LAN: what crosses the wire beyond the messages, as part of their bytes.\n\n"
                 f"{cost}\nA desktop session over a distance, TLS, with all series:\n\n{distance}")
-    if name == "fixes":
-        blocks = (paths.ROOT / "patches/FAULTS.md").read_text(encoding="utf-8").split("\n\n")
-        head, rule, *rows = next(block for block in blocks if block.startswith("| |")).splitlines()
-        shown = [head, rule, *(row for row in rows if "| fixes/" in row)]
-        return "\n".join(["Who can trigger each (all: 0.15.1, 0.15.2 and 0.16.0):", "", *(f"{line.rsplit('|', 2)[0]}|" for line in shown)])   # no tests
+    if name == faults.SERIES:
+        return f"Who can trigger each:\n\n{faults.rows()}"
     return ""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.build import brings, overlay, upstream
 from bench.common import paths
 from bench.common.steps import Steps
-from bench.series import patchtree
+from bench.series import faults, patchtree
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +34,8 @@ def execute(args: argparse.Namespace) -> int:
     brings.sync_lists()
     overlay.sync()
     upstream.sync_wrap()
+    if faults.sync():
+        changed.append(paths.ROOT / "patches/FAULTS.md")
     for file in sorted(set(changed)):
         print(file.relative_to(paths.ROOT), "" if file.exists() else "(gone)", file=sys.stderr)
     print(f"{len(upstream.series())} patches, {len(set(changed))} written again")

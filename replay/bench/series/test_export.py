@@ -97,7 +97,7 @@ def check_cover(name: str, text: str, mails: int) -> None:
     assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
     assert len(re.findall(r"^\| \d{4} \|", text, re.MULTILINE)) == mails
     figures = {"tls": [r"\| vga-text-boot +\| lan +\|", r"\| 20M40ms: seconds +\|"],
-               "fixes": [r"\*\*high\*\* \| all \| fixes/"]}
+               "fixes": [r"\*\*critical\*\* \| all \|"]}
     assert all(re.search(row, text) for row in figures.get(name, []))
 
 
@@ -125,7 +125,7 @@ def check_mail(mail: Path) -> None:
     body = str(message.get_payload()).partition("\n---\n")[0]
     assert message["From"] == _WHO.signature
     assert body.endswith(f"\nSigned-off-by: {_WHO.signature}")
-    assert "Brings" not in body and "Series-" not in body and "overlay" not in text
+    assert "Brings" not in body and "Series-" not in body and "overlay" not in text and "Fixes-class" not in body
 
 
 @pytest.fixture
