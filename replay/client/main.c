@@ -102,6 +102,7 @@ int main(int argc, char **argv)
 {
     Options options;
     Outcome outcome = { .status = EXIT_NOTHING, .saved = true };
+    Expect *expect = NULL;
     GError *error = NULL;
 
     if (!options_parse(&options, &argc, &argv, &error)) {
@@ -110,8 +111,18 @@ int main(int argc, char **argv)
         options_clear(&options);
         return EXIT_NOTHING;
     }
+    if (options.expect != NULL) {
+        expect = expect_new(options.expect, &error);
+        if (expect == NULL) {
+            diag_error("%s", error->message);
+            g_error_free(error);
+            options_clear(&options);
+            return EXIT_NOTHING;
+        }
+    }
     diag_init(options.verbose);
-    session_run(&options, &session_events, &outcome);
+    session_run(&options, expect, &session_events, &outcome);
+    expect_free(expect);
     options_clear(&options);
     return outcome.status == EXIT_ENDED && !outcome.saved ? EXIT_NOTHING : outcome.status;
 }

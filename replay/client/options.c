@@ -79,6 +79,9 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
         { "idle", 0, 0, G_OPTION_ARG_DOUBLE, &options->idle_seconds,
           "Give up after so long without anything from the server "
           "(" G_STRINGIFY(DEFAULT_IDLE_SECONDS) ")", "SECONDS" },
+        { "expect", 0, 0, G_OPTION_ARG_FILENAME, &options->expect,
+          "At pause marker K, wait until display 0 shows picture K of FILE, for 20 s at most",
+          "FILE" },
         { "settle", 0, 0, G_OPTION_ARG_INT, &options->settle_ms,
           "At a pause or the end, wait until the display has been quiet for so long", "MS" },
         { "settle-end", 0, 0, G_OPTION_ARG_INT, &settle_end_ms,
@@ -129,4 +132,5 @@ void options_clear(Options *options)
     g_free(options->png);
     g_free(options->pause_png);
     g_free(options->screen);
+    g_free(options->expect);
 }

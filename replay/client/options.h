@@ -21,6 +21,7 @@ typedef struct Options {
     gboolean screen_at_probes; /* look at it at each probe, not when it changes */
     double slow;         /* decode at 1/slow of this machine's speed; 1: full speed */
     double idle_seconds; /* give up after so long without anything from the server */
+    char *expect;        /* pictures to wait for at pauses (expect.h), or NULL */
     int settle_ms;       /* pictures at markers wait until nothing changes for so long */
     int settle_end_ms;   /* the same at the last one */
     gboolean no_end;     /* run until disconnected, whatever the markers say */

@@ -187,6 +187,8 @@ void report_pause(const Session *session, int number)
     Json *json = open_event("pause");
 
     json_put_int(json, "n", number);
+    json_put_int(json, "time_ns", session->pause_ns);
+    json_put_int(json, "missed", session->missed);
     report_picture(session, json);
     print_event(json);
 }

@@ -9,7 +9,8 @@
 /* {"event":"connected"} */
 void report_connected(void);
 
-/* {"event":"pause","n":number,"sha256":...,"blocks":...}: display 0 as it is, see picture.h. */
+/* {"event":"pause","n":number,"time_ns":...,"missed":0,"sha256":...,"blocks":...}: when its marker came, or the
+ * picture that is expected then, which may have been missed (1); and display 0 as it is, see picture.h. */
 void report_pause(const Session *session, int number);
 
 /* {"event":"done",...}: everything that was seen. Fields that depend on a channel the server did not

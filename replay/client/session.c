@@ -13,6 +13,9 @@
 #define IDLE_NOISE_BYTES 1024
 #define TICK_MS 500
 
+#define WATCH_MS 10
+#define WATCH_LIMIT_NS (20 * NSEC_PER_SEC)
+
 /* When a server closes, its channels close one after the other, and there may be data to read in
  * those still open. */
 #define CLOSING_QUIET_NS (2 * NSEC_PER_SEC)
@@ -92,6 +95,40 @@ static void wait_for_picture(Session *session, Marker marker)
     session->settle = settle_new(quiet_ms, marker_activity, marker_shown, session);
 }
 
+/* FALSE when the wait is over. */
+static gboolean watch_picture(gpointer opaque)
+{
+    Session *session = opaque;
+    const Picture *picture = session_picture(session);
+    int64_t now_ns = clock_ns();
+    int64_t events = marker_activity(session);
+    bool is_shown = false;
+
+    if (events != session->watched && picture != NULL) {
+        session->watched = events;
+        is_shown = expect_is_shown(session->expect, session->n_pauses - 1, picture);
+    }
+    if (!is_shown && now_ns < session->watch_until_ns) {
+        return G_SOURCE_CONTINUE;
+    }
+    session->missed = !is_shown;
+    session->pause_ns = now_ns;
+    session->watch = 0;
+    marker_shown(session);
+    return G_SOURCE_REMOVE;
+}
+
+static void wait_for_expected(Session *session, Marker marker)
+{
+    session->marker = marker;
+    session->watch_until_ns = session->pause_ns + WATCH_LIMIT_NS;
+    session->watched = -1;
+    g_clear_handle_id(&session->watch, g_source_remove);
+    if (watch_picture(session)) {
+        session->watch = g_timeout_add(WATCH_MS, watch_picture, session);
+    }
+}
+
 static void on_marker(Marker marker, int64_t now_ns, void *opaque)
 {
     Session *session = opaque;
@@ -108,7 +145,13 @@ static void on_marker(Marker marker, int64_t now_ns, void *opaque)
         /* the player may have reminded of it */
         if (marker.number != session->last_pause) {
             session->last_pause = marker.number;
-            wait_for_picture(session, marker);
+            session->pause_ns = now_ns;
+            session->n_pauses++;
+            if (session->expect != NULL) {
+                wait_for_expected(session, marker);
+            } else {
+                wait_for_picture(session, marker);
+            }
         }
         break;
     case MARKER_END:
@@ -307,10 +350,11 @@ static void disconnect(Session *session)
     g_source_remove(timer);
 }
 
-void session_run(const Options *options, const SessionEvents *events, void *opaque)
+void session_run(const Options *options, Expect *expect, const SessionEvents *events, void *opaque)
 {
     Session session = {
         .last_pause = -1,
+        .expect = expect,
         .options = options,
         .spice = new_spice_session(options),
         .loop = g_main_loop_new(NULL, FALSE),
@@ -336,6 +380,7 @@ void session_run(const Options *options, const SessionEvents *events, void *opaq
         g_source_remove(sources[i]);
     }
     control_free(control);
+    g_clear_handle_id(&session.watch, g_source_remove);
     brake_free(brake);
     settle_free(session.settle);
     disconnect(&session);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "channel.h"
+#include "expect.h"
 #include "settle.h"
 
 typedef enum SessionEnd {
@@ -47,6 +48,13 @@ struct Session {
     bool connected;       /* every offered channel has been open */
     Marker marker;        /* a pause or the end whose picture is waited for */
     int last_pause;       /* the number of the pause that came last, or -1 */
+    int64_t pause_ns;     /* when that came or, with --expect, when its picture was there */
+    unsigned int n_pauses;
+    Expect *expect;       /* NULL without --expect */
+    guint watch;          /* for that picture, 0: none is waited for */
+    int64_t watch_until_ns;
+    int64_t watched;      /* events of the display at the last look */
+    bool missed;          /* that picture has not come */
     Settle *settle;       /* that wait, or NULL */
     bool end_shown;       /* the END marker came, and its picture */
     SessionEnd end;
@@ -64,8 +72,8 @@ struct Session {
     int64_t progress_ns;
 };
 
-/* Connects, runs until the end, disconnects. */
-void session_run(const Options *options, const SessionEvents *events, void *opaque);
+/* Connects, runs until the end, disconnects. expect may be NULL. */
+void session_run(const Options *options, Expect *expect, const SessionEvents *events, void *opaque);
 
 /* The channel of a type (SPICE_CHANNEL_...) and id, or NULL. */
 const Channel *session_find(const Session *session, int type, int id);

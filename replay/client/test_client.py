@@ -257,8 +257,27 @@ def test_pause(port: str, tmp_path: Path) -> None:
     assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
     pauses = [event for event in outcome.events if event["event"] == "pause"]
     assert [base64.b64decode(event.pop("blocks")) for event in pauses] == [means(half)]
-    assert pauses == [{"event": "pause", "n": 6, "sha256": sha256(picture(7))}]
+    assert all(event.pop("time_ns") > 0 for event in pauses)
+    assert pauses == [{"event": "pause", "n": 6, "missed": 0, "sha256": sha256(picture(7))}]
     assert (outcome.done["sha256"], base64.b64decode(outcome.done["blocks"])) == (sha256(picture(20)), means(picture(20)))
+
+
+def test_a_pause_waits_for_the_picture_that_is_expected(port: str, tmp_path: Path) -> None:
+    """The test's server draws on: what comes last is there after the marker."""
+    expected = tmp_path / "expected"
+    expected.write_bytes(base64.b64encode(means(picture())) + b"\n")
+    with serving("--port", port, "--pause-at", "6", "--end-after", "500"):
+        outcome = drain("--port", port, "--expect", str(expected))
+    pauses = [event for event in outcome.events if event["event"] == "pause"]
+    assert [(event["missed"], event["sha256"]) for event in pauses] == [(0, sha256(picture()))]
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_no_expected_pictures(port: str, tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "expected").write_text(text)
+    outcome = drain("--port", port, "--expect", str(tmp_path / "expected"))
+    assert outcome.status != 0 and outcome.complaint.count("\n") == 1 and "expected" in outcome.complaint
 
 
 def test_settle(port: str) -> None:

@@ -40,7 +40,10 @@ struct Feeder {
     int64_t due_ns;             /* of the last item; 0 without a pace */
     int64_t next_probe_ns;
     unsigned int next_pause;
+    uint64_t last_recorded;     /* recorded time of the last item */
+    uint64_t burst_begin;       /* commands before the burst under way */
     GArray *probes;
+    GArray *bursts;
     atomic_uint_fast64_t commands;
     FeederResult result;
 };
@@ -160,17 +163,69 @@ static void begin_if_due(Feeder *feeder, uint64_t recorded)
     feeder->result.begun_ns = feeder->start_ns = clock_ns();
 }
 
+/* Waits for feeder_resume. False when told to stop. */
+static bool wait_for_resume(Feeder *feeder)
+{
+    bool stopping;
+
+    display_release(feeder->display);
+    atomic_store(&feeder->waiting, WAITING_FOR_RESUME);
+    pthread_mutex_lock(&feeder->mutex);
+    while (feeder->resumes == 0 && !feeder->is_stopping) {
+        pthread_cond_wait(&feeder->changed, &feeder->mutex);
+    }
+    if (feeder->resumes > 0) {
+        feeder->resumes--;
+    }
+    atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
+    stopping = feeder->is_stopping;
+    pthread_mutex_unlock(&feeder->mutex);
+    return !stopping;
+}
+
+/*
+ * Before an item that comes after a gap: waits until the client has shown what was drawn before.
+ * The gap begins then, however late that is. So does time itself (@begins), after what is played
+ * at once. False when told to stop.
+ */
+static bool end_burst_if_due(Feeder *feeder, uint64_t recorded, bool begins)
+{
+    const FeederOptions *options = &feeder->options;
+    FeederBurst burst = { atomic_load(&feeder->commands), begins ? 0 : feeder->due_ns, 0 };
+    int64_t gap = recorded - feeder->last_recorded;
+
+    if (options->think_max_ns == 0 || (gap < FEEDER_THINK_MIN_NS && !begins) ||
+        burst.command == feeder->burst_begin || !can_mark(feeder)) {
+        return true;
+    }
+    push_marker(feeder, MARKER_PAUSE, feeder->next_pause);
+    feeder->events.paused(feeder->events.opaque, feeder->next_pause++, burst.command);
+    if (!wait_for_resume(feeder)) {
+        return false;
+    }
+    burst.resumed_ns = clock_ns();
+    g_array_append_val(feeder->bursts, burst);
+    feeder->burst_begin = burst.command;
+    feeder->start_ns = burst.resumed_ns + MIN(gap, options->think_max_ns) - (int64_t) recorded;
+    return true;
+}
+
 /* Waits for the item's recorded time, drawing the probes that come due meanwhile. */
 static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
 {
     const FeederOptions *options = &feeder->options;
     uint64_t recorded = recorded_time(feeder, item);
+    bool begins = !feeder->has_begun && recorded > 0;
     int64_t due, now;
 
     if (options->pace == PACE_MAX) {
         return;
     }
     begin_if_due(feeder, recorded);
+    if (!end_burst_if_due(feeder, recorded, begins)) {
+        return;
+    }
+    feeder->last_recorded = recorded;
     due = feeder->due_ns = feeder->start_ns + recorded / options->pace;
     while ((now = clock_ns()) < due && !is_stopping(feeder)) {
         int64_t until = due;
@@ -226,26 +281,6 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
         surface_draws_note(feeder->surface_draws, command);
     }
     return display_push(feeder->display, command);
-}
-
-/* Waits for feeder_resume. False when told to stop. */
-static bool wait_for_resume(Feeder *feeder)
-{
-    bool stopping;
-
-    display_release(feeder->display);
-    atomic_store(&feeder->waiting, WAITING_FOR_RESUME);
-    pthread_mutex_lock(&feeder->mutex);
-    while (feeder->resumes == 0 && !feeder->is_stopping) {
-        pthread_cond_wait(&feeder->changed, &feeder->mutex);
-    }
-    if (feeder->resumes > 0) {
-        feeder->resumes--;
-    }
-    atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
-    stopping = feeder->is_stopping;
-    pthread_mutex_unlock(&feeder->mutex);
-    return !stopping;
 }
 
 /* Pauses take recorded time off the clock, so that the rest keeps its pace. */
@@ -340,6 +375,8 @@ static void conclude(Feeder *feeder)
     display_release(feeder->display);
     result->probes = (const FeederProbe *) feeder->probes->data;
     result->n_probes = feeder->probes->len;
+    result->bursts = (const FeederBurst *) feeder->bursts->data;
+    result->n_bursts = feeder->bursts->len;
     getrusage(RUSAGE_THREAD, &usage);
     result->cpu_user = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
     result->cpu_system = usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
@@ -381,6 +418,7 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     init_locks(feeder);
     feeder->surface_draws = options->show_surfaces ? surface_draws_new() : NULL;
     feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
+    feeder->bursts = g_array_new(false, false, sizeof(FeederBurst));
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -480,6 +518,7 @@ void feeder_free(Feeder *feeder)
 {
     surface_draws_free(feeder->surface_draws);
     g_array_unref(feeder->probes);
+    g_array_unref(feeder->bursts);
     pthread_mutex_destroy(&feeder->mutex);
     pthread_cond_destroy(&feeder->changed);
     g_free(feeder);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "display.h"
 #include "recording-timeline.h"
 #include "replay-stream.h"
@@ -17,6 +18,13 @@ typedef struct Feeder Feeder;
 
 #define PACE_MAX 0.0
 
+/*
+ * With think_max_ns: a gap this long or longer in the recording is somebody thinking, what lies
+ * between two such gaps a burst. Nobody reacts in less to what he sees (simple reactions to a
+ * picture take 200 to 250 ms), so shorter gaps are the guest's own.
+ */
+#define FEEDER_THINK_MIN_NS (200 * NSEC_PER_MSEC)
+
 typedef struct FeederOptions {
     ReplayStream *stream;       /* the caller's, who leaves it alone until joining */
     const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
@@ -25,6 +33,8 @@ typedef struct FeederOptions {
     bool keep_probes;           /* the server leaves out none, which takes it longer */
     const uint64_t *pauses;     /* command counts, rising */
     unsigned int n_pauses;
+    int64_t think_max_ns;       /* 0, or after each burst wait for feeder_resume, then for as long
+                                   as recorded, but no longer than this */
     bool show_surfaces;         /* on the primary, in pauses and at the end */
     bool hold_end;              /* the end waits for feeder_release_end */
 } FeederOptions;
@@ -42,6 +52,13 @@ typedef struct FeederProbe {
     int64_t due_ns;             /* earlier if the server has held the recording up */
 } FeederProbe;
 
+typedef struct FeederBurst {
+    uint64_t command;           /* recorded commands until then */
+    int64_t due_ns;             /* its last drawing, counted from when the burst began; 0: it is
+                                   what was played at once before time began */
+    int64_t resumed_ns;
+} FeederBurst;
+
 typedef struct FeederResult {
     FeederStatus status;
     uint64_t commands;
@@ -50,6 +67,8 @@ typedef struct FeederResult {
     double cpu_user, cpu_system;    /* of this thread alone */
     const FeederProbe *probes;
     unsigned int n_probes;
+    const FeederBurst *bursts;
+    unsigned int n_bursts;
     const char *error;              /* when damaged */
     uint64_t error_offset;
 } FeederResult;

@@ -13,6 +13,8 @@
 #define READ_AHEAD_DEFAULT 512
 #define READ_AHEAD_MAX 65536
 #define PORT_MAX 65535
+/* Longer thinking changes nothing but how long a run takes. */
+#define THINK_MAX_MS 2000
 
 typedef struct NamedValue {
     const char *name;
@@ -76,13 +78,13 @@ static bool parse_pace(const char *text, double *pace, char **error)
         *pace = PACE_MAX;
         return true;
     }
-    if (strcmp(text, "recorded") == 0) {
+    if (strcmp(text, "recorded") == 0 || strcmp(text, "user") == 0) {
         *pace = 1.0;
         return true;
     }
     *pace = g_ascii_strtod(text, &end);
     if (end == text || *end || !isfinite(*pace) || *pace <= 0) {
-        *error = g_strdup_printf("--pace %s: not max, recorded or a factor over 0", text);
+        *error = g_strdup_printf("--pace %s: not max, recorded, user or a factor over 0", text);
         return false;
     }
     return true;
@@ -125,6 +127,10 @@ static bool check(const PlayerOptions *options, char **error)
         *error = g_strdup("--tls-port needs --tls-cert, --tls-key and --tls-ca");
     } else if (options->n_pauses && strcmp(options->file, "-") == 0) {
         *error = g_strdup("--pause-at reads standard input, so FILE cannot be -");
+    } else if (options->think_max_ms && strcmp(options->file, "-") == 0) {
+        *error = g_strdup("--pace user reads standard input, so FILE cannot be -");
+    } else if (options->think_max_ms && (options->n_pauses || options->probe_ms)) {
+        *error = g_strdup("--pace user goes without --pause-at and --probe-every");
     }
     return *error == NULL;
 }
@@ -146,7 +152,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         { "unix", 0, 0, G_OPTION_ARG_FILENAME, &options->unix_path,
           "listen on a Unix socket", "PATH" },
         { "pace", 0, 0, G_OPTION_ARG_STRING, &pace,
-          "max, recorded, or a factor (default max)", "PACE" },
+          "max (default); recorded or a factor, whatever the client shows by then; user: after a "
+          "gap of 200 ms only when \"go\" on standard input says that it has shown all", "PACE" },
         { "compression", 0, 0, G_OPTION_ARG_STRING, &compression,
           "auto-glz (default), auto-lz, off, quic, glz, lz, lz4", "NAME" },
         { "jpeg", 0, 0, G_OPTION_ARG_STRING, &jpeg,
@@ -197,6 +204,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
     if (!*error) {
         options->file = g_intern_string(files[0]);
     }
+    options->think_max_ms = g_strcmp0(pace, "user") == 0 ? THINK_MAX_MS : 0;
     valid = !*error &&
         parse_name(compressions, "compression", compression, &options->compression, error) &&
         parse_name(jpegs, "jpeg", jpeg, &options->jpeg, error) &&

@@ -13,6 +13,7 @@ typedef struct PlayerOptions {
     char *tls_cert, *tls_key, *tls_ca;
     char *unix_path;
     double pace;                /* as in feeder.h */
+    unsigned int think_max_ms;  /* as in feeder.h; 0 unless the pace is the user's */
     int compression;            /* SPICE_IMAGE_COMPRESSION_* */
     int jpeg;                   /* SPICE_WAN_COMPRESSION_* */
     int streaming;              /* SPICE_STREAM_VIDEO_* */

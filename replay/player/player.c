@@ -28,6 +28,9 @@
 #define TICK_MS 100
 #define PROGRESS_TICKS 5
 #define REMIND_TICKS 3
+#define REMIND_USER_MS 10
+#define REMIND_USER_NS (30 * NSEC_PER_MSEC)
+#define REMIND_USER_PART 8
 #define CURSOR_WAIT_NS NSEC_PER_SEC
 #define STOP_SECONDS 2
 
@@ -57,6 +60,7 @@ typedef struct Player {
     bool stdin_ended;
     bool show_progress;
     unsigned int ticks;
+    int64_t paused_ns, remind_ns;   /* at the user's pace: since when it waits, when to remind */
     unsigned int ticks_waited;  /* for what a marker at the end or in a pause tells */
 
     Feeder *feeder;             /* NULL until playing */
@@ -159,6 +163,7 @@ static void start_playing(void)
         .keep_probes = player.options.keep_probes,
         .pauses = player.options.pauses,
         .n_pauses = player.options.n_pauses,
+        .think_max_ns = player.options.think_max_ms * NSEC_PER_MSEC,
         .show_surfaces = player.options.show_surfaces,
         .hold_end = player.devices != NULL,
     };
@@ -285,7 +290,8 @@ static void remind(void)
 {
     unsigned int reminder;
 
-    if (!player.feeder || !(player.is_fed || feeder_is_paused(player.feeder))) {
+    if (!player.feeder || !(player.is_fed || (feeder_is_paused(player.feeder) &&
+                                              !player.options.think_max_ms))) {
         player.ticks_waited = 0;
         return;
     }
@@ -293,6 +299,26 @@ static void remind(void)
     if (player.ticks_waited % REMIND_TICKS == 0 && (reminder & (reminder - 1)) == 0) {
         feeder_remind(player.feeder);
     }
+}
+
+/*
+ * How long the client takes is what is measured: a marker that was left out makes that longer by
+ * 30 ms or an eighth at most, and the reminders are few.
+ */
+static gboolean remind_user(gpointer data G_GNUC_UNUSED)
+{
+    int64_t now = clock_ns();
+
+    if (!player.feeder || player.is_fed || !feeder_is_paused(player.feeder)) {
+        player.paused_ns = 0;
+    } else if (player.paused_ns == 0) {
+        player.paused_ns = now;
+        player.remind_ns = now + REMIND_USER_NS;
+    } else if (now >= player.remind_ns) {
+        feeder_remind(player.feeder);
+        player.remind_ns = now + MAX(REMIND_USER_NS, (now - player.paused_ns) / REMIND_USER_PART);
+    }
+    return G_SOURCE_CONTINUE;
 }
 
 static gboolean tick(gpointer data G_GNUC_UNUSED)
@@ -444,7 +470,10 @@ static void run_loop(void)
     player.show_progress = isatty(STDERR_FILENO);
     player.progress.last_ns = clock_ns();
     g_timeout_add(TICK_MS, tick, NULL);
-    if (player.options.n_pauses) {
+    if (player.options.think_max_ms) {
+        g_timeout_add(REMIND_USER_MS, remind_user, NULL);
+    }
+    if (player.options.n_pauses || player.options.think_max_ms) {
         channel = g_io_channel_unix_new(STDIN_FILENO);
         g_io_add_watch(channel, G_IO_IN | G_IO_HUP, stdin_ready, NULL);
         g_io_channel_unref(channel);

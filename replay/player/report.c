@@ -101,6 +101,17 @@ static void print_probes(const FeederResult *fed)
     printf("]");
 }
 
+static void print_bursts(const FeederResult *fed)
+{
+    printf("[");
+    for (unsigned int i = 0; i < fed->n_bursts; i++) {
+        printf("%s[%" G_GUINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT "]",
+               i ? "," : "", fed->bursts[i].command, fed->bursts[i].due_ns,
+               fed->bursts[i].resumed_ns);
+    }
+    printf("]");
+}
+
 bool report_done(const ReportDone *done)
 {
     const FeederResult *fed = done->fed;
@@ -117,6 +128,8 @@ bool report_done(const ReportDone *done)
            ",\"fed_ns\":%" G_GINT64_FORMAT, done->started_ns, fed->begun_ns, fed->fed_ns);
     printf(",\"probes\":");
     print_probes(fed);
+    printf(",\"bursts\":");
+    print_bursts(fed);
     printf(",\"end\":\"%s\"", done->marker ? "marker" : "drained");
     printf(",\"channels\":%s", done->channels ? done->channels : "null");
     printf(",\"streams\":");

@@ -466,6 +466,42 @@ def test_pauses_show_the_picture_at_that_point(start: Start, tmp_path: Path) -> 
     assert client_line["sha256"] == first
 
 
+def _with_pauses() -> Tiny:
+    recording = tiny.small()
+    for colour in (0x0000FF, 0x00FF00):
+        recording.pause(0.3)
+        recording.fill((0, 0, 9, 9), colour)
+        recording.pause(0.01)
+        recording.fill((20, 0, 29, 9), colour)
+    return recording
+
+
+def test_at_the_users_pace_a_pause_is_waited_in(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, _with_pauses()), "--pace", "user")
+    client = play.connect()
+    resumed = []
+    for number in range(2):
+        assert play.player.wait_for("pause")["n"] == number
+        assert client.wait_for("pause")["n"] == number
+        time.sleep(0.2)
+        resumed.append(time.monotonic_ns())
+        play.player.say("go\n")
+    player, last = play.finish()
+    bursts = player["bursts"]
+    assert [command for command, *_ in bursts] == sorted({command for command, *_ in bursts})
+    assert len(bursts) == 2 and all(back >= said for (*_, back), said in zip(bursts, resumed, strict=True))
+    assert bursts[1][1] - bursts[0][2] >= 0.3e9      # the gap begins when the client has shown all
+    _, recorded = play_all(start, write(tmp_path, _with_pauses(), "b.rec"), "--pace", "recorded")
+    assert last["sha256"] == recorded["sha256"]
+
+
+@pytest.mark.parametrize("more", [("--pause-at", "2"), ("--probe-every", "5")])
+def test_the_users_pace_goes_alone(start: Start, tmp_path: Path, more: tuple[str, ...]) -> None:
+    player = start(write(tmp_path, tiny.small()), "--pace", "user", *more).player
+    assert player.finish() == 1
+    assert player.complaints() == ["spice-player: --pace user goes without --pause-at and --probe-every"]
+
+
 def test_without_a_primary_at_the_end_all_is_drained(start: Start, tmp_path: Path) -> None:
     recording = tiny.small()
     recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)

@@ -20,7 +20,7 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish, report
-from bench.runs import atonce, environment, matrix, recordings, results, seen
+from bench.runs import atonce, bursts, environment, matrix, recordings, results, seen
 from bench.runs.runspec import RunSpec
 
 
@@ -128,6 +128,8 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
     for cell in cells:
         if seen.wanted(cell):
             seen.look(cell.recording)
+        if cell.is_user:
+            bursts.look(cell.recording)
     result = _document(asked, cells, seed)
     notes: list[str] = []
     if json_file != results.STDOUT and not fresh:

@@ -13,6 +13,8 @@ _PARTS = "vga-text-boot@0-5 linux-boot@33-48 linux-desktop@20-35 linux-video@20-
 _EVERY_MODE = "stock,normal,gather,cork,more,window,batch,flow"
 _FAST = "--modes stock,flow --pauses 0"
 _PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
+# the VGA text has no pause, and is of QEMU's own updates, which a live QEMU makes only as they are taken
+_USER = "linux-boot linux-desktop linux-video"
 _AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transport tls --jobs 8"
 _TLS, _PLAIN = "--transport tls", "--transport plain"
 
@@ -46,6 +48,8 @@ PARTS: tuple[Part, ...] = (
          f"{_PARTS} {_PACED} {_TLS}", 4, pictures=("linux-*/lan/recorded",), main=True),
     Part("pace", "And over a distance: packets, bytes, the age of the picture?",
          f"{_PARTS} --link 20M40ms,2M100ms {_PACED} {_TLS} --jobs 12", 4, main=True),
+    Part("pace/user", "How long does a person wait for the picture, at the user's pace?",
+         f"{_USER} --link lan,20M40ms,2M100ms --pace user --modes stock,batch,flow {_TLS} --jobs 8", 4, main=True),
     Part("modes", "What does each mode cost, as fast as it goes?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4,
          pictures=("linux-desktop/lan/max",), main=True),
 

@@ -45,8 +45,9 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
                       f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
     what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
                       f"{links.HOST}USER@HOST)")
-    what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default), recorded, or a factor; "
-                      "any but max measures latency")
+    what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default); recorded, or a factor "
+                      "of that (open loop: nobody waits for the picture; measures latency); user (closed loop: after each pause of "
+                      "200 ms or more the session goes on only when the client has shown all; measures response times)")
     if library:
         what.add_argument("--library", metavar="NAME", action="append",
                           help="stock, patched or a directory holding libspice-server.so.1; may be given again")
@@ -121,11 +122,11 @@ def _paces(text: str) -> list[str]:
     names = _listed(text, "pace")
     for name in names:
         try:
-            good = name in ("max", "recorded") or 0 < float(name) < 1000
+            good = name in ("max", "recorded", "user") or 0 < float(name) < 1000
         except ValueError:
             good = False
         if not good:
-            raise BenchError(f"unknown pace '{name}': it is max, recorded or a factor", 2)
+            raise BenchError(f"unknown pace '{name}': it is max, recorded, user or a factor", 2)
     return names
 
 
@@ -241,9 +242,9 @@ def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
     """With what is good for the pace where nothing was asked for. What is taken for video depends on how often a picture changes.
     As fast as it goes that says nothing of the session and differs from run to run, so there it is off; else it is as the
     player has it. Latency says nothing there, either."""
-    streaming, probe_every = ("off", None) if pace == "max" else (None, _PROBE_EVERY)
+    streaming, probe_every = ("off", None) if pace == "max" else (None, None if pace == "user" else _PROBE_EVERY)
     return {**asked.kept(), "streaming": asked.streaming or streaming,
-            "probe_every": probe_every if asked.probe_every is None else asked.probe_every}
+            "probe_every": probe_every if asked.probe_every is None or pace == "user" else asked.probe_every}
 
 
 def cells(request: Request) -> list[RunSpec]:

@@ -107,6 +107,10 @@ def _download(name: str) -> Callable[[Run], float | None]:
     return lambda run: (run.get("download") or {}).get(name)
 
 
+def _response(name: str) -> Callable[[Run], float | None]:
+    return lambda run: (run.get("response") or {}).get(name)
+
+
 def _channel(channel: str, name: str) -> Callable[[Run], float | None]:
     """Of the traffic beside the display; None where there was none."""
     return lambda run: ((run.get("channels") or {}).get(channel) or {}).get(name)
@@ -147,6 +151,11 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("latency_p95", "latency, 95th percentile, ms", _latency("p95"), 0.10),
     Metric("latency_p99", "latency, 99th percentile, ms", _latency("p99"), 0.10),
     Metric("latency_max", "latency, longest, ms", _latency("max"), 0.20),
+    Metric("bursts", "bursts that were answered", _response("bursts"), 0.0),
+    Metric("missed", "bursts whose picture did not come in 20 s", _response("missed"), 0.0),
+    Metric("response_p50", "response time, median, ms", _response("p50"), 0.10),
+    Metric("response_p95", "response time, 95th percentile, ms", _response("p95"), 0.10),
+    Metric("response_max", "response time, longest, ms", _response("max"), 0.20),
     Metric("download", "bits a second of the download beside it", _download("bits_a_second"), 0.05, more=True),
     Metric("own_rate", "bits a second of the server beside a download", _download("server_bits_a_second"), 0.05, more=True),
     Metric("own_share", "the server's part of what it and a download carry", _download("share"), 0.05, more=True),

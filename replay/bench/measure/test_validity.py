@@ -52,6 +52,8 @@ def test_a_good_run_counts() -> None:
     ({"emulator": "spice-link"}, "did not say what it carried"),
     ({"stolen": 0.034, "max_stolen": 3.0}, "the machine's host took 3.4 % of the processors"),
     ({"timed_out": True}, "took too long"),
+    ({"shown": [], "player__bursts": []}, "the recording has no pause: there is no response to time"),
+    ({"shown": [{}], "player__bursts": [[1, 2, 3], [4, 5, 6]]}, "the client showed 1 of 2 bursts"),
     ({"player_status": -11}, "player ended with status -11"),
     ({"player_status": 3, "client_status": 1, "client_complaint": "bad picture"},
      "client ended with status 1: bad picture"),

@@ -54,6 +54,7 @@ class Evidence:
     max_stolen: float | None = None     # percent; None: any
     pauses: list[dict[str, Any]] = field(default_factory=list)      # command and picture of each
     expected_pauses: int = 0
+    shown: list[dict[str, Any]] | None = None   # what the client says of each burst, at the user's pace
     channels: str | None = None         # those that were to have traffic of their own
     timed_out: bool = False
 
@@ -138,6 +139,16 @@ def all_pauses_shown(run: Evidence) -> str | None:
     return None
 
 
+def all_bursts_shown(run: Evidence) -> str | None:
+    """At the user's pace every burst has its answer, and there are some: a recording without a pause has nobody who waits."""
+    if run.shown is None or run.player is None:
+        return None
+    played = len(run.player.get("bursts") or [])
+    if not played:
+        return "the recording has no pause: there is no response to time"
+    return None if played == len(run.shown) else f"the client showed {len(run.shown)} of {played} bursts"
+
+
 def channels_carried_all(run: Evidence) -> str | None:
     """What the player sent on the other channels is what the client has, and the other way round."""
     if run.channels is None or run.player is None or run.client is None:
@@ -220,7 +231,7 @@ def payload_accounted(run: Evidence) -> str | None:
 
 RULES: tuple[Rule, ...] = (
     link_as_described, link_kept_its_books, link_was_in_time, processors_were_ours, in_time, both_exited_well, all_played,
-    client_saw_the_end, all_pauses_shown, channels_carried_all, right_library, right_mode, right_socket, capture_complete, frames_fit,
+    client_saw_the_end, all_pauses_shown, all_bursts_shown, channels_carried_all, right_library, right_mode, right_socket, capture_complete, frames_fit,
     payload_accounted)
 
 

@@ -50,6 +50,14 @@ at most, by what is to be seen on the client's screen, measured from when the se
 in it. *back*: seconds after a change of the line until the picture is less than 2 s old and stays so, the longest.
 *dropped*: probes that the server left out because something newer was on its way."""
 
+RESPONSE_COLUMNS = """\
+Closed loop: the recording's gaps of 200 ms and more are taken for somebody looking and thinking (nobody reacts in less to what he
+sees), what lies between two of them is a *burst*. The next burst begins when the client has shown all of the last and the gap,
+of which no more than 2 s, has passed. *missed*: bursts whose picture, but for what JPEG loses, had not come after 20 s. *response*: ms from when the burst's last drawing was due, counted from the burst's beginning,
+until the client has shown all of it: how much later than on the guest's own screen; the median over the runs. A marker that the
+server left out is drawn again, which makes a response up to 30 ms, or an eighth, longer than it was. *seconds* are of the whole
+session. A cursor that blinks is a burst as well: *p50* may be of those alone. *of {base}* and the bytes are of the same drawings."""
+
 AGAINST = """\
 Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap; of three runs hardly more than what
 they span, which holds a median three times in four), and what it means: *better* and *worse* where the whole interval lies
@@ -94,7 +102,8 @@ def groups(runs: list[Run]) -> dict[Group, list[Run]]:
 def title(group: Group) -> str:
     recording, link, pace = group
     where = "" if link == "lan" else f", {link} ({links.find(link).says})"
-    return f"{recording}{where}" + ("" if pace == "max" else f", pace {pace}")
+    said = {"max": "", "recorded": ", recorded pace (open loop)", "user": ", user's pace (closed loop)"}
+    return f"{recording}{where}" + said.get(pace, f", {pace} times the recorded pace (open loop)")
 
 
 def _median(runs: list[Run], metric: str) -> float | None:
@@ -117,13 +126,17 @@ _LATENCY: tuple[Column, ...] = (
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
     ("age", "age_p95", table.milliseconds), ("oldest", "age_max", table.milliseconds))
 _RECOVERY: tuple[Column, ...] = (("back, s", "recovery", table.seconds),)
+_RESPONSE: tuple[Column, ...] = (
+    ("bursts", "bursts", table.count), ("missed", "missed", table.count), ("response p50", "response_p50", table.milliseconds),
+    ("response p95", "response_p95", table.milliseconds), ("response max", "response_max", table.milliseconds),
+    ("seconds", "wall", table.seconds), ("wire", "wire_bytes", table.megabytes))
 _STALLS: tuple[Column, ...] = (("longest stall, ms", "stall_longest", table.milliseconds), ("too long", "stalls", table.count))
 _BESIDE: tuple[Column, ...] = (
     ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
     ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
     ("packets", "packets"), ("wire", "wire_bytes"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
-    ("p95", "latency_p95"), ("age", "age_p95"))
+    ("p95", "latency_p95"), ("age", "age_p95"), ("response p95", "response_p95"))
 
 
 def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
@@ -168,6 +181,11 @@ def latency_table(group: list[Run]) -> str:
     if not any(run["valid"] and run["latency"] for run in group):
         return ""
     return _table(group, _LATENCY + (_RECOVERY if metrics.values(group, "recovery") else ()), "dropped", _dropped)
+
+
+def response_table(group: list[Run]) -> str:
+    """Empty but at the user's pace."""
+    return _table(group, _RESPONSE, "runs", _counting) if metrics.values(group, "response_p95") else ""
 
 
 def tables_where_asked(group: list[Run]) -> list[str]:
@@ -256,7 +274,7 @@ def invalid_runs(runs: list[Run]) -> str:
 def _not_taken(run: Run) -> str | None:
     """Why the latency of a run that counts is not known; None where it is, or was not asked for. Old runs do not say it: there it
     was the probes."""
-    if not run["valid"] or run["latency"]:
+    if not run["valid"] or run["latency"] or run["pace"] == "user":
         return None
     return run.get("latency_missing", latency.UNMATCHED if run["pace"] != "max" else None)
 
@@ -313,7 +331,7 @@ def mode_list(runs: list[Run]) -> str:
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
-    parts = [f"## {title(group)}", cost_table(runs), latency_table(runs), *tables_where_asked(runs),
+    parts = [f"## {title(group)}", response_table(runs), cost_table(runs), latency_table(runs), *tables_where_asked(runs),
              against_table(runs), channel_tables(runs)]
     return "\n\n".join(part for part in parts if part)
 
@@ -362,6 +380,7 @@ def via_table(runs: list[Run]) -> str:
 _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB"), None),
               ("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
               ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
+              ("Response time over TLS, ms, 95th percentile", "response_p95", table.milliseconds, "user"),
               ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None))
 
 
@@ -392,9 +411,10 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
         sections.append(group_section(group, group_runs))
         sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
     text = "\n\n".join(sections)
+    base = _base_name(runs)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
     parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text,
-             _COLUMNS.format(base=_base_name(runs)), PATH_COLUMNS if "| x path" in text else "",
+             _COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if "| bursts" in text else "", PATH_COLUMNS if "| x path" in text else "",
              LATENCY_COLUMNS if "| p50" in text else "",
              STALL_COLUMNS if "| longest stall" in text else "",
              channeltable.COLUMNS if "### By channel" in text else "",

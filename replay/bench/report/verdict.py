@@ -16,7 +16,7 @@ Run = dict[str, Any]
 Pair = tuple[list[Run], list[Run]]      # of one recording, link and pace: upstream's, the mode's
 
 _BASES = ("stock", "cork")
-_PACES = {"max": ", as fast as it goes", "recorded": ", at the session's own pace"}
+_PACES = {"max": ", as fast as it goes", "recorded": ", at the session's own pace", "user": ", at the user's pace"}
 _MODES = ("flow", "batch", "window", "gather")
 
 
@@ -76,7 +76,9 @@ def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair], mode: str) -> str |
         said.append(f"{table.percent(overhead[1])} overhead instead of {table.percent(overhead[0])}")
     if far and fast and (wall := _middle(pairs, "wall")):
         said.append(f"{wall[1]:.1f} s instead of {wall[0]:.1f} s")
-    if not fast:
+    if pace == "user" and (found := _middle(pairs, "response_p95")):
+        said.append(f"95 % of responses within {_duration(found[1])} instead of {_duration(found[0])}")
+    elif not fast:
         for metric, what in (("latency_p95", "95 % of what is drawn shows within"), ("age_p95", "the picture is at most so old, "
                              "95 % of the time:")):
             if (found := _middle(pairs, metric)) and any(found):

@@ -98,10 +98,12 @@ class Ends:
     """The two programs while they run: starts them in order, passes pause points on, ends them."""
 
     def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
-                 recording: Path, at_probes: bool | None = None) -> None:
-        """at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
+                 recording: Path, at_probes: bool | None = None, expected: Path | None = None) -> None:
+        """expected: the pictures that the client has to show before the session goes on. at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
         self.done: dict[str, dict[str, Any]] = {}
         self.pauses: list[dict[str, Any]] = []
+        self.shown: list[dict[str, Any]] = []   # at the user's pace: what the client says of each burst
+        self._is_user = spec.is_user
         self.timed_out = False
         self._pause_at = spec.pause_at
         self._begin_changes = where.begin_changes
@@ -115,6 +117,8 @@ class Ends:
         self.client: proc.Process | None = None
         self.screen = screen_log(folder)
         logged = [] if at_probes is None else ["--screen", str(self.screen), *(["--screen-at-probes"] if at_probes else [])]
+        if expected is not None:
+            logged += ["--expect", str(expected)]
         self._client_argv = (_client_command(spec, where, keys, logged), where.client, env)
 
     def __enter__(self) -> Ends:
@@ -158,6 +162,9 @@ class Ends:
             self.done[sender.name] = event
         elif event.get("event") == "connected" and sender is self.client:
             self._begin_changes()
+        elif event.get("event") == "pause" and sender is self.client and self._is_user:
+            self.shown.append(event)
+            self.player.say("go")
         elif event.get("event") == "pause" and sender is self.client:
             self.pauses.append({"command": self._pause_at[len(self.pauses)] if len(self.pauses) < len(self._pause_at)
                                 else None, "sha256": event.get("sha256"), "blocks": event.get("blocks")})

@@ -50,7 +50,7 @@ def _working(spec: RunSpec) -> float:
         transferred = channels.transferred_bytes(spec.channels) if spec.channels else 0
         times.append((_commands(spec) * _BYTES_A_COMMAND + transferred) * 8 / spec.link.rate)
     if spec.pace != "max":
-        times.append((spec.recording.seconds or 60) / (1 if spec.pace == "recorded" else float(spec.pace)))
+        times.append((spec.recording.seconds or 60) / (1 if spec.pace in ("recorded", "user") else float(spec.pace)))
     return _START + _link_test(spec) + max(times)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.lab import lab
-from bench.measure import channels, latency, pcap, validity
+from bench.measure import channels, latency, pcap, response, validity
 from bench.runs.runspec import RunSpec
 
 _SIZE_STEP = 50     # bytes of a bar in the histogram of packet sizes
@@ -21,12 +21,15 @@ def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
 
 def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
     """From the first command until the client has the last picture, without what pause points cost: the client's wait and
-    a round trip in which the link is idle."""
+    a round trip in which the link is idle; at the user's pace, what the bench takes to hand an answer on."""
     if spec.link.host:      # two clocks
         return _seconds(run.player, "seconds")
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int):
         return None
+    if spec.is_user:
+        bursts = (run.player or {}).get("bursts") or []
+        return round((ended - started - response.waited(bursts, run.shown or [])) / 1e9, 6) if len(bursts) == len(run.shown or []) else None
     return round((ended - started) / 1e9 - len(run.pauses) * (spec.settle_ms / 1e3 + spec.link.delay), 6)
 
 
@@ -87,6 +90,10 @@ def _latency_missing(spec: RunSpec, run: validity.Evidence) -> str | None:
     return latency.UNMATCHED
 
 
+def _response(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
+    return response.report((run.player or {}).get("bursts"), run.shown) if run.shown is not None and not spec.link.host else None
+
+
 def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
     client = run.client or {}
     wire = run.wire
@@ -101,7 +108,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "cpu_seconds": _cpu(run.player), "client_cpu_seconds": _cpu(run.client),
         "reader_cpu_seconds": _reading(run.player),
         "wall_seconds": _wall(spec, run), "stolen": run.stolen,
-        "latency": _latency(spec, run), "latency_missing": _latency_missing(spec, run), "seen": run.seen,
+        "latency": _latency(spec, run), "latency_missing": _latency_missing(spec, run), "seen": run.seen, "response": _response(spec, run),
         "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"),
         "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),

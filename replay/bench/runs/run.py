@@ -15,7 +15,7 @@ from bench.common.errors import BenchError
 from bench.lab import capture, certs, download, lab, linktest, relay
 from bench.measure import pcap, trace, validity
 from bench.measure.stolen import Stolen
-from bench.runs import ends, record, seen
+from bench.runs import bursts, ends, record, seen
 from bench.runs.ends import Ends, Hook
 from bench.runs.runspec import RunSpec
 
@@ -47,7 +47,8 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with _capture(spec, where, pcap_file) as captured:
         with _beside(spec, where) as also, _relay(spec, where), Stolen() as stolen, \
-                Ends(spec, where, folder, keys, recording, False if seen.wanted(spec) else None) as both:
+                Ends(spec, where, folder, keys, recording, False if seen.wanted(spec) else None,
+                     bursts.kept(spec.recording) if spec.is_user else None) as both:
             both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls, library=spec.library.file,
@@ -57,6 +58,7 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 player_complaint=both.player.last_complaint(),
                 client_complaint=both.client.last_complaint() if both.client else "",
                 pauses=both.pauses, expected_pauses=len(spec.pause_at), channels=spec.channels,
+                shown=both.shown if spec.is_user else None,
                 timed_out=both.timed_out, max_stolen=spec.max_stolen)
             run.download = also
         run.stolen = _stolen(spec, stolen, run)

@@ -54,14 +54,24 @@ class RunSpec(Conditions):
         return ",".join(filter(None, (modes.stream_value(self.mode), modes.unasked(self.mode, self.pace))))
 
     @property
+    def is_user(self) -> bool:
+        """The session goes on only when the client has shown what came before."""
+        return self.pace == "user"
+
+    @property
     def settle_ms(self) -> int:
+        """In a pause. At the user's pace the client answers at once: that it does is what is timed."""
+        return 0 if self.is_user else self._settle_streams_ms
+
+    @property
+    def _settle_streams_ms(self) -> int:
         return _SETTLE_MS if self.streaming == "off" else _SETTLE_STREAMS_MS
 
     @property
     def settle_end_ms(self) -> int:
         """The last shape of the pointer may come on a connection of its own that lost a packet, twice: TCP sends it again after
         200 ms and a round trip, then after twice that."""
-        return self.settle_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.may_be_slow else 0)
+        return self._settle_streams_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.may_be_slow else 0)
 
     @property
     def link_seed(self) -> int:

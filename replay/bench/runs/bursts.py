@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The pictures a client has to show at the user's pace before the session goes on: those at the end of each burst, found once
+for each recording and kept. It is played over a LAN then, in order and without losses."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.lab import lab, links
+from bench.runs import libraries, recordings
+from bench.runs.ends import Ends
+from bench.runs.recordings import Recording
+from bench.runs.runspec import RunSpec
+
+_VERSION = 1        # another one: what is kept is no longer what would be found
+
+
+def kept(recording: Recording) -> Path:
+    return paths.cache_dir() / "bursts" / f"{recording.sha256}-{_VERSION}"
+
+
+def look(recording: Recording) -> None:
+    """Finds them, unless they are known. Takes as long as the session, without what is more than two seconds of a pause."""
+    file = kept(recording)
+    if file.exists():
+        return
+    spec = RunSpec(recording, libraries.find("patched"), "normal", "plain", pace="user", jpeg="never")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=file.parent) as name, lab.connect(links.LINKS["lan"]) as where:
+        folder = Path(name)
+        with Ends(spec, where, folder, None, recordings.unpacked(recording)) as both:
+            both.play(None)
+            complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
+            if both.status(both.player) != 0 or both.status(both.client) != 0:
+                raise BenchError(f"{recording.name} cannot be played at the user's pace: {complaint}")
+        if not both.shown:
+            raise BenchError(f"{recording.name} has no pause of 200 ms: nobody waits for anything", 2)
+        (folder / "found").write_text("".join(f"{shown['blocks']}\n" for shown in both.shown))
+        (folder / "found").replace(file)
