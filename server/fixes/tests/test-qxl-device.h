@@ -27,6 +27,8 @@ struct TestDevice
     void (*on_release)(uint64_t id) = nullptr;
     /* called there when it asks to be told of the next command, may be null */
     void (*on_request)() = nullptr;
+    /* called there when what was asked for with a cookie is done, may be null */
+    void (*on_async)(uint64_t cookie) = nullptr;
 
     TestDevice()
     {
@@ -110,6 +112,11 @@ private:
         functions.release_resource = release_resource;
         functions.notify_update = [](QXLInstance *, uint32_t id) {
             current()->updates.push_back(id);
+        };
+        functions.async_complete = [](QXLInstance *, uint64_t cookie) {
+            if (current()->on_async) {
+                current()->on_async(cookie);
+            }
         };
         functions.flush_resources = [](QXLInstance *) { return 0; };
         return functions;
