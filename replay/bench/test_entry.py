@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import cli
 from bench.build import testing
 from bench.common import paths
 
@@ -106,9 +107,41 @@ def test_no_network_is_one_more_line_with_the_reason(machine: Machine) -> None:
 
 def test_asking_for_help_installs_nothing(machine: Machine) -> None:
     machine.debian("")
-    for arguments in ((), ("--help",), ("help",)):
+    for arguments in ((), ("--help",), ("help",), ("compare", "--help"), ("recording", "-h")):
         assert machine.run(*arguments).returncode == 0
     assert machine.apt_calls() == []
+
+
+@pytest.mark.parametrize("command", ["installed", "results", "clients", "tree", "no-such-command"])
+def test_what_does_not_build_only_names_what_is_missing(machine: Machine, command: str) -> None:
+    machine.debian("one")
+    assert complaint(machine.run(command)) == (
+        f"run: {command} installs nothing; ./run setup does, or: apt-get install --no-install-recommends two\n")
+    assert machine.apt_calls() == []
+    assert machine.run(command, RUN_NO_PACKAGES="1").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["watch", "diff", "page"])
+def test_what_reads_files_needs_no_package(machine: Machine, command: str) -> None:
+    machine.debian("")
+    assert machine.run(command).returncode == 0
+    assert machine.apt_calls() == []
+
+
+@pytest.mark.parametrize("command", ["compare", "test", "live", "deb"])
+def test_what_builds_installs(machine: Machine, command: str) -> None:
+    machine.debian("one")
+    assert machine.run(command).returncode == 0
+    assert len(machine.apt_calls()) == 2
+
+
+def test_a_recordings_tool_that_is_not_built_yet_has_help(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+                                                          tmp_path: Path) -> None:
+    monkeypatch.setenv("SPICE_BENCH_BUILD", str(tmp_path))
+    assert cli.main(["recording", "--help"]) == 0
+    assert "./run setup builds it" in capsys.readouterr().out
+    assert cli.main(["recording", "info", "x"]) == 1
+    assert "spice-recording is not built" in capsys.readouterr().err
 
 
 def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import argparse
 import os
 
 from bench.common import paths
+from bench.common.errors import BenchError
 from bench.runs import recordings
 
 VERBATIM = True
@@ -17,6 +18,22 @@ def _named(argument: str) -> str:
     return str(recordings.find(argument).path) if argument in recordings.manifest() else argument
 
 
+_HELP = """\
+usage: ./run recording info|verify|trim ARGUMENTS
+
+The same as spice-recording: says what is in a recording, whether it is whole, keeps a part of it. FILE may be a shipped recording's
+name. ./run setup builds it; then this shows its own help.
+
+Example: ./run recording info linux-desktop
+"""
+
+
 def execute(args: argparse.Namespace) -> int:
-    tool = str(paths.recording_tool())
+    try:
+        tool = str(paths.recording_tool())
+    except BenchError:
+        if args.arguments and not {"-h", "--help"} & set(args.arguments):
+            raise
+        print(_HELP, end="")
+        return 0
     os.execv(tool, [tool, *map(_named, args.arguments)])
