@@ -79,6 +79,7 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
         qemu.booted()
         with _shown(way, lab, qemu, folder) as viewer:
             user = User(qemu, viewer)
+            scenario.ready(user, qemu)
             lab.begin_changes()
             before, used, began = _wire(lab), qemu.cpu(), time.monotonic()
             done = scenario.play(user, qemu, count)

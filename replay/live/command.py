@@ -44,9 +44,10 @@ class Chosen:
 
 
 _ALL_LINKS = ("lan", "20M40ms", "2M100ms", "1M200ms", "wifi-lossy", "4g")
+_THREE = ("stock", "flow", "vnc")
 SETS = {
-    "quick": Chosen(("text-std",), ("scroll", "page"), _ALL_LINKS[:3], ("stock", "flow", "vnc"), 0.2),
-    "main": Chosen(("text-std", "text-qxl"), ("scroll", "type", "page"), _ALL_LINKS[:3], ("stock", "flow", "vnc")),
+    "quick": Chosen(("text-std",), ("scroll", "page"), _ALL_LINKS[:3], _THREE, 0.2),
+    "main": Chosen(("text-std", "desktop-std"), ("scroll", "page", "terminal", "web", "editor", "drag", "video"), _ALL_LINKS[:3], _THREE),
     "full": Chosen(guests.NAMES, tuple(SCENARIOS), _ALL_LINKS, ("stock", "batch", "flow", "flow:catchup=off", "vnc")),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guests, by name KIND-DISPLAY: text-std is the VGA console; another display has a frame buffer by its kernel driver."""
+"""The guests, by name KIND-DISPLAY: text-std is the VGA console; all others have a frame buffer by the display's kernel driver."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import libraries
 from clients import guest
-from live import qemu
+from live import desktop, qemu
 from live.ways import Way
 
 _INIT = Path(__file__).with_name("guest") / "init"
-_MODULES = ("virtio_pci", "virtio_input", "evdev", "virtio_blk", "ext4", "qxl", "bochs", "virtio_gpu")
+_MODULES = ("virtio_pci", "virtio_input", "evdev", "virtio_blk", "crc32c_generic", "ext4", "qxl", "bochs", "virtio_gpu")
 
 # name -> QEMU's device, the guest's module
 DISPLAYS = {"std": ("VGA", "bochs"), "qxl": ("qxl-vga", "qxl"), "virtio": ("virtio-vga", "virtio_gpu")}
-TEXT = "text"
-KINDS = (TEXT,)
+TEXT, DESKTOP = "text", "desktop"
+_MEMORY = {TEXT: 256, DESKTOP: 768}     # MB
 KMS = "kms"     # text-kms: the text console of std VGA on a frame buffer
-NAMES = ("text-std", "text-kms", "text-qxl", "text-virtio")
+NAMES = ("text-std", "text-kms", "text-qxl", "text-virtio", "desktop-std", "desktop-qxl", "desktop-virtio")
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ def prepare(name: str, steps: Steps) -> Guest:
     kind, display = kind_of(name), name.partition("-")[2]
     device, module = DISPLAYS["std" if display == KMS else display]
     made = guest.prepare(steps, _INIT, _MODULES)
-    hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device)
-    orders: Sequence[str] = () if name == "text-std" else (f"graphics {module}",)
+    hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, _MEMORY[kind],
+                             desktop.image(steps) if kind == DESKTOP else None)
+    orders: Sequence[str] = () if kind == DESKTOP or name == "text-std" else (f"graphics {module}",)
     steps.say(f"booting the guest {name}, once")
     stock = Way(libraries.STOCK, libraries.find(libraries.STOCK))
     return Guest(name, kind, hardware, qemu.state(hardware, stock, paths.cache_dir() / "live", orders))

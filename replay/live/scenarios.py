@@ -8,10 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from live.qemu import Qemu
-from live.user import AtRest, User
+from live.user import LIMIT, AtRest, User
+from live.viewers import LEFT, WHEEL_DOWN, WHEEL_UP, Viewer
 
 DRAW_SECONDS = 4.0
 _GIVE_UP = 4        # failures one after the other: 30 s each
+_RAISE = 1.5        # seconds until a window that was asked for begins to appear, on a busy machine
+_MIDDLE = (600, 400)
+_TITLE, _STEPS = (440, 208), 10     # of the window that is dragged; steps until it comes back
+_LETTERS = "thequickbrownfoxjumpsoverthelazydog"
 
 
 @dataclass
@@ -33,39 +38,96 @@ class Done:
         return len(self.waited) >= _GIVE_UP and not any(one is not None for one in self.waited[-_GIVE_UP:])
 
 
+Ready = Callable[[User, Qemu], None]
+Play = Callable[[User, Qemu, int], Done]
+
+
 @dataclass(frozen=True)
 class Scenario:
     name: str
     guest: str                  # kind
     says: str
-    play: Callable[[User, Qemu, int], Done]
+    ready: Ready                # what comes before, and is not measured
+    play: Play
     count: int                  # actions of the main set
     seconds: float              # that one takes, about, with the think time
     figure: str = "response"    # or lag: what its waits are
 
 
-def _acted(user: User, count: int, action: Callable[[int], None]) -> Done:
-    done = Done()
-    for number in range(count):
-        try:
-            done.responses.append(user.act(lambda at=number: action(at)))  # type: ignore[misc]
-        except AtRest as error:
-            done.responses.append(None)
-            done.why = str(error)
-            if done.hopeless():
-                break
-    return done
+def _repeated(action: Callable[[User, int], None]) -> Play:
+    """One action after the other, with their numbers."""
 
-
-def _keys(app: str, key: str, wrap: int = 0) -> Callable[[User, Qemu, int], Done]:
-    """Taps a key again and again in a program of the text guest; `wrap`: and Enter instead after so many."""
-
-    def play(user: User, qemu: Qemu, count: int) -> Done:
-        qemu.order(f"app {app}")
-        user.calm()
-        return _acted(user, count, lambda at: user.viewer.tap("enter" if wrap and at % wrap == wrap - 1 else key))
+    def play(user: User, _qemu: Qemu, count: int) -> Done:
+        done = Done()
+        for number in range(count):
+            try:
+                done.responses.append(user.act(lambda at=number: action(user, at)))  # type: ignore[misc]
+            except AtRest as error:
+                done.responses.append(None)
+                done.why = str(error)
+                if done.hopeless():
+                    break
+        return done
 
     return play
+
+
+def _taps(key: str, wrap: int = 0) -> Play:
+    """`wrap`: enter instead, after so many."""
+    return _repeated(lambda user, at: user.viewer.tap("enter" if wrap and at % wrap == wrap - 1 else key))
+
+
+def _and_back(turn: int, there: Callable[[Viewer], None], back: Callable[[Viewer], None]) -> Play:
+    """The one so many times, then the other."""
+    return _repeated(lambda user, at: (back if at // turn % 2 else there)(user.viewer))
+
+
+def _app(name: str) -> Ready:
+    """Of the text guest."""
+
+    def ready(user: User, qemu: Qemu) -> None:
+        qemu.order(f"app {name}")
+        user.calm()
+
+    return ready
+
+
+def _window(name: str, warm: Callable[[Viewer], None] | None = None) -> Ready:
+    """Of the desktop, with the pointer in its middle. `warm` is done once: programs do not take the first step of a wheel, or have much
+    to do for the first key."""
+
+    def ready(user: User, qemu: Qemu) -> None:
+        qemu.order(f"app {name}")
+        time.sleep(_RAISE)
+        user.calm()
+        user.viewer.move(*_MIDDLE)
+        user.calm()
+        if warm:
+            warm(user.viewer)
+            time.sleep(_RAISE)
+            user.calm()
+
+    return ready
+
+
+def _grasp(user: User, qemu: Qemu) -> None:
+    """The title of a window, with the button down."""
+    _window("windows")(user, qemu)
+    user.viewer.move(*_TITLE)
+    user.calm()
+    user.viewer.button(LEFT, True)
+    user.calm()
+
+
+def _drag(user: User, at: int) -> None:
+    """A step to the lower right, or back."""
+    far = (at + 1) % (2 * _STEPS)
+    far = min(far, 2 * _STEPS - far)
+    user.viewer.move(_TITLE[0] + 20 * far, _TITLE[1] + 12 * far)
+
+
+def _letter(user: User, at: int) -> None:
+    user.viewer.tap("enter" if at % 40 == 39 else _LETTERS[at % len(_LETTERS)])
 
 
 def scroll(user: User, qemu: Qemu, count: int) -> Done:
@@ -84,20 +146,68 @@ def scroll(user: User, qemu: Qemu, count: int) -> Done:
         qemu.order("card")
         stopped = time.monotonic_ns()
         done.lines += int(qemu.order("lines", "lines") or 0) - before
-        try:
-            done.lags.append(max(0.0, (user.settled(stopped) - stopped) / 1e9))
-        except AtRest as error:
-            done.lags.append(None)
-            done.why = str(error)
-            if done.hopeless():
-                break
+        _stopped(user, done, stopped)
+        if done.hopeless():
+            break
     return done
 
 
+def video(user: User, qemu: Qemu, count: int) -> Done:
+    """It plays for some seconds, then stands still."""
+    done = Done()
+    for _ in range(count):
+        user.viewer.log.forget()
+        qemu.order("draw")
+        deadline = time.monotonic() + LIMIT
+        while not user.viewer.follow() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(1)
+        user.viewer.follow()
+        user.viewer.log.forget()
+        began = time.monotonic()
+        while time.monotonic() < began + DRAW_SECONDS:
+            time.sleep(0.02)
+            user.viewer.follow()
+        qemu.order("card")
+        done.changes += len(user.viewer.log.looks)
+        done.drawing += time.monotonic() - began
+        _stopped(user, done, time.monotonic_ns())
+        qemu.order("end")
+        time.sleep(_RAISE)
+        user.calm()
+        if done.hopeless():
+            break
+    return done
+
+
+def _stopped(user: User, done: Done, when: int) -> None:
+    """Waits until the client shows what the guest has stopped at."""
+    try:
+        done.lags.append(max(0.0, (user.settled(when, changes=False) - when) / 1e9))
+    except AtRest as error:
+        done.lags.append(None)
+        done.why = str(error)
+
+
+def _nothing(user: User, qemu: Qemu) -> None:
+    pass
+
+
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (
-    Scenario("scroll", "text", "18 lines of text a second for 4 s, then a card that stands still", scroll, 30, 6.0, "lag"),
-    Scenario("type", "text", "a key, its letter", _keys("echo", "a", 40), 100, 0.4),
-    Scenario("line", "text", "a key, a line of text: the screen scrolls by one", _keys("line", "space"), 100, 0.4),
-    Scenario("page", "text", "a key, a new screen of text", _keys("page", "space"), 100, 0.5),
-    Scenario("burst", "text", "a key, 600 lines of a listing", _keys("burst", "space"), 30, 1.5),
+    Scenario("scroll", "text", "18 lines of text a second for 4 s, then a card that stands still", _nothing, scroll, 30, 6.0, "lag"),
+    Scenario("type", "text", "a key, its letter", _app("echo"), _taps("a", 40), 100, 0.4),
+    Scenario("line", "text", "a key, a line of text: the screen scrolls by one", _app("line"), _taps("space"), 100, 0.4),
+    Scenario("page", "text", "a key, a new screen of text", _app("page"), _taps("space"), 100, 0.5),
+    Scenario("burst", "text", "a key, 600 lines of a listing", _app("burst"), _taps("space"), 30, 1.5),
+    Scenario("terminal", "desktop", "a key in less in xterm: its text moves by a line", _window("terminal", lambda viewer: viewer.tap("down")),
+             _and_back(50, lambda viewer: viewer.tap("down"), lambda viewer: viewer.tap("up")), 100, 0.6),
+    Scenario("pdf", "desktop", "a key in mupdf: most of a page further", _window("page", lambda viewer: viewer.tap("space")),
+             _and_back(15, lambda viewer: viewer.tap("space"), lambda viewer: viewer.tap("b")), 100, 0.8),
+    Scenario("web", "desktop", "a step of the wheel on a page in NetSurf", _window("web", lambda viewer: viewer.wheel(WHEEL_DOWN)),
+             _and_back(30, lambda viewer: viewer.wheel(WHEEL_DOWN), lambda viewer: viewer.wheel(WHEEL_UP)), 100, 0.7),
+    Scenario("editor", "desktop", "a key in Mousepad, its letter in a line that moves", _window("editor", lambda viewer: viewer.tap("a")),
+             _repeated(_letter), 100, 0.6),
+    Scenario("drag", "desktop", "a window is dragged over another one by 23 pixels", _grasp, _repeated(_drag), 100, 0.7),
+    Scenario("video", "desktop", "a video of 320x240 for 4 s, then its last frame stands still", _window("terminal"), video, 10, 10.0,
+             "lag"),
 )}

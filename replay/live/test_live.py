@@ -13,11 +13,12 @@ import numpy
 import pytest
 
 from bench.common.errors import BenchError
-from live import cell, command, page, tiles, user, ways
+from bench.common.steps import Steps
+from live import cell, command, desktop, guests, page, scenarios, tiles, user, ways
 from live.qemu import Qemu, from_ppm
 from live.tiles import Log
 from live.user import AtRest, User
-from live.viewers import Viewer
+from live.viewers import KEYS, Viewer
 
 
 def _screen(shade: int = 0, width: int = 40, height: int = 24) -> tiles.Pixels:
@@ -192,3 +193,64 @@ def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
     (tmp_path / "live.json").write_text("{")
     with pytest.raises(BenchError, match="damaged"):
         command.Kept(tmp_path)
+
+
+# --- scenarios and guests ---
+
+class _Hands:
+    def __init__(self) -> None:
+        self.viewer = self
+        self.did: list[tuple[Any, ...]] = []
+
+    def tap(self, key: str) -> None:
+        self.did.append((key,))
+
+    def move(self, x: int, y: int) -> None:
+        self.did.append((x, y))
+
+    def act(self, what: Any) -> float:
+        what()
+        return 0.1
+
+
+def _hands(play: scenarios.Play, count: int) -> list[tuple[Any, ...]]:
+    hands = _Hands()
+    done = play(cast(User, hands), cast(Qemu, None), count)
+    assert done.responses == [0.1] * count
+    return hands.did
+
+
+def test_a_window_comes_back_and_no_step_is_none() -> None:
+    steps = _hands(scenarios.SCENARIOS["drag"].play, 41)
+    assert all(one != other for one, other in zip(steps, steps[1:]))
+    assert steps[0] == steps[20] == steps[40] and steps[19] == (440, 208) and max(steps) == (640, 328)
+
+
+def test_what_is_scrolled_is_scrolled_back() -> None:
+    assert _hands(scenarios.SCENARIOS["terminal"].play, 101) == [("down",)] * 50 + [("up",)] * 50 + [("down",)]
+    assert _hands(scenarios.SCENARIOS["type"].play, 80).count(("enter",)) == 2
+
+
+def test_a_person_gives_up() -> None:
+    class Never(_Hands):
+        def act(self, what: Any) -> float:
+            raise AtRest("not shown")
+
+    done = scenarios.SCENARIOS["line"].play(cast(User, Never()), cast(Qemu, None), 100)
+    assert (done.responses, done.why) == ([None] * 4, "not shown")
+
+
+def test_every_scenario_has_its_guest_and_every_key_its_code() -> None:
+    assert {scenario.guest for scenario in scenarios.SCENARIOS.values()} == {guests.kind_of(name) for name in guests.NAMES}
+    assert all(code for code, _ in KEYS.values()) and {"a", "b", "down", "space", "enter"} <= KEYS.keys()
+
+
+def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = desktop.Desktop(tmp_path, Steps(tmp_path / "log"))
+    before = made.fingerprint()
+    assert "xterm" in made.packages() and not made.built
+    (tmp_path / "desktop" / "start").parent.mkdir()
+    for name in ("packages.txt", "start"):
+        (tmp_path / "desktop" / name).write_text("other")
+    monkeypatch.setattr(desktop, "_FILES", tmp_path / "desktop")
+    assert made.fingerprint() != before

@@ -58,7 +58,13 @@ class Guest:
 
     @property
     def built(self) -> bool:
-        return self._made_from.exists() and self._made_from.read_text() == fingerprint()
+        return self._made_from.exists() and self._made_from.read_text() == self.fingerprint()
+
+    def packages(self) -> list[str]:
+        return packages()
+
+    def fingerprint(self) -> str:
+        return fingerprint()
 
     def build(self, from_mirror: str) -> None:
         if os.geteuid() != 0:
@@ -70,10 +76,9 @@ class Guest:
         self._configure_apt()
         self._in_guest("updating the guest's lists", "apt-get -q update")
         self._in_guest("installing the guest's packages",
-                       "DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends " + " ".join(packages()))
+                       "DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends " + " ".join(self.packages()))
         self._content()
         self._configure_system()
-        self._in_guest("making the initial disk", "update-initramfs -u")
         self._in_guest("tidying up", "rm -f /etc/apt/apt.conf.d/90machine; apt-get clean; rm -rf /var/lib/apt/lists/*")
         self._make_image()
 
@@ -123,14 +128,15 @@ class Guest:
         with (etc / "initramfs-tools" / "modules").open("a") as modules:
             modules.write("qxl\n")
         self._in_guest("no password", "passwd -d root")
+        self._in_guest("making the initial disk", "update-initramfs -u")
+        for pattern, copy in (("vmlinuz-*", self.kernel), ("initrd.img-*", self.initrd)):
+            shutil.copy(max((self.root / "boot").glob(pattern)), copy)
 
     def _make_image(self) -> None:
-        for pattern, target in (("vmlinuz-*", self.kernel), ("initrd.img-*", self.initrd)):
-            shutil.copy(max((self.root / "boot").glob(pattern)), target)
         part = self.image.with_suffix(".part")
         part.unlink(missing_ok=True)
         self._steps.run("making the disk image", ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal",
                                                   "-E", "lazy_itable_init=1", "-d", self.root, part, IMAGE_SIZE])
         part.rename(self.image)
         shutil.rmtree(self.root)
-        self._made_from.write_text(fingerprint())
+        self._made_from.write_text(self.fingerprint())
