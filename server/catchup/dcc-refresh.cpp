@@ -20,6 +20,10 @@ DccRefresh::DccRefresh(DisplayChannelClient *init_dcc):
     dcc(init_dcc)
 {
     areas.fill(nullptr);
+    for (auto &region : made_lossy) {
+        region_init(&region);
+    }
+    region_init(&lossy_upstream);
 }
 
 DccRefresh::~DccRefresh()
@@ -28,6 +32,10 @@ DccRefresh::~DccRefresh()
     for (uint32_t id = 0; id < areas.size(); ++id) {
         forget(id);
     }
+    for (auto &region : made_lossy) {
+        region_destroy(&region);
+    }
+    region_destroy(&lossy_upstream);
 }
 
 void DccRefresh::stop()
@@ -167,6 +175,13 @@ void DccRefresh::add(Drawable *drawable)
     region_of(drawable, &changed);
     if (!region_is_empty(&changed)) {
         add(drawable->surface, &changed, drawable->creation_time / 1000);
+        if (is_primary_surface(DCC_TO_DC(dcc), drawable->surface)) {
+            if (is_lossy_upstream(drawable)) {
+                region_or(&lossy_upstream, &changed);
+            } else {
+                region_exclude(&lossy_upstream, &changed);
+            }
+        }
     }
     region_destroy(&changed);
 }
@@ -352,10 +367,10 @@ bool DccRefresh::overtakes(RedPipeItem *item)
     drawn();
 
     RedSurface *surface = nullptr;
+    const Drawable *drawable = nullptr;
     bool late = false;
     if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
-        const Drawable *drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
-
+        drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
         surface = drawable->surface;
         late = is_late(drawable);
     } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
@@ -365,6 +380,9 @@ bool DccRefresh::overtakes(RedPipeItem *item)
     }
 
     if (!late && !(surface && is_dirty(surface))) {
+        if (drawable) {
+            went(drawable);
+        }
         return false;
     }
     add(item);
@@ -386,6 +404,8 @@ red::shared_ptr<RedImageItem> DccRefresh::take_image(uint32_t surface_id, SpiceR
     if (rect_is_empty(&piece)) {
         return red::shared_ptr<RedImageItem>();
     }
+    piece_surface = surface_id;
+    piece_area = piece;
     display_channel_draw(display, &piece, surface_id);
     pace.sent(g_get_monotonic_time(), rect_get_area(&piece));
     return dcc_new_surface_area_image(dcc, surface, &piece, can_lossy);
@@ -480,22 +500,127 @@ uint64_t DccRefresh::get_oldest() const
 void DccRefresh::sent(size_t bytes)
 {
     const uint64_t now = g_get_monotonic_time();
+    QRegion lossy;
+
+    region_init(&lossy);
+    region_add(&lossy, &piece_area);
+    region_exclude(&made_lossy[piece_surface], &lossy);
+    region_and(&lossy, &dcc->priv->surface_client_lossy_region[piece_surface]);
+    if (piece_surface == 0) {
+        region_exclude(&lossy, &lossy_upstream);
+    }
+    region_or(&made_lossy[piece_surface], &lossy);
+    region_destroy(&lossy);
 
     red_stream_add_refresh(dcc->get_stream(), bytes, is_refined,
                            piece_since < now ? now - piece_since : 0);
 }
 
-/* Of a surface what was sent with losses. False if nothing was, or the surface is not there. */
-static bool is_lossy(DisplayChannelClient *dcc, uint32_t id)
+/* Whether it is made from what was sent with losses here. */
+bool DccRefresh::reads_made_lossy(const Drawable *drawable) const
 {
-    return dcc->priv->surface_client_created[id] && DCC_TO_DC(dcc)->priv->surfaces[id] &&
-           !region_is_empty(&dcc->priv->surface_client_lossy_region[id]);
+    const RedDrawable *red_drawable = drawable->red_drawable.get();
+    const auto is_lossy = [this](const RedSurface *surface, const SpiceRect &area) {
+        QRegion read;
+
+        if (region_is_empty(&made_lossy[surface->id])) {
+            return false;
+        }
+        region_init(&read);
+        region_add(&read, &area);
+        region_and(&read, &made_lossy[surface->id]);
+        const bool found = !region_is_empty(&read);
+        region_destroy(&read);
+        return found;
+    };
+
+    if (red_drawable->type == QXL_COPY_BITS) {
+        const SpicePoint &from = red_drawable->u.copy_bits.src_pos;
+        const SpiceRect &box = red_drawable->bbox;
+        const SpiceRect area = {
+            from.x, from.y, from.x + box.right - box.left, from.y + box.bottom - box.top
+        };
+
+        if (is_lossy(drawable->surface, area)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(drawable->surface_deps); ++i) {
+        if (drawable->surface_deps[i] &&
+            is_lossy(drawable->surface_deps[i], red_drawable->surfaces_rects[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether its picture is one that upstream sends with losses. */
+bool DccRefresh::is_lossy_upstream(Drawable *drawable) const
+{
+    const RedDrawable *red_drawable = drawable->red_drawable.get();
+    SpiceImage *image = red_drawable->type == QXL_DRAW_COPY ?
+                        red_drawable->u.copy.src_bitmap : nullptr;
+
+    return image && image->descriptor.type == SPICE_IMAGE_TYPE_BITMAP &&
+           dcc_is_sent_lossy(dcc, &image->u.bitmap, drawable);
+}
+
+/* A drawing is sent as upstream sends it. */
+void DccRefresh::went(const Drawable *drawable)
+{
+    QRegion *const region = &made_lossy[drawable->surface->id];
+    const bool reads = reads_made_lossy(drawable);
+    QRegion changed;
+
+    if (!reads && region_is_empty(region) && region_is_empty(&lossy_upstream)) {
+        return;
+    }
+    region_of(drawable, &changed);
+    if (is_primary_surface(DCC_TO_DC(dcc), drawable->surface)) {
+        region_exclude(&lossy_upstream, &changed);
+    }
+    if (reads) {
+        region_or(region, &changed);
+    } else if (drawable->red_drawable->effect == QXL_EFFECT_OPAQUE) {
+        region_exclude(region, &changed);
+    }
+    region_destroy(&changed);
+}
+
+void DccRefresh::restored(uint32_t surface_id)
+{
+    region_or(&made_lossy[surface_id], &dcc->priv->surface_client_lossy_region[surface_id]);
+}
+
+/* Makes @region what of a surface was sent with losses and is to be sent without. False if nothing
+ * is, or the surface is not there: then there is no region. */
+bool DccRefresh::get_lossy(uint32_t id, QRegion *region) const
+{
+    const QRegion *const lossy = &dcc->priv->surface_client_lossy_region[id];
+    const bool all = red_stream_policy_get()->exact;
+
+    if (!dcc->priv->surface_client_created[id] || !DCC_TO_DC(dcc)->priv->surfaces[id] ||
+        region_is_empty(lossy) || (!all && region_is_empty(&made_lossy[id]))) {
+        return false;
+    }
+    region_clone(region, lossy);
+    if (!all) {
+        region_and(region, &made_lossy[id]);
+    }
+    if (region_is_empty(region)) {
+        region_destroy(region);
+        return false;
+    }
+    return true;
 }
 
 bool DccRefresh::is_lossy() const
 {
     for (uint32_t id = 0; id < areas.size(); ++id) {
-        if (::is_lossy(dcc, id)) {
+        QRegion lossy;
+
+        if (get_lossy(id, &lossy)) {
+            region_destroy(&lossy);
             return true;
         }
     }
@@ -511,13 +636,16 @@ bool DccRefresh::find_still(uint32_t *surface_id, SpiceRect *piece)
     for (uint32_t id = 0; id < areas.size() && !found; ++id) {
         QRegion lossy;
 
-        if (!::is_lossy(dcc, id) || (id != 0 && now - last_off_screen < RED_CATCH_UP_STILL)) {
+        if (id != 0 && now - last_off_screen < RED_CATCH_UP_STILL) {
+            continue;
+        }
+        if (!get_lossy(id, &lossy)) {
             continue;
         }
         /* after a migration it is what the client says */
         const SpiceRect bounds = get_bounds(DCC_TO_DC(dcc)->priv->surfaces[id]);
         red_catch_up_keep(&dcc->priv->surface_client_lossy_region[id], &bounds);
-        region_clone(&lossy, &dcc->priv->surface_client_lossy_region[id]);
+        red_catch_up_keep(&lossy, &bounds);
         if (id == 0) {
             still.keep_still(now, &lossy);
         }
@@ -583,6 +711,7 @@ bool DccRefresh::forgets_created(uint32_t surface_id)
     auto &pipe = dcc->get_pipe();
 
     forget(surface_id);
+    region_clear(&made_lossy[surface_id]);
     /* the screen is in other messages that wait, too: marks and videos */
     if (surface_id == 0 || !is_enabled() || is_finished || pipe.size() <= MAX_PIPE_SIZE / 2) {
         return false;

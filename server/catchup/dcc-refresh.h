@@ -22,8 +22,11 @@
  *    is still in the region, as it is not ready, and comes after them.
  *
  * A video goes on as one: a frame replaces the one that waits, and what is under a video is not
- * refreshed until it ends. What was sent with losses is sent again without them, once, where
- * nothing has been drawn for RED_CATCH_UP_STILL and while nothing is drawn anywhere or waits.
+ * refreshed until it ends. A picture of the screen that a refresh has sent with losses is sent again
+ * without them, once, where nothing has been drawn for RED_CATCH_UP_STILL and while nothing is
+ * drawn anywhere or waits, as far as it shows what upstream would have sent exactly; and so is what
+ * was drawn from it.
+ * What upstream sends with losses stays as it is, unless RedStreamPolicy::exact.
  */
 #ifndef DCC_REFRESH_H_
 #define DCC_REFRESH_H_
@@ -80,6 +83,9 @@ public:
     bool forgets_created(uint32_t surface_id);
     void forget(uint32_t surface_id);
 
+    /* The client comes from another server, and has that surface, in part with losses. */
+    void restored(uint32_t surface_id);
+
     /* The worker is about to wait until the client has been sent everything: leave what nobody
      * sees. */
     void shorten();
@@ -111,6 +117,10 @@ private:
     bool is_late(const Drawable *drawable) const;
     bool waits_too_long() const;
     void get_hidden(QRegion *hidden) const;
+    void went(const Drawable *drawable);
+    bool is_lossy_upstream(Drawable *drawable) const;
+    bool reads_made_lossy(const Drawable *drawable) const;
+    bool get_lossy(uint32_t surface_id, QRegion *region) const;
     bool is_lossy() const;
     bool find_still(uint32_t *surface_id, SpiceRect *piece);
     uint64_t get_oldest() const;
@@ -142,6 +152,14 @@ private:
     uint64_t last_off_screen = 0;
     /* the screen */
     RedCatchUpStill still;
+    /* of each surface, what has been sent with losses here, or was made from that; some of it may have
+     * been sent without since */
+    std::array<QRegion, NUM_SURFACES> made_lossy;
+    /* on the screen, where what was taken is what upstream sends with losses */
+    QRegion lossy_upstream;
+    /* of which the picture is that is being sent */
+    uint32_t piece_surface = 0;
+    SpiceRect piece_area = { 0, 0, 0, 0 };
     /* the piece that is being sent was there already, with losses, and how old it is */
     bool is_refined = false;
     uint64_t piece_since = UINT64_MAX;

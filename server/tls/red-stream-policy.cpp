@@ -123,6 +123,7 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
     }
     return parse_switch(text, "ktls=", &policy->ktls) ||
            parse_switch(text, "catchup=", &policy->catch_up) ||
+           parse_switch(text, "exact=", &policy->exact) ||
            parse_switch(text, "timestamps=", &policy->timestamps);
 }
 
@@ -160,8 +161,8 @@ static RedStreamPolicy policy_from_environment()
     spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
     if (text && !red_stream_policy_parse(text, &policy)) {
         spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
-                      "[,hold=auto|N][,catchup=on|off][,ktls=on|off][,timestamps=on|off]"
-                      "[,zerocopy=N|off] with a mode of normal, gather, cork, more, window, "
+                      "[,hold=auto|N][,catchup=on|off][,exact=on|off][,ktls=on|off]"
+                      "[,timestamps=on|off][,zerocopy=N|off] with a mode of normal, gather, cork, more, window, "
                       "batch or flow (which has no window); using %s", text, policy.name);
     }
     return policy;

@@ -71,6 +71,9 @@ struct RedStreamPolicy {
     bool timestamps;
     /* bytes, more are read by the kernel from where they are, see red-stream-zerocopy.h; 0: off */
     uint32_t zerocopy;
+    /* with catch_up: all that was sent with losses is sent again without them, not only what
+     * catching up has sent so */
+    bool exact;
 };
 
 #define RED_STREAM_HOLD_AUTO UINT32_MAX
@@ -87,6 +90,7 @@ struct RedStreamPolicy {
  *   window=N        window, 80 to 100000, not with flow
  *   hold=auto|N     hold, 0 (nothing waits) to RED_STREAM_HOLD_LIMIT
  *   catchup=on|off  catch_up, on in flow
+ *   exact=on|off    exact
  *   ktls=on|off     ktls
  *   timestamps=on|off  timestamps
  *   zerocopy=N|off  zerocopy, RED_STREAM_ZEROCOPY_MIN to RED_STREAM_ZEROCOPY_LIMIT

@@ -1042,22 +1042,27 @@ static void stops_when_all_is_sent()
     g_assert_true(client.pictures[0].shows(guest.pictures[0]));
 }
 
-/* The policy is read once a process. */
+/* The test that calls it, in a process of its own, as the policy is read once a process. */
+static void run_with(const char *policy)
+{
+    g_setenv("SPICE_STREAM", policy, TRUE);
+    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_setenv("SPICE_STREAM", "flow", TRUE);
+    g_test_trap_assert_passed();
+}
+
 static void stops_when_all_is_sent_without_flow()
 {
     if (g_test_subprocess()) {
         stops_when_all_is_sent();
         return;
     }
-    g_setenv("SPICE_STREAM", "batch,catchup=on", TRUE);
-    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-    g_setenv("SPICE_STREAM", "flow", TRUE);
-    g_test_trap_assert_passed();
+    run_with("batch,catchup=on");
 }
 
-/* What went as JPEG is sent once more, when it is still, though a text cursor blinks elsewhere; not
- * in between while it is drawn again and again. */
-static void exact_once()
+/* What went as JPEG, as upstream would have sent it, is sent once more if that is asked for, when it is
+ * still, though a text cursor blinks elsewhere; not in between while it is drawn again and again. */
+static void exact_once(bool is_asked_for)
 {
     const Box box = { 0, 0, 40, 40 };
     const int pixels = box.width * box.height;
@@ -1093,7 +1098,51 @@ static void exact_once()
         client.read_for(400);
     }
     g_assert_cmpint(client.lossy_pixels, ==, 4 * pixels);
-    g_assert_cmpint(client.exact_pixels, ==, pixels);
+    g_assert_cmpint(client.exact_pixels, ==, is_asked_for ? pixels : 0);
+}
+
+static void exact_when_asked_for()
+{
+    if (g_test_subprocess()) {
+        exact_once(true);
+        return;
+    }
+    run_with("flow,exact=on");
+}
+
+static void lossy_as_upstream_leaves_it()
+{
+    exact_once(false);
+}
+
+/* What a client that is behind was shown as JPEG would have come exactly, so it is sent once more, and
+ * so is what was copied from there. */
+static void exact_what_was_behind()
+{
+    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    const Box corner = { 0, 0, 8, 8 };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(300);
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 0, 32);
+    guest.device.run();
+    for (int i = 0; i < 2 * MAX_PIPE_SIZE; ++i) {
+        guest.fill(0, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 1 + i, true);
+    }
+    guest.device.run();
+    client.lossy_pixels = 0;
+    client.exact_pixels = 0;
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels >= 2 * screen; }));
+    g_assert_cmpint(client.exact_pixels, ==, 0);
+    guest.copy_bits(0, { 16, 16, corner.width, corner.height }, corner.left, corner.top);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.exact_pixels >= screen; }));
+    client.read_for(1000);
+    g_assert_cmpint(client.exact_pixels, ==, screen);
 }
 
 /* Pictures have no format for pixels of 565 or of one bit, which the guest's surfaces may have. */
@@ -1146,7 +1195,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refresh/stops-when-all-is-sent", stops_when_all_is_sent);
     g_test_add_func("/server/dcc-refresh/stops-when-all-is-sent-without-flow",
                     stops_when_all_is_sent_without_flow);
-    g_test_add_func("/server/dcc-refresh/exact-once", exact_once);
+    g_test_add_func("/server/dcc-refresh/exact-when-asked-for", exact_when_asked_for);
+    g_test_add_func("/server/dcc-refresh/lossy-as-upstream-leaves-it",
+                    lossy_as_upstream_leaves_it);
+    g_test_add_func("/server/dcc-refresh/exact-what-was-behind", exact_what_was_behind);
 
     g_test_add_data_func("/server/dcc-refresh/surface-of-565",
                          GUINT_TO_POINTER(SPICE_SURFACE_FMT_16_565), surface_of_another_format);

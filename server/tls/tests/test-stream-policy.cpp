@@ -70,6 +70,9 @@ static void test_settings()
     /* in any order, the last one counts */
     g_assert_true(red_stream_policy_parse("batch,catchup=on", &policy));
     g_assert_true(policy.catch_up);
+    g_assert_false(policy.exact);
+    g_assert_true(red_stream_policy_parse("flow,exact=on", &policy));
+    g_assert_true(policy.exact);
     g_assert_true(red_stream_policy_parse("flow,catchup=on,catchup=off", &policy));
     g_assert_false(policy.catch_up);
     g_assert_true(red_stream_policy_parse("batch,ktls=on", &policy));
