@@ -84,10 +84,14 @@ static bool parse_switch(const char *text, const char *name, bool *value)
         return false;
     }
     text += strlen(name);
+    if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0) {
+        return false;
+    }
     *value = strcmp(text, "on") == 0;
-    return *value || strcmp(text, "off") == 0;
+    return true;
 }
 
+/* Returns false, leaving @policy as it was, if @text is no setting or one that the mode does not have. */
 static bool parse_setting(const char *text, RedStreamPolicy *policy)
 {
     if (g_str_has_prefix(text, "threshold=")) {
@@ -127,27 +131,33 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
            parse_switch(text, "timestamps=", &policy->timestamps);
 }
 
-bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy)
+static bool parse_mode(const char *text, RedStreamPolicy *policy)
 {
-    char **words = g_strsplit(text, ",", -1);
-    const RedStreamPolicy *row = nullptr;
-
     for (const RedStreamPolicy &mode : modes) {
-        if (words[0] && strcmp(words[0], mode.name) == 0) {
-            row = &mode;
+        if (strcmp(text, mode.name) == 0) {
+            *policy = mode;
+            return true;
         }
     }
+    return false;
+}
 
-    bool ok = row != nullptr;
-    if (ok) {
-        RedStreamPolicy parsed = *row;
+bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy, std::string *ignored)
+{
+    char **words = g_strsplit(text, ",", -1);
+    bool ok = *text;
 
-        for (char **word = words + 1; ok && *word; ++word) {
-            ok = parse_setting(*word, &parsed);
+    if (!ok && ignored) {
+        *ignored += "''";
+    }
+    for (char **word = words; *word; ++word) {
+        if (word == words ? parse_mode(*word, policy) : parse_setting(*word, policy)) {
+            continue;
         }
-        if (ok) {
-            *policy = parsed;
+        if (ignored) {
+            *ignored += std::string(ok ? "'" : ", '") + *word + "'";
         }
+        ok = false;
     }
     g_strfreev(words);
     return ok;
@@ -159,11 +169,13 @@ static RedStreamPolicy policy_from_environment()
     const char *text = getenv("SPICE_STREAM");
 
     spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
-    if (text && !red_stream_policy_parse(text, &policy)) {
-        spice_warning("SPICE_STREAM=%s is not <mode>[,threshold=N][,record=auto|N][,window=N]"
-                      "[,hold=auto|N][,catchup=on|off][,exact=on|off][,ktls=on|off]"
-                      "[,timestamps=on|off][,zerocopy=N|off] with a mode of normal, gather, cork, more, window, "
-                      "batch or flow (which has no window); using %s", text, policy.name);
+    std::string ignored;
+    if (text && !red_stream_policy_parse(text, &policy, &ignored)) {
+        spice_warning("SPICE_STREAM=%s: ignored %s, using %s and the rest; known is "
+                      "<mode>[,threshold=N][,record=auto|N][,window=N][,hold=auto|N][,catchup=on|off]"
+                      "[,exact=on|off][,ktls=on|off][,timestamps=on|off][,zerocopy=N|off] with a mode of normal, "
+                      "gather, cork, more, window, batch or flow (which has no window)",
+                      text, ignored.c_str(), policy.name);
     }
     return policy;
 }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "push-visibility.h"
 
@@ -95,9 +96,13 @@ struct RedStreamPolicy {
  *   timestamps=on|off  timestamps
  *   zerocopy=N|off  zerocopy, RED_STREAM_ZEROCOPY_MIN to RED_STREAM_ZEROCOPY_LIMIT
  *
- * Returns false, leaving @policy as it was, if the text is not of this form.
+ * Each word that is none of these, is out of its range, or belongs to a series that the
+ * library was built without, is left out: it is appended to @ignored, quoted, and the rest
+ * counts. Where the mode is left out, the one that @policy has goes on. Returns whether
+ * nothing was left out.
  */
-bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy);
+bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy,
+                             std::string *ignored = nullptr);
 
 /* The policy of this process: the environment variable SPICE_STREAM, read once,
  * or the default mode. A value that can't be used is warned of and ignored.

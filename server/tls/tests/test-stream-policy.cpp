@@ -132,14 +132,46 @@ static void test_bad_texts()
     };
 
     for (const char *text : texts) {
-        RedStreamPolicy policy, before;
+        RedStreamPolicy policy = { };
+        std::string ignored;
 
-        memset(&policy, 0x5a, sizeof(policy));
-        memcpy(&before, &policy, sizeof(policy));
-        if (red_stream_policy_parse(text, &policy)) {
+        if (red_stream_policy_parse(text, &policy, &ignored)) {
             g_error("'%s' was accepted", text);
         }
-        g_assert_cmpint(memcmp(&policy, &before, sizeof(policy)), ==, 0);
+        g_assert_cmpuint(ignored.length(), >=, 2);
+    }
+}
+
+/* A word that can't be used is named, and the others count. */
+static void test_the_rest_counts()
+{
+    static const struct {
+        const char *text, *same_as, *ignored;
+    } rows[] = {
+        { "batch,record=600,unknown=1,ktls=on", "batch,record=600,ktls=on", "'unknown=1'" },
+        { "flow,window=400,hold=0", "flow,hold=0", "'window=400'" },
+        { "batch,record=600,record=1", "batch,record=600", "'record=1'" },
+        { "flow,catchup=1", "flow", "'catchup=1'" },
+        { "batch,,hold=5,x", "batch,hold=5", "'', 'x'" },
+        /* the mode that was there */
+        { "fast,record=600", "cork,record=600", "'fast'" },
+        { "", "cork", "''" },
+    };
+
+    for (const auto &row : rows) {
+        RedStreamPolicy policy = { }, expected = { };
+        std::string ignored;
+
+        g_assert_true(red_stream_policy_parse("cork", &policy));
+        g_assert_false(red_stream_policy_parse(row.text, &policy, &ignored));
+        g_assert_true(red_stream_policy_parse(row.same_as, &expected));
+        g_assert_cmpstr(ignored.c_str(), ==, row.ignored);
+        g_assert_cmpint(policy.mode, ==, expected.mode);
+        g_assert_cmpuint(policy.record_size, ==, expected.record_size);
+        g_assert_cmpuint(policy.window, ==, expected.window);
+        g_assert_cmpuint(policy.hold, ==, expected.hold);
+        g_assert_cmpint(policy.ktls, ==, expected.ktls);
+        g_assert_cmpint(policy.catch_up, ==, expected.catch_up);
     }
 }
 
@@ -534,6 +566,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/modes", test_modes);
     g_test_add_func("/server/stream/policy/settings", test_settings);
     g_test_add_func("/server/stream/policy/bad-texts", test_bad_texts);
+    g_test_add_func("/server/stream/policy/the-rest-counts", test_the_rest_counts);
     g_test_add_func("/server/stream/policy/environment/unset", test_environment_unset);
     g_test_add_func("/server/stream/policy/environment/good", test_environment_good);
     g_test_add_func("/server/stream/policy/environment/bad", test_environment_bad);
