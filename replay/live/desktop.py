@@ -18,15 +18,19 @@ _LICENCES = Path("usr/share/common-licenses")
 _PICTURES = ("mandelbrot=s=320x240:r=20", "video.avi", "-t 4 -c:v mjpeg -q:v 3"), ("mandelbrot=s=320x200:start_scale=0.01", "web.jpg", "-frames:v 1")
 
 
+def fingerprint() -> str:
+    """Changes whenever what is put into the guest does."""
+    files = (_FILES / "packages.txt", _FILES / "start", Path(__file__), Path(documents.__file__))
+    return hashlib.sha256("\0".join([SUITE, *(file.read_text() for file in files)]).encode()).hexdigest()
+
+
 class Desktop(Guest):
     def packages(self) -> list[str]:
         lines = (line.split("#")[0].strip() for line in (_FILES / "packages.txt").read_text().splitlines())
         return [line for line in lines if line]
 
     def fingerprint(self) -> str:
-        parts = [SUITE, repr(_PICTURES), *(file.read_text() for file in (_FILES / "packages.txt", _FILES / "start", Path(__file__),
-                                                                        Path(documents.__file__)))]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        return fingerprint()
 
     def _content(self) -> None:
         here = self.root / "opt" / "live"
@@ -48,8 +52,9 @@ class Desktop(Guest):
 
 
 def image(steps: Steps) -> Path:
-    """Made once; made again when one of the files here has changed."""
-    made = Desktop(paths.cache_dir() / "live" / "desktop", steps)
+    """Made once; another one when one of the files here has changed: what has booted from the old one knows only that."""
+    home = paths.cache_dir() / "live"
+    made = Desktop(home / f"desktop-{fingerprint()[:12]}", steps)
     if not made.built:
         made.build(mirror())
     return made.image

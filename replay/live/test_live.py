@@ -247,10 +247,10 @@ def test_every_scenario_has_its_guest_and_every_key_its_code() -> None:
 
 def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = desktop.Desktop(tmp_path, Steps(tmp_path / "log"))
-    before = made.fingerprint()
+    before = desktop.fingerprint()
     assert "xterm" in made.packages() and not made.built
     (tmp_path / "desktop" / "start").parent.mkdir()
     for name in ("packages.txt", "start"):
         (tmp_path / "desktop" / name).write_text("other")
     monkeypatch.setattr(desktop, "_FILES", tmp_path / "desktop")
-    assert made.fingerprint() != before
+    assert desktop.fingerprint() != before
