@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root in which a commit is tried: Debian's smallest, and what ./run installs there. Made once, kept as a tarball."""
+"""The root in which a commit is tried: Debian's smallest, and the packages of the tree. Made once, kept as a tarball."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDER = "srv/spice-batch"          # of the clone in the root: where anybody ma
 _ENTER = Path(__file__).with_name("enter.sh")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
-_OURS = ("packages.txt", "packages-ci.txt", "run")      # of the commit: what is installed, and by whom
+_LISTS = ("packages.txt", "packages-ci.txt")    # of the commit: what is installed, as ./run would
 
 
 def environment() -> dict[str, str]:
@@ -69,9 +69,10 @@ class Cache:
         with (self._folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not wanted.is_file():
-                for old in self._folder.glob("root-*"):
-                    old.unlink()        # who unpacks it has it open
                 self._make(clone, sources, wanted)
+                for old in self._folder.glob("root-*.tar"):
+                    if old != wanted:
+                        old.unlink()        # a run that unpacks it has it open
         return wanted
 
     def _make(self, clone: Path, sources: Sequence[Place], tarball: Path) -> None:
@@ -80,16 +81,13 @@ class Cache:
         try:
             debroot.make(SUITE, root, sources, self._steps, archives=self.archives)
             debroot.copy_access(root)
-            shutil.copytree(clone, root / FOLDER, symlinks=True)
-            extra = _packages(clone / "packages-ci.txt")
+            wanted = [name for file in _LISTS for name in _packages(clone / file)]
+            clean = ["env", "-i", *(f"{name}={value}" for name, value in {**environment(), **debroot.QUIET}.items())]
             for title, command in (
                     ("taking up certificates", ["update-ca-certificates"]),
-                    ("installing the packages of ./run", ["./run", "test", "--help"]),
-                    ("installing those of packages-ci.txt",
-                     ["apt-get", "-q", "-y", "install", "--no-install-recommends", *extra])):
-                self._steps.run(title, entered(root, self.archives, f"/{FOLDER}", ["env", "-i", *(
-                    f"{name}={value}" for name, value in {**environment(), **debroot.QUIET}.items()), *command]), quiet=True)
-            remove(root / FOLDER)
+                    ("asking for package lists", ["apt-get", "-q", "update"]),
+                    ("installing packages", ["apt-get", "-q", "-y", "install", "--no-install-recommends", *wanted])):
+                self._steps.run(title, entered(root, self.archives, "/", [*clean, *command]), quiet=True)
             self._steps.run("packing the root", ["tar", "-c", "--numeric-owner", "-C", root, "-f", part, "."], quiet=True)
             part.chmod(0o600)       # as apt's passwords in it
             part.replace(tarball)
@@ -105,7 +103,7 @@ def _packages(file: Path) -> list[str]:
 def _key(clone: Path, sources: Sequence[Place]) -> str:
     """Changes with what is installed, from where, and how."""
     digest = hashlib.sha256(SUITE.encode())
-    for file in (*(clone / name for name in _OURS), Path(__file__), _ENTER, Path(debroot.__file__)):
+    for file in (*(clone / name for name in _LISTS), Path(__file__), _ENTER, Path(debroot.__file__)):
         digest.update(file.read_bytes())
     for place in sources:
         digest.update(place.source.render("deb", place.suite).encode())

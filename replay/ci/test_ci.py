@@ -82,7 +82,7 @@ def test_no_git_tree_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_root_is_made_again_when_other_packages_are_wanted(tmp_path: Path) -> None:
-    for name in root._OURS:
+    for name in root._LISTS:
         (tmp_path / name).write_text("one\n")
     before = root._key(tmp_path, _SOURCES)
     assert root._key(tmp_path, _SOURCES) == before
