@@ -45,19 +45,26 @@
 static const RedStreamPolicy modes[] = {
     /* mode                     name      gather cork   more   batch  flow */
     { RED_STREAM_MODE_NORMAL,  "normal", false, false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0,
+      false, false },
     { RED_STREAM_MODE_GATHER,  "gather", true,  false, false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0,
+      false, false },
     { RED_STREAM_MODE_CORK,    "cork",   false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0,
+      false, false },
     { RED_STREAM_MODE_MORE,    "more",   false, false, true,  false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0,
+      false, false },
     { RED_STREAM_MODE_WINDOW,  "window", false, true,  false, false, false,
-      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, DEFAULT_WINDOW, RED_STREAM_HOLD_AUTO, false, false, false, 0,
+      false, false },
     { RED_STREAM_MODE_BATCH,   "batch",  false, false, true,  true,  false,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, false, false, false, 0,
+      false, false },
     { RED_STREAM_MODE_FLOW,    "flow",   false, false, true,  true,  true,
-      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, true, false, false, 0 },
+      DEFAULT_GATHER_THRESHOLD, 0, 0, RED_STREAM_HOLD_AUTO, true, false, false, 0,
+      false, true },
 };
 
 /* Replace @value by the number in @text. Returns false if it isn't one from @min
@@ -128,6 +135,7 @@ static bool parse_setting(const char *text, RedStreamPolicy *policy)
     return parse_switch(text, "ktls=", &policy->ktls) ||
            parse_switch(text, "catchup=", &policy->catch_up) ||
            parse_switch(text, "exact=", &policy->exact) ||
+           parse_switch(text, "display=", &policy->display) ||
            parse_switch(text, "timestamps=", &policy->timestamps);
 }
 
@@ -173,8 +181,9 @@ static RedStreamPolicy policy_from_environment()
     if (text && !red_stream_policy_parse(text, &policy, &ignored)) {
         spice_warning("SPICE_STREAM=%s: ignored %s, using %s and the rest; known is "
                       "<mode>[,threshold=N][,record=auto|N][,window=N][,hold=auto|N][,catchup=on|off]"
-                      "[,exact=on|off][,ktls=on|off][,timestamps=on|off][,zerocopy=N|off] with a mode of normal, "
-                      "gather, cork, more, window, batch or flow (which has no window)",
+                      "[,exact=on|off][,display=on|off][,ktls=on|off][,timestamps=on|off]"
+                      "[,zerocopy=N|off] with a mode of normal, gather, cork, more, window, batch or "
+                      "flow (which has no window)",
                       text, ignored.c_str(), policy.name);
     }
     return policy;

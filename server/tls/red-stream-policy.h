@@ -40,7 +40,7 @@ enum RedStreamMode {
  *   window  cork, and more messages in flight
  *   batch   messages share buffers, system calls and TLS records
  *   flow    batch, as much in flight as the path carries, and a client that is behind is
- *           shown what is there by now (catch_up)
+ *           shown what is there by now (catch_up); what moves on the screen is copied (display)
  */
 struct RedStreamPolicy {
     RedStreamMode mode;
@@ -75,6 +75,8 @@ struct RedStreamPolicy {
     /* with catch_up: all that was sent with losses is sent again without them, not only what
      * catching up has sent so */
     bool exact;
+    /* find what moved on the screen and what is equal, see display-motion.h */
+    bool display;
 };
 
 #define RED_STREAM_HOLD_AUTO UINT32_MAX
@@ -92,6 +94,7 @@ struct RedStreamPolicy {
  *   hold=auto|N     hold, 0 (nothing waits) to RED_STREAM_HOLD_LIMIT
  *   catchup=on|off  catch_up, on in flow
  *   exact=on|off    exact
+ *   display=on|off  display, on in flow
  *   ktls=on|off     ktls
  *   timestamps=on|off  timestamps
  *   zerocopy=N|off  zerocopy, RED_STREAM_ZEROCOPY_MIN to RED_STREAM_ZEROCOPY_LIMIT

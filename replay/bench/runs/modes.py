@@ -40,8 +40,8 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
 # else with its default mode and a warning.
 _SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (80, 100_000), "hold": (0, 20_000),
              "zerocopy": (4096, 16 * 1024 * 1024)}
-_WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off", "exact=on", "exact=off", "ktls=on", "ktls=off",
-          "timestamps=on", "timestamps=off", "zerocopy=off")
+_WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off", "exact=on", "exact=off", "display=on", "display=off",
+          "ktls=on", "ktls=off", "timestamps=on", "timestamps=off", "zerocopy=off")
 
 
 def check(name: str) -> str:

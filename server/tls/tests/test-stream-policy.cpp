@@ -43,6 +43,7 @@ static void test_modes()
         g_assert_cmpint(policy.window != 0, ==, row.mode == RED_STREAM_MODE_WINDOW);
         /* only flow leaves out what was drawn, for only flow knows that the path is behind */
         g_assert_cmpint(policy.catch_up, ==, row.mode == RED_STREAM_MODE_FLOW);
+        g_assert_cmpint(policy.display, ==, row.mode == RED_STREAM_MODE_FLOW);
     }
 }
 
@@ -68,6 +69,10 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 100000);
 
     /* in any order, the last one counts */
+    g_assert_true(red_stream_policy_parse("cork,display=on", &policy));
+    g_assert_true(policy.display);
+    g_assert_true(red_stream_policy_parse("flow,display=off", &policy));
+    g_assert_false(policy.display);
     g_assert_true(red_stream_policy_parse("batch,catchup=on", &policy));
     g_assert_true(policy.catch_up);
     g_assert_false(policy.exact);

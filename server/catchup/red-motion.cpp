@@ -1,0 +1,881 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_map>
+
+#include <common/rect.h>
+
+#include "red-motion.h"
+
+/* What is known is forgotten if it takes more rectangles than this to say. */
+#define MAX_RECTS 1024
+
+/* Pixels: fewer that changed are sent rather than searched for, and a move saves more than so
+ * many or it is none. A copy is a message of 100 bytes. */
+#define MIN_SEARCH 4096
+#define MIN_GAIN 2048
+/* and than this part of what has changed, as it has to be looked for among that */
+#define MIN_GAIN_PART 64
+/* Cells that are looked at to see whether a guess is worth it. */
+#define MAX_SAMPLES 256
+
+/* Moves in one picture, and guesses that are looked at for them. */
+#define MAX_MOVES 6
+#define MAX_GUESSES 6
+
+/* After so many pictures in which nothing moved every 16th is searched, if it is not small: video
+ * and noise do not pay for what never comes. */
+#define MAX_IN_VAIN 4
+#define CHEAP_CELLS 2048
+
+/* Lines of which features are taken of the new picture, and how many features. The old one has
+ * to be looked at whole, as something may have moved by any number of lines. */
+#define FEATURE_LINES 256
+#define MAX_FEATURES 4096
+/* places in each picture that look the same: more would not say which became which */
+#define MAX_PLACES 4
+#define MAX_VOTES 4096
+#define MIN_VOTES 6
+
+/* Pixels that are sent, though they are equal, to have one rectangle instead of two. The header
+ * of a picture is 80 bytes and the dictionary begins anew, while what is equal packs well. */
+#define MAX_FILL 2048
+/* Rectangles among which all pairs are looked at. */
+#define MAX_PAIRS 64
+/* Rectangles in all: for more the bounds. */
+#define MAX_CHANGED 256
+
+static uint64_t rect_pixels(const SpiceRect &rect)
+{
+    return static_cast<uint64_t>(rect.right - rect.left) * (rect.bottom - rect.top);
+}
+
+RedMotion::RedMotion(int init_width, int init_height, int init_bytes):
+    width(init_width),
+    height(init_height),
+    bytes(init_bytes),
+    stride(static_cast<size_t>(init_width) * init_bytes),
+    cells((init_width + CELL - 1) / CELL),
+    /* zeros of pages that nobody touched are none of the machine's memory */
+    shown(new uint8_t[stride * height]()),
+    next(new uint8_t[stride * height]()),
+    is_changed(static_cast<size_t>(cells) * height),
+    bounds { 0, 0, 0, 0 }
+{
+    region_init(&known);
+    region_init(&wanted);
+}
+
+RedMotion::~RedMotion()
+{
+    region_destroy(&known);
+    region_destroy(&wanted);
+}
+
+bool RedMotion::is_written(const SpiceRect &where) const
+{
+    for (const auto &rect : written) {
+        if (rect_intersects(&rect, &where)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void RedMotion::know_all()
+{
+    const SpiceRect all = { 0, 0, width, height };
+
+    memcpy(shown.get(), next.get(), stride * height);
+    region_add(&known, &all);
+}
+
+bool RedMotion::knows_all() const
+{
+    const SpiceRect all = { 0, 0, width, height };
+
+    return is_shown(&all);
+}
+
+void RedMotion::forget(const SpiceRect *where)
+{
+    region_remove(&known, where);
+    if (pixman_region32_n_rects(&known) > MAX_RECTS) {
+        region_clear(&known);
+    }
+}
+
+bool RedMotion::is_equal(int x, int y, int from_x, int from_y, int pixels) const
+{
+    return memcmp(at(next, x, y), at(shown, from_x, from_y), pixels * bytes) == 0;
+}
+
+bool RedMotion::is_equal_pixel(int x, int y, int from_x, int from_y) const
+{
+    const uint8_t *to = at(next, x, y), *from = at(shown, from_x, from_y);
+
+    if (bytes == 2) {
+        return *reinterpret_cast<const uint16_t *>(to) == *reinterpret_cast<const uint16_t *>(from);
+    }
+    return *reinterpret_cast<const uint32_t *>(to) == *reinterpret_cast<const uint32_t *>(from);
+}
+
+static bool contains(const QRegion *region, const SpiceRect *where)
+{
+    pixman_box32_t box = { where->left, where->top, where->right, where->bottom };
+
+    return pixman_region32_contains_rectangle(const_cast<QRegion *>(region), &box) ==
+           PIXMAN_REGION_IN;
+}
+
+bool RedMotion::is_shown(const SpiceRect *where) const
+{
+    return contains(&known, where);
+}
+
+bool RedMotion::is_wanted(const SpiceRect *where) const
+{
+    return contains(&wanted, where);
+}
+
+/* Note for each cell of @where, which is known, whether it is other than it is to be. */
+void RedMotion::compare(const SpiceRect &where)
+{
+    for (int y = where.top; y < where.bottom; ++y) {
+        uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+
+        /* most lines are equal, or few */
+        if (is_equal(where.left, y, where.left, y, where.right - where.left)) {
+            continue;
+        }
+        for (int x = where.left; x < where.right; ) {
+            const int cell = x / CELL;
+            const int end = MIN(cell_end(cell), where.right);
+
+            if (!changed[cell] && !is_equal(x, y, x, y, end - x)) {
+                changed[cell] = 1;
+            }
+            x = end;
+        }
+    }
+}
+
+/* Of what has changed the bounds, and how much it is. */
+bool RedMotion::find_bounds()
+{
+    int left = cells, right = 0, top = height, bottom = 0;
+
+    changed_cells = 0;
+    for (int y = 0; y < height; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+
+        if (!memchr(changed, 1, cells)) {
+            continue;
+        }
+        top = MIN(top, y);
+        bottom = y + 1;
+        for (int cell = 0; cell < cells; ++cell) {
+            if (changed[cell]) {
+                ++changed_cells;
+                left = MIN(left, cell);
+                right = MAX(right, cell + 1);
+            }
+        }
+    }
+    bounds.left = left * CELL;
+    bounds.right = MIN(right * CELL, width);
+    bounds.top = top;
+    bounds.bottom = bottom;
+    return changed_cells != 0;
+}
+
+void RedMotion::know_cells()
+{
+    known_cells.clear();
+    if (knows_all()) {
+        return;
+    }
+
+    uint32_t n_rects;
+    SpiceRect *rects = region_dup_rects(&known, &n_rects);
+
+    /* a cell of two rectangles is left out, which costs little */
+    known_cells.resize(static_cast<size_t>(cells) * height);
+    for (uint32_t i = 0; i < n_rects; ++i) {
+        const int first = (rects[i].left + CELL - 1) / CELL;
+        const int end = rects[i].right == width ? cells : rects[i].right / CELL;
+
+        for (int y = rects[i].top; first < end && y < rects[i].bottom; ++y) {
+            memset(&known_cells[static_cast<size_t>(y) * cells + first], 1, end - first);
+        }
+    }
+    g_free(rects);
+}
+
+bool RedMotion::is_known_cell(int x, int y, int pixels) const
+{
+    if (known_cells.empty()) {
+        return true;
+    }
+    const uint8_t *line_cells = &known_cells[static_cast<size_t>(y) * cells];
+
+    return line_cells[x / CELL] && line_cells[(x + pixels - 1) / CELL];
+}
+
+/* Goes along a line and knows a hash of the last CELL pixels. */
+template <typename Pixel>
+struct Roller {
+    enum : uint32_t { FACTOR = 0x9e3779b1, SPREAD = 0x85ebca6b };
+
+    const Pixel *line;
+    uint32_t hash = 0;
+    unsigned same = 0;
+    Pixel last = 0;
+    const uint32_t leaves;
+
+    Roller(const uint8_t *init_line, uint32_t init_leaves):
+        line(reinterpret_cast<const Pixel *>(init_line)), leaves(init_leaves) {}
+
+    /* what the oldest of so many pixels and one more has been multiplied by */
+    static uint32_t get_leaves(int pixels)
+    {
+        uint32_t power = 1;
+
+        while (pixels-- > 0) {
+            power *= FACTOR;
+        }
+        return power;
+    }
+
+    static uint32_t value(Pixel pixel)
+    {
+        const uint32_t spread = (static_cast<uint32_t>(pixel) + 1) * SPREAD;
+
+        return spread ^ (spread >> 15);
+    }
+
+    void take(Pixel pixel)
+    {
+        hash = hash * FACTOR + value(pixel);
+        same = pixel == last ? same + 1 : 1;
+        last = pixel;
+    }
+
+    void leave(Pixel pixel) { hash -= value(pixel) * leaves; }
+
+    uint32_t get() const { return (hash ^ (hash >> 16)) * SPREAD; }
+};
+
+/* Guess by how much something has moved: places of the new picture that have changed are looked
+ * for in the old one. A place is chosen by what is there alone, so that it is chosen again
+ * wherever it went. */
+template <typename Pixel>
+void RedMotion::vote(std::vector<Shift> *shifts)
+{
+    struct Place { int x, y; int32_t next; };
+    struct Seen { int32_t first; uint16_t new_places, old_places; };
+
+    std::vector<Place> places;
+    std::unordered_map<uint32_t, Seen> features;
+    std::unordered_map<uint64_t, Vote> votes;
+    const uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
+    const int step = MAX((bounds.bottom - bounds.top) / FEATURE_LINES, 1);
+    uint32_t mask = 0;
+
+    while (changed_cells * CELL / step / (mask + 1) > MAX_FEATURES) {
+        mask = mask * 2 + 1;
+    }
+
+    for (int y = bounds.top; y < bounds.bottom; y += step) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        Roller<Pixel> roller(line(0, y), leaves);
+        int taken = 0;
+
+        for (int x = bounds.left; x < bounds.right; ++x) {
+            /* one that begins in a cell that has not changed may have moved, but need not */
+            if (!changed[x / CELL]) {
+                taken = 0;
+                roller.hash = roller.same = 0;
+                continue;
+            }
+            if (taken == CELL) {
+                roller.leave(roller.line[x - CELL]);
+            } else {
+                ++taken;
+            }
+            roller.take(roller.line[x]);
+            if (taken < CELL || roller.same >= CELL) {
+                continue;
+            }
+            const uint32_t feature = roller.get();
+            if ((feature & mask) != 0) {
+                continue;
+            }
+            auto &seen = features.insert({ feature, { -1, 0, 0 } }).first->second;
+            if (seen.new_places < MAX_PLACES) {
+                places.push_back({ x, y, seen.first });
+                seen.first = places.size() - 1;
+            }
+            ++seen.new_places;
+            if (places.size() >= 4 * MAX_FEATURES) {
+                break;
+            }
+        }
+    }
+    if (places.empty()) {
+        return;
+    }
+
+    /* nearly all that is looked up is not there */
+    std::vector<uint64_t> filter(1024);
+    for (const auto &feature : features) {
+        filter[feature.first >> 6 & 1023] |= uint64_t{1} << (feature.first >> 26);
+    }
+
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        Roller<Pixel> roller(at(shown, 0, y), leaves);
+
+        for (int x = bounds.left; x < bounds.right; ++x) {
+            if (x - bounds.left >= CELL) {
+                roller.leave(roller.line[x - CELL]);
+            }
+            roller.take(roller.line[x]);
+            if (x - bounds.left < CELL - 1 || roller.same >= CELL) {
+                continue;
+            }
+            const uint32_t feature = roller.get();
+            if ((feature & mask) != 0 || !(filter[feature >> 6 & 1023] >> (feature >> 26) & 1)) {
+                continue;
+            }
+            const auto found_feature = features.find(feature);
+            if (found_feature == features.end()) {
+                continue;
+            }
+            auto &seen = found_feature->second;
+            if (seen.new_places > MAX_PLACES || seen.old_places++ >= MAX_PLACES) {
+                continue;
+            }
+            for (int32_t i = seen.first; i >= 0; i = places[i].next) {
+                const Shift shift = { places[i].x - x, places[i].y - y };
+                const uint64_t key = uint64_t{static_cast<uint32_t>(shift.dx)} << 32 |
+                                     static_cast<uint32_t>(shift.dy);
+
+                if ((shift.dx || shift.dy) && (votes.size() < MAX_VOTES || votes.count(key))) {
+                    auto &vote = votes[key];
+
+                    vote.shift = shift;
+                    ++vote.count;
+                }
+            }
+        }
+    }
+
+    std::vector<Vote> best;
+    for (const auto &vote : votes) {
+        if (vote.second.count >= MIN_VOTES) {
+            best.push_back(vote.second);
+        }
+    }
+    /* the same whatever the order in the map */
+    std::sort(best.begin(), best.end(), [](const Vote &a, const Vote &b) {
+        if (a.count != b.count) {
+            return a.count > b.count;
+        }
+        return a.shift.dy != b.shift.dy ? a.shift.dy < b.shift.dy : a.shift.dx < b.shift.dx;
+    });
+    for (size_t i = 0; i < best.size() && i < MAX_GUESSES; ++i) {
+        shifts->push_back(best[i].shift);
+    }
+}
+
+/* Pixels that this would save, as far as some of the cells that have changed can tell. */
+uint64_t RedMotion::estimate(Shift shift) const
+{
+    const uint64_t step = changed_cells / MAX_SAMPLES + 1;
+    uint64_t cell_count = 0, samples = 0, right = 0;
+
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        const int from_y = y - shift.dy;
+
+        for (int cell = bounds.left / CELL; cell * CELL < bounds.right; ++cell) {
+            if (!changed[cell] || cell_count++ % step != 0) {
+                continue;
+            }
+            const int x = cell * CELL, from_x = x - shift.dx, pixels = cell_end(cell) - x;
+
+            ++samples;
+            right += from_y >= 0 && from_y < height && from_x >= 0 && from_x + pixels <= width &&
+                     is_equal(x, y, from_x, from_y, pixels);
+        }
+    }
+    return samples ? right * changed_cells * CELL / samples : 0;
+}
+
+/* What would be there if all within the bounds had moved: pixels, of each block. */
+void RedMotion::score(Shift shift)
+{
+    const int first = bounds.left / CELL;
+    const int columns = (bounds.right + CELL - 1) / CELL - first;
+    const int rows = (bounds.bottom - bounds.top + BLOCK_LINES - 1) / BLOCK_LINES;
+    const int never = -(1 << 20);
+
+    scores.assign(static_cast<size_t>(columns) * rows, 0);
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        int *score = &scores[static_cast<size_t>((y - bounds.top) / BLOCK_LINES) * columns];
+        const int from_y = y - shift.dy;
+
+        for (int column = 0; column < columns; ++column) {
+            const int x = (first + column) * CELL;
+            const int pixels = cell_end(first + column) - x;
+            const int from_x = x - shift.dx;
+            const bool is_inside = from_y >= 0 && from_y < height && from_x >= 0 &&
+                                   from_x + pixels <= width;
+
+            /* what is copied must be known, and what is copied onto must be known or written */
+            if (!is_inside || (!known_cells.empty() && (!is_known_cell(from_x, from_y, pixels) ||
+                                                        !is_known_cell(x, y, pixels)))) {
+                score[column] = never;
+            } else if (score[column] == never) {
+                continue;
+            } else if (is_equal(x, y, from_x, from_y, pixels)) {
+                score[column] += changed[first + column] ? pixels : 0;
+            } else {
+                score[column] -= changed[first + column] ? 0 : pixels;
+            }
+        }
+    }
+}
+
+/* The rectangle of blocks with the highest sum of scores. False if that is none. */
+bool RedMotion::find_best(SpiceRect *dest) const
+{
+    const int first = bounds.left / CELL;
+    const int columns = (bounds.right + CELL - 1) / CELL - first;
+    const int rows = scores.size() / columns;
+    int64_t best = MAX(MIN_GAIN, changed_cells * CELL / MIN_GAIN_PART);
+    bool is_found = false;
+    std::vector<int64_t> sums(rows);
+
+    for (int left = 0; left < columns; ++left) {
+        std::fill(sums.begin(), sums.end(), 0);
+        for (int right = left; right < columns; ++right) {
+            int64_t sum = 0;
+            int top = 0;
+
+            for (int row = 0; row < rows; ++row) {
+                sums[row] += scores[static_cast<size_t>(row) * columns + right];
+                if (sum <= 0) {
+                    sum = 0;
+                    top = row;
+                }
+                sum += sums[row];
+                if (sum > best) {
+                    best = sum;
+                    is_found = true;
+                    dest->left = (first + left) * CELL;
+                    dest->right = cell_end(first + right);
+                    dest->top = bounds.top + top * BLOCK_LINES;
+                    dest->bottom = MIN(bounds.top + (row + 1) * BLOCK_LINES, bounds.bottom);
+                }
+            }
+        }
+    }
+    return is_found;
+}
+
+/* Pixels that become right there less those that become wrong, INT_MIN: it must not be. */
+int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
+{
+    SpiceRect from = strip;
+    int gain = 0;
+
+    rect_offset(&from, -shift.dx, -shift.dy);
+    if (from.left < 0 || from.top < 0 || from.right > width || from.bottom > height ||
+        strip.left < 0 || strip.top < 0 || strip.right > width || strip.bottom > height ||
+        (!known_cells.empty() && (!is_shown(&from) || !is_shown(&strip)))) {
+        return INT_MIN;
+    }
+    for (int y = strip.top; y < strip.bottom; ++y) {
+        for (int x = strip.left; x < strip.right; ++x) {
+            const bool is_right = is_equal_pixel(x, y, x, y);
+
+            if (is_right != is_equal_pixel(x, y, x - shift.dx, y - shift.dy)) {
+                gain += is_right ? -1 : 1;
+            }
+        }
+    }
+    return gain;
+}
+
+/* What moved need not end where a block does: each side goes to where most is gained. */
+void RedMotion::fit(Shift shift, SpiceRect *dest) const
+{
+    const struct { int32_t SpiceRect::*edge; int32_t SpiceRect::*other; int out, most; } sides[] = {
+        { &SpiceRect::left, &SpiceRect::right, -1, CELL - 1 },
+        { &SpiceRect::right, &SpiceRect::left, 1, CELL - 1 },
+        { &SpiceRect::top, &SpiceRect::bottom, -1, BLOCK_LINES - 1 },
+        { &SpiceRect::bottom, &SpiceRect::top, 1, BLOCK_LINES - 1 },
+    };
+
+    for (const auto &side : sides) {
+        const SpiceRect before = *dest;
+
+        for (const int step : { -side.out, side.out }) {
+            const int size = abs(before.*side.edge - before.*side.other);
+            int sum = 0, best = 0;
+
+            for (int i = 0; i < side.most && (step == side.out || i + 1 < size); ++i) {
+                const int from = before.*side.edge + i * step, to = from + step;
+                SpiceRect strip = before;
+
+                strip.*side.edge = side.out > 0 ? MAX(from, to) : MIN(from, to);
+                strip.*side.other = side.out > 0 ? MIN(from, to) : MAX(from, to);
+                const int gain = strip_gain(shift, strip);
+                if (gain == INT_MIN) {
+                    break;
+                }
+                sum += step == side.out ? gain : -gain;
+                if (sum > best) {
+                    best = sum;
+                    dest->*side.edge = to;
+                }
+            }
+            if (best > 0) {
+                break;
+            }
+        }
+    }
+}
+
+/* Do to the screen what the client will do. */
+void RedMotion::move(Shift shift, const SpiceRect &dest)
+{
+    const int lines = dest.bottom - dest.top;
+    const size_t size = static_cast<size_t>(dest.right - dest.left) * bytes;
+
+    for (int i = 0; i < lines; ++i) {
+        const int y = shift.dy > 0 ? dest.bottom - 1 - i : dest.top + i;
+
+        memmove(at(shown, dest.left, y), at(shown, dest.left - shift.dx, y - shift.dy), size);
+    }
+
+    QRegion moved;
+    region_init(&moved);
+    region_add(&moved, &dest);
+    region_or(&known, &moved);
+    region_destroy(&moved);
+
+    /* what is only partly there keeps what it was */
+    for (int y = dest.top; y < dest.bottom; ++y) {
+        uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+
+        for (int cell = dest.left / CELL; cell * CELL < dest.right; ++cell) {
+            const int x = cell * CELL;
+            const int pixels = cell_end(cell) - x;
+
+            if (known_cells.empty() || (x >= dest.left && x + pixels <= dest.right)) {
+                changed[cell] = !is_equal(x, y, x, y, pixels);
+            } else {
+                const int from = MAX(x, dest.left), end = MIN(x + pixels, dest.right);
+
+                changed[cell] |= !is_equal(from, y, from, y, end - from);
+            }
+        }
+    }
+}
+
+/* Move by this what gains by it. */
+void RedMotion::try_shift(Shift shift, bool is_guess)
+{
+    SpiceRect dest;
+
+    if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES) {
+        return;
+    }
+    if (estimate(shift) < MIN_GAIN / 2) {
+        return;
+    }
+    score(shift);
+    if (!find_best(&dest)) {
+        return;
+    }
+    fit(shift, &dest);
+
+    const uint64_t before = changed_cells;
+    move(shift, dest);
+    found.moves.push_back({ dest, { dest.left - shift.dx, dest.top - shift.dy } });
+    if (is_guess) {
+        lately[1] = lately[0];
+        lately[0] = shift;
+    }
+    find_bounds();
+    if (before > changed_cells) {
+        found.moved_pixels += (before - changed_cells) * CELL;
+    }
+    if (!known_cells.empty()) {
+        know_cells();
+    }
+}
+
+void RedMotion::find_moves()
+{
+    const uint64_t all = changed_cells;
+
+    if (all * CELL < MIN_SEARCH) {
+        return;
+    }
+    know_cells();
+    /* what scrolls goes on to, and in the same way */
+    for (const Shift shift : { lately[0], lately[1] }) {
+        if (changed_cells * CELL >= MIN_SEARCH) {
+            try_shift(shift, false);
+        }
+    }
+    if (changed_cells * 2 < all || changed_cells * CELL < MIN_SEARCH) {
+        in_vain = 0;
+        return;
+    }
+    if (all > CHEAP_CELLS && in_vain >= MAX_IN_VAIN && ++searches_left_out % 16 != 0) {
+        return;
+    }
+
+    std::vector<Shift> shifts;
+    if (bytes == 2) {
+        vote<uint16_t>(&shifts);
+    } else {
+        vote<uint32_t>(&shifts);
+    }
+    for (const Shift shift : shifts) {
+        if (changed_cells * CELL < MIN_SEARCH) {
+            break;
+        }
+        try_shift(shift, true);
+    }
+    in_vain = changed_cells < all ? 0 : in_vain + 1;
+}
+
+/* Make one rectangle of two, if that adds little. */
+bool RedMotion::merge_changed(size_t into, size_t other)
+{
+    SpiceRect both = found.changed[into];
+    const uint64_t filled = filled_pixels[into] + filled_pixels[other];
+
+    rect_union(&both, &found.changed[other]);
+    if (rect_pixels(both) > filled + filled / 4 + MAX_FILL || !is_wanted(&both)) {
+        return false;
+    }
+    found.changed[into] = both;
+    filled_pixels[into] = filled;
+    return true;
+}
+
+void RedMotion::add_changed(const SpiceRect &span, uint64_t filled)
+{
+    found.changed.push_back(span);
+    filled_pixels.push_back(filled);
+
+    /* the latest ones are those above it */
+    const size_t added = found.changed.size() - 1;
+    const size_t first = added > MAX_PAIRS ? added - MAX_PAIRS : 0;
+    for (size_t i = added; i-- > first; ) {
+        if (merge_changed(i, added)) {
+            found.changed.pop_back();
+            filled_pixels.pop_back();
+            return;
+        }
+    }
+}
+
+/* Leave out what is equal at both ends of these lines. */
+void RedMotion::trim(SpiceRect *span) const
+{
+    const auto is_equal_column = [&](int x) {
+        for (int y = span->top; y < span->bottom; ++y) {
+            if (!is_equal_pixel(x, y, x, y)) {
+                return false;
+            }
+        }
+        return true;
+    };
+
+    while (span->left + 1 < span->right && is_equal_column(span->left)) {
+        ++span->left;
+    }
+    while (span->left + 1 < span->right && is_equal_column(span->right - 1)) {
+        --span->right;
+    }
+}
+
+/* The next run of cells from @cell on that change in some of these lines, as the lines that do,
+ * and how many pixels these cells have. Returns the cell after it, 0 if there is none. */
+int RedMotion::next_run(int cell, int top, int bottom, SpiceRect *span, uint64_t *filled) const
+{
+    int end = 0;
+
+    *filled = 0;
+    for (; cell < cells; ++cell) {
+        int first = bottom, last = top;
+
+        for (int y = top; y < bottom; ++y) {
+            if (is_changed[static_cast<size_t>(y) * cells + cell]) {
+                *filled += cell_end(cell) - cell * CELL;
+                first = MIN(first, y);
+                last = y + 1;
+            }
+        }
+        if (first < last) {
+            if (!end) {
+                *span = { cell * CELL, first, 0, last };
+            }
+            span->top = MIN(span->top, first);
+            span->bottom = MAX(span->bottom, last);
+            span->right = cell_end(cell);
+            end = cell + 1;
+        } else if (end) {
+            break;
+        }
+    }
+    return end;
+}
+
+/* Rectangles for all that has changed. */
+void RedMotion::find_changed()
+{
+    const bool is_all = knows_all();
+    SpiceRect span;
+    uint64_t filled;
+
+    filled_pixels.clear();
+    for (int y = bounds.top; y < bounds.bottom; y += BLOCK_LINES) {
+        const int bottom = MIN(y + BLOCK_LINES, bounds.bottom);
+
+        for (int cell = 0; (cell = next_run(cell, y, bottom, &span, &filled)) != 0; ) {
+            if (is_all) {
+                trim(&span);
+                add_changed(span, MIN(filled, rect_pixels(span)));
+                continue;
+            }
+            /* what is not known must not be sent */
+            QRegion part;
+            uint32_t n_rects;
+
+            region_init(&part);
+            region_add(&part, &span);
+            region_and(&part, &wanted);
+            SpiceRect *rects = region_dup_rects(&part, &n_rects);
+            for (uint32_t i = 0; i < n_rects; ++i) {
+                add_changed(rects[i], rect_pixels(rects[i]));
+            }
+            g_free(rects);
+            region_destroy(&part);
+        }
+    }
+    merge_pairs();
+}
+
+void RedMotion::merge_pairs()
+{
+    auto &changed = found.changed;
+
+    if (changed.size() > MAX_CHANGED && is_wanted(&bounds)) {
+        changed.assign(1, bounds);
+    }
+    bool is_merged = changed.size() <= MAX_PAIRS;
+    while (is_merged) {
+        is_merged = false;
+        for (size_t i = 0; i < changed.size(); ++i) {
+            for (size_t other = changed.size(); --other > i; ) {
+                if (merge_changed(i, other)) {
+                    changed.erase(changed.begin() + other);
+                    filled_pixels.erase(filled_pixels.begin() + other);
+                    is_merged = true;
+                }
+            }
+        }
+    }
+    for (const auto &rect : changed) {
+        found.changed_pixels += rect_pixels(rect);
+    }
+}
+
+/* Which cells are to change, before anything has moved. */
+void RedMotion::compare_written(QRegion *where)
+{
+    QRegion part;
+    uint32_t n_rects;
+
+    std::fill(is_changed.begin(), is_changed.end(), 0);
+
+    region_clone(&part, where);
+    region_and(&part, &known);
+    SpiceRect *rects = region_dup_rects(&part, &n_rects);
+    for (uint32_t i = 0; i < n_rects; ++i) {
+        found.written_pixels += rect_pixels(rects[i]);
+        compare(rects[i]);
+    }
+    g_free(rects);
+    region_destroy(&part);
+
+    region_clone(&part, where);
+    region_exclude(&part, &known);
+    rects = region_dup_rects(&part, &n_rects);
+    for (uint32_t i = 0; i < n_rects; ++i) {
+        const int first = rects[i].left / CELL;
+        const int end = (rects[i].right + CELL - 1) / CELL;
+
+        found.written_pixels += rect_pixels(rects[i]);
+        for (int y = rects[i].top; y < rects[i].bottom; ++y) {
+            memset(&is_changed[static_cast<size_t>(y) * cells + first], 1, end - first);
+        }
+    }
+    g_free(rects);
+    region_destroy(&part);
+}
+
+const RedMotionFound &RedMotion::find()
+{
+    found.moves.clear();
+    found.changed.clear();
+    found.written_pixels = found.moved_pixels = found.changed_pixels = 0;
+
+    std::vector<pixman_box32_t> boxes;
+    QRegion where;
+
+    boxes.reserve(written.size());
+    for (const auto &rect : written) {
+        boxes.push_back({ rect.left, rect.top, rect.right, rect.bottom });
+    }
+    if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
+        spice_error("out of memory");
+    }
+    written.clear();
+    region_clear(&wanted);
+    region_or(&wanted, &known);
+    region_or(&wanted, &where);
+
+    compare_written(&where);
+    region_destroy(&where);
+    if (find_bounds()) {
+        find_moves();
+        find_changed();
+    }
+
+    for (const auto &rect : found.changed) {
+        const size_t size = static_cast<size_t>(rect.right - rect.left) * bytes;
+
+        for (int y = rect.top; y < rect.bottom; ++y) {
+            memcpy(at(shown, rect.left, y), at(next, rect.left, y), size);
+        }
+    }
+    std::swap(known, wanted);
+    if (pixman_region32_n_rects(&known) > MAX_RECTS) {
+        region_clear(&known);
+    }
+    return found;
+}

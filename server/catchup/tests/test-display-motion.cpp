@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A guest without a drawing driver sends rectangles of its frame buffer, through a server to
+ * clients: they show it to the pixel, are sent little of what moved or is equal, and the guest has
+ * each of its resources back once. A video is found to be one as if nobody had looked.
+ */
+#include <config.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "test-picture-client.h"
+#include "test-qxl-device.h"
+
+#include "push-visibility.h"
+
+enum { WIDTH = 320, HEIGHT = 208, LINE = 16 };
+
+using Client = TestPictureClient;
+
+/* How a bitmap is sent. */
+struct Form
+{
+    uint8_t format = SPICE_BITMAP_FMT_32BIT;
+    uint8_t flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
+    /* pixels beside it, of each line */
+    int beside = 0;
+    /* with a clip rectangle inside of something larger that must not be seen */
+    bool is_clipped = false;
+    bool is_cached = false;
+};
+
+struct Guest
+{
+    std::vector<std::shared_ptr<void>> memory;
+    TestDevice device;
+    std::vector<uint32_t> screen_memory;
+    Picture screen;
+    /* what was sent */
+    Picture sent;
+    Pictures shown;
+    uint64_t commands = 0;
+    GRand *const rand = g_rand_new_with_seed(11);
+
+    explicit Guest(int width=WIDTH, int height=HEIGHT)
+    {
+        g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
+        spice_server_set_image_compression(device.server, SPICE_IMAGE_COMPRESSION_OFF);
+        device.run();
+        new_screen(width, height);
+    }
+
+    ~Guest() { g_rand_free(rand); }
+
+    int random(int end) { return g_rand_int_range(rand, 0, end); }
+
+    void new_screen(int width, int height)
+    {
+        spice_qxl_destroy_primary_surface(&device.qxl, 0);
+        screen_memory.assign(width * height, 0);
+        device.create_screen(width, height, screen_memory.data());
+        screen = sent = Picture(width, height);
+        shown[0] = sent;
+    }
+
+    Box all() const { return { 0, 0, screen.width, screen.height }; }
+
+    void noise(const Box &box)
+    {
+        for (int y = box.top; y < box.top + box.height; ++y) {
+            for (int x = box.left; x < box.left + box.width; ++x) {
+                screen.at(x, y) = random(1 << 24);
+            }
+        }
+    }
+
+    /* What is within @box goes there by so much. */
+    void move(const Box &box, int dx, int dy)
+    {
+        const Picture before = screen;
+        Picture from = before;
+
+        for (int y = box.top; y < box.top + box.height; ++y) {
+            for (int x = box.left; x < box.left + box.width; ++x) {
+                const int from_x = x - dx, from_y = y - dy;
+
+                if (from_x >= box.left && from_x < box.left + box.width &&
+                    from_y >= box.top && from_y < box.top + box.height) {
+                    screen.at(x, y) = from.at(from_x, from_y);
+                }
+            }
+        }
+    }
+
+    /* As a line of text that is written, and scrolls. */
+    void scroll()
+    {
+        move(all(), 0, -LINE);
+        noise({ 0, screen.height - LINE, screen.width, LINE });
+    }
+
+    /* Send of a part of the screen what is there. */
+    void send(const Box &box, const Form &form=Form())
+    {
+        Box outer = box;
+
+        if (form.is_clipped) {
+            outer.left = random(box.left + 1);
+            outer.top = random(box.top + 1);
+            outer.width = box.left + box.width - outer.left;
+            outer.height = box.top + box.height - outer.top;
+        }
+        const int stride = outer.width + form.beside;
+        uint32_t *const pixels = keep<uint32_t>(stride * outer.height);
+        QXLImage *const image = keep<QXLImage>();
+        QXLDrawable *const drawable = draw(outer, QXL_DRAW_COPY);
+
+        for (int y = 0; y < outer.height; ++y) {
+            const int line = form.flags & QXL_BITMAP_TOP_DOWN ? y : outer.height - 1 - y;
+
+            for (int x = 0; x < outer.width; ++x) {
+                const bool is_inside = x + outer.left >= box.left && y + outer.top >= box.top;
+
+                pixels[line * stride + x] =
+                    is_inside ? screen.at(outer.left + x, outer.top + y) : 0xbadbad;
+            }
+        }
+        image->descriptor.id = commands;
+        image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
+        image->descriptor.flags = form.is_cached ? QXL_IMAGE_CACHE : 0;
+        image->descriptor.width = image->bitmap.x = stride;
+        image->descriptor.height = image->bitmap.y = outer.height;
+        image->bitmap.format = form.format;
+        image->bitmap.flags = form.flags;
+        image->bitmap.stride = stride * 4;
+        if (form.flags & QXL_BITMAP_DIRECT) {
+            image->bitmap.data = reinterpret_cast<uintptr_t>(pixels);
+        } else {
+            image->bitmap.data = chunks(reinterpret_cast<uint8_t *>(pixels),
+                                        stride * outer.height * 4, stride * 4);
+        }
+        if (form.is_clipped) {
+            auto clip = reinterpret_cast<QXLClipRects *>(
+                keep<uint8_t>(sizeof(QXLClipRects) + sizeof(QXLRect)));
+            const QXLRect inner = rect(box);
+
+            clip->num_rects = 1;
+            clip->chunk.data_size = sizeof(QXLRect);
+            memcpy(clip->chunk.data, &inner, sizeof(inner));
+            drawable->clip.type = SPICE_CLIP_TYPE_RECTS;
+            drawable->clip.data = reinterpret_cast<uintptr_t>(clip);
+        }
+        drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
+        drawable->u.copy.src_area = rect({ 0, 0, outer.width, outer.height });
+        drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
+        device.push(QXL_CMD_DRAW, drawable);
+        sent.copy(box, screen, box.left, box.top);
+        shown[0] = sent;
+    }
+
+    /* Columns of 32 pixels, the lines that have changed in each. */
+    void sweep()
+    {
+        for (int left = 0; left < screen.width; left += 32) {
+            const int width = std::min(32, screen.width - left);
+            int top = -1;
+
+            for (int y = 0; y <= screen.height; ++y) {
+                const bool changed = y < screen.height &&
+                    memcmp(&screen.at(left, y), &sent.at(left, y), width * 4) != 0;
+
+                if (changed && top < 0) {
+                    top = y;
+                } else if (!changed && top >= 0) {
+                    send({ left, top, width, y - top });
+                    top = -1;
+                }
+            }
+        }
+    }
+
+    void fill(const Box &box, uint32_t colour)
+    {
+        QXLDrawable *const drawable = draw(box, QXL_DRAW_FILL);
+
+        drawable->u.fill.brush.type = SPICE_BRUSH_TYPE_SOLID;
+        drawable->u.fill.brush.u.color = colour;
+        drawable->u.fill.rop_descriptor = SPICE_ROPD_OP_PUT;
+        device.push(QXL_CMD_DRAW, drawable);
+        screen.fill(box, colour, false);
+        sent.fill(box, colour, false);
+        shown[0] = sent;
+    }
+
+    void copy_bits(const Box &box, int left, int top)
+    {
+        QXLDrawable *const drawable = draw(box, QXL_COPY_BITS);
+
+        drawable->u.copy_bits.src_pos.x = left;
+        drawable->u.copy_bits.src_pos.y = top;
+        device.push(QXL_CMD_DRAW, drawable);
+        sent.copy(box, sent, left, top);
+        screen.copy(box, sent, box.left, box.top);
+        shown[0] = sent;
+    }
+
+    Box random_box()
+    {
+        const int width = 1 + random(screen.width), height = 1 + random(screen.height);
+
+        return { random(screen.width - width + 1), random(screen.height - height + 1), width,
+                 height };
+    }
+
+    Form random_form()
+    {
+        Form form;
+
+        if (random(2)) {
+            form.format = SPICE_BITMAP_FMT_RGBA;
+        }
+        if (random(3) == 0) {
+            form.flags &= ~QXL_BITMAP_TOP_DOWN;
+        }
+        if (random(4) == 0) {
+            form.flags &= ~QXL_BITMAP_DIRECT;
+        }
+        form.beside = random(3) ? 0 : random(9);
+        form.is_clipped = random(4) == 0;
+        return form;
+    }
+
+    /* Each command is back, once. */
+    void check_released()
+    {
+        QXLRect area = rect(all()), dirty;
+
+        spice_qxl_update_area(&device.qxl, 0, &area, &dirty, 1, 0);
+        device.run();
+        std::vector<uint64_t> released = device.released;
+        std::sort(released.begin(), released.end());
+        g_assert_cmpuint(released.size(), ==, commands);
+        for (uint64_t i = 0; i < commands; ++i) {
+            g_assert_cmpuint(released[i], ==, i + 1);
+        }
+    }
+
+private:
+    static QXLRect rect(const Box &box)
+    {
+        return { box.top, box.left, box.top + box.height, box.left + box.width };
+    }
+
+    template <typename T> T *keep(size_t n=1)
+    {
+        void *const data = g_malloc0_n(n, sizeof(T));
+
+        memory.push_back(std::shared_ptr<void>(data, g_free));
+        return static_cast<T *>(data);
+    }
+
+    /* In pieces of up to three lines, and some of no whole number of them. */
+    uintptr_t chunks(const uint8_t *data, uint32_t size, uint32_t stride)
+    {
+        QXLDataChunk *first = nullptr, *last = nullptr;
+
+        while (size) {
+            const uint32_t part = std::min<uint32_t>(size, random(8) ? stride * (1 + random(3)) :
+                                                           1 + random(stride));
+            auto chunk = reinterpret_cast<QXLDataChunk *>(
+                keep<uint8_t>(sizeof(QXLDataChunk) + part));
+
+            chunk->data_size = part;
+            memcpy(chunk->data, data, part);
+            if (last) {
+                last->next_chunk = reinterpret_cast<uintptr_t>(chunk);
+                chunk->prev_chunk = reinterpret_cast<uintptr_t>(last);
+            } else {
+                first = chunk;
+            }
+            last = chunk;
+            data += part;
+            size -= part;
+        }
+        return reinterpret_cast<uintptr_t>(first);
+    }
+
+    QXLDrawable *draw(const Box &box, uint8_t type)
+    {
+        QXLDrawable *drawable = keep<QXLDrawable>();
+
+        drawable->release_info.id = ++commands;
+        drawable->surface_id = 0;
+        drawable->type = type;
+        drawable->effect = QXL_EFFECT_OPAQUE;
+        drawable->bbox = rect(box);
+        drawable->clip.type = SPICE_CLIP_TYPE_NONE;
+        memset(drawable->surfaces_dest, 0xff, sizeof(drawable->surfaces_dest));
+        return drawable;
+    }
+};
+
+static void begin(Guest *guest, Client *client)
+{
+    guest->noise(guest->all());
+    guest->sweep();
+    guest->device.run();
+    g_assert_true(client->comes_to_show(guest->shown));
+    client->plain_pixels = 0;
+}
+
+/* Each line that scrolls is a copy and what is new. */
+static void scrolled()
+{
+    const int lines = 20;
+    Guest guest;
+    Client client(guest.device.server);
+
+    begin(&guest, &client);
+    for (int i = 0; i < lines; ++i) {
+        guest.scroll();
+        guest.sweep();
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.shown));
+    }
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], >=, lines);
+    g_assert_cmpint(client.plain_pixels, <, lines * WIDTH * HEIGHT / 3);
+    guest.check_released();
+}
+
+/* The same picture again is not sent, whatever its form. */
+static void equal()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    begin(&guest, &client);
+    for (int i = 0; i < 20; ++i) {
+        guest.send(guest.random_box(), guest.random_form());
+        guest.device.run();
+    }
+    /* what is new is seen after it */
+    guest.noise({ 5, 5, 10, 10 });
+    guest.send({ 5, 5, 10, 10 });
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.shown));
+    g_assert_cmpint(client.plain_pixels, <=, 2 * 32 * 10);
+    guest.check_released();
+}
+
+/* What may change, or is to be kept by clients, goes as it came. */
+static void untouched()
+{
+    Guest guest;
+    Client client(guest.device.server);
+    const Box box = { 10, 20, 100, 50 };
+    Form unstable, cached;
+
+    unstable.flags |= QXL_BITMAP_UNSTABLE;
+    cached.is_cached = true;
+    begin(&guest, &client);
+    int pixels = 0;
+    for (const Form &form : { unstable, cached }) {
+        for (int i = 0; i < 2; ++i) {
+            guest.send(box, form);
+            guest.device.run();
+            pixels += box.width * box.height;
+            g_assert_true(client.reads_until([&] { return client.plain_pixels == pixels; }));
+        }
+    }
+    g_assert_true(client.comes_to_show(guest.shown));
+    guest.check_released();
+}
+
+/* Whatever is drawn and in what order, clients that come early and late show it. */
+static void storm()
+{
+    Guest guest;
+    Client client(guest.device.server);
+    std::unique_ptr<Client> late;
+
+    for (int round = 0; round < 120; ++round) {
+        if (round == 60) {
+            g_assert_true(client.comes_to_show(guest.shown));
+            late.reset(new Client(guest.device.server));
+            late->came_later = true;
+        }
+        if (round == 80 || round == 100) {
+            g_assert_true(client.comes_to_show(guest.shown));
+            g_assert_true(late->comes_to_show(guest.shown));
+            guest.new_screen(100 + guest.random(200), 80 + guest.random(150));
+        }
+        for (int i = guest.random(6); i >= 0; --i) {
+            const Box box = guest.random_box();
+
+            switch (guest.random(12)) {
+            case 0:
+                guest.fill(box, guest.random(1 << 24));
+                break;
+            case 1: {
+                const Box from = { guest.random(guest.screen.width - box.width + 1),
+                                   guest.random(guest.screen.height - box.height + 1), 0, 0 };
+
+                guest.copy_bits(box, from.left, from.top);
+                break;
+            }
+            case 2:
+                guest.noise(box);
+                guest.send(box, guest.random_form());
+                break;
+            case 3:
+                guest.noise(box);
+                guest.sweep();
+                break;
+            default:
+                guest.move(box, guest.random(41) - 20, guest.random(41) - 20);
+                if (guest.random(2)) {
+                    guest.sweep();
+                } else {
+                    guest.send(box, guest.random_form());
+                }
+                break;
+            }
+        }
+        if (guest.random(3)) {
+            guest.device.run();
+        }
+        client.read_some(guest.random(50));
+    }
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.shown));
+    g_assert_true(late->comes_to_show(guest.shown));
+    guest.check_released();
+}
+
+/* Frames that follow each other at one place are a video after twenty of them, as in
+ * video-stream.h, though parts of each are as in the one before. */
+static void video()
+{
+    Guest guest;
+    const Box box = { 16, 16, 200, 150 };
+    unsigned frames = 0;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_FILTER);
+    Client client(guest.device.server);
+    begin(&guest, &client);
+    client.received.clear();
+    while (!client.received[SPICE_MSG_DISPLAY_STREAM_CREATE]) {
+        const Box changed = { 16, 16 + 75 * (frames ? 1 : 0), 200, 75 };
+
+        for (int y = changed.top; y < changed.top + changed.height; ++y) {
+            for (int x = changed.left; x < changed.left + changed.width; ++x) {
+                guest.screen.at(x, y) = 0x10101 * ((x + y) / 4 + guest.random(4));
+            }
+        }
+        guest.send(box);
+        guest.device.run();
+        ++frames;
+        g_assert_cmpuint(frames, <, 40);
+        g_assert_true(client.reads_until([&] {
+            return client.received[SPICE_MSG_DISPLAY_STREAM_CREATE] ||
+                   client.received[SPICE_MSG_DISPLAY_DRAW_COPY] >= frames;
+        }));
+    }
+    g_assert_cmpuint(frames, >=, 20);
+    g_assert_cmpuint(frames, <=, 22);
+}
+
+/* A machine that stops has shown all, and goes on. */
+static void stopped()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    begin(&guest, &client);
+    for (int i = 0; i < 3; ++i) {
+        guest.scroll();
+        guest.sweep();
+        client.read_while([&] { spice_server_vm_stop(guest.device.server); });
+        spice_server_vm_start(guest.device.server);
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.shown));
+    }
+    guest.check_released();
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+    g_setenv("SPICE_STREAM", "flow", TRUE);
+    g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
+    /* the server warns of clients that go */
+    g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
+
+    g_test_add_func("/server/display-motion/scrolled", scrolled);
+    g_test_add_func("/server/display-motion/equal", equal);
+    g_test_add_func("/server/display-motion/untouched", untouched);
+    g_test_add_func("/server/display-motion/storm", storm);
+    g_test_add_func("/server/display-motion/video", video);
+    g_test_add_func("/server/display-motion/stopped", stopped);
+
+    return g_test_run();
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is found in a new picture of a screen: that the screen shows it in the end, to the pixel,
+ * whatever moved, and that what moved or is equal is not among what is sent.
+ */
+#include <config.h>
+
+#include <cstring>
+#include <functional>
+
+#include <common/rect.h>
+
+#include "red-motion.h"
+#include "test-glib-compat.h"
+
+#include "push-visibility.h"
+
+/* A line of text is so many lines of pixels. */
+enum { LINE = 16, LETTER = 8 };
+
+/* A screen, as a guest has it, and as a client has it that does what was found. */
+template <typename Pixel>
+struct Screen
+{
+    const int width, height;
+    std::vector<Pixel> guest, client;
+    RedMotion motion;
+    QRegion written;
+    RedMotionFound last;
+    uint32_t state = 1;
+
+    Screen(int init_width, int init_height):
+        width(init_width), height(init_height),
+        guest(init_width * init_height), client(init_width * init_height),
+        motion(init_width, init_height, sizeof(Pixel))
+    {
+        region_init(&written);
+    }
+    ~Screen() { region_destroy(&written); }
+
+    uint32_t random()
+    {
+        state = state * 1664525 + 1013904223;
+        return state >> 8;
+    }
+
+    int random(int below) { return random() % below; }
+
+    /* A letter, of some twenty, in two colours */
+    void letter(int left, int top, uint32_t which)
+    {
+        for (int y = 0; y < LINE; ++y) {
+            for (int x = 0; x < LETTER; ++x) {
+                const uint32_t bits = (which * 2654435761u) ^ (y * 40503u * (which + 7));
+
+                at(left + x, top + y) = y > 2 && y < 14 && (bits >> (x + 8) & 1) ? 0xaaaaaa : 0;
+            }
+        }
+    }
+
+    /* Text, of words, a part of the line's width. */
+    void text(const SpiceRect &where)
+    {
+        for (int y = where.top; y + LINE <= where.bottom; y += LINE) {
+            const int end = where.left + random(where.right - where.left);
+
+            for (int x = where.left; x + LETTER <= where.right; x += LETTER) {
+                letter(x, y, x < end && random(6) ? 1 + random(20) : 0);
+            }
+        }
+    }
+
+    void noise(const SpiceRect &where)
+    {
+        for (int y = where.top; y < where.bottom; ++y) {
+            for (int x = where.left; x < where.right; ++x) {
+                at(x, y) = random();
+            }
+        }
+    }
+
+    void fill(const SpiceRect &where, Pixel pixel)
+    {
+        for (int y = where.top; y < where.bottom; ++y) {
+            std::fill_n(&at(where.left, y), where.right - where.left, pixel);
+        }
+    }
+
+    Pixel &at(int x, int y)
+    {
+        g_assert_true(x >= 0 && x < width && y >= 0 && y < height);
+        return guest[y * width + x];
+    }
+
+    /* What is in @where goes there by so much, and what is not within it any more is lost. */
+    void move(const SpiceRect &where, int dx, int dy)
+    {
+        const std::vector<Pixel> before = guest;
+
+        for (int y = where.top; y < where.bottom; ++y) {
+            for (int x = where.left; x < where.right; ++x) {
+                const int from_x = x - dx, from_y = y - dy;
+
+                if (from_x >= where.left && from_x < where.right &&
+                    from_y >= where.top && from_y < where.bottom) {
+                    at(x, y) = before[from_y * width + from_x];
+                }
+            }
+        }
+    }
+
+    void scroll(const SpiceRect &where)
+    {
+        move(where, 0, -LINE);
+        text({ where.left, where.bottom - LINE, where.right, where.bottom });
+    }
+
+    /* The guest sends that. */
+    void write(const SpiceRect &where)
+    {
+        for (int y = where.top; y < where.bottom; ++y) {
+            memcpy(motion.line(where.left, y), &at(where.left, y),
+                   (where.right - where.left) * sizeof(Pixel));
+        }
+        motion.wrote(where);
+        region_add(&written, &where);
+    }
+
+    /* It sends of columns of 32 pixels the lines that have changed, as QEMU does. */
+    void sweep()
+    {
+        for (int x = 0; x < width; x += 32) {
+            const int right = MIN(x + 32, width);
+            int top = -1;
+
+            for (int y = 0; y <= height; ++y) {
+                const bool changed = y < height &&
+                    memcmp(&guest[y * width + x], &client[y * width + x],
+                           (right - x) * sizeof(Pixel)) != 0;
+
+                if (changed && top < 0) {
+                    top = y;
+                } else if (!changed && top >= 0) {
+                    write({ x, top, right, y });
+                    top = -1;
+                }
+            }
+        }
+    }
+
+    void write_all() { write({ 0, 0, width, height }); }
+
+    /* Does what is found, and sees that the client shows what was written. */
+    const RedMotionFound &find()
+    {
+        last = motion.find();
+        for (const auto &move : last.moves) {
+            const std::vector<Pixel> before = client;
+
+            g_assert_true(is_inside(move.dest));
+            for (int y = move.dest.top; y < move.dest.bottom; ++y) {
+                for (int x = move.dest.left; x < move.dest.right; ++x) {
+                    const int from_x = move.src.x + x - move.dest.left;
+                    const int from_y = move.src.y + y - move.dest.top;
+
+                    g_assert_true(from_x >= 0 && from_x < width && from_y >= 0 && from_y < height);
+                    client[y * width + x] = before[from_y * width + from_x];
+                }
+            }
+        }
+        uint64_t pixels = 0;
+        for (const auto &rect : last.changed) {
+            g_assert_true(is_inside(rect));
+            for (int y = rect.top; y < rect.bottom; ++y) {
+                memcpy(&client[y * width + rect.left], motion.line(rect.left, y),
+                       (rect.right - rect.left) * sizeof(Pixel));
+            }
+            pixels += rect_get_area(&rect);
+        }
+        g_assert_cmpuint(pixels, ==, last.changed_pixels);
+
+        for (int y = 0; y < height; ++y) {
+            for (int x = 0; x < width; ++x) {
+                if (region_contains_point(&written, x, y)) {
+                    g_assert_cmphex(client[y * width + x], ==, guest[y * width + x]);
+                }
+            }
+        }
+        return last;
+    }
+
+    bool is_inside(const SpiceRect &rect)
+    {
+        return rect.left >= 0 && rect.left < rect.right && rect.right <= width &&
+               rect.top >= 0 && rect.top < rect.bottom && rect.bottom <= height;
+    }
+
+    /* It begins with that, which the client has. */
+    void begin()
+    {
+        write_all();
+        find();
+    }
+};
+
+static void equal()
+{
+    Screen<uint32_t> screen(721, 403);
+
+    screen.noise({ 0, 0, 721, 403 });
+    screen.begin();
+    g_assert_cmpuint(screen.last.changed_pixels, ==, 721 * 403);
+    g_assert_cmpuint(screen.last.changed.size(), ==, 1);
+    screen.write_all();
+    screen.find();
+    g_assert_cmpuint(screen.last.changed.size() + screen.last.moves.size(), ==, 0);
+    g_assert_cmpuint(screen.last.written_pixels, ==, 721 * 403);
+
+    /* one pixel of it */
+    screen.at(720, 402) ^= 1;
+    screen.write_all();
+    screen.find();
+    g_assert_cmpuint(screen.last.changed_pixels, ==, 1);
+}
+
+/* Text scrolls up: a copy and the new line, in one piece, whether all or what changed is sent. */
+template <typename Pixel>
+static void scrolled_text(bool sweeps)
+{
+    Screen<Pixel> screen(720, 400);
+    const SpiceRect all = { 0, 0, 720, 400 };
+
+    screen.text(all);
+    screen.begin();
+    for (int i = 0; i < 20; ++i) {
+        screen.scroll(all);
+        if (sweeps) {
+            screen.sweep();
+        } else {
+            screen.write_all();
+        }
+        screen.find();
+        g_assert_cmpuint(screen.last.moves.size(), ==, 1);
+        g_assert_cmpint(screen.last.moves[0].src.y - screen.last.moves[0].dest.top, ==, LINE);
+        g_assert_cmpuint(screen.last.changed.size(), <=, 2);
+        g_assert_cmpuint(screen.last.changed_pixels, <=, 720 * LINE * 3 / 2);
+    }
+}
+
+static void scrolled()
+{
+    scrolled_text<uint32_t>(false);
+    scrolled_text<uint32_t>(true);
+    scrolled_text<uint16_t>(false);
+    scrolled_text<uint16_t>(true);
+}
+
+/* A part of the screen goes by that much, each way and askew. */
+static void directions()
+{
+    for (const auto &by : std::vector<SpicePoint>{ { 0, 3 }, { 0, -7 }, { 5, 0 }, { -41, 0 },
+                                                   { 13, 29 }, { -64, 17 }, { 1, -1 } }) {
+        Screen<uint32_t> screen(640, 480);
+        const SpiceRect where = { 77, 53, 500, 411 };
+
+        screen.fill({ 0, 0, 640, 480 }, 0x336699);
+        screen.noise(where);
+        screen.begin();
+        screen.move(where, by.x, by.y);
+        screen.write_all();
+        screen.find();
+        g_assert_cmpuint(screen.last.moves.size(), >=, 1);
+        g_assert_cmpint(screen.last.moves[0].dest.left - screen.last.moves[0].src.x, ==, by.x);
+        g_assert_cmpint(screen.last.moves[0].dest.top - screen.last.moves[0].src.y, ==, by.y);
+        /* what moved has no place that it came from at an edge: that is equal to what was there */
+        g_assert_cmpuint(screen.last.changed_pixels, <=, 2048);
+    }
+}
+
+/* A window goes over a desktop: what it uncovers is drawn, not what it covered before. */
+static void dragged()
+{
+    Screen<uint32_t> screen(800, 600);
+    std::vector<uint32_t> desktop;
+
+    screen.noise({ 0, 0, 800, 600 });
+    desktop = screen.guest;
+    screen.text({ 100, 100, 404, 340 });
+    const std::vector<uint32_t> before = screen.guest;
+    screen.begin();
+    for (int step = 1; step < 12; ++step) {
+        const int dx = step * 9, dy = step * 5;
+
+        screen.guest = desktop;
+        for (int y = 100; y < 340; ++y) {
+            for (int x = 100; x < 404; ++x) {
+                screen.at(x + dx, y + dy) = before[y * 800 + x];
+            }
+        }
+        screen.sweep();
+        screen.find();
+        g_assert_cmpuint(screen.last.moves.size(), >=, 1);
+        /* it uncovers 9 and 5 lines on two sides */
+        g_assert_cmpuint(screen.last.changed_pixels, <, (9 * 240 + 5 * 304) * 3);
+    }
+}
+
+/* A terminal scrolls beside a page that scrolls the other way. */
+static void two_regions()
+{
+    Screen<uint32_t> screen(1000, 600);
+    const SpiceRect terminal = { 10, 20, 458, 580 }, page = { 500, 40, 990, 590 };
+
+    screen.text(terminal);
+    screen.noise(page);
+    screen.begin();
+    for (int i = 0; i < 5; ++i) {
+        screen.scroll(terminal);
+        screen.move(page, 0, 23);
+        screen.noise({ 500, 40, 990, 63 });
+        screen.sweep();
+        screen.find();
+        g_assert_cmpuint(screen.last.moves.size(), ==, 2);
+        g_assert_cmpuint(screen.last.changed_pixels, <, 448 * LINE * 2 + 490 * 23 * 2);
+    }
+}
+
+/* Nothing of a new picture was there: it is sent as one. */
+static void nothing_moved()
+{
+    Screen<uint32_t> screen(640, 400);
+
+    screen.noise({ 0, 0, 640, 400 });
+    screen.begin();
+    for (int i = 0; i < 40; ++i) {
+        screen.noise({ 0, 0, 640, 400 });
+        screen.write_all();
+        screen.find();
+        g_assert_cmpuint(screen.last.moves.size(), ==, 0);
+        g_assert_cmpuint(screen.last.changed.size(), ==, 1);
+    }
+}
+
+/* All of a screen is of one colour, or of a pattern that repeats: no end of guesses. */
+static void patterns()
+{
+    Screen<uint32_t> screen(640, 400);
+
+    screen.begin();
+    screen.fill({ 0, 0, 640, 400 }, 1);
+    screen.write_all();
+    screen.find();
+    g_assert_cmpuint(screen.last.changed_pixels, ==, 640 * 400);
+    for (int i = 0; i < 10; ++i) {
+        for (int y = 0; y < 400; ++y) {
+            for (int x = 0; x < 640; ++x) {
+                screen.at(x, y) = (x + i) % 7 * 3 + (y * (i + 1)) % 5;
+            }
+        }
+        screen.write_all();
+        screen.find();
+    }
+}
+
+/* What was drawn by others is neither taken for known nor copied, nor drawn over. */
+static void forgotten()
+{
+    Screen<uint32_t> screen(640, 400);
+    const SpiceRect all = { 0, 0, 640, 400 }, hole = { 101, 75, 333, 222 };
+
+    screen.text(all);
+    screen.begin();
+    screen.motion.forget(&hole);
+    region_remove(&screen.written, &hole);
+    /* only the client has it */
+    for (int y = hole.top; y < hole.bottom; ++y) {
+        std::fill_n(&screen.client[y * 640 + hole.left], hole.right - hole.left, 0x123456);
+    }
+    screen.move(all, 0, -LINE);
+    for (int y = 0; y < 400; ++y) {
+        if (y < hole.top || y >= hole.bottom) {
+            screen.write({ 0, y, 640, y + 1 });
+        } else {
+            screen.write({ 0, y, hole.left, y + 1 });
+            screen.write({ hole.right, y, 640, y + 1 });
+        }
+    }
+    screen.find();
+    g_assert_cmpuint(screen.last.moves.size(), >=, 1);
+    for (int y = hole.top; y < hole.bottom; ++y) {
+        for (int x = hole.left; x < hole.right; ++x) {
+            g_assert_cmphex(screen.client[y * 640 + x], ==, 0x123456);
+        }
+    }
+    /* it is sent whole when it is drawn, though the picture has it from before */
+    screen.write(hole);
+    screen.find();
+    g_assert_cmpuint(screen.last.changed_pixels, >=,  (333 - 101) * (222 - 75));
+}
+
+/* Whatever happens, on screens of any size. */
+template <typename Pixel>
+static void storm(uint32_t seed)
+{
+    Screen<Pixel> screen(1 + seed * 37 % 300, 1 + seed * 53 % 260);
+    const auto some = [&]() -> SpiceRect {
+        const int left = screen.random(screen.width), top = screen.random(screen.height);
+
+        return { left, top, left + 1 + screen.random(screen.width - left),
+                 top + 1 + screen.random(screen.height - top) };
+    };
+
+    screen.state = seed;
+    for (int i = 0; i < 60; ++i) {
+        std::vector<SpiceRect> drawn;
+
+        for (int drawings = 1 + screen.random(3); drawings > 0; --drawings) {
+            const SpiceRect where = some();
+
+            switch (screen.random(6)) {
+            case 0:
+                screen.noise(where);
+                break;
+            case 1:
+                screen.text(where);
+                break;
+            case 2:
+                screen.fill(where, screen.random(4));
+                break;
+            default:
+                screen.move(where, screen.random(41) - 20, screen.random(41) - 20);
+                break;
+            }
+            drawn.push_back(where);
+        }
+        switch (screen.random(4)) {
+        case 0:
+            screen.sweep();
+            break;
+        case 1:
+            screen.write_all();
+            break;
+        default:
+            for (const auto &where : drawn) {
+                screen.write(where);
+            }
+            break;
+        }
+        screen.find();
+        if (screen.random(5) == 0) {
+            const SpiceRect where = some();
+
+            screen.motion.forget(&where);
+            region_remove(&screen.written, &where);
+            for (int y = where.top; y < where.bottom; ++y) {
+                for (int x = where.left; x < where.right; ++x) {
+                    screen.client[y * screen.width + x] = screen.random();
+                }
+            }
+        }
+    }
+}
+
+static void storms()
+{
+    for (uint32_t seed = 1; seed <= 40; ++seed) {
+        storm<uint32_t>(seed);
+        storm<uint16_t>(seed + 1000);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/motion/equal", equal);
+    g_test_add_func("/motion/scrolled", scrolled);
+    g_test_add_func("/motion/directions", directions);
+    g_test_add_func("/motion/dragged", dragged);
+    g_test_add_func("/motion/two-regions", two_regions);
+    g_test_add_func("/motion/nothing-moved", nothing_moved);
+    g_test_add_func("/motion/patterns", patterns);
+    g_test_add_func("/motion/forgotten", forgotten);
+    g_test_add_func("/motion/storms", storms);
+
+    return g_test_run();
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A client that draws what it is sent, for tests of what is on its screen in the end. */
+#ifndef TEST_PICTURE_CLIENT_H_
+#define TEST_PICTURE_CLIENT_H_
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "test-link.h"
+
+#include "push-visibility.h"
+
+struct Box
+{
+    int left, top, width, height;
+};
+
+struct Picture
+{
+    int width = 0, height = 0;
+    std::vector<uint32_t> pixels;
+
+    Picture() = default;
+    Picture(int init_width, int init_height):
+        width(init_width), height(init_height), pixels(init_width * init_height) {}
+
+    uint32_t &at(int x, int y)
+    {
+        g_assert_true(x >= 0 && x < width && y >= 0 && y < height);
+        return pixels[y * width + x];
+    }
+
+    void fill(const Box &box, uint32_t colour, bool is_xor)
+    {
+        for (int y = box.top; y < box.top + box.height; ++y) {
+            for (int x = box.left; x < box.left + box.width; ++x) {
+                at(x, y) = is_xor ? at(x, y) ^ colour : colour;
+            }
+        }
+    }
+
+    void copy(const Box &box, const Picture &from, int left, int top)
+    {
+        Picture before = from;
+
+        for (int y = 0; y < box.height; ++y) {
+            for (int x = 0; x < box.width; ++x) {
+                at(box.left + x, box.top + y) = before.at(left + x, top + y);
+            }
+        }
+    }
+
+    bool shows(const Picture &other) const
+    {
+        if (width != other.width || height != other.height) {
+            return false;
+        }
+        for (size_t i = 0; i < pixels.size(); ++i) {
+            if ((pixels[i] ^ other.pixels[i]) & 0xffffff) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+using Pictures = std::map<uint32_t, Picture>;
+
+/* What a message holds. */
+struct Reader
+{
+    const std::vector<uint8_t> &body;
+    size_t pos;
+
+    uint8_t u8() { return number<uint8_t>(); }
+    uint16_t u16() { return GUINT16_FROM_LE(number<uint16_t>()); }
+    uint32_t u32() { return GUINT32_FROM_LE(number<uint32_t>()); }
+
+    template <typename T> T number()
+    {
+        T value;
+
+        g_assert_cmpuint(pos + sizeof(value), <=, body.size());
+        memcpy(&value, &body[pos], sizeof(value));
+        pos += sizeof(value);
+        return value;
+    }
+
+    Box box()
+    {
+        const int top = u32(), left = u32(), bottom = u32(), right = u32();
+
+        return { left, top, right - left, bottom - top };
+    }
+};
+
+/* A client that knows the messages that this guest's drawings and pictures without compression
+ * become. */
+struct TestPictureClient: TestDisplayClient
+{
+    enum {
+        /* bytes */
+        BUFFER = 4096,
+        /* seconds until it has caught up, while it takes none */
+        LIMIT = 60,
+    };
+
+    Pictures pictures;
+    std::map<uint16_t, unsigned> received;
+    /* pixels of pictures that came as JPEG, of compressed ones that did not, and of others */
+    int lossy_pixels = 0;
+    int exact_pixels = 0;
+    int plain_pixels = 0;
+
+    explicit TestPictureClient(SpiceServer *server, TestTransport transport=TEST_UNIX):
+        TestDisplayClient(server, transport, BUFFER)
+    {
+    }
+
+    /* One that comes from another server. */
+    TestPictureClient(SpiceServer *server, const std::vector<uint8_t> &known):
+        TestDisplayClient(server, known, TEST_TCP, BUFFER)
+    {
+    }
+
+    /* Reads until it shows this, or for long enough. */
+    bool comes_to_show(const Pictures &expected)
+    {
+        return reads_until([&] { return shows(expected); });
+    }
+
+    /* Reads until that is so, or for long enough. */
+    bool reads_until(const std::function<bool()> &is_so)
+    {
+        const int64_t end = g_get_monotonic_time() + LIMIT * G_USEC_PER_SEC;
+
+        while (!is_so()) {
+            if (g_get_monotonic_time() > end) {
+                return false;
+            }
+            if (test_is_readable(display.socket, 10)) {
+                take(display.next_message());
+            }
+        }
+        return true;
+    }
+
+    /* Reads at most so many messages of those that are there. */
+    void read_some(int messages)
+    {
+        while (messages-- > 0 && test_is_readable(display.socket, 0)) {
+            take(display.next_message());
+        }
+    }
+
+    /* Reads a little, as @waits is done in another thread and may wait for what is being sent.
+     * @answers: at once, so that more is sent */
+    void read_while(const std::function<void()> &waits, bool answers=true)
+    {
+        std::atomic<bool> is_done(false);
+        std::thread thread([&] {
+            waits();
+            is_done = true;
+        });
+        std::vector<TestLinkMessage> messages;
+
+        while (!is_done) {
+            if (answers) {
+                read_some(1);
+            } else if (test_is_readable(display.socket, 0)) {
+                messages.push_back(display.next_message());
+            }
+            g_usleep(1000);
+        }
+        thread.join();
+        for (const auto &message : messages) {
+            take(message);
+        }
+    }
+
+    /* Reads all that comes for so long. */
+    void read_for(int milliseconds)
+    {
+        const int64_t end = g_get_monotonic_time() + milliseconds * 1000;
+
+        while (g_get_monotonic_time() < end) {
+            if (test_is_readable(display.socket, 10)) {
+                take(display.next_message());
+            }
+        }
+    }
+
+    /* A client that came later need not know of surfaces that are not drawn on any more. */
+    bool shows(const Pictures &expected) const
+    {
+        if (pictures.size() != expected.size() && !came_later) {
+            return false;
+        }
+        for (const auto &picture : pictures) {
+            const auto found = expected.find(picture.first);
+
+            if (found == expected.end() || !found->second.shows(picture.second)) {
+                return false;
+            }
+        }
+        return pictures.count(0) != 0;
+    }
+
+    /* All that it has to. */
+    void ack()
+    {
+        while (acks && ack_window && ack_count >= ack_window) {
+            ack_count -= ack_window;
+            display.send_message(SPICE_MSGC_ACK, nullptr, 0);
+        }
+    }
+
+    bool has_just_acked() const { return ack_window != 0 && ack_count == 0; }
+
+    bool came_later = false;
+    bool acks = true;
+
+private:
+    uint32_t ack_window = 0;
+    uint32_t ack_count = 0;
+
+    void take(const TestLinkMessage &message)
+    {
+        Reader reader = { message.body, 0 };
+
+        ++received[message.type];
+        switch (message.type) {
+        case SPICE_MSG_SET_ACK: {
+            const uint32_t generation = GUINT32_TO_LE(reader.u32());
+
+            ack_window = reader.u32();
+            ack_count = 0;
+            display.send_message(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation));
+            return;
+        }
+        case SPICE_MSG_PING:
+            display.send_message(SPICE_MSGC_PONG, message.body.data(),
+                                 sizeof(uint32_t) + sizeof(uint64_t));
+            break;
+        case SPICE_MSG_DISPLAY_SURFACE_CREATE: {
+            const uint32_t surface_id = reader.u32();
+            const int width = reader.u32(), height = reader.u32();
+
+            g_assert_true(pictures.find(surface_id) == pictures.end());
+            pictures[surface_id] = Picture(width, height);
+            break;
+        }
+        case SPICE_MSG_DISPLAY_SURFACE_DESTROY:
+            g_assert_cmpuint(pictures.erase(reader.u32()), ==, 1);
+            break;
+        case SPICE_MSG_DISPLAY_MARK:
+            g_assert_true(pictures.find(0) != pictures.end());
+            break;
+        case SPICE_MSG_DISPLAY_STREAM_CREATE:
+            begin(&reader);
+            break;
+        case SPICE_MSG_DISPLAY_DRAW_FILL: {
+            Picture &picture = begin(&reader);
+            const Box box = clip_none(&reader);
+
+            g_assert_cmpuint(reader.u8(), ==, SPICE_BRUSH_TYPE_SOLID);
+            const uint32_t colour = reader.u32();
+            picture.fill(box, colour, reader.u16() == SPICE_ROPD_OP_XOR);
+            break;
+        }
+        case SPICE_MSG_DISPLAY_COPY_BITS: {
+            Picture &picture = begin(&reader);
+            const Box box = clip_none(&reader);
+            const int left = reader.u32();
+
+            picture.copy(box, picture, left, reader.u32());
+            break;
+        }
+        case SPICE_MSG_DISPLAY_DRAW_COPY:
+            draw_copy(&reader);
+            break;
+        }
+        ++ack_count;
+        ack();
+    }
+
+    Picture &begin(Reader *reader)
+    {
+        const auto found = pictures.find(reader->u32());
+
+        g_assert_true(found != pictures.end());
+        return found->second;
+    }
+
+    /* The parts of @box that are drawn. */
+    static std::vector<Box> clip_rects(Reader *reader, const Box &box)
+    {
+        std::vector<Box> parts;
+
+        if (reader->u8() == SPICE_CLIP_TYPE_NONE) {
+            parts.push_back(box);
+            return parts;
+        }
+        for (uint32_t rects = reader->u32(); rects > 0; --rects) {
+            const Box rect = reader->box();
+            const int left = std::max(rect.left, box.left), top = std::max(rect.top, box.top);
+            const int right = std::min(rect.left + rect.width, box.left + box.width);
+            const int bottom = std::min(rect.top + rect.height, box.top + box.height);
+
+            if (left < right && top < bottom) {
+                parts.push_back({ left, top, right - left, bottom - top });
+            }
+        }
+        return parts;
+    }
+
+    static Box clip_none(Reader *reader)
+    {
+        const Box box = reader->box();
+
+        g_assert_cmpuint(reader->u8(), ==, SPICE_CLIP_TYPE_NONE);
+        return box;
+    }
+
+    void draw_copy(Reader *reader)
+    {
+        Picture &picture = begin(reader);
+        const Box box = reader->box();
+        const std::vector<Box> clip = clip_rects(reader, box);
+        Reader image = { reader->body, reader->u32() };
+        const Box area = reader->box();
+
+        g_assert_cmpuint(reader->u16(), ==, SPICE_ROPD_OP_PUT);
+        image.pos += sizeof(uint64_t);
+        const uint8_t type = image.u8();
+        image.pos += 1 + 2 * sizeof(uint32_t);
+        if (type == SPICE_IMAGE_TYPE_SURFACE) {
+            const Picture from = begin(&image);
+
+            for (const Box &part : clip) {
+                picture.copy(part, from, area.left + part.left - box.left,
+                             area.top + part.top - box.top);
+            }
+            return;
+        }
+        if (type == SPICE_IMAGE_TYPE_JPEG || type == SPICE_IMAGE_TYPE_QUIC) {
+            (type == SPICE_IMAGE_TYPE_JPEG ? lossy_pixels : exact_pixels) += box.width * box.height;
+            return;
+        }
+        g_assert_cmpuint(type, ==, SPICE_IMAGE_TYPE_BITMAP);
+        const uint8_t format = image.u8();
+        g_assert_true(format == SPICE_BITMAP_FMT_32BIT || format == SPICE_BITMAP_FMT_RGBA);
+        const bool top_down = image.u8() & SPICE_BITMAP_FLAGS_TOP_DOWN;
+        const int width = image.u32(), height = image.u32();
+        const int beside = image.u32() - width * 4;
+        g_assert_cmpuint(image.u32(), ==, 0);
+        plain_pixels += box.width * box.height;
+        Picture from(width, height);
+        for (int y = 0; y < height; ++y) {
+            for (int x = 0; x < width; ++x) {
+                from.at(x, top_down ? y : height - 1 - y) = image.u32();
+            }
+            image.pos += beside;
+        }
+        for (const Box &part : clip) {
+            picture.copy(part, from, area.left + part.left - box.left,
+                         area.top + part.top - box.top);
+        }
+    }
+};
+
+#include "pop-visibility.h"
+
+#endif /* TEST_PICTURE_CLIENT_H_ */

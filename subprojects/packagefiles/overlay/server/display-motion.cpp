@@ -1,0 +1,1 @@
+../../../../server/catchup/display-motion.cpp
