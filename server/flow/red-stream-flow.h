@@ -37,7 +37,7 @@
  * two round trips. Here a quarter of a flight may be in flight then, and as much more as is
  * answered, until that is a flight; an answer that shows a queue before has the rate learnt anew.
  *
- * No progress depends on the client's good will. Upstream's own rule holds, and flow only
+ * Progress never depends on replies to our pings. Upstream's own rule holds, and flow only
  * allows more,
  *
  *   - until the first mark is answered;
