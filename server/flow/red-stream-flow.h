@@ -66,6 +66,9 @@
 /* of a path whose round trip is more than a third of that */
 #define RED_STREAM_FLOW_PATIENCE_LONG (10 * 1000 * 1000)
 #define RED_STREAM_FLOW_RATE_AGE (30 * 1000 * 1000)
+/* of a path within this host: microseconds, and bytes a second */
+#define RED_STREAM_FLOW_LOCAL_DELAY 1000
+#define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the number of a mark, and not in one of upstream's pings, which have it from rand(). */
 #define RED_STREAM_FLOW_MARK (UINT32_C(1) << 31)
 /* Answers after which the client is asked to ack less often. */
@@ -124,6 +127,14 @@ public:
      * growing. */
     uint64_t get_path_rate() const { return growing ? 0 : rate; }
     uint32_t get_path_delay() const { return delay; }
+
+    /* Whether answers show that the client is on this host: they come at once, and the path has
+     * not been seen to carry less than memory does. */
+    bool is_local() const
+    {
+        return !off && delay > 0 && delay <= RED_STREAM_FLOW_LOCAL_DELAY &&
+               (growing || rate >= RED_STREAM_FLOW_LOCAL_RATE);
+    }
 
     /* Bytes a second that the path takes for certain, while a message longer than a flight is in
      * flight, 0: not, or not known. The limit can hold back no part of such a message, so the

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The number of a client's messages to the agent that are under way fits the path, of which a model
+ * is used here, and is bounded.
+ */
+#include <config.h>
+
+#include <deque>
+#include <glib.h>
+
+#include "red-token-window.h"
+
+#include "push-visibility.h"
+
+enum { MESSAGE = 2048, INTERVAL = 5, SECOND = 1000000 };
+
+/* A client that always has something to send, a line, and a guest. Times in microseconds. */
+struct Path
+{
+    const uint64_t delay; /* one way */
+    const uint64_t per_message; /* that the line takes for one */
+    const uint64_t per_take; /* that the guest takes for one */
+    uint32_t limit = RedTokenWindow::MOST;
+
+    RedTokenWindow window;
+    uint64_t now = 0;
+    uint32_t tokens = RedTokenWindow::INITIAL;
+    uint64_t line_free = 0, guest_free = 0;
+    std::deque<uint64_t> arrivals, takes;
+    std::deque<std::pair<uint64_t, uint32_t>> given;
+    uint32_t num_taken = 0, num_freed = 0;
+    /* the longest that a message has waited for the line since look() */
+    uint64_t longest_queue = 0;
+    uint32_t most = 0;
+
+    Path(uint64_t bits_per_second, uint64_t round_trip, uint64_t init_per_take = 0):
+        delay(round_trip / 2),
+        per_message(uint64_t{MESSAGE} * 8 * SECOND / bits_per_second),
+        per_take(init_per_take)
+    {
+    }
+
+    void send()
+    {
+        for (; tokens > 0; --tokens) {
+            longest_queue = MAX(longest_queue, line_free - MIN(line_free, now));
+            line_free = MAX(line_free, now) + per_message;
+            arrivals.push_back(line_free + delay);
+        }
+        most = MAX(most, arrivals.size() + takes.size());
+    }
+
+    void take()
+    {
+        takes.pop_front();
+        ++num_taken;
+        if (++num_freed >= INTERVAL) {
+            const uint32_t num = window.give(num_freed, limit, now);
+
+            num_freed = 0;
+            if (num > 0) {
+                given.emplace_back(now + delay, num);
+            }
+        }
+    }
+
+    /* Until the guest has @num messages. */
+    void run(uint32_t num)
+    {
+        send();
+        while (num_taken < num) {
+            const uint64_t arrives = arrivals.empty() ? UINT64_MAX : arrivals.front();
+            const uint64_t taken = takes.empty() ? UINT64_MAX : takes.front();
+            const uint64_t told = given.empty() ? UINT64_MAX : given.front().first;
+
+            now = MIN(MIN(arrives, taken), told);
+            g_assert_cmpuint(now, !=, UINT64_MAX);
+            if (now == taken) {
+                take();
+            } else if (now == arrives) {
+                arrivals.pop_front();
+                window.add_message(now);
+                guest_free = MAX(guest_free, now) + per_take;
+                takes.push_back(guest_free);
+            } else {
+                tokens += given.front().second;
+                given.pop_front();
+                send();
+            }
+        }
+    }
+};
+
+/* 5 MB over 50 Mbit/s and 100 ms: 25 s with ten tokens. */
+static void long_fast_line()
+{
+    Path path(50 * 1000 * 1000, SECOND / 10);
+
+    path.run(5 * 1000 * 1000 / MESSAGE);
+    g_test_message("%u ms, at most %u under way", unsigned(path.now / 1000), path.most);
+    g_assert_cmpuint(path.now, <, 3 * SECOND);
+    g_assert_cmpuint(path.most, <=, RedTokenWindow::MOST);
+}
+
+/* What else uses a slow line does not wait much longer: ten tokens are 82 ms of it already. */
+static void slow_line()
+{
+    Path path(2 * 1000 * 1000, SECOND / 10);
+
+    path.run(1000);
+    path.longest_queue = 0;
+    path.run(2000);
+    g_test_message("queue %u ms", unsigned(path.longest_queue / 1000));
+    g_assert_cmpuint(path.longest_queue, <, SECOND / 5);
+}
+
+static void middling_lines()
+{
+    for (const uint64_t megabits : { 5, 10, 20, 30 }) {
+        for (const uint64_t ms : { 10, 40, 100, 300 }) {
+            Path path(megabits * 1000 * 1000, ms * 1000);
+
+            path.run(2000);
+            path.longest_queue = 0;
+            path.run(4000);
+            /* ten, which were always sent, may take longer than a round trip */
+            const uint64_t round_trip =
+                MAX(ms * 1000, RedTokenWindow::INITIAL * path.per_message);
+            g_assert_cmpuint(path.longest_queue, <=, round_trip + 20000);
+        }
+    }
+}
+
+/* A mouse event of the server waits behind what the guest has not taken. */
+static void slow_guest()
+{
+    Path path(100 * 1000 * 1000, SECOND / 100, SECOND / 100);
+
+    path.run(1000);
+    path.most = 0;
+    path.run(2000);
+    g_assert_cmpuint(path.most, <=, 4 * RedTokenWindow::INITIAL);
+}
+
+/* As before a migration: the server that comes next may know of ten only. */
+static void limited()
+{
+    Path path(50 * 1000 * 1000, SECOND / 10);
+
+    path.run(2000);
+    g_assert_cmpuint(path.most, >, RedTokenWindow::MOST - INTERVAL);
+    path.limit = RedTokenWindow::INITIAL;
+    path.run(2000 + RedTokenWindow::MOST + INTERVAL);
+    path.most = 0;
+    path.run(3000);
+    g_assert_cmpuint(path.most, <=, RedTokenWindow::INITIAL);
+}
+
+/* Whatever the device says, the client is never left without tokens, nor has too many. */
+static void any_order()
+{
+    RedTokenWindow window;
+    uint32_t with_client = RedTokenWindow::INITIAL, waiting = 0;
+    uint64_t now = 0;
+
+    for (int i = 0; i < 100000; ++i) {
+        now += g_random_int_range(0, SECOND / 10);
+        if (with_client > 0 && (waiting == 0 || g_random_boolean())) {
+            --with_client;
+            ++waiting;
+            window.add_message(now);
+        } else {
+            const uint32_t num = g_random_int_range(1, waiting + 1);
+
+            waiting -= num;
+            with_client += window.give(num, RedTokenWindow::MOST, now);
+        }
+        g_assert_cmpuint(with_client + waiting, >, 0);
+        g_assert_cmpuint(with_client + waiting, <=, RedTokenWindow::MOST);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+    g_test_add_func("/server/token-window/long-fast-line", long_fast_line);
+    g_test_add_func("/server/token-window/slow-line", slow_line);
+    g_test_add_func("/server/token-window/middling-lines", middling_lines);
+    g_test_add_func("/server/token-window/slow-guest", slow_guest);
+    g_test_add_func("/server/token-window/limited", limited);
+    g_test_add_func("/server/token-window/any-order", any_order);
+    return g_test_run();
+}

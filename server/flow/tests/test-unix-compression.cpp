@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Pictures are compressed for a client that comes by a Unix socket, as long as its answers have not
+ * shown that there is no relay to somewhere else behind that.
+ */
+#include <config.h>
+
+#include "red-stream-flow.h"
+#include "test-video.h"
+
+#include "push-visibility.h"
+
+enum {
+    WIDTH = TEST_QXL_WIDTH, HEIGHT = TEST_QXL_HEIGHT,
+    /* microseconds, of marks */
+    FAR = 40 * 1000, NEAR = 200,
+};
+
+/* A client that answers nothing. */
+static void unknown()
+{
+    const std::vector<uint32_t> pixels(WIDTH * HEIGHT, 0x336699);
+    TestFrame frame(1, pixels.data(), { 0, 0, HEIGHT, WIDTH });
+    TestDevice device;
+
+    g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
+    spice_server_set_image_compression(device.server, SPICE_IMAGE_COMPRESSION_GLZ);
+    TestDisplayClient client(device.server, TEST_UNIX);
+    client.display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
+    device.push(QXL_CMD_DRAW, &frame.drawable);
+    device.run();
+    const TestLinkMessage message = client.display.next_message(SPICE_MSG_DISPLAY_DRAW_COPY);
+    g_assert_cmpuint(message.body.size(), <, pixels.size() * sizeof(pixels[0]) / 4);
+}
+
+/* Messages, marks, and answers after @delay. */
+static void answer_marks(RedStreamFlow *flow, uint64_t delay, uint64_t *now)
+{
+    for (int i = 0; i < 20; ++i) {
+        flow->sent(*now, 1000);
+        const uint32_t id = flow->get_next_mark();
+        flow->mark_sent(*now, 18);
+        *now += delay;
+        flow->starved();
+        g_assert_true(flow->answered(*now, id));
+        *now += 1000 * 1000;
+    }
+}
+
+static void known()
+{
+    uint64_t now = 1000 * 1000;
+    RedStreamFlow near_by, far_away;
+
+    g_assert_false(near_by.is_local());
+    answer_marks(&near_by, NEAR, &now);
+    g_assert_true(near_by.is_local());
+    answer_marks(&far_away, FAR, &now);
+    g_assert_false(far_away.is_local());
+}
+
+int main(int argc, char *argv[])
+{
+    g_setenv("SPICE_STREAM", "flow", TRUE);
+    g_test_init(&argc, &argv, nullptr);
+    /* the server warns of clients that go */
+    g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
+    g_test_add_func("/server/unix-compression/unknown", unknown);
+    g_test_add_func("/server/unix-compression/known", known);
+    return g_test_run();
+}

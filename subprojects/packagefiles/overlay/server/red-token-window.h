@@ -1,0 +1,1 @@
+../../../../server/fixes/red-token-window.h
