@@ -21,6 +21,7 @@ from bench.runs import conditions, results
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
+_FALSE = stats.FALSE / 2    # that anything is called worse by chance: half of it for single rows, half for what all rows say
 _HIDES = 0.1            # where a change as large as this could hide, nothing is known
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "response_p95", "age_p95")
 
@@ -34,9 +35,10 @@ Key = tuple[str, ...]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
                           "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
-                          "not be compared, or in more than half of it a change of a tenth could hide. Of many figures some "
-                          "differ by chance: better and worse are those of which at most one in twenty is expected to. Of few "
-                          "runs of many rows, what can be told of a mode is what all its rows say together.")
+                          "not be compared, or in more than half of it a change of a tenth could hide. How much a figure varies "
+                          "from run to run is known from results/ and weighed against the files' own spread, so that three runs of "
+                          "each tell; single rows tell large changes, all rows of a mode together small ones. Better and worse are "
+                          "corrected for the number of comparisons: of twenty pairs of files of one library one says so.")
     parser.add_argument("before", metavar="A")
     parser.add_argument("after", metavar="B")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
@@ -90,7 +92,7 @@ def _wanted(text: str) -> list[str]:
     return names
 
 
-Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None]
+Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None, stats.Shift | None]
 
 
 def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) -> list[Line]:
@@ -103,9 +105,15 @@ def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) ->
             old, new = metrics.values(first[key], name), metrics.values(second[key], name)
             if not old and not new:
                 continue
-            lines.append((key, name, metrics.compared(first[key], second[key], name), stats.estimate(old), stats.estimate(new)))
-    judged = stats.corrected([line[2] for line in lines])
-    return [(line[0], line[1], one, line[3], line[4]) for line, one in zip(lines, judged, strict=True)]
+            shift = metrics.shift(first[key], second[key], name)
+            one = _judged(shift, name) if shift else metrics.compared(first[key], second[key], name)
+            lines.append((key, name, one, stats.estimate(old), stats.estimate(new), shift))
+    judged = stats.gated([line[2] for line in lines], _FALSE)
+    return [(*line[:2], one, *line[3:]) for line, one in zip(lines, judged, strict=True)]
+
+
+def _judged(shift: stats.Shift, name: str) -> stats.Comparison:
+    return shift.judged(metrics.METRICS[name].noise, metrics.METRICS[name].more)
 
 
 def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -> str | None:
@@ -126,7 +134,7 @@ def _page(lines: list[Line], everything: bool) -> str:
     order = (Verdict.WORSE, Verdict.BETTER, Verdict.UNKNOWN, Verdict.SAME)
     shown = [line for line in lines if everything or line[2].verdict in (Verdict.WORSE, Verdict.BETTER)]
     rows = [[*key, name, _number(old), _number(new), report.change(found), found.verdict.value]
-            for key, name, found, old, new in sorted(shown, key=lambda line: (order.index(line[2].verdict), line[0]))]
+            for key, name, found, old, new, _ in sorted(shown, key=lambda line: (order.index(line[2].verdict), line[0]))]
     counts = ", ".join(f"{sum(line[2].verdict is verdict for line in lines)} {verdict.value}" for verdict in order)
     head = ("recording", "link", "pace", "transport", "mode", "figure", "before", "after", "change", "verdict")
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
@@ -137,12 +145,12 @@ Together = dict[tuple[str, str], stats.Comparison]     # by mode and figure
 
 def together(lines: list[Line]) -> Together:
     """What all rows of a mode say of a figure, as it stands among all of these."""
-    changes: dict[tuple[str, str], list[float]] = collections.defaultdict(list)
-    for key, name, one, *_ in lines:
-        if one.change is not None:
-            changes[key[-1], name].append(one.change)
-    found = {of: stats.together(each, metrics.METRICS[of[1]].noise, metrics.METRICS[of[1]].more) for of, each in changes.items()}
-    return dict(zip(found, stats.corrected(list(found.values())), strict=True))
+    shifts: dict[tuple[str, str], list[stats.Shift]] = collections.defaultdict(list)
+    for key, name, *_, shift in lines:
+        if shift is not None:
+            shifts[key[-1], name].append(shift)
+    found = {of: _judged(stats.pooled(each), of[1]) for of, each in shifts.items()}
+    return dict(zip(found, stats.gated(list(found.values()), _FALSE), strict=True))
 
 
 def _is_told(one: stats.Comparison) -> bool:

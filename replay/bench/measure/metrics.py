@@ -199,6 +199,19 @@ def compared(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Co
     return stats.compare(values(before, name), values(after, name), metric.noise, metric.more)
 
 
+# Relative standard deviations from run to run: the root mean square over all rows of results/ (./run results), rounded; of
+# what nothing is known yet (responses), that of its like.
+_SPREAD = {"packets": 0.02, "data_packets": 0.02, "message_bytes": 0.02, "tcp_payload_bytes": 0.02, "wire_bytes": 0.02,
+           "overhead": 0.05, "overhead_ratio": 0.05, "over_floor": 0.05, "tls_records": 0.03, "client_packets": 0.05,
+           "cpu": 0.06, "cpu_around": 0.06, "wall": 0.06, "latency_p50": 0.20, "latency_p95": 0.12, "latency_p99": 0.30,
+           "response_p50": 0.20, "response_p95": 0.15, "age_p95": 0.08}
+_SPREAD_UNKNOWN = 0.20
+
+
+def shift(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Shift | None:
+    return stats.shift(values(before, name), values(after, name), _SPREAD.get(name, _SPREAD_UNKNOWN))
+
+
 def values(runs: Iterable[Run], name: str) -> list[float]:
     """A metric of each run that counts for it and has it."""
     read = METRICS[name].read

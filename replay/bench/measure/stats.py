@@ -155,15 +155,79 @@ def compare(before: Sequence[float], after: Sequence[float], noise: float, more:
                     lambda: chance([value * (1 + noise) for value in before], after))
 
 
-def together(changes: Sequence[float], noise: float, more: bool = False) -> Comparison:
-    """What the changes of many rows say of all of them, however few runs each row has. By chance as many lie beyond the noise on
-    one side as coins fall on one."""
-    if len(changes) < FEWEST:
-        return Comparison(Verdict.UNKNOWN, statistics.median(changes) if changes else None)
+def tail(t: float, freedom: int) -> float:
+    """How often Student's t is above t >= 0, by Wallace's approximation (1959), good to a hundredth of itself from four degrees on."""
+    z = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom))
+    return 1 - statistics.NormalDist().cdf(z)
 
-    def coins(beyond: int) -> float:
-        return sum(math.comb(len(changes), heads) for heads in range(beyond, len(changes) + 1)) / 2 ** len(changes)
 
-    return _verdict(statistics.median(changes), _resampled_medians(changes, random.Random(SEED)), noise, more,
-                    lambda: coins(sum(change < -noise for change in changes)),
-                    lambda: coins(sum(change > noise for change in changes)))
+def _quantile_of_t(freedom: int) -> float:
+    """Of which a part of LEVEL is nearer to 0; the inverse of tail()."""
+    z = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2) * (8 * freedom + 3) / (8 * freedom + 1)
+    return math.sqrt(freedom * math.expm1(z * z / freedom))
+
+
+_SAME_WITHIN = 0.1      # a change that is surely less is none worth more runs
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A relative change as a difference of logarithms, with its standard error."""
+    log: float
+    error: float
+    freedom: int
+    lone: bool = False      # one value on a side, or values that overlap: it says nothing by itself, only among others
+
+    def judged(self, noise: float, more: bool) -> Comparison:
+        """Of a change that is nothing but chance `chance` says how often it is as large as this. More or less than `noise` is
+        asked for besides: what is certain may still be too little to matter."""
+        reach = _quantile_of_t(self.freedom) * self.error
+        change, low, high = (math.expm1(value) for value in (self.log, self.log - reach, self.log + reach))
+        within = max(noise, _SAME_WITHIN)
+        verdict = Verdict.SAME if -within <= low and high <= within else Verdict.UNKNOWN
+        if not self.lone and (low > 0 or high < 0) and abs(change) > noise:
+            verdict = Verdict.BETTER if (change > 0) == more else Verdict.WORSE
+        return Comparison(verdict, change, low, high, tail(abs(self.log) / self.error, self.freedom))
+
+
+_KNOWN_FREEDOM = 8      # runs' worth of what is known of a metric's spread before a row is looked at
+
+
+def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shift | None:
+    """spread: the relative standard deviation that a metric usually has from run to run. A row's own is weighed against it (a
+    moderated t, as of Smyth 2004): two or three runs say little of how much runs vary, and with it even one of each side says
+    something. None without runs or where a value is not above 0."""
+    if not before or not after or min(*before, *after) <= 0:
+        return None
+    old, new = ([math.log(value) for value in values] for values in (before, after))
+    own = sum((value - statistics.fmean(values)) ** 2 for values in (old, new) for value in values)
+    freedom = _KNOWN_FREEDOM + len(old) + len(new) - 2
+    variance = (_KNOWN_FREEDOM * spread ** 2 + own) / freedom
+    lone = min(len(old), len(new)) < 2 or max(old) >= min(new) and max(new) >= min(old)
+    return Shift(statistics.fmean(new) - statistics.fmean(old), math.sqrt(variance * (1 / len(old) + 1 / len(new))), freedom, lone)
+
+
+def pooled(shifts: Sequence[Shift]) -> Shift:
+    """What several rows say of all: their mean. Where they do not agree, their disagreement is the error."""
+    logs = [one.log for one in shifts]
+    error = math.sqrt(sum(one.error ** 2 for one in shifts)) / len(shifts)
+    if len(shifts) == 1:
+        return shifts[0]
+    if len(shifts) >= FEWEST:
+        among = statistics.stdev(logs) / math.sqrt(len(shifts))
+        if among > error:
+            return Shift(statistics.fmean(logs), among, len(shifts) - 1)
+    return Shift(statistics.fmean(logs), error, sum(one.freedom for one in shifts))
+
+
+def gated(found: Sequence[Comparison], level: float = FALSE) -> list[Comparison]:
+    """Better and worse stay only where the chance that any one of them all is mere chance is at most that (Holm); the rest is
+    unknown. For what a machine acts on: corrected() allows one in twenty of many."""
+    tried = [one for one in found if one.low is not None]
+    allowed = -1.0
+    for rank, one in enumerate(sorted(tried, key=lambda one: one.chance)):
+        if 2 * one.chance > level / (len(tried) - rank):    # either direction
+            break
+        allowed = one.chance
+    return [replace(one, verdict=Verdict.UNKNOWN) if one.verdict in (Verdict.BETTER, Verdict.WORSE) and one.chance > allowed else one
+            for one in found]

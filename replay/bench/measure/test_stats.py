@@ -111,20 +111,36 @@ def test_equal_samples_are_seldom_called_different() -> None:
     assert wrong <= 3
 
 
-def test_rows_tell_together_what_one_cannot() -> None:
-    def verdict(*changes: float, more: bool = False) -> Verdict:
-        return stats.together(changes, 0.05, more).verdict
-
-    assert verdict(0.2, 0.2) is Verdict.UNKNOWN
-    assert verdict(0.01, -0.02, 0.0, 0.03) is Verdict.SAME
-    assert verdict(0.2, 0.15, 0.18, 0.3) is Verdict.WORSE and verdict(0.2, 0.15, 0.18, 0.3, more=True) is Verdict.BETTER
-    assert verdict(-0.2, -0.15, -0.18, -0.3) is Verdict.BETTER
-    assert verdict(-0.2, 0.2, 0.01, 0.3) is Verdict.UNKNOWN
-    assert stats.together([0.2] * 5, 0.05).chance == stats.together([-0.2] * 5, 0.05).chance == 1 / 32
+def test_three_runs_tell_when_their_spread_is_known() -> None:
+    found = stats.shift([100, 101, 99], [106, 107, 105], 0.02)
+    assert found is not None and found.judged(0.02, more=False).verdict is Verdict.WORSE
+    assert found.judged(0.02, more=True).verdict is Verdict.BETTER
+    assert found.judged(0.10, more=False).verdict is not Verdict.WORSE       # certain, but too little to matter
+    wide = stats.shift([100, 150, 99], [106, 170, 105], 0.02)
+    assert wide is not None and wide.judged(0.02, more=False).verdict is Verdict.UNKNOWN
+    assert stats.shift([0.0, 1.0], [1.0], 0.02) is None and stats.shift([], [1.0], 0.02) is None
 
 
-def test_rows_of_one_thing_are_seldom_worse_together() -> None:
-    source = random.Random(1)
-    found = [stats.together([source.gauss(0, 0.1) for _ in range(16)], 0.02) for _ in range(200)]
-    assert sum(one.verdict is Verdict.WORSE for one in found) <= 10
-    assert not any(one.verdict is Verdict.WORSE for one in stats.corrected(found))
+def test_one_run_of_a_side_says_nothing_alone_and_something_among_others() -> None:
+    one = stats.shift([100], [110], 0.02)
+    assert one is not None and one.judged(0.02, more=False).verdict is Verdict.UNKNOWN
+    assert stats.pooled([one] * 4).judged(0.02, more=False).verdict is Verdict.WORSE
+    back = stats.shift([110], [100], 0.02)
+    assert back is not None and stats.pooled([one, back, one, back]).judged(0.02, more=False).verdict is not Verdict.WORSE
+
+
+def test_the_tail_of_students_t_is_near_enough() -> None:
+    for freedom, t, known in ((4, 2.776, 0.025), (10, 2.228, 0.025), (10, 3.169, 0.005), (30, 3.385, 0.001)):
+        assert stats.tail(t, freedom) == pytest.approx(known, rel=0.03)
+
+
+def test_a_gate_calls_something_worse_by_chance_once_in_twenty_times_at_most() -> None:
+    source = random.Random(7)
+
+    def page() -> list[stats.Comparison]:
+        found = [stats.shift([source.gauss(100, 3) for _ in range(3)], [source.gauss(100, 3) for _ in range(3)], 0.03)
+                 for _ in range(40)]
+        return stats.gated([one.judged(0.01, more=False) for one in found if one])
+
+    wrong = sum(any(one.verdict is Verdict.WORSE for one in page()) for _ in range(200))
+    assert wrong <= 10
