@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Catching up: what a display's client is shown when the path does not keep up.
+/* Damage tracking: a client of a display whose path does not keep up gets the current screen.
  *
  * A drawing that has waited for the path for longer than red_catch_up_late says is not sent any
  * more, nor is any other that waits. Where they draw becomes a region to be refreshed, one for

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What to show a client that the path does not keep up with: pure decisions.
+/* Damage tracking for a client whose path does not keep up: pure decisions.
  *
  * Drawings wait in a channel's pipe until the path takes them. On a line that is slower than
  * the guest draws they would grow old there, and nobody wants to see what was on the screen

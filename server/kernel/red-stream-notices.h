@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel tells later of what it was given (Linux, TCP), in the error queue of the
- * socket: when it was acked (red-stream-timestamps.h), and that the memory it was sent from is
+/* The error queue of a socket (Linux, TCP), in which the kernel reports later what became
+ * of data: when it was acked (red-stream-timestamps.h), and that the memory it was sent from is
  * free again (red-stream-zerocopy.h).
  *
  * While the queue holds anything every poll of the socket returns at once with POLLERR. So it is

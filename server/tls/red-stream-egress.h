@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The bottom of a stream: takes the bytes of messages, gives them to the kernel,
- * over TLS as records.
+/* The output buffer of a stream ("egress" in names), its bottom layer: takes the bytes of
+ * messages, gives them to the kernel, over TLS as records.
  *
  *   RedChannelClient -> red_stream_writev_flags -> [SASL] -> [WebSocket] -> egress
  *

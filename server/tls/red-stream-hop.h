@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The first hop of a connection, which TCP knows: what it says of it, how long a record
- * should be there, and what the kernel is told: how much to hold unsent, how fast to send.
+/* TCP_INFO of a connection, which is that of its first hop only: what it says of rate and
+ * delay, the record size from it, and what the kernel is told: TCP_NOTSENT_LOWAT and the
+ * pacing rate.
  *
  * When TCP is asked and told, nothing else: what follows from it is decided in
  * red-stream-policy.h. The egress owns one.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the streams of a running process are doing, for whoever looks from outside.
+/* The stats files: what the streams of a running process are doing, for a reader outside.
  *
  * With SPICE_STREAM_STATS=FOLDER, a folder that is there, each stream that has a channel keeps
  * a file of RED_STREAM_LIVE_SIZE bytes in it, PID-STREAM, and removes it when it is freed. The

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The ways to send of an egress, a table of functions each: what it needs of its socket, and
+/* Transports of an output buffer, a table of functions each: what it needs of its socket, and
  * over TLS of whoever makes the records. The egress does not know which one it has; a test can
  * put a scripted one in the place of the kernel's.
  */
