@@ -63,7 +63,7 @@ EXAMPLES = {
     "deb": "./run deb",
     "recipes": "./run recipes --version 0.16.0",
     "live": "./run live; ./run live --set main --list; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "
-            "stock,flow,vnc; ./run live --library DIR --ways flow",
+            "stock,flow,vnc; ./run live --library DIR --ways flow; ./run live --sessions 1,8,32",
     "clients": "./run clients --list; ./run clients --modes flow --transports tls",
     "migration": "./run migration --transports tls",
     "installed": "./run installed --seconds 60",

@@ -22,13 +22,14 @@ from bench.lab import links
 from bench.runs import environment
 from clients import packages
 from clients.machine import qemu_version
-from live import cell, guests, page, ways
+from live import cell, guests, page, sessions, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
 
 HOME = paths.OWN_RESULTS / "live"
 _FILE = "live.json"
 _OVERHEAD = 12.0        # seconds for each run: link, QEMU, client
+_MOST_SESSIONS = 64
 _TRIES = 2              # of a run that does not count
 
 
@@ -66,6 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each cell (%(default)s)")
     parser.add_argument("--out", type=Path, default=HOME, metavar="DIR",
                         help="where runs are kept, and the page (results/own/live); with results/live it is published")
+    parser.add_argument("--sessions", metavar="N,...", help="instead: what each of so many sessions at once costs the server (1,8,32)")
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("--list", action="store_true", help="only say what would be measured, and how long it takes")
 
@@ -149,7 +151,38 @@ def _say(record: Record, left: float) -> str:
     return f"{name}: {waited}, {one.failed} failed, {record['bytes'] / 1e6:.2f} MB; about {left / 60:.0f} minutes left"
 
 
+def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
+    """Ways and how many at once; raises BenchError, one line."""
+    counts = _names(args.sessions, ())
+    if not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
+        raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
+    shown = _names(args.ways, ("stock", "flow"))
+    if ways.VNC in shown:
+        raise BenchError("--sessions: recordings are not shown by VNC", 2)
+    return [(way, int(count)) for count in counts for way in shown]
+
+
+def _scale(args: argparse.Namespace) -> int:
+    wanted = sessions_of(args)
+    if paths.build_is_ours():
+        setup.setup()
+    folder = args.library.resolve() if args.library else None
+    shown = {name: ways.find(name, folder) for name, _ in wanted}
+    text = sessions.table([sessions.measure(shown[name], count) for name, count in wanted])
+    args.out.mkdir(parents=True, exist_ok=True)
+    facts = _facts()
+    (args.out / "sessions.md").write_text(
+        f"# Sessions at once\n\nWritten by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from "
+        f"{facts['tree']}: {sessions.RECORDING} at recorded pace over TLS on loopback, medians of the sessions, 12 s. Memory holds the "
+        f"recording as well. Clients only acknowledge and are not counted.\n\n{text}\n")
+    print(text)
+    return 0
+
+
 def execute(args: argparse.Namespace) -> int:
+    if args.sessions is not None:
+        with alone("live"):
+            return _scale(args)
     plans = planned(args)
     if args.list:
         for plan in plans:

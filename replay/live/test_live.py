@@ -14,7 +14,7 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from live import cell, command, desktop, guests, page, scenarios, tiles, user, ways
+from live import cell, command, desktop, guests, page, scenarios, sessions, tiles, user, ways
 from live.qemu import Qemu, from_ppm
 from live.tiles import Log
 from live.user import AtRest, User
@@ -254,3 +254,21 @@ def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, mon
         (tmp_path / "desktop" / name).write_text("other")
     monkeypatch.setattr(desktop, "_FILES", tmp_path / "desktop")
     assert desktop.fingerprint() != before
+
+
+# --- many sessions ---
+
+def test_what_a_process_has_used_is_read_of_it() -> None:
+    found = sessions.used(Path("/proc/self"))
+    assert found.cpu > 0 and found.memory > 1 << 20
+
+
+def test_sessions_are_numbers_and_not_of_vnc() -> None:
+    assert command.sessions_of(_arguments("--sessions", "1,8", "--ways", "flow")) == [("flow", 1), ("flow", 8)]
+    for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", "1", "--ways", "vnc")):
+        with pytest.raises(BenchError, match="--sessions"):
+            command.sessions_of(_arguments(*wrong))
+
+
+def test_the_rows_of_sessions() -> None:
+    assert "| flow | 8 | 10.0 | 251 | 63 | 100 |" in sessions.table([sessions.Row("flow", 8, 0.01, 251.2, 63_000_000)])

@@ -49,7 +49,8 @@ class Counter(Driver):
         display.send(wire.DISPLAY_INIT, struct.pack("<BqBi", 1, 1 << 22, 1, 1 << 23))
         self._read(display)
         for kind in (wire.INPUTS, wire.CURSOR, wire.PLAYBACK):
-            self._read(self._channel(kind))
+            if (kind, 0) in self._listed:
+                self._read(self._channel(kind))
         for kind, number in self._listed:
             if kind == wire.PORT:
                 self._read(self._channel(kind, number))

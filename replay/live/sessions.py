@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run live --sessions N,...: so many sessions at once on this machine: what one costs the server. Each is a spice-player that plays
+a part of a recording at its recorded pace, over TLS on loopback, to a client that only acknowledges."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common import paths, proc
+from bench.common.errors import BenchError
+from bench.lab import certs
+from bench.lab.lab import free_port
+from bench.runs import recordings
+from clients import target
+from live.ways import Way
+
+RECORDING = "linux-desktop@15-30"
+_SECONDS = 12.0         # that are looked at, of the 15 of the recording
+_START = 120.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Used:
+    """By one process so far."""
+
+    cpu: float          # seconds
+    wakes: int          # times that it, or a thread of it, had waited and went on
+    memory: int         # bytes, resident
+
+
+def used(process: Path) -> Used:
+    """`process`: its folder in /proc."""
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    wakes = memory = 0
+    for task in (process / "task").iterdir():
+        with contextlib.suppress(OSError):
+            wakes += int(_field(task / "status", "voluntary_ctxt_switches"))
+    memory = int(_field(process / "status", "VmRSS").split()[0]) * 1024
+    return Used((int(fields[11]) + int(fields[12])) / _TICKS, wakes, memory)
+
+
+def _field(file: Path, name: str) -> str:
+    return next((line.partition(":")[2] for line in file.read_text().splitlines() if line.startswith(f"{name}:")), "0")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Medians of the sessions."""
+
+    way: str
+    sessions: int
+    cpu: float          # seconds of processor time for each second of a session
+    wakes: float        # a second
+    memory: int         # bytes
+
+    def text(self) -> str:
+        return (f"| {self.way} | {self.sessions} | {self.cpu * 1e3:.1f} | {self.wakes:.0f} | {self.memory / 1e6:.0f} "
+                f"| {f'{1 / self.cpu:.0f}' if self.cpu else '–'} |")
+
+
+def table(rows: Sequence[Row]) -> str:
+    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB | sessions a core |",
+                      "|---|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
+
+
+def measure(way: Way, count: int) -> Row:
+    """Players and clients all start, then a part of the time in which all play is looked at."""
+    recording = recordings.unpacked(recordings.looked_into(recordings.find(RECORDING)))
+    made = certs.kept(target.HOST)
+    with contextlib.ExitStack() as open_:
+        players, ports = [], []
+        for _ in range(count):
+            ports.append(free_port())
+            argv = [str(paths.player()), "--tls-port", str(ports[-1]), "--tls-cert", str(made.certificate), "--tls-key", str(made.key),
+                    "--tls-ca", str(made.ca), "--pace", "recorded", str(recording)]
+            players.append(open_.enter_context(proc.Process("player", argv, None, way.environment())))
+        clients = []
+        for player, port in zip(players, ports):
+            _until(player, "listening")
+            argv = [sys.executable, "-m", "live.acks", str(port), str(made.ca)]
+            clients.append(open_.enter_context(proc.Process("client", argv)))
+        for client in clients:
+            _until(client, "connected")
+        folders = [Path(f"/proc/{player.pid}") for player in players]
+        before, began = [used(folder) for folder in folders], time.monotonic()
+        time.sleep(_SECONDS)
+        try:
+            after, seconds = [used(folder) for folder in folders], time.monotonic() - began
+        except OSError:
+            raise BenchError("a player ended too early") from None
+        return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
+                   statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
+                   int(statistics.median(now.memory for now in after)))
+
+
+def _until(process: proc.Process, event: str) -> None:
+    deadline = time.monotonic() + _START
+    while got := proc.receive(process.mailbox, deadline):
+        if got[1] is None:
+            break
+        if got[1].get("event") == event:
+            return
+    raise BenchError(f"{process.name} did not say '{event}': {process.last_complaint()}")
