@@ -15,6 +15,9 @@
 #define MAX_HELD_TIME (NSEC_PER_SEC / 1000)
 #define MAX_HELD 1024
 
+/* Bytes of a screen, of which two copies are kept: 7680 x 4320. A guest may make larger ones. */
+#define MAX_SCREEN (7680 * 4320 * 4)
+
 /* Clip rectangles of a drawing: those of a guest's kernel are a few. */
 #define MAX_CLIP_RECTS 64
 
@@ -79,6 +82,10 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     }
     /* one that the guest may write to meanwhile is nobody's to compare */
     if (!*bytes || bitmap.palette || (bitmap.data->flags & SPICE_CHUNKS_FLAGS_UNSTABLE)) {
+        return false;
+    }
+
+    if (uint64_t{screen->context.width} * screen->context.height * *bytes > MAX_SCREEN) {
         return false;
     }
 
@@ -291,7 +298,8 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
     if (!display->is_connected()) {
         drop();
     }
-    if (!fits || is_off || !display->is_connected() || display->priv->stream_video == SPICE_STREAM_VIDEO_ALL) {
+    if (!fits || is_off || !display->is_connected() ||
+        display->priv->stream_video == SPICE_STREAM_VIDEO_ALL) {
         flush();
         pass(std::move(drawable));
         return;

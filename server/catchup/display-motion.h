@@ -12,9 +12,10 @@
  * Videos are passed on as they are: what is drawn where one plays, and what is drawn again and
  * again at one place and might be found to be one, see video-stream.cpp.
  *
- * Memory, for each display: twice the pixels of the screen, only while bitmaps are most of what
- * is drawn on it, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to be sent. All of it is
- * for the thread of the display only.
+ * Memory, for each display: twice the pixels of the screen, only while a client is there and
+ * bitmaps are most of what is drawn on it, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait
+ * to be sent. A screen of more pixels than 7680 x 4320 is left alone. All of it is for the thread
+ * of the display only.
  */
 #ifndef DISPLAY_MOTION_H_
 #define DISPLAY_MOTION_H_

@@ -60,7 +60,6 @@ RedMotion::RedMotion(int init_width, int init_height, int init_bytes):
     bytes(init_bytes),
     stride(static_cast<size_t>(init_width) * init_bytes),
     cells((init_width + CELL - 1) / CELL),
-    /* zeros of pages that nobody touched are none of the machine's memory */
     shown(new uint8_t[stride * height]()),
     next(new uint8_t[stride * height]()),
     is_changed(static_cast<size_t>(cells) * height),
