@@ -66,6 +66,13 @@ struct TestDevice
         spice_qxl_update_area(&qxl, 0, &area, &dirty, 1, 0);
     }
 
+    /* Commands that the worker has not taken. It takes none when a pipe is full, and run() would wait
+     * for that. */
+    int num_left() const
+    {
+        return MAX(g_async_queue_length(commands), 0);
+    }
+
     /* The screen goes, and another one comes. */
     void new_screen()
     {
