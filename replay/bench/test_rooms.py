@@ -39,7 +39,8 @@ def test_every_folder_with_modules_is_a_room() -> None:
     folders = {file.parent.name for file in _BENCH.glob("*/*.py")} - {"fakes"}
     assert folders == set(_ROOMS)
     assert {file.stem for file in _BENCH.glob("*.py")} == {
-        "__init__", "__main__", "cli", "conftest", "samples", "test_cli", "test_entry", "test_readme", "test_rooms"}
+        "__init__", "__main__", "cli", "conftest", "samples", "test_cli", "test_entry", "test_readme", "test_rooms",
+        "test_words"}
 
 
 @pytest.mark.parametrize("room", _ROOMS)
