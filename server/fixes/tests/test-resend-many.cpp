@@ -33,10 +33,13 @@ struct Guest
 {
     /* the guest's memory, which is there as long as the device */
     std::vector<std::shared_ptr<void>> memory;
+    std::vector<uint32_t> screen;
     TestDevice device;
 
-    Guest()
+    Guest(): screen(TEST_QXL_WIDTH * TEST_QXL_HEIGHT)
     {
+        spice_qxl_destroy_primary_surface(&device.qxl, 0);
+        device.create_screen(TEST_QXL_WIDTH, TEST_QXL_HEIGHT, screen.data());
         g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
         spice_server_set_image_compression(device.server, SPICE_IMAGE_COMPRESSION_QUIC);
         spice_server_set_jpeg_compression(device.server, SPICE_WAN_COMPRESSION_ALWAYS);
@@ -60,6 +63,12 @@ struct Guest
         drawable->bbox = box;
         memset(drawable->surfaces_dest, 0xff, sizeof(drawable->surfaces_dest));
         return drawable;
+    }
+
+    /* A pixel of what invert_corner() draws on, and nothing after it. */
+    uint32_t corner_pixel() const
+    {
+        return __atomic_load_n(&screen[0], __ATOMIC_ACQUIRE);
     }
 
     /* Noise on the whole screen. */
@@ -156,6 +165,7 @@ static void resend_many()
     /* the photo is being sent, and all else waits for that */
     guest.draw_photo();
     guest.device.run();
+    const uint32_t before = guest.corner_pixel();
     guest.invert_corner();
     for (int i = 0; i < COPIES; ++i) {
         guest.copy_corner(i);
@@ -170,6 +180,9 @@ static void resend_many()
         spice_server_vm_stop(guest.device.server);
         has_stopped = true;
     });
+    while (guest.corner_pixel() == before) {
+        g_usleep(1000);
+    }
     while (!has_stopped) {
         client.read(10);
     }
@@ -178,6 +191,10 @@ static void resend_many()
     /* the photo, the corner, and one for each copy */
     g_assert_cmpuint(client.copies, ==, 0);
     g_assert_cmpuint(client.pictures, ==, 2 + COPIES);
+
+    /* upstream frees what it noted of losses with the surface, not with the client */
+    spice_qxl_destroy_primary_surface(&guest.device.qxl, 0);
+    client.read(200);
 }
 
 int main(int argc, char *argv[])
