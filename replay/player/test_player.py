@@ -335,8 +335,9 @@ def lines_of_text() -> bytes:
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_the_end_of_a_video_is_sent_as_any_picture(start: Start, tmp_path: Path, read: bool) -> None:
+def test_the_end_of_a_video_is_sent_as_any_picture(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: bool) -> None:
     """Once more, when no other frame comes: as JPEG where pictures are. Without loss that alone would be half of them all."""
+    monkeypatch.setenv("SPICE_STREAM", "flow,display=off")      # the photo moves: it would be copied
     path = write(tmp_path, video(photo(), read))
     arguments = ("--jpeg", "always", "--pace", "recorded", "--streaming")
     pictures, _ = play_all(start, path, *arguments, "off")
@@ -683,7 +684,7 @@ def test_a_client_that_does_not_leave(start: Start, tmp_path: Path) -> None:
     ends(play, 4, "the client does not go")
 
 
-@pytest.mark.parametrize("mode, reason", [("flow,catchup=off", "the client takes nothing"),
+@pytest.mark.parametrize("mode, reason", [("flow,catchup=off,display=off", "the client takes nothing"),
                                           ("flow", "all is played, but the client does not go")])
 def test_a_client_that_stops_reading(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                      mode: str, reason: str) -> None:

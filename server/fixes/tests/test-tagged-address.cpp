@@ -10,11 +10,11 @@
 #include "push-visibility.h"
 
 static const QXLPHYSICAL TAGS[] = { 0x0100000000000000, 0x8000000000000000, 0xb400000000000000 };
-enum { SIZE = 64 };
+enum { MEMORY_SIZE = 64 };
 
 static void whole_space()
 {
-    static uint8_t memory[SIZE];
+    static uint8_t memory[MEMORY_SIZE];
     TestSlots slots;
 
     for (QXLPHYSICAL tag : TAGS) {
@@ -22,25 +22,25 @@ static void whole_space()
         const int slot = memslot_get_id(&slots, address);
 
         /* nothing is read through it here: this processor may not ignore the bits */
-        g_assert_true(memslot_get_virt(&slots, address, SIZE, 0) ==
+        g_assert_true(memslot_get_virt(&slots, address, MEMORY_SIZE, 0) ==
                       reinterpret_cast<void *>(address));
-        g_assert_true(memslot_validate_virt(&slots, address, slot, SIZE, 0));
-        g_assert_cmpuint(memslot_max_size_virt(&slots, address, slot, 0), >=, SIZE);
+        g_assert_true(memslot_validate_virt(&slots, address, slot, MEMORY_SIZE, 0));
+        g_assert_cmpuint(memslot_max_size_virt(&slots, address, slot, 0), >=, MEMORY_SIZE);
     }
 }
 
 /* Where a slot is a part of the memory, an address of another generation is refused as before. */
 static void part()
 {
-    static uint8_t memory[SIZE];
-    TestSlots slots(to_physical(memory), to_physical(memory) + SIZE);
+    static uint8_t memory[MEMORY_SIZE];
+    TestSlots slots(to_physical(memory), to_physical(memory) + MEMORY_SIZE);
 
-    g_assert_true(memslot_get_virt(&slots, to_physical(memory), SIZE, 0) == memory);
+    g_assert_true(memslot_get_virt(&slots, to_physical(memory), MEMORY_SIZE, 0) == memory);
     g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*out of range*");
-    g_assert_null(memslot_get_virt(&slots, to_physical(memory), SIZE + 1, 0));
+    g_assert_null(memslot_get_virt(&slots, to_physical(memory), MEMORY_SIZE + 1, 0));
     g_test_assert_expected_messages();
     if (g_test_subprocess()) {
-        memslot_get_virt(&slots, to_physical(memory) | (QXLPHYSICAL{1} << 62), SIZE, 0);
+        memslot_get_virt(&slots, to_physical(memory) | (QXLPHYSICAL{1} << 62), MEMORY_SIZE, 0);
         return;
     }
     g_test_trap_subprocess(nullptr, 0, static_cast<GTestSubprocessFlags>(0));
