@@ -32,6 +32,7 @@ class Outcome:
     """A C test is a program: one of which a case was skipped passes, and the case is counted as skipped."""
     passed: int = 0
     failed: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)      # failed, and passed when run once more: counted as passed, and told
     skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     @property
@@ -70,14 +71,29 @@ class Outcome:
             else:
                 self.passed += 1
 
+    def add(self, first: Outcome, again: Outcome | None) -> None:
+        """A part's tests; `again`: its failed ones, run once more."""
+        self.passed += first.passed + (again.passed if again else 0)
+        self.failed += again.failed if again else first.failed
+        self.flaky += [name for name in first.failed if again and name not in again.failed]
+        for one in filter(None, (first, again)):
+            for reason, names in one.skipped.items():
+                self.skipped[reason] += names
+
     def write(self) -> None:
-        file().write_text(json.dumps({"passed": self.passed, "failed": self.failed, "skipped": self.skipped}, indent=1))
+        file().write_text(json.dumps({"passed": self.passed, "failed": self.failed, "flaky": self.flaky, "skipped": self.skipped}, indent=1))
 
 
 def _meson_tests(build: Path) -> list[dict[str, Any]]:
     log = meson_log(build)
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
     return [json.loads(line) for line in lines]
+
+
+def place(name: str) -> str:
+    """Of a Python test as add_pytest() names it, for pytest."""
+    module, _, case = name.partition("::")
+    return f"{paths.ROOT / module.replace('.', '/')}.py::{case}"
 
 
 def read(path: Path) -> Outcome:

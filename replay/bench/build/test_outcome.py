@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import outcome
+from bench.build import outcome, testing
 from bench.build.outcome import Outcome
+from bench.common.errors import BenchError
 
 _XML = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
 <testcase classname="a" name="right"/>
@@ -57,3 +58,29 @@ def test_what_did_not_run_has_nothing(tmp_path: Path) -> None:
     tests.add_pytest(tmp_path / "none")
     assert tests.summary == "0 passed, 0 failed, 0 skipped"
     assert outcome.last_words(tmp_path) == []
+
+
+def test_what_passes_the_second_time_is_told() -> None:
+    tests = Outcome()
+    tests.add(Outcome(passed=5, failed=["a", "b"], skipped={"no kernel": ["c"]}), Outcome(passed=1, failed=["b"]))
+    tests.add(Outcome(passed=1, failed=["d"]), None)
+    assert (tests.summary, tests.failed, tests.flaky) == ("7 passed, 2 failed, 1 skipped", ["b", "d"], ["a"])
+
+
+@pytest.mark.parametrize("failed, wrong", [([], None), (["a", "b"], "b failed"), (list("abcd"), "a, b, c, d failed")])
+def test_few_are_run_once_more(failed: list[str], wrong: str | None) -> None:
+    tests, runs = Outcome(), []
+
+    def run(names: list[str]) -> Outcome:
+        runs.append(names)
+        return Outcome(passed=1, failed=["b"])
+    if wrong:
+        with pytest.raises(BenchError, match=f"^{wrong}$"):
+            testing._tried(tests, Outcome(passed=2, failed=failed), run)
+    else:
+        assert testing._tried(tests, Outcome(passed=2), run) == "2"
+    assert runs == ([failed] if len(failed) == 2 else [])
+
+
+def test_a_test_is_found_again() -> None:
+    assert outcome.place("replay.bench.build.test_outcome::test_x[a.b-c]") == f"{Path(__file__)}::test_x[a.b-c]"

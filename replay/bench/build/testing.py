@@ -20,6 +20,7 @@ from bench.common.steps import Steps
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # files of tests at the most: many start several processes
+_FEW = 3            # failed tests of a part that are run once more
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -54,6 +55,8 @@ def execute(args: argparse.Namespace) -> int:
     tests.write()
     for line in ["skipped:", *tests.reasons()] if tests.skipped else []:
         print(line)
+    if tests.flaky:
+        print(f"flaky, passed when run once more: {', '.join(tests.flaky)}")
     took = duration(time.monotonic() - began)
     if failed:
         print(f"FAILED after {took}: {', '.join(failed)}")
@@ -83,15 +86,30 @@ def _sanitizers(steps: Steps, tests: Outcome) -> str:
 
 def _suite(title: str, build: Path, names: Iterable[str], steps: Steps, tests: Outcome,
            env: Mapping[str, str] | None = None) -> str:
-    outcome.meson_log(build).unlink(missing_ok=True)
-    try:
-        return str(mesontest.run_suite(title, build, names, steps, rebuild=True, env=env))
-    except BenchError:
-        for line in outcome.last_words(build):
-            steps.say(line)
-        raise
-    finally:
-        tests.add_meson(build)
+    def run(what: str, chosen: Iterable[str]) -> Outcome:
+        found = Outcome()
+        outcome.meson_log(build).unlink(missing_ok=True)
+        try:
+            mesontest.run_suite(what, build, chosen, steps, rebuild=True, env=env)
+        except BenchError as error:
+            found.add_meson(build)
+            if not found.failed:        # it did not come to its tests
+                raise
+            for line in [*outcome.last_words(build), f"FAILED: {error}"]:
+                steps.say(line)
+            return found
+        found.add_meson(build)
+        return found
+    return _tried(tests, run(title, names), lambda failed: run(f"{title}, once more", failed))
+
+
+def _tried(tests: Outcome, first: Outcome, run: Callable[[list[str]], Outcome]) -> str:
+    """Few that failed are run once more: one that passes then is no fault of the change at hand, and told. Many are not."""
+    again = run(first.failed) if 0 < len(first.failed) <= _FEW else None
+    tests.add(first, again)
+    if failed := (again or first).failed:
+        raise BenchError(f"{', '.join(failed)} failed")
+    return str(first.passed + (again.passed if again else 0))
 
 
 def _python_tests(tests: Outcome) -> str:
@@ -99,12 +117,17 @@ def _python_tests(tests: Outcome) -> str:
     # one after the other: they share what they build.
     workers = min((os.cpu_count() or 1) + 1, _AT_ONCE)
     report = paths.build_dir() / "pytest.xml"
-    report.unlink(missing_ok=True)
-    status = run_pytest(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile", f"--junitxml={report}"])
-    tests.add_pytest(report)
-    if status:
-        raise BenchError("Python tests: see above")
-    return "all"
+
+    def run(arguments: list[str]) -> Outcome:
+        report.unlink(missing_ok=True)
+        status = run_pytest([*arguments, f"--junitxml={report}"])
+        found = Outcome()
+        found.add_pytest(report)
+        if status and not found.failed:
+            raise BenchError("Python tests: see above")
+        return found
+    return _tried(tests, run(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"]),
+                  lambda failed: run([outcome.place(name) for name in failed]))
 
 
 def run_pytest(arguments: list[str]) -> int:
