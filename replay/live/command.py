@@ -25,6 +25,7 @@ from clients.machine import qemu_version
 from live import cell, guests, page, sessions, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
+from live.short import short
 
 HOME = paths.OWN_RESULTS / "live"
 _FILE = "live.json"
@@ -132,7 +133,8 @@ class Kept:
         part = self.file.with_suffix(".part")
         part.write_text(json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
         part.rename(self.file)
-        (self.file.parent / "README.md").write_text(page.page(list(self.runs.values()), self.thrown_out, facts))
+        (self.file.parent / "README.md").write_text(page.page(
+            list(self.runs.values()), self.thrown_out, facts, short(self.runs.values())))
 
 
 def _facts() -> dict[str, Any]:

@@ -92,7 +92,8 @@ def table(found: Sequence[Row], lag: bool) -> str:
     return "\n".join(text)
 
 
-def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any]) -> str:
+def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None) -> str:
+    """`short`: the table that README.md shows."""
     text = [
         "# Live guests: what a person waits for\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
@@ -104,6 +105,8 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
         "link. *worker*: the threads that encode and send (VNC sends from QEMU's main thread); *QEMU*: all but the guest's processor. "
         "VNC is QEMU's own server and TigerVNC's viewer; SPICE's client is spice-client-glib without a window, which has no "
         "cost of drawing on a screen.\n"]
+    if short:
+        text += ["## In short\n", "Median / 95th percentile; bytes per action, or per second of drawing.\n", short + "\n"]
     for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
         mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
         text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",

@@ -16,6 +16,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from live import cell, command, desktop, guests, page, scenarios, sessions, tiles, user, ways
 from live.qemu import Qemu, from_ppm
+from live.short import short
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
@@ -272,3 +273,15 @@ def test_sessions_are_numbers_and_not_of_vnc() -> None:
 
 def test_the_rows_of_sessions() -> None:
     assert "| flow | 8 | 10.0 | 251 | 63 | 100 |" in sessions.table([sessions.Row("flow", 8, 0.01, 251.2, 63_000_000)])
+
+
+def test_the_short_table_has_only_what_can_be_compared() -> None:
+    runs = [_run("stock"), _run("flow", bytes=50_000, lags=[0.1] * 19 + [None]), _run("vnc", lags=[0.2] * 3),
+            _run("stock", link="2M100ms"), _run("flow", link="2M100ms")]
+    found = short(runs)
+    assert found is not None
+    [line] = found.splitlines()[2:]
+    assert [cell.strip() for cell in line.strip("|").split("|")] == [
+        "text-std", "scroll", "lan", "3", "0.50 / 0.50 s", "0.10 / – s, 1 of 20 not shown", "0.20 / – s",
+        "100 kB/s", "5 kB/s", "100 kB/s"]
+    assert short(runs[3:]) is None

@@ -17,7 +17,7 @@ from bench.runs import modes, results
 
 README = paths.ROOT / "README.md"
 PICTURE = paths.RESULTS / "seconds.svg"
-SESSIONS = {"linux-boot": "a Linux boots", "linux-desktop": "a Linux desktop", "linux-video": "a video on it",
+SESSIONS = {"linux-boot": "a Linux boots", "linux-desktop": "a Linux desktop", "linux-video": "a desktop with a video",
             "vga-text-boot": "text scrolls (VGA)"}
 _OURS = "flow"
 _NAMES = {modes.STOCK: "upstream", _OURS: "this library"}
@@ -36,9 +36,7 @@ class Table:
 
 TABLES = {
     "seconds": Table("distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
-    "age": Table("age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"),
     "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %", "modes/plain"),
-    "paced": Table("lan", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %"),    # of a part of each session
 }
 
 
@@ -81,6 +79,13 @@ def markdown(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def live() -> str | None:
+    """The short table of results/live; None when there is none."""
+    page = paths.RESULTS / "live" / "README.md"
+    found = re.search(r"^## In short\n(?:[^|\n].*\n|\n)*((?:\|.*\n)+)", page.read_text(), re.MULTILINE) if page.is_file() else None
+    return found and found[1]
+
+
 def _between(text: str, name: str, table: str) -> str:
     text, found = re.subn(rf"(<!-- {name}\b[^\n]*-->\n).*?(<!-- end -->)",
                           lambda marks: marks[1] + table + marks[2], text, flags=re.DOTALL)
@@ -94,6 +99,8 @@ def contents() -> dict[Path, str]:
     for name in TABLES:
         with suppress(statistics.StatisticsError):      # not measured yet
             found[README] = _between(found[README], name, markdown(name))
+    if table := live():
+        found[README] = _between(found[README], "live", table)
     with suppress(statistics.StatisticsError):
         found[PICTURE] = picture()
     return found

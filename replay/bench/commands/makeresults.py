@@ -33,7 +33,8 @@ _NOTES = "notes.md"     # by whoever measured
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _BESIDE = "age"     # VNC's rows stand beside this part's
 _SHOWN = 12     # digits of a hash
-_APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [clients](clients/README.md) "
+_APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [live](live/README.md) (`./run live`), "
+          "[clients](clients/README.md) "
           "(`./run clients`, `./run migration`, `./run installed`) and other kernels ([kernel](kernel/README.md), "
           "`python3 -m vm.figures`). They say themselves which library they are of.")
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The table that README.md shows: response time and bytes of stock, this library and VNC, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bench.common import table
+from bench.lab import links
+from bench.runs import modes
+from live.page import UNKNOWN, Record, Row, rows
+from live.scenarios import SCENARIOS
+from live.ways import VNC
+
+WAYS = {modes.STOCK: "stock", "flow": "this library", VNC: "QEMU's VNC"}
+_LINKS = ("lan", "20M40ms", "2M100ms")
+
+
+def _waited(one: Row | None) -> str:
+    if one is None or one.median is None:
+        return UNKNOWN
+    p95 = UNKNOWN if one.p95 is None else f"{one.p95:.2f}"
+    failed = f", {one.failed} of {one.waits} not shown" if one.failed else ""
+    return f"{one.median:.2f} / {p95} s{failed}"
+
+
+def _bytes(one: Row | None, drew: bool) -> str:
+    return UNKNOWN if one is None else f"{one.wire / 1e3:.0f} kB{'/s' if drew else ''}"
+
+
+def _cells(found: Mapping[str, Row], drew: bool) -> list[str]:
+    return [*(_waited(found.get(way)) for way in WAYS), *(_bytes(found.get(way), drew) for way in WAYS)]
+
+
+def short(records: Iterable[Record]) -> str | None:
+    """None if nothing of it was measured. A row has every way that README.md compares, or is left out."""
+    cells: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        cells.setdefault((record["guest"], record["scenario"]), []).append(record)
+    lines: list[Sequence[str]] = []
+    for (guest, scenario), mine in cells.items():
+        by_link: dict[str, dict[str, Row]] = {}
+        for one in rows(mine):
+            if one.link in _LINKS and one.way in WAYS:
+                by_link.setdefault(one.link, {})[one.way] = one
+        for link in sorted(by_link, key=links.rank):
+            if len(by_link[link]) == len(WAYS):
+                n = min(one.waits for one in by_link[link].values())
+                lines.append([guest, scenario, link, str(n), *_cells(by_link[link], SCENARIOS[scenario].figure == "lag")])
+    head = ["guest", "scenario", "link", "n", *WAYS.values(), *(f"wire, {name}" for name in WAYS.values())]
+    return table.markdown(head, lines, left=3) if lines else None
