@@ -18,7 +18,7 @@ def allowed(text: str) -> list[re.Pattern[str]]:
 
 def judge(tests: Outcome, patterns: list[re.Pattern[str]]) -> Outcome:
     """The same, but what was skipped for any other reason has failed."""
-    judged = Outcome(tests.passed, list(tests.failed))
+    judged = Outcome(tests.passed, list(tests.failed), flaky=list(tests.flaky))
     for reason, names in tests.skipped.items():
         if any(pattern.fullmatch(reason) for pattern in patterns):
             judged.skipped[reason] = names

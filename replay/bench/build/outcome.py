@@ -32,8 +32,8 @@ class Outcome:
     """A C test is a program: one of which a case was skipped passes, and the case is counted as skipped."""
     passed: int = 0
     failed: list[str] = field(default_factory=list)
-    flaky: list[str] = field(default_factory=list)      # failed, and passed when run once more: counted as passed, and told
     skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    flaky: list[str] = field(default_factory=list)      # failed, and passed when run once more: counted as passed, and told
 
     @property
     def summary(self) -> str:
