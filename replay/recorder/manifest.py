@@ -19,7 +19,9 @@ from recorder.describe import describe
 from recorder.reader import RecordingError
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
-SCHEMA = {"schema": "spice-recordings", "version": 1}
+SCHEMA = {"schema": "spice-recordings", "version": 1,
+          "guests": "Linux only, on an emulated processor (QEMU's TCG, no KVM): no Windows guest was ever recorded. `made` says of each "
+                    "which guest, device and emulation, `driver` what drew."}
 MOST_BYTES = 25_000_000      # of the whole corpus, packed
 WRITTEN = ("name", "file", "kind", "what", "driver", "made", "upstream", "licence")   # by hand, or by synthetic.py
 KINDS = ("real", "synthetic")
