@@ -15,32 +15,31 @@ from typing import NoReturn
 from bench.common.errors import BenchError
 
 # subcommand -> module and what it does. A module has configure(parser) and execute(args) -> exit status; with
-# VERBATIM its execute gets args.arguments as they were written.
+# VERBATIM its execute gets args.arguments, the command's second word before them, as they were written. A command of two words
+# stands with those of its first; the second alone will do.
 COMMANDS = {
     "setup": ("bench.build.setup", "get and build everything"),
     "compare": ("bench.commands.compare", "play recordings in every mode and print what each cost"),
+    "live": ("live.command", "work at a guest as a person does: response time, lag, bytes"),
     "test": ("bench.build.testing", "run every test"),
     "diff": ("bench.commands.diff", "compare two result files"),
     "results": ("bench.commands.makeresults", "make everything in results/ anew"),
     "watch": ("bench.commands.watch", "what the library in a running guest is doing"),
-    "page": ("bench.commands.page", "write the page of a result file anew"),
-    "yardstick": ("bench.commands.yardstick", "show recordings by VNC, and see how old the picture is there"),
-    "egress": ("bench.commands.egress", "measure the stream layer alone"),
-    "vm": ("vm.command", "run a command under another kernel"),
-    "tree": ("bench.series.tree", "the patches as commits of a git tree, to work on"),
-    "refresh": ("bench.series.refresh", "write the patches again, from such a tree or as they are"),
-    "export": ("bench.series.export", "write a series of patches as mails"),
-    "rebase": ("bench.series.rebase", "whether the patches apply to another release"),
-    "each": ("bench.series.each", "build and test after every single patch"),
-    "recording": ("bench.commands.recording", "look into a recording"),
-    "deb": ("distro.deb", "build Debian packages of the library"),
-    "recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
-    "live": ("live.command", "work at a guest as a person does: response time, lag, bytes"),
-    "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
-    "migration": ("clients.migration", "move a guest between libraries under a client"),
     "installed": ("clients.installed", "count what QEMU sends with the library that is installed"),
-    "soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
+    "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
+    "clients migration": ("clients.migration", "move a guest between libraries under a client"),
+    "clients soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
+    "record info": ("bench.commands.recording", "what is in a recording"),
+    "record verify": ("bench.commands.recording", "whether a recording is whole"),
+    "record trim": ("bench.commands.recording", "keep a part of a recording"),
+    "deb": ("distro.deb", "build Debian packages of the library"),
+    "deb recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
+    "patches tree": ("bench.series.tree", "the patches as commits of a git tree, to work on"),
+    "patches refresh": ("bench.series.refresh", "write the patches again, from such a tree or as they are"),
+    "patches export": ("bench.series.export", "write a series of patches as mails"),
+    "patches rebase": ("bench.series.rebase", "whether the patches apply to another release"),
+    "patches each": ("bench.series.each", "build and test after every single patch"),
 }
 # for --help; those that are VERBATIM have their own
 EXAMPLES = {
@@ -48,26 +47,23 @@ EXAMPLES = {
                "./run compare FILE.rec --pace recorded",
     "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
             "./run diff git:HEAD~1 patched linux-desktop --modes flow",
-    "results": "./run results --dry-run; ./run results --only main; ./run results distance age --repeat 2",
+    "results": "./run results --dry-run; ./run results --only main; ./run results distance age --repeat 2; "
+               "./run results results/own/compare.json",
     "setup": "./run setup --verbose",
     "watch": "./run watch DIR, beside a guest started with SPICE_STREAM_STATS=DIR",
-    "page": "./run page results/own/compare.json",
-    "yardstick": "./run yardstick linux-desktop@30-45 --link 2M100ms --beside results/own/compare.json",
-    "egress": "./run egress linux-desktop --repeat 3",
-    "vm": "./run vm ./run compare tiny --link 20M40ms",
-    "tree": "./run tree /tmp/tree; ./run tree /tmp/tree --release 0.16.0",
-    "refresh": "./run refresh /tmp/tree",
-    "export": "./run export --series fixes --base 0.16.0 /tmp/mails",
-    "rebase": "./run rebase spice-0.16.1.tar.bz2",
-    "each": "./run each --list; ./run each --release 0.16.0 --series tls",
+    "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
+    "patches refresh": "./run patches refresh /tmp/tree",
+    "patches export": "./run patches export --series fixes --base 0.16.0 /tmp/mails",
+    "patches rebase": "./run patches rebase spice-0.16.1.tar.bz2",
+    "patches each": "./run patches each --list; ./run patches each --release 0.16.0 --series tls",
     "deb": "./run deb",
-    "recipes": "./run recipes --version 0.16.0",
+    "deb recipes": "./run deb recipes --version 0.16.0",
     "live": "./run live; ./run live --set main --list; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "
             "stock,flow,vnc; ./run live --library DIR --ways flow; ./run live --sessions 1,8,32",
     "clients": "./run clients --list; ./run clients --modes flow --transports tls",
-    "migration": "./run migration --transports tls",
+    "clients migration": "./run clients migration --transports tls",
     "installed": "./run installed --seconds 60",
-    "soak": "./run soak --minutes 5 --mode flow",
+    "clients soak": "./run clients soak --minutes 5 --mode flow",
     "record": "./run record --attach; ./run record --attach FILE.rec --name mine",
 }
 _INTERRUPTED = 130
@@ -80,10 +76,42 @@ class _Parser(argparse.ArgumentParser):
         raise BenchError(f"{message} (see {self.prog} --help)", 2)
 
 
-def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    return "usage: ./run COMMAND [--help]\n\n" + "\n".join(
-        f"  {name.ljust(width)}  {says}" for name, (_, says) in COMMANDS.items()) + "\n"
+def _second(first: str) -> list[str]:
+    """The second words of the commands that begin so."""
+    return [name.split()[1] for name in COMMANDS if name.startswith(f"{first} ")]
+
+
+def _first_words() -> list[str]:
+    return list(dict.fromkeys(name.split()[0] for name in COMMANDS))
+
+
+def _says(first: str) -> str:
+    more = ", ".join(_second(first))
+    if first not in COMMANDS:
+        return f"work on the patches: {more}"
+    return COMMANDS[first][1] + (f" (also: {more})" if more else "")
+
+
+def _usage(first: str | None = None) -> str:
+    """Of all commands, or of those that begin with a word that is none."""
+    names = {name: _says(name) for name in _first_words()} if first is None else {
+        word: COMMANDS[f"{first} {word}"][1] for word in _second(first)}
+    width = max(map(len, names))
+    return f"usage: ./run {f'{first} ' if first else ''}COMMAND [--help]\n\n" + "\n".join(
+        f"  {name.ljust(width)}  {says}" for name, says in names.items()) + "\n"
+
+
+def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
+    """The command, and what stands behind it."""
+    first, *rest = arguments
+    if rest and f"{first} {rest[0]}" in COMMANDS:
+        return f"{first} {rest[0]}", rest[1:]
+    for name in COMMANDS:
+        if first == name or name.endswith(f" {first}"):
+            return name, rest
+    if rest and _second(first):
+        raise BenchError(f"unknown command '{first} {rest[0]}': it is {first} and one of {', '.join(_second(first))}", 2)
+    raise BenchError(f"unknown command '{first}': it is one of {', '.join(_first_words())}", 2)
 
 
 def _module(name: str) -> ModuleType:
@@ -98,12 +126,13 @@ def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         (sys.stdout if arguments else sys.stderr).write(_usage())
         return 0 if arguments else 2
-    name, *rest = arguments
-    if name not in COMMANDS:
-        raise BenchError(f"unknown command '{name}': it is one of {', '.join(COMMANDS)}", 2)
+    if arguments[0] not in COMMANDS and _second(arguments[0]) and arguments[1:2] in ([], ["-h"], ["--help"]):
+        (sys.stdout if arguments[1:] else sys.stderr).write(_usage(arguments[0]))
+        return 0 if arguments[1:] else 2
+    name, rest = _chosen(arguments)
     module = _module(name)
     if getattr(module, "VERBATIM", False):
-        return int(module.execute(argparse.Namespace(arguments=rest)))
+        return int(module.execute(argparse.Namespace(arguments=[*name.split()[1:], *rest])))
     parser = _Parser(prog=f"./run {name}", epilog=f"examples: {EXAMPLES[name]}")
     module.configure(parser)
     return int(module.execute(_parsed(parser, rest)))

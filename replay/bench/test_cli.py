@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -14,14 +15,29 @@ from bench.common import paths
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_shows_how_it_is_called(name: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "bench", name, "--help"], capture_output=True, text=True, check=False,
+    done = subprocess.run([sys.executable, "-m", "bench", *name.split(), "--help"], capture_output=True, text=True, check=False,
                           cwd=paths.ROOT / "replay")
     assert done.returncode == 0, done.stderr
-    assert "xample" in done.stdout and (f"./run {name}" in done.stdout or name == "recording")
+    assert "xample" in done.stdout and f"./run {name.split()[0]}" in done.stdout
+
+
+def test_there_are_at_most_twelve_to_choose_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    assert len(re.findall(r"^  [a-z]+  ", capsys.readouterr().out, re.MULTILINE)) <= 12
+
+
+def test_the_second_word_of_a_command_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["patches", "tree", "--help"], ["tree", "--help"]):
+        with pytest.raises(SystemExit):
+            cli.main(arguments)
+        assert "usage: ./run patches tree " in capsys.readouterr().out
+    assert cli.main(["patches", "--help"]) == 0
+    assert "\n  refresh  write the patches again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["moon"], "unknown command 'moon': it is one of setup, compare, "),
+    (["patches", "moon"], "unknown command 'patches moon': it is patches and one of tree, refresh, "),
     (["diff", "a"], "the following arguments are required: B, RECORDING (see ./run diff --help)"),
     (["results", "--repeat", "x"], "invalid int value: 'x' (see ./run results --help)")])
 def test_a_complaint_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,12 +107,12 @@ def test_no_network_is_one_more_line_with_the_reason(machine: Machine) -> None:
 
 def test_asking_for_help_installs_nothing(machine: Machine) -> None:
     machine.debian("")
-    for arguments in ((), ("--help",), ("help",), ("compare", "--help"), ("recording", "-h")):
+    for arguments in ((), ("--help",), ("help",), ("compare", "--help"), ("record", "info", "-h")):
         assert machine.run(*arguments).returncode == 0
     assert machine.apt_calls() == []
 
 
-@pytest.mark.parametrize("command", ["installed", "results", "clients", "tree", "no-such-command"])
+@pytest.mark.parametrize("command", ["installed", "results", "clients", "patches", "no-such-command"])
 def test_what_does_not_build_only_names_what_is_missing(machine: Machine, command: str) -> None:
     machine.debian("one")
     assert complaint(machine.run(command)) == (
@@ -121,7 +121,7 @@ def test_what_does_not_build_only_names_what_is_missing(machine: Machine, comman
     assert machine.run(command, RUN_NO_PACKAGES="1").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["watch", "diff", "page"])
+@pytest.mark.parametrize("command", ["watch", "diff"])
 def test_what_reads_files_needs_no_package(machine: Machine, command: str) -> None:
     machine.debian("")
     assert machine.run(command).returncode == 0
@@ -138,9 +138,9 @@ def test_what_builds_installs(machine: Machine, command: str) -> None:
 def test_a_recordings_tool_that_is_not_built_yet_has_help(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
                                                           tmp_path: Path) -> None:
     monkeypatch.setenv("SPICE_BENCH_BUILD", str(tmp_path))
-    assert cli.main(["recording", "--help"]) == 0
-    assert "./run setup builds it" in capsys.readouterr().out
-    assert cli.main(["recording", "info", "x"]) == 1
+    assert cli.main(["record", "info", "--help"]) == 0
+    assert "spice-recording, which does it" in capsys.readouterr().out
+    assert cli.main(["record", "info", "x"]) == 1
     assert "spice-recording is not built" in capsys.readouterr().err
 
 

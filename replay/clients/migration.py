@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run migration: a guest moves from one QEMU to another while it draws and a client watches; libraries and modes in pairs."""
+"""./run clients migration: a guest moves from one QEMU to another while it draws and a client watches; libraries and modes in pairs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
     by_key = {cell.key: cell for cell in cells}
     lines = [
         "# A guest moves to another QEMU while a client watches\n",
-        f"Written by `./run migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
+        f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
         "client that watched the old QEMU goes on at the new one by itself, gets what is drawn there, and then shows the guest's "
         "screen pixel by pixel.\n",
         "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",

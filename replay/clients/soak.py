@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run soak: clients good and bad come and go at one QEMU for an hour: its memory stays, nobody waits, no picture is wrong."""
+"""./run clients soak: clients good and bad come and go at one QEMU for an hour: its memory stays, nobody waits, no picture is wrong."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def page(told: str, qemu: str, date: str) -> str:
     return (
-        f"# Clients good and bad come and go\n\nWritten by `./run soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), the library "
+        f"# Clients good and bad come and go\n\nWritten by `./run clients soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), the library "
         f"of {library_of()}. After each {_CHECK_EVERY} visits a good client must get something every second or so, and another one "
         f"see the guest's screen pixel by pixel; memory is QEMU's, resident.\n\n{told}\n"
     )

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The first process of the machine of ./run vm: loads the modules that the initramfs has, puts something writable over
+/* The first process of the machine: loads the modules that the initramfs has, puts something writable over
  * the host's files, which are read-only, runs one command there and says how it ended.
  *
  * Linked statically: there is no library before the host's files are mounted. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Debian's cloud kernels, fetched once, unpacked and never installed, each with an initramfs for ./run vm.
+"""Debian's cloud kernels, fetched once, unpacked and never installed, each with an initramfs.
 
 The initramfs holds the modules in the order in which they are to be loaded: what is not in it is never loaded."""
 
@@ -48,7 +48,7 @@ class Kernel:
 def fetch(suite: str, steps: Steps) -> Kernel:
     """The kernel of a suite; downloads 30 MB the first time."""
     if platform.machine() != "x86_64":
-        raise BenchError(f"./run vm has kernels for x86_64 only, and this is {platform.machine()}")
+        raise BenchError(f"there are kernels for x86_64 only, and this is {platform.machine()}")
     folder = paths.cache_dir() / "kernels" / suite
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:

@@ -55,8 +55,8 @@ def missing() -> str | None:
     except BenchError as error:
         return str(error)
     if os.geteuid():
-        return "./run vm needs root: virtiofsd gives away the files of the whole machine"
-    return None if root_is_mounted() else "./run vm needs a root that is a mount point, which a plain chroot is not"
+        return "python3 -m vm needs root: virtiofsd gives away the files of the whole machine"
+    return None if root_is_mounted() else "python3 -m vm needs a root that is a mount point, which a plain chroot is not"
 
 
 def root_is_mounted(mounts: str | None = None) -> bool:
@@ -66,10 +66,9 @@ def root_is_mounted(mounts: str | None = None) -> bool:
     return any(line.split()[4] == "/" for line in lines)
 
 
-def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 1024, count: bool = False,
+def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 1024,
         out: BinaryIO = sys.stdout.buffer, err: BinaryIO = sys.stderr.buffer) -> int:
-    """The command's exit status; what it prints goes to out and err as it comes. memory is in MiB. With count the
-    machine has one processor and clocks that go on by a nanosecond an instruction, so that times are counts."""
+    """The command's exit status; what it prints goes to out and err as it comes. memory is in MiB."""
     reason = missing()
     if reason:
         raise BenchError(reason)
@@ -80,7 +79,7 @@ def run(kernel: Kernel, command: Sequence[str], *, cpus: int = 2, memory: int = 
         pipes = {port: os.pipe() for port in _PORTS}
         ports = [ends[1] for ends in pipes.values()]
         machine = subprocess.Popen(
-            proc.inside(None, [*_arguments(kernel, folder, files, ports, memory), *_processors(cpus, count)]),
+            proc.inside(None, [*_arguments(kernel, folder, files, ports, memory), *_processors(cpus)]),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(folder / "qemu").open("wb"),
             pass_fds=ports)
         stack.callback(machine.wait)
@@ -136,9 +135,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
             server.wait()
 
 
-def _processors(cpus: int, count: bool) -> list[str]:
-    if count:
-        return ["-accel", "tcg", "-icount", "shift=0,sleep=off"]
+def _processors(cpus: int) -> list[str]:
     # One thread for all processors: with one each, a processor may run into the breakpoint by which the kernel changes
     # its code on another one, and not find it known any more (seen with 7.3 at boot, one in fifty under load).
     return ["-accel", "kvm" if accelerated() else "tcg,thread=single", "-smp", str(cpus)]

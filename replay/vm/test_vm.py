@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run vm: what goes into the machine, what is said where there can be none, and a machine of each kernel."""
+"""The machine: what goes into the machine, what is said where there can be none, and a machine of each kernel."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_module_comes_behind_what_it_needs(tmp_path: Path, monkeypatch: pytest
 
 
 def _run_vm(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "bench", "vm", *arguments], capture_output=True, text=True,
+    return subprocess.run([sys.executable, "-m", "vm", *arguments], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(paths.ROOT / "replay"), **extra}, timeout=300,
                           check=False)
 
@@ -123,7 +123,7 @@ def test_a_root_that_is_no_mount_point_is_noticed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(paths, "tool", lambda *_: Path("tool"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(machine, "root_is_mounted", lambda: False)
-    assert machine.missing() == "./run vm needs a root that is a mount point, which a plain chroot is not"
+    assert machine.missing() == "python3 -m vm needs a root that is a mount point, which a plain chroot is not"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root to make a mount namespace")

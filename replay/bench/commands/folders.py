@@ -18,7 +18,7 @@ _USER = "linux-boot linux-desktop linux-video"
 _AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transport tls --jobs 8"
 _TLS, _PLAIN = "--transport tls", "--transport plain"
 
-COMPARE, EGRESS, RELEASES, YARDSTICK = "compare", "egress", "releases", "yardstick"
+COMPARE, RELEASES = "compare", "releases"
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,7 @@ PARTS: tuple[Part, ...] = (
          f"linux-desktop --link lan,20M40ms --channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
     Part("channels/burst", "And beside a desktop played as fast as a slow line takes it?",
          f"linux-desktop@30-45 --link 2M100ms --channels=sound,inputs,pointer --modes stock,batch,flow {_TLS} --jobs 4", 4),
-    Part("kernel", "What does the stream layer alone ask of the kernel and the processor?", "", 3, EGRESS),
     Part("recordings", "Does every mode draw the same, on every surface?",
          "linux-desktop linux-video gdi-synthetic all-commands --show-surfaces", 1),
     Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),
-    # last, for it takes TigerVNC, which nothing else does
-    Part("age/vnc", "And by VNC, beside the age page?", f"{_SESSIONS} --link 2M100ms", 2, YARDSTICK),
 )

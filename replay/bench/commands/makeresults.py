@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import lzma
 import re
 import shlex
@@ -19,7 +18,7 @@ from typing import Any
 
 from bench.build import setup
 from bench.commands import compare, frontdoor, request
-from bench.commands.folders import COMPARE, EGRESS, PARTS, Part, RELEASES, YARDSTICK
+from bench.commands.folders import COMPARE, PARTS, Part, RELEASES
 from bench.common import paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
@@ -31,19 +30,17 @@ from bench.runs import environment, recordings, results
 _INDEX = "README.md"
 _NOTES = "notes.md"     # by whoever measured
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
-_BESIDE = "age"     # VNC's rows stand beside this part's
 _SHOWN = 12     # digits of a hash
 _APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [live](live/README.md) (`./run live`), "
-          "[clients](clients/README.md) "
-          "(`./run clients`, `./run migration`, `./run installed`) and other kernels ([kernel](kernel/README.md), "
-          "`python3 -m vm.figures`). They say themselves which library they are of.")
+          "[clients](clients/README.md) (`./run clients`, `./run installed`) and other kernels ([kernel](kernel/README.md)). They say "
+          "themselves which library they are of.")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Makes the folders of results/ with the library as it is. What is done of the same library is left alone, "
                           "what was interrupted goes on.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"of {', '.join(dict.fromkeys(part.folder for part in PARTS))}, "
-                        "or one part of a folder, as distance/download (default: all)")
+                        "or one part of a folder, as distance/download (default: all); or a compare.json: only its page is written anew")
     parser.add_argument("--only", choices=("main",), help="only what README.md shows: it comes first, and takes an hour")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs of each row (default: each part's own)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where they go (default: results)")
@@ -65,11 +62,6 @@ def command(part: Part, output: Path, repeat: int | None) -> list[str]:
     """For ./run at the tree's root, but for the releases. A page names it: without where the tree lies."""
     count = ["--repeat", str(repeat or part.repeat)]
     folder = str((output.relative_to(paths.ROOT) if output.is_relative_to(paths.ROOT) else output) / part.where)
-    if part.kind == EGRESS:
-        return ["egress", "--out", folder, *count]
-    if part.kind == YARDSTICK:
-        beside = f"{folder.removesuffix(part.where)}{_BESIDE}/{_PACKED}"
-        return ["yardstick", *shlex.split(part.arguments), *count, "--beside", beside, "--output", folder]
     return ["compare", *shlex.split(part.arguments), *count, "--no-plots", "--output", folder]
 
 
@@ -93,14 +85,6 @@ def made(part: Part, output: Path) -> Made | None:
     folder = output / part.where
     if part.kind == RELEASES:
         return None
-    if part.kind in (EGRESS, YARDSTICK):
-        file = folder / f"{part.kind}.json"
-        if not file.is_file():
-            return None
-        about: dict[str, Any] = json.loads(file.read_text())["about"]
-        return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), about["repeat"],
-                    (folder / f"{part.kind}.md").is_file(), None,
-                    ["./run", *command(part, Path("results"), about["repeat"])])
     file = next((folder / name for name in (_RUNS, _PACKED) if (folder / name).is_file()), folder)
     if file == folder:
         return None
@@ -211,7 +195,7 @@ def index(output: Path) -> str:
         table.markdown(head, rows, left=2) if rows else "",
         f"How busy the machine was, and what else tables do not tell: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
         _APART, f"Besides: {', '.join(more)}." if more else "",
-        "`compare.md` has the tables, `compare.html` the same with the pictures, `compare.csv` every figure with its interval and how "
+        "`compare.md` has the tables, `compare.csv` every figure with its interval and how "
         "many runs it is of, `compare.json.xz` every single run as it was measured: what its fields mean is in "
         "[replay/bench/README.md](../replay/bench/README.md).") if part) + "\n"
 
@@ -281,7 +265,20 @@ def _note(output: Path) -> None:
         fill_tables(paths.ROOT / "docs/modes.md", output)
 
 
+def write_pages(files: Sequence[Path]) -> None:
+    """Of what was measured before, beside it."""
+    for file in files:
+        written = publish.write(results.load_complete(file), file.parent, Path(file.name.removesuffix(".xz")).stem)
+        print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
+
+
 def execute(args: argparse.Namespace) -> int:
+    files = [Path(name) for name in args.names if name.endswith((".json", ".json.xz"))]
+    if files and len(files) < len(args.names):
+        raise BenchError("give folders of results/, or files whose pages are wanted", 2)
+    if files:
+        write_pages(files)
+        return 0
     parts = chosen(args.names, args.only == "main")
     args.output = args.output.resolve()
     if args.repeat is not None and args.repeat < 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run recording ARGUMENTS: spice-recording with the same arguments; shipped recordings may be given by name."""
+"""./run record info|verify|trim ARGUMENTS: spice-recording with the same arguments; shipped recordings may be given by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import argparse
 import os
 
 from bench.common import paths
-from bench.common.errors import BenchError
 from bench.runs import recordings
 
 VERBATIM = True
@@ -19,21 +18,20 @@ def _named(argument: str) -> str:
 
 
 _HELP = """\
-usage: ./run recording info|verify|trim ARGUMENTS
+usage: ./run record info|verify [--json] FILE...
+       ./run record trim --from SECONDS --to SECONDS -o OUT FILE
+       ./run record trim --commands A:B -o OUT FILE
 
-The same as spice-recording: says what is in a recording, whether it is whole, keeps a part of it. FILE may be a shipped recording's
-name. ./run setup builds it; then this shows its own help.
+Says what is in a recording, whether it is whole, keeps a part of it. FILE may be a shipped recording's name. ./run setup builds
+spice-recording, which does it.
 
-Example: ./run recording info linux-desktop
+Example: ./run record info linux-desktop
 """
 
 
 def execute(args: argparse.Namespace) -> int:
-    try:
-        tool = str(paths.recording_tool())
-    except BenchError:
-        if args.arguments and not {"-h", "--help"} & set(args.arguments):
-            raise
+    if {"-h", "--help"} & set(args.arguments):
         print(_HELP, end="")
         return 0
+    tool = str(paths.recording_tool())
     os.execv(tool, [tool, *map(_named, args.arguments)])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.commands import compare, folders, frontdoor, makeresults, request, yardstick
+from bench.commands import compare, folders, frontdoor, makeresults, request
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import environment, results
@@ -64,11 +64,6 @@ def test_every_part_is_a_command_that_exists() -> None:
             args = parser.parse_intermixed_args(makeresults.command(part, Path("x"), None)[1:])
             asked = request.read(args)
             assert (asked.repeats, args.output) == (part.repeat, Path("x") / part.where)
-        elif part.kind == folders.YARDSTICK:
-            parser = argparse.ArgumentParser()
-            yardstick.configure(parser)
-            args = parser.parse_intermixed_args(makeresults.command(part, Path("x"), None)[1:])
-            assert (args.repeat, args.output, args.beside) == (part.repeat, Path("x") / part.where, Path("x/age/compare.json.xz"))
     assert len({part.where for part in folders.PARTS}) == len(folders.PARTS)
     assert len({part.folder for part in folders.PARTS}) <= 9
 
@@ -80,23 +75,9 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
             assert f"results/{part.where}" in given and not any(str(paths.ROOT) in word for word in given)
 
 
-def test_vnc_stands_beside_the_library_of_another_page(tmp_path: Path) -> None:
-    part = next(part for part in folders.PARTS if part.kind == folders.YARDSTICK)
-    folder = tmp_path / part.where
-    folder.mkdir(parents=True)
-    assert makeresults.made(part, tmp_path) is None
-    (folder / "yardstick.json").write_text(json.dumps(
-        {"about": {"library_tree": "123", "git": {"commit": "456"}, "kernel": "6", "repeat": 2}, "runs": []}))
-    found = makeresults.made(part, tmp_path)
-    assert found and (found.library, found.repeat, found.complete) == ("123", 2, False)
-    (folder / "yardstick.md").touch()
-    found = makeresults.made(part, tmp_path)
-    assert found and found.complete and f"[{part.where}]({part.where}/yardstick.md)" in makeresults.index(tmp_path)
-
-
 def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/recorded"]
-    assert [part.where for part in makeresults.chosen(["kernel", "lan/plain", "distance/far"])] == ["distance/far", "lan/plain", "kernel"]
+    assert [part.where for part in makeresults.chosen(["lan/plain", "distance/far"])] == ["distance/far", "lan/plain"]
     assert makeresults.chosen([]) == list(folders.PARTS)
     with pytest.raises(BenchError, match="unknown folder 'moon': it is one of first, distance, "):
         makeresults.chosen(["modes", "moon"])
@@ -115,7 +96,7 @@ def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Calla
     assert [argv[1] for argv in commands] == ["compare"] * 4 and all("3" in argv for argv in commands)
     assert capsys.readouterr().err.startswith("results: all: 12 runs, about 12:00 on two processors that nobody else uses\n")
     assert sorted(file.name for file in (tmp_path / "modes").iterdir()) == [
-        "2017.md", "compare.csv", "compare.html", "compare.json.xz", "compare.md", "made", "plain", "recorded"]
+        "2017.md", "compare.csv", "compare.json.xz", "compare.md", "made", "plain", "recorded"]
     assert results.load(tmp_path / "modes/compare.json.xz")["plan"]["repeats"] == 3
     assert call("modes", "--repeat", "2") == 0
     assert len(commands) == 4 and "modes/recorded is done" in capsys.readouterr().err
@@ -160,10 +141,10 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
 def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
     results.write_text(tmp_path / "age/compare.json", json.dumps(document("age", 4, environment.library_tree())))
-    assert call("age", "age/relay", "lan/plain", "kernel", "--repeat", "2", "--dry-run") == 0
+    assert call("age", "age/relay", "lan/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
         "age: is done", "age/lines: 2 runs, about 2:00", "age/relay: 2 runs, about 2:00", "lan/plain: 2 runs, about 2:00",
-        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for kernel and age/vnc"]
+        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
     assert commands == []
 
 

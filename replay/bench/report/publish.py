@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes what people look at: NAME.md, the same as one self-contained NAME.html, NAME.csv, and the plots."""
+"""Writes what people look at: NAME.md, NAME.csv, and the plots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.report import htmlpage, plots, report, summary
+from bench.report import plots, report, summary
 from bench.runs import results
 
 
@@ -27,7 +27,7 @@ def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None =
         else:
             print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
     text = report.markdown(result, pictures)
-    contents = {"md": text, "html": htmlpage.page(text, output), "csv": summary.text(result)}
+    contents = {"md": text, "csv": summary.text(result)}
     written = [output / f"{name}.{ending}" for ending in contents]
     for path, content in zip(written, contents.values(), strict=True):
         results.write_text(path, content)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import csv
-import html.parser
 import io
 import re
 from pathlib import Path
@@ -10,66 +9,20 @@ from pathlib import Path
 import pytest
 
 from bench import cli, samples
-from bench.report import htmlpage, mail2017, plots, publish, report
+from bench.report import mail2017, plots, publish, report
 from bench.runs import modes, results
-
-_VOID = {"meta", "br", "link", "img", "use", "path", "rect", "stop"}
-
-
-class _Balance(html.parser.HTMLParser):
-    """Notices tags that are not closed in order, and ids that are there twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.wrong: list[str] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.ids += [value for name, value in attributes if name == "id" and value]
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.ids += [value for name, value in attributes if name == "id" and value]
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in _VOID and (not self.open or self.open.pop() != tag):
-            self.wrong.append(tag)
-
-
-def check(page: str) -> None:
-    balance = _Balance()
-    balance.feed(page)
-    assert balance.wrong == [] and balance.open == []
-    assert len(balance.ids) == len(set(balance.ids))
-
-
-def test_what_reports_use_becomes_html(tmp_path: Path) -> None:
-    page = htmlpage.page("# A < B\n\nOne *two\nlines* **three** `a *b* <c>`.  \nNext\n\n- **x**: y\n- z\n\n| a | b |\n"
-                         "|---|--:|\n| x | 1 |\n| `y` | 2 |\n", tmp_path)
-    check(page)
-    assert "<h1>A &lt; B</h1>" in page
-    assert "<em>two\nlines</em> <strong>three</strong> <code>a *b* &lt;c&gt;</code>.<br>" in page
-    assert "<li><strong>x</strong>: y</li>" in page
-    assert "<td>x</td><td class=number>1</td>" in page
 
 
 @pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
 def test_everything_is_written_and_refers_only_to_what_is_there(tmp_path: Path) -> None:
     result = samples.result(list(modes.MODES), repeats=3, links=["20M40ms"], paces=["recorded"])
     written = publish.write(result, tmp_path, "compare")
-    text, page, figures = (path.read_text() for path in written)
+    text, figures = (path.read_text() for path in written)
     lines = list(csv.DictReader(io.StringIO(figures)))
     assert {(line["transport"], line["mode"]) for line in lines} == {(t, m) for t in ("plain", "tls") for m in modes.MODES}
     assert all(float(line["low"]) <= float(line["median"]) <= float(line["high"]) for line in lines)
     named = re.findall(r"\]\((.+?)\)", text)
     assert len(named) == 4 and all((tmp_path / name).stat().st_size > 5000 for name in named)
-    check(page)
-    assert page.count("<svg") == 4 and "<img" not in page
-    assert not re.search(r'(?:href|src)="(?!#)', page)
-    for mode in modes.MODES.values():
-        assert mode.colour in page
 
 
 @pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
@@ -101,13 +54,13 @@ def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture
     result = samples.result(["stock", "batch"], repeats=1)
     file = tmp_path / "compare.json"
     results.save(result, str(file))
-    assert cli.main(["page", str(file), "--no-plots"]) == 0
-    assert (tmp_path / "compare.md").read_text() == report.markdown(result)
-    assert (tmp_path / "compare.html").is_file() and (tmp_path / "compare.csv").is_file()
+    assert cli.main(["results", str(file)]) == 0
+    assert (tmp_path / "compare.md").read_text() == report.markdown(result, plots.draw(result, tmp_path) if plots.available() else None)
+    assert (tmp_path / "compare.csv").is_file()
     results.save({**result, "complete": False}, str(file))
-    assert cli.main(["page", str(file)]) == 1
+    assert cli.main(["results", str(file)]) == 1
     assert "was interrupted: first go on with it, by ./run compare" in capsys.readouterr().err
-    assert cli.main(["page", str(tmp_path / "none.json")]) == 2
+    assert cli.main(["results", str(tmp_path / "none.json")]) == 2
 
 
 def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -128,7 +81,7 @@ def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
     written = publish.write(result, tmp_path, "compare", wanted=True)
     counts = [line.split("|")[-2].strip() for line in written[0].read_text().splitlines() if line.startswith("| stock")]
     assert counts[:2] == ["3+1/5", "3+2/5"]
-    rows = [line.split(",") for line in written[2].read_text().splitlines()]
+    rows = [line.split(",") for line in written[1].read_text().splitlines()]
     assert {(row[7], row[11]) for row in rows if row[3:6] == ["plain", "stock", "stock"] and row[7] in ("packets", "wall")} \
         == {("packets", "3"), ("wall", "1")}
 

@@ -14,7 +14,7 @@
  *   awk '$3 == "write" && $4 ~ /s/ && $2 == STREAM { print ($4 ~ /m/) + 0, $5 }'
  *
  * A list is repeated until it gives as many messages as the one made here, or half a
- * gigabyte. "./run egress" runs all of this.
+ * gigabyte.
  *
  * With --count-only the list goes once, and no socket is in the way. What is done then is
  * the same every time, so its instructions can be counted (the handshake's are left out):

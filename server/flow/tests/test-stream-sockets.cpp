@@ -23,7 +23,7 @@ static const TestRow sendmsg_row = {
     nullptr,
 };
 
-/* where the kernel can't, this is the same again; ./run vm has kernels that can */
+/* where the kernel can't, this is the same again; replay/vm has kernels that can */
 static const TestRow ktls_row = {
     { "batch,record=3000,ktls=on", "flow,ktls=on" },
     { TLS1_2_VERSION, TLS1_3_VERSION },

@@ -3,7 +3,7 @@
  * and that what the peer sees of the rest of TLS is as it should be. Where the kernel can't,
  * the same is true of the TLS library.
  *
- * ./run vm has kernels that can. */
+ * replay/vm has kernels that can. */
 #include <config.h>
 
 #include "test-stream-sockets.h"

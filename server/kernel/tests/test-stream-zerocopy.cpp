@@ -363,7 +363,7 @@ static void test_loop()
     g_assert_cmpint(counter("completions"), ==, counter("zerocopy_sends"));
     g_assert_cmpint(counter("zerocopy_max"), >, 0);
 
-    /* ./run vm has network cards that do not copy all, see test_peer_socket */
+    /* replay/vm has network cards that do not copy all, see test_peer_socket */
     if (!g_getenv("SPICE_TEST_NETNS")) {
         char *text;
 
