@@ -58,7 +58,7 @@ EXAMPLES = {
     "patches each": "./run patches each --list; ./run patches each --release 0.16.0 --series tls",
     "deb": "./run deb",
     "deb recipes": "./run deb recipes --version 0.16.0",
-    "live": "./run live; ./run live --set main --list; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "
+    "live": "./run live; ./run live --set main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "
             "stock,flow,vnc; ./run live --library DIR --ways flow; ./run live --sessions 1,8,32",
     "clients": "./run clients --list; ./run clients --modes flow --transports tls",
     "clients migration": "./run clients migration --transports tls",

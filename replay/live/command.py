@@ -8,8 +8,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,90 +22,36 @@ from bench.lab import links
 from bench.runs import environment
 from clients import packages
 from clients.machine import qemu_version
-from live import cell, guests, page, sessions, ways
+from live import cell, guests, page, sessions, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
 from live.short import short
 
 HOME = paths.OWN_RESULTS / "live"
+PUBLISHED = paths.ROOT / "results" / "live"
 _FILE = "live.json"
-_OVERHEAD = 12.0        # seconds for each run: link, QEMU, client
 _MOST_SESSIONS = 64
 _TRIES = 2              # of a run that does not count
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A set: what is measured if nothing else is said, and which part of each scenario's actions."""
-
-    guests: tuple[str, ...]
-    scenarios: tuple[str, ...]
-    links: tuple[str, ...]
-    ways: tuple[str, ...]
-    part: float = 1.0
-
-
-_ALL_LINKS = ("lan", "20M40ms", "2M100ms", "1M200ms", "wifi-lossy", "4g")
-_THREE = ("stock", "flow", "vnc")
-SETS = {
-    "quick": Chosen(("text-std",), ("scroll", "page"), _ALL_LINKS[:3], _THREE, 0.2),
-    "main": Chosen(("text-std", "desktop-std"), ("scroll", "page", "terminal", "web", "editor", "drag", "video"), _ALL_LINKS[:3], _THREE),
-    "full": Chosen(guests.NAMES, tuple(SCENARIOS), _ALL_LINKS, ("stock", "batch", "flow", "flow:catchup=off", "vnc")),
-}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Works at a guest in QEMU (TCG) as a person does: each action waits until the client shows the last one. "
                           "Goes on where it was when interrupted. Needs root, x86_64, and few other programs at work.")
-    parser.add_argument("--set", choices=SETS, default="quick", help="what to measure; the other options replace a part (%(default)s)")
+    parser.add_argument("--set", choices=sets.SETS, default="quick",
+                        help="what to measure; the other options replace a part of it (%(default)s)")
     for option, metavar, says in (
             ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", ", ".join(SCENARIOS)),
             ("links", "L,...", "as ./run compare has them, or 20M/40ms"),
             ("ways", "W,...", "stock, another mode (flow:catchup=off), or vnc: QEMU's own server, TigerVNC's viewer")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
     parser.add_argument("--library", type=Path, metavar="DIR", help="holds the libspice-server.so.1 of all modes but stock")
-    parser.add_argument("--count", type=int, metavar="N", help="actions of each scenario (30 to 100; quick: a fifth)")
+    parser.add_argument("--count", type=int, metavar="N", help="actions of each run (6 to 100)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each cell (%(default)s)")
     parser.add_argument("--out", type=Path, default=HOME, metavar="DIR",
                         help="where runs are kept, and the page (results/own/live); with results/live it is published")
     parser.add_argument("--sessions", metavar="N,...", help="instead: what each of so many sessions at once costs the server (1,8,32)")
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
-    parser.add_argument("--list", action="store_true", help="only say what would be measured, and how long it takes")
-
-
-def _names(given: str | None, default: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in given.split(","))) if given else list(default)
-
-
-def planned(args: argparse.Namespace) -> list[Plan]:
-    """Rounds of all cells, so that what the machine does meanwhile meets all; raises BenchError, one line, for what there is not."""
-    chosen = SETS[args.set]
-    wanted = _names(args.guests, chosen.guests)
-    played = _names(args.scenarios, chosen.scenarios)
-    over = _names(args.links, chosen.links)
-    shown = _names(args.ways, chosen.ways)
-    for name in played:
-        if name not in SCENARIOS:
-            raise BenchError(f"unknown scenario '{name}': it is one of {', '.join(SCENARIOS)}", 2)
-    for name in over:
-        links.find(name)
-    if args.repeat < 1 or args.count is not None and args.count < 1:
-        raise BenchError("--repeat and --count are 1 or more", 2)
-    plans = [Plan(guest, scenario, link, way, repeat) for repeat in range(1, args.repeat + 1) for guest in wanted
-             for scenario in played if SCENARIOS[scenario].guest == guests.kind_of(guest) for link in over for way in shown]
-    if not plans:
-        raise BenchError("nothing to measure: no scenario chosen is for a guest chosen", 2)
-    return plans
-
-
-def count_of(args: argparse.Namespace, plan: Plan) -> int:
-    return args.count or max(3, round(SCENARIOS[plan.scenario].count * SETS[args.set].part))
-
-
-def seconds(plans: Sequence[Plan], args: argparse.Namespace) -> float:
-    """About; a link that makes everybody wait takes longer."""
-    return sum(_OVERHEAD + count_of(args, plan) * (SCENARIOS[plan.scenario].seconds + links.find(plan.link).full_round_trip)
-               for plan in plans)
+    parser.add_argument("--dry-run", action="store_true", help="only say what is left to measure, and how long it takes")
 
 
 class Kept:
@@ -122,6 +68,10 @@ class Kept:
             except (ValueError, KeyError, TypeError):
                 raise BenchError(f"{self.file} is damaged: remove it") from None
 
+    def left(self, plans: Mapping[Plan, int]) -> dict[Plan, int]:
+        """Those that are not there, or with fewer actions than are wanted."""
+        return {plan: count for plan, count in plans.items() if plan.key not in self.runs or self.runs[plan.key]["count"] < count}
+
     def add(self, plan: Plan, record: Record) -> None:
         if record["invalid"] is None:
             self.runs[plan.key] = record
@@ -129,6 +79,9 @@ class Kept:
             self.thrown_out.append(record)
 
     def write(self, facts: dict[str, Any]) -> None:
+        """`facts` of today; what runs of before were made from is said as well."""
+        trees = dict.fromkeys([*(run["tree"] for run in self.runs.values() if "tree" in run), facts["tree"]])
+        facts = {**facts, "tree": ", ".join(trees)}
         self.file.parent.mkdir(parents=True, exist_ok=True)
         part = self.file.with_suffix(".part")
         part.write_text(json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
@@ -155,10 +108,10 @@ def _say(record: Record, left: float) -> str:
 
 def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
     """Ways and how many at once; raises BenchError, one line."""
-    counts = _names(args.sessions, ())
+    counts = sets.names(args.sessions, ())
     if not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
-    shown = _names(args.ways, ("stock", "flow"))
+    shown = sets.names(args.ways, ("stock", "flow"))
     if ways.VNC in shown:
         raise BenchError("--sessions: recordings are not shown by VNC", 2)
     return [(way, int(count)) for count in counts for way in shown]
@@ -181,15 +134,23 @@ def _scale(args: argparse.Namespace) -> int:
     return 0
 
 
+def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record]) -> str:
+    minutes = sets.seconds(left, known) / 60
+    return (f"{len(left)} runs, some {minutes:.0f} minutes on a quiet machine{f'; {there} are there already' if there else ''}. Besides, "
+            "each guest boots once, in one or two minutes; the desktop is made before that, in five.")
+
+
 def execute(args: argparse.Namespace) -> int:
     if args.sessions is not None:
         with alone("live"):
             return _scale(args)
-    plans = planned(args)
-    if args.list:
-        for plan in plans:
-            print(f"{plan.key}: {count_of(args, plan)} actions")
-        print(f"{len(plans)} runs, some {seconds(plans, args) / 60:.0f} minutes")
+    plans = sets.planned(args)
+    if args.dry_run:
+        kept = Kept(args.out)
+        left = plans if args.again else kept.left(plans)
+        for plan, count in left.items():
+            print(f"{plan.key}: {count} actions")
+        print(_say_how_long(left, len(plans) - len(left), _known(kept)))
         return 0
     if os.geteuid() != 0:
         raise BenchError("./run live needs root, for network namespaces")
@@ -197,26 +158,32 @@ def execute(args: argparse.Namespace) -> int:
         return _measure(args, plans)
 
 
-def _measure(args: argparse.Namespace, plans: Sequence[Plan]) -> int:
+def _known(kept: Kept) -> list[Record]:
+    """Runs that say how long an action takes: the published ones, and on this machine."""
+    return [*Kept(PUBLISHED).runs.values(), *kept.runs.values()]
+
+
+def _measure(args: argparse.Namespace, plans: Mapping[Plan, int]) -> int:
     steps = Steps(paths.cache_dir() / "live" / "log")
     packages.install(steps)
     if paths.build_is_ours():
         setup.setup()
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name in dict.fromkeys(plan.way for plan in plans)}
-    plans = [Plan(plan.guest, plan.scenario, plan.link, shown[plan.way].name, plan.repeat) for plan in plans]
+    plans = {replace(plan, way=shown[plan.way].name): count for plan, count in plans.items()}
     by_name = {way.name: way for way in shown.values()}
     kept = Kept(args.out)
-    left = [plan for plan in plans if args.again or plan.key not in kept.runs]
+    left = plans if args.again else kept.left(plans)
+    steps.say(_say_how_long(left, len(plans) - len(left), _known(kept)))
     made = {name: guests.prepare(name, steps) for name in dict.fromkeys(plan.guest for plan in left)}
-    facts, failed = _facts(), 0
-    for number, plan in enumerate(left):
+    facts, failed, todo = _facts(), 0, dict(left)
+    for plan, count in left.items():
+        del todo[plan]
         for _ in range(_TRIES):
-            record = cell.run(plan, made[plan.guest], SCENARIOS[plan.scenario], by_name[plan.way], links.find(plan.link),
-                              count_of(args, plan))
-            kept.add(plan, record)
+            record = cell.run(plan, made[plan.guest], SCENARIOS[plan.scenario], by_name[plan.way], links.find(plan.link), count)
+            kept.add(plan, {**record, "tree": facts["tree"]})
             kept.write(facts)
-            steps.say(_say(record, seconds(left[number + 1:], args)))
+            steps.say(_say(record, sets.seconds(todo, _known(kept))))
             if record["invalid"] is None:
                 break
         else:

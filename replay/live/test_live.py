@@ -14,7 +14,7 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from live import cell, command, desktop, guests, page, scenarios, sessions, tiles, user, ways
+from live import cell, command, desktop, guests, page, scenarios, sessions, sets, tiles, user, ways
 from live.qemu import Qemu, from_ppm
 from live.short import short
 from live.tiles import Log
@@ -141,17 +141,35 @@ def _arguments(*given: str) -> argparse.Namespace:
 
 
 def test_a_set_is_what_the_options_leave_of_it() -> None:
-    plans = command.planned(_arguments("--links", "2M100ms", "--ways", "flow,vnc", "--repeat", "2"))
-    assert [plan.key for plan in plans[:3]] == [
-        "text-std/scroll/2M100ms/flow/1", "text-std/scroll/2M100ms/vnc/1", "text-std/page/2M100ms/flow/1"]
-    assert len(plans) == 8
+    plans = sets.planned(_arguments("--links", "2M100ms", "--ways", "flow,vnc", "--repeat", "2"))
+    assert {plan.key: count for plan, count in plans.items()} == {
+        f"text-std/{scenario}/2M100ms/{way}/{repeat}": count for repeat in (1, 2)
+        for scenario, count in (("scroll", 6), ("page", 20)) for way in ("flow", "vnc")}
+    assert list(plans)[-1].repeat == 2
+    assert set(sets.planned(_arguments("--set", "main", "--count", "7")).values()) == {7}
+
+
+def test_parts_of_a_set_that_overlap_are_one() -> None:
+    plans = sets.planned(_arguments("--set", "main", "--guests", "text-std", "--scenarios", "page", "--links", "lan"))
+    assert {plan.way: count for plan, count in plans.items()} == {"stock": 100, "flow": 100, "vnc": 100, "batch": 30, "flow:catchup=off": 30}
+
+
+@pytest.mark.parametrize(("name", "minutes"), [("quick", 11), ("front", 35), ("main", 120)])
+def test_a_set_takes_no_longer_than_is_said_of_it(name: str, minutes: int) -> None:
+    assert sets.seconds(sets.planned(_arguments("--set", name))) < 60 * minutes
+
+
+def test_how_long_it_takes_is_known_from_runs() -> None:
+    plans = sets.planned(_arguments("--scenarios", "page", "--links", "2M100ms", "--ways", "stock", "--count", "10"))
+    known = {"scenario": "page", "link": "2M100ms", "way": "stock", "seconds": 50.0, "responses": [1.0] * 25, "lags": []}
+    assert sets.seconds(plans, [known]) == pytest.approx(11 + 10 * 2)
 
 
 @pytest.mark.parametrize("wrong", [("--guests", "dos"), ("--scenarios", "sleep"), ("--links", "string"), ("--repeat", "0"),
                                    ("--count", "0")])
 def test_what_there_is_not_is_refused(wrong: tuple[str, str]) -> None:
     with pytest.raises(BenchError):
-        command.planned(_arguments(*wrong))
+        sets.planned(_arguments(*wrong))
 
 
 def test_an_unknown_way_is_refused() -> None:
@@ -166,7 +184,7 @@ def test_frames_are_counted_with_their_headers() -> None:
 
 
 def _run(way: str, **other: Any) -> cell.Record:
-    return {"guest": "text-std", "scenario": "scroll", "link": "lan", "way": way, "repeat": 1, "invalid": None, "figure": "lag",
+    return {"guest": "text-std", "scenario": "scroll", "link": "lan", "way": way, "repeat": 1, "count": 20, "invalid": None, "figure": "lag",
             "responses": [], "lags": [0.5] * 20, "lines": 100, "drawing": 10.0, "changes": 50, "bytes": 1_000_000, "bytes_up": 1,
             "cpu": {"guest": 9.0, "worker": 0.1, "rest": 0.2}, "inexact": 0.0, "load": [1.0, 3.0], **other}
 
@@ -186,6 +204,8 @@ def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
         kept.add(cell.Plan("text-std", "scroll", "lan", record["way"]), record)
     kept.write(facts)
     again = command.Kept(tmp_path)
+    wanted = cell.Plan("text-std", "scroll", "lan", "flow")
+    assert again.left({wanted: 20}) == {} and again.left({wanted: 30}) == {wanted: 30}
     assert set(again.runs) == {"text-std/scroll/lan/flow/1", "text-std/scroll/lan/stock/1"}
     text = (tmp_path / "README.md").read_text()
     assert "| lan | stock | 20 | 0 | 0.50 | 0.50 | 5 | 10.0 | 100 | 10.0 | 1.00 | 10.0 | 30.0 | yes |" in text

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is measured, and how long that takes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.common.errors import BenchError
+from bench.lab import links
+from live import guests
+from live.cell import Plan
+from live.scenarios import SCENARIOS
+
+_OVERHEAD = {guests.TEXT: 11.0, guests.DESKTOP: 14.0}   # seconds for each run: link, QEMU, client, what comes before the first action
+_WAITED = 2     # full round trips that an action waits, about, where no run says it
+
+
+@dataclass(frozen=True)
+class Part:
+    """Each scenario at each guest that it is for, over each link, shown in each way: so many actions at most."""
+
+    guests: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    links: tuple[str, ...]
+    ways: tuple[str, ...]
+    most: int = 100
+
+
+_TEXT, _DESKTOP = ("text-std",), ("desktop-std",)
+_THREE = ("stock", "flow", "vnc")
+_NEAR = ("lan", "20M40ms", "2M100ms")
+_FAR = ("1M200ms", "wifi-lossy", "4g")
+_OFFICE = ("terminal", "web", "editor", "drag")
+
+SETS: dict[str, tuple[Part, ...]] = {
+    "quick": (Part(_TEXT, ("scroll",), _NEAR, _THREE, 6), Part(_TEXT, ("page",), _NEAR, _THREE, 20)),
+    # README.md's, in half an hour
+    "front": (Part(_TEXT, ("scroll", "page", "type"), _NEAR, _THREE, 20), Part(_DESKTOP, ("web", "editor", "drag"), ("20M40ms",), _THREE, 30)),
+    # two hours
+    "main": (Part(_TEXT, ("scroll",), _NEAR, _THREE, 20), Part(_TEXT, ("page",), _NEAR, _THREE), Part(_TEXT, ("type",), _NEAR, _THREE, 50),
+             Part(_DESKTOP, _OFFICE, _NEAR[1:], _THREE), Part(_DESKTOP, _OFFICE, _NEAR[:1], _THREE, 40),
+             Part(_DESKTOP, ("video",), _NEAR[1:], _THREE, 6),
+             Part(_TEXT, ("page",), _FAR, _THREE, 30), Part(_TEXT, ("page",), _NEAR[1:], ("batch", "flow:catchup=off"), 30),
+             Part(("desktop-qxl", "desktop-virtio"), ("web", "editor"), _NEAR[1:2], _THREE, 20)),
+    "full": (Part(guests.NAMES, tuple(SCENARIOS), (*_NEAR, *_FAR), ("stock", "batch", "flow", "flow:catchup=off", "vnc")),),
+}
+
+
+def names(given: str | None, default: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in given.split(","))) if given else list(default)
+
+
+def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
+    """Round after round, for what the machine does meanwhile is to meet all."""
+    over = names(args.links, part.links)
+    for name in over:
+        links.find(name)
+    played = names(args.scenarios, part.scenarios)
+    for name in played:
+        if name not in SCENARIOS:
+            raise BenchError(f"unknown scenario '{name}': it is one of {', '.join(SCENARIOS)}", 2)
+    for guest in names(args.guests, part.guests):
+        kind = guests.kind_of(guest)
+        for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
+            for link in over:
+                for way in names(args.ways, part.ways):
+                    yield Plan(guest, scenario.name, link, way), args.count or min(scenario.count, part.most)
+
+
+def planned(args: argparse.Namespace) -> dict[Plan, int]:
+    """How many actions of each; raises BenchError, one line, for what there is not."""
+    if args.repeat < 1 or args.count is not None and args.count < 1:
+        raise BenchError("--repeat and --count are 1 or more", 2)
+    found: dict[Plan, int] = {}
+    for part in SETS[args.set]:
+        for plan, count in _of(part, args):
+            found[plan] = max(count, found.get(plan, 0))
+    if not found:
+        raise BenchError("nothing to measure: no scenario chosen is for a guest chosen", 2)
+    return {replace(plan, repeat=number): count for number in range(1, args.repeat + 1) for plan, count in found.items()}
+
+
+def seconds(plans: Mapping[Plan, int], known: Iterable[Mapping[str, Any]] = ()) -> float:
+    """About: as long as an action took in the runs that are known, where there is one of the same scenario, link and way."""
+    took = {(run["scenario"], run["link"], run["way"]): run["seconds"] / max(1, len(run["responses"] or run["lags"])) for run in known}
+
+    def one(plan: Plan) -> float:
+        guess = SCENARIOS[plan.scenario].seconds + _WAITED * links.find(plan.link).full_round_trip
+        return took.get((plan.scenario, plan.link, plan.way), guess)
+
+    return sum(_OVERHEAD[guests.kind_of(plan.guest)] + count * one(plan) for plan, count in plans.items())
