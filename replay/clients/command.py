@@ -16,8 +16,9 @@ from bench.build import setup, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.lab import netns
 from bench.runs import modes as mode_names
-from clients import guest, machine, matrix, packages, table, target
+from clients import guest, machine, matrix, packages, proxies, table, target
 from clients.drivers.base import Driver
 from clients.errors import Failed, NotRun
 from clients.guest import Guest
@@ -48,6 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{option}", metavar=metavar, help=f"only these: {says}")
     parser.add_argument("--release", default=upstream.DEFAULT, help=f"of spice-server ({upstream.DEFAULT})")
     parser.add_argument("--seconds", type=float, default=20, help="to watch the drawing for, in the scenario draw (20)")
+    parser.add_argument("--rest", type=float, default=75, metavar="SECONDS", help="to do nothing for, in the scenario rest (75)")
+    parser.add_argument("--buffers", type=int, metavar="KB", help="the most that a TCP socket buffers, of all that run (the system's)")
     parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
     parser.add_argument("--list", action="store_true", help="only say what would be played")
 
@@ -90,14 +93,15 @@ def library_of() -> str:
 class Player:
     """Plays cells, on as few machines as it can."""
 
-    def __init__(self, guest: Guest, booted: str, folder: Path, seconds: float, say: Any) -> None:
+    def __init__(self, guest: Guest, booted: str, folder: Path, args: argparse.Namespace, say: Any) -> None:
         self._made = library_of()
-        self._guest, self._booted, self._folder, self._seconds, self._say = guest, booted, folder, seconds, say
+        self._guest, self._booted, self._folder, self._args, self._say = guest, booted, folder, args, say
         self._machine: Machine | None = None
         self._machines = 0
 
     def play(self, plan: Plan, library: Library) -> Cell:
-        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario, date=table.now(), library=self._made)
+        transport = f"{plan.transport}, {self._args.buffers} KB" if self._args.buffers else plan.transport
+        cell = Cell(plan.driver.name, transport, library.mode, plan.scenario, date=table.now(), library=self._made)
         began = time.monotonic()
         try:
             plan.driver.version()
@@ -118,7 +122,7 @@ class Player:
                 cell.says = self._machine.ended()
             self.end()  # the next one shall not suffer
         cell.seconds = round(time.monotonic() - began, 1)
-        self._say(f"{plan.driver.name}, {plan.transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
+        self._say(f"{plan.driver.name}, {transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
         return cell
 
     def _world(self, plan: Plan, library: Library) -> World:
@@ -133,7 +137,7 @@ class Player:
             home.mkdir()
             self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
             self._machine.booted()
-        return World(self._machine, plan.driver, plan.transport, folder, self._seconds)
+        return World(self._machine, plan.driver, plan.transport, folder, self._args.seconds, self._args.rest)
 
     def end(self) -> None:
         if self._machine:
@@ -143,7 +147,7 @@ class Player:
 
 def _order(plans: Sequence[Plan]) -> list[Plan]:
     """Those that share a machine one after the other."""
-    ways = [machine.OPEN, machine.SASL, machine.UNIX]
+    ways = [machine.OPEN, machine.SASL, machine.UNIX, machine.SANDBOX]
     return sorted(plans, key=lambda plan: ways.index(machine.WAY.get(plan.transport, machine.OPEN)))
 
 
@@ -228,6 +232,8 @@ def execute(args: argparse.Namespace) -> int:
         raise BenchError(f"no release {args.release} here: it is one of {', '.join(upstream.RELEASES)}", 2)
     if not wanted:
         raise BenchError("no client chosen uses a transport chosen", 2)
+    if args.buffers is not None and not 4 <= args.buffers <= 1 << 16:
+        raise BenchError("--buffers: KB, from 4 to 65536", 2)
     if args.list:
         for plan in wanted:
             print(f"{plan.driver.name}, {plan.transport}, {plan.scenario}: {', '.join(modes)}")
@@ -244,7 +250,14 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
             driver.install(steps)
         except NotRun as error:
             steps.say(f"{driver.name}: {error}")
+    if any(plan.transport in target.PROXIES for plan in wanted):
+        try:
+            proxies.install(steps)
+        except NotRun as error:
+            steps.say(str(error))
     found = libraries(args.release, modes, steps)
+    if args.buffers:
+        netns.limit_buffers(args.buffers << 10)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     old, was = table.load(args.out, _NAME)
@@ -253,12 +266,12 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
         "qemu": machine.qemu_version(),
         "release": args.release,
         "guest": "a guest that draws text (TCG, QXL)",
-        "versions": {**was.get("versions", {}), **versions(drivers)},
+        "versions": {**was.get("versions", {}), **versions(drivers), **proxies.versions()},
     }
     cells: list[Cell] = []
     everything = old
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder:
-        player = Player(made, booted, Path(folder), args.seconds, steps.say)
+        player = Player(made, booted, Path(folder), args, steps.say)
         try:
             for library in found:
                 for plan in _order(wanted):

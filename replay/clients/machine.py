@@ -21,20 +21,23 @@ from clients import picture, target
 from clients.errors import Failed, GuestLost
 from clients.guest import Guest, once
 from clients.lines import Lines
+from clients.proxies import Proxy
 from clients.relay import Relay
 from clients.target import Target
 
 QEMU = "qemu-system-x86_64"
 ECHO_PORT = "org.spice-batch.echo"
 AGENT_PORT, FILES_PORT = "com.redhat.spice.0", "org.spice-space.webdav.0"     # as SPICE names them
+_DENIED = ("obsolete", "elevateprivileges", "spawn", "resourcecontrol")     # in a sandbox, as libvirt has it
 _BOOT = 900  # seconds, on a busy machine that emulates the guest's processor
 _ANSWER = 60
 _GREETING = 5
+_READ = "exec:cat "
 STOCK = "stock"
 INSTALLED = "installed"  # with whatever the environment says
 
-OPEN, SASL, UNIX = "open", "sasl", "unix"  # ways a QEMU can be listening
-WAY = {target.SASL: SASL, target.UNIX: UNIX}  # of a transport; the others are all served by an open one
+OPEN, SASL, UNIX, SANDBOX = "open", "sasl", "unix", "sandbox"  # ways a QEMU can be listening
+WAY = {target.SASL: SASL, target.UNIX: UNIX, target.SOCAT: UNIX, target.SANDBOX: SANDBOX}  # of a transport; the others are all served by an open one
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,12 @@ class Machine:
         self.log = folder / "qemu.log"
         self.graphics = self.tone = False  # what the guest has been told to do, and cannot be told not to
         self._relay: Relay | None = None
+        self._proxies: dict[str, Proxy] = {}
         self._lines: Lines | None = None
         self._qmp: Lines | None = None
         self._incoming = incoming is not None
-        command = [*self._command(guest), *(["-incoming", incoming] if incoming else [])]
+        state = self._opened(incoming) if incoming and way == SANDBOX else None
+        command = [*self._command(guest), *(["-incoming", f"fd:{state}" if state is not None else incoming] if incoming else [])]
         environment = library.environment()
         if way == SASL:
             environment["SASL_CONF_PATH"] = str(self._sasl())
@@ -105,7 +110,10 @@ class Machine:
                 stdout=log,
                 stderr=log,
                 env=environment,
+                pass_fds=[] if state is None else [state],
             )
+        if state is not None:
+            os.close(state)
         try:
             self._qmp = Lines(folder / "qmp")
             self._qmp.wait("{", _ANSWER)
@@ -136,7 +144,13 @@ class Machine:
             sockets += ["-chardev", f"socket,id=host-{name},path={self._folder / port},server=on,wait=off"]
         sockets += ["-qmp", f"unix:{self._folder / 'qmp'},server=on,wait=off"]
         words = "quiet loglevel=0 mitigations=off"
-        return [QEMU, *sockets, *_HARDWARE.split(), "-spice", ",".join(spice), *files, "-append", words]
+        sandbox = ["-sandbox", ",".join(["on", *(f"{what}=deny" for what in _DENIED)])] if self.way == SANDBOX else []
+        return [QEMU, *sandbox, *sockets, *_HARDWARE.split(), "-spice", ",".join(spice), *files, "-append", words]
+
+    @staticmethod
+    def _opened(incoming: str) -> int:
+        """The file that booted() says, for a QEMU that may not run a program."""
+        return os.open(incoming.removeprefix(_READ), os.O_RDONLY)
 
     def _sasl(self) -> Path:
         """A user in a database of this machine's own."""
@@ -230,23 +244,35 @@ class Machine:
 
     def target(self, transport: str) -> Target:
         made = self.certificates
+        if transport in target.PROXIES:
+            return self._proxied(transport)
         if transport == target.UNIX:
             # nothing tells how much such a socket has sent, so it is counted on the way
             self._relay = self._relay or Relay(self._folder / "spice", self._folder / "relay")
             return Target(transport, path=self._folder / "relay")
-        if transport in (target.TLS, target.WSS):
+        if transport in (target.TLS, target.WSS, target.SANDBOX):
             return Target(transport, self.tls_port, ca=made.ca)
         if transport == target.RELAY:
             self._relay = self._relay or Relay(self.port)
             return Target(transport, int(str(self._relay.address)))
         return Target(transport, self.port)
 
+    def _proxied(self, transport: str) -> Target:
+        if transport not in self._proxies:
+            server = self._folder / "spice" if self.way == UNIX else self.port
+            self._proxies[transport] = Proxy(transport, server, self._folder)
+        port = self._proxies[transport].port
+        if transport == target.SQUID:
+            return Target(transport, self.port, proxy=f"http://{target.HOST}:{port}")
+        return Target(transport, port)
+
     def sent(self) -> int:
         """Bytes that QEMU's open connections of SPICE have sent and the other end has acknowledged, or taken."""
-        if self.way == UNIX:
+        if self.way == UNIX and not self._proxies:
             return self._relay.sent if self._relay else 0
+        ports = [each.port for each in self._proxies.values()] if self.way == UNIX else [self.port, self.tls_port]
         told = subprocess.run(
-            ["ss", "-tinH", "state", "established", f"( sport = :{self.port} or sport = :{self.tls_port} )"],
+            ["ss", "-tinH", "state", "established", f"( {' or '.join(f'sport = :{port}' for port in ports)} )"],
             capture_output=True,
             text=True,
             check=False,
@@ -274,7 +300,7 @@ class Machine:
         return f"QEMU ended with {self._qemu.wait()}: {self._complaint()}"
 
     def close(self) -> None:
-        for each in (self._relay, self._lines, self._qmp):
+        for each in (*self._proxies.values(), self._relay, self._lines, self._qmp):
             if each:
                 each.close()
         if self.running():
@@ -301,7 +327,7 @@ def booted(guest: Guest, library: Library) -> str:
             machine.booted()
             machine.migrate(f"exec:cat >{folder / 'state'}")
 
-    return f"exec:cat {once(guest.initrd.parent.with_name(f'{guest.initrd.parent.name}-{version}'), make) / 'state'}"
+    return f"{_READ}{once(guest.initrd.parent.with_name(f'{guest.initrd.parent.name}-{version}'), make) / 'state'}"
 
 
 def wait_for(what: str, seconds: float, true: Any, step: float = 0.2) -> None:

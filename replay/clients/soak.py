@@ -205,7 +205,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     transports = args.transports.split(",")
-    known = set(target.TRANSPORTS) - {target.SASL, target.UNIX}
+    known = set(target.TRANSPORTS) - {target.SASL, target.UNIX, target.SANDBOX} - target.PROXIES
     if not set(transports) <= known or not set(transports) & SpiceGtk.transports:
         raise BenchError(f"transports are some of {', '.join(sorted(known))}, among them plain, tls or relay", 2)
     if args.minutes <= 0:

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PLAIN, TLS, WS, WSS, SASL, UNIX, RELAY = "plain", "tls", "ws", "wss", "sasl", "unix", "relay"
-TRANSPORTS = (PLAIN, TLS, WS, WSS, SASL, UNIX, RELAY)
+SANDBOX = "sandbox"     # TLS, to a QEMU that may do little else
+# through a program that people use as a relay (proxies.py)
+WEBSOCKIFY, NGINX, HAPROXY, SQUID, SSH_L, SSH_W, SOCAT = "websockify", "nginx", "haproxy", "squid", "ssh-L", "ssh-W", "socat"
+WEB_PROXIES = frozenset({WEBSOCKIFY, NGINX})
+PROXIES = WEB_PROXIES | {HAPROXY, SQUID, SSH_L, SSH_W, SOCAT}
+TRANSPORTS = (PLAIN, TLS, WS, WSS, SASL, UNIX, RELAY, SANDBOX, WEBSOCKIFY, NGINX, HAPROXY, SQUID, SSH_L, SSH_W, SOCAT)
 
 HOST = "127.0.0.1"
 USER, PASSWORD = "viewer", "secret"  # of SASL, on loopback
@@ -15,22 +20,32 @@ USER, PASSWORD = "viewer", "secret"  # of SASL, on loopback
 
 @dataclass(frozen=True)
 class Target:
-    """`port` or `path`, whichever the transport has."""
+    """`port` or `path`, whichever the transport has; `proxy` is asked for the port by CONNECT."""
 
     transport: str
     port: int = 0
     path: Path | None = None
     ca: Path | None = None
+    proxy: str = ""
 
     @property
     def encrypted(self) -> bool:
-        return self.transport in (TLS, WSS)
+        return self.transport in (TLS, WSS, SANDBOX)
+
+    @property
+    def framed(self) -> bool:
+        return self.transport in WEB_PROXIES | {WS, WSS}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a client of spice-gtk."""
+        return {"SPICE_PROXY": self.proxy} if self.proxy else {}
 
     @property
     def uri(self) -> str:
         """As spice-gtk wants it."""
         if self.transport == UNIX:
             return f"spice+unix://{self.path}"
-        if self.transport == TLS:
+        if self.transport in (TLS, SANDBOX):
             return f"spice://{HOST}?tls-port={self.port}"
         return f"spice://{HOST}?port={self.port}"

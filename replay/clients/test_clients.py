@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.common.errors import BenchError
-from clients import agent, command, installed, matrix, migration, packages, picture, table, target, webdav, wire
+from clients import agent, command, installed, matrix, migration, packages, picture, proxies, table, target, webdav, wire
 from clients.errors import Failed
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
@@ -188,3 +188,34 @@ def test_on_a_host_no_browser_is_needed() -> None:
     few = packages.wanted(few=True)
     assert {"busybox-static", "python3-gi"} <= set(few) < set(packages.wanted())
     assert not {"chromium", "xvfb"} & set(few)
+
+
+def test_what_people_use_as_a_relay_is_rested_behind_and_nothing_else() -> None:
+    plans = matrix.plans(list(matrix.DRIVERS), list(target.TRANSPORTS), list(matrix.SCENARIOS))
+    assert {plan.transport for plan in plans if plan.scenario == matrix.REST} == target.PROXIES
+    assert not {plan.transport for plan in plans if plan.scenario != matrix.REST} & target.PROXIES
+    assert target.Target(target.NGINX, 1).framed and not target.Target(target.HAPROXY, 1).framed
+    assert target.Target(target.SQUID, 5900, proxy="http://127.0.0.1:1").environment == {"SPICE_PROXY": "http://127.0.0.1:1"}
+
+
+def test_a_relay_carries_bytes_and_is_gone_when_closed(tmp_path: Path) -> None:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(tmp_path / "server"))
+    server.listen()
+    proxy = proxies.Proxy(target.SOCAT, tmp_path / "server", tmp_path)
+    try:
+        with server, socket.create_connection((target.HOST, proxy.port), 20) as client, server.accept()[0] as accepted:
+            client.sendall(b"there")
+            assert accepted.recv(5) == b"there"
+            accepted.sendall(b"back")
+            assert client.recv(4) == b"back"
+    finally:
+        proxy.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((target.HOST, proxy.port), 20)
+
+
+def test_a_relay_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxies, "_listen", lambda _: "TCP-LISTEN:none")
+    with pytest.raises(Failed, match="^socat does not start: .+$"):
+        proxies.Proxy(target.SOCAT, tmp_path / "server", tmp_path)

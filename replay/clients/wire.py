@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clients.errors import Failed
-from clients.target import HOST, TLS, UNIX, WS, WSS, Target
+from clients.target import HOST, UNIX, Target
 
 MAIN, DISPLAY, INPUTS, CURSOR, PLAYBACK, PORT = 1, 2, 3, 4, 5, 10
 SET_ACK, PING = 3, 4
@@ -45,11 +45,11 @@ class Stream:
             if receive_buffer:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             self.socket.connect((HOST, target.port))
-        if target.transport in (TLS, WSS):
+        if target.encrypted:
             self.socket = ssl.create_default_context(cafile=str(target.ca)).wrap_socket(
                 self.socket, server_hostname=HOST
             )
-        self._framed = target.transport in (WS, WSS)
+        self._framed = target.framed
         self._raw = b""
         self._bytes = bytearray()
         self.closed = False

@@ -46,6 +46,17 @@ def create(*switches: str) -> Iterator[Path]:
             stream.close()
 
 
+def limit_buffers(size: int) -> None:
+    """Puts the thread that calls, and all that it starts from now on, into a new namespace with loopback, for good, where TCP
+    sockets buffer at most so many bytes each way."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNET):
+        raise BenchError(f"cannot make a network namespace ({os.strerror(ctypes.get_errno())}): root is needed")
+    proc.call([proc.require("ip", "iproute2"), "link", "set", "lo", "up"])
+    for name in ("tcp_rmem", "tcp_wmem"):
+        Path(f"/proc/sys/net/ipv4/{name}").write_text(f"4096 {size} {size}")
+
+
 def holder_of(netns: Path) -> str:
     """The pid of the process that holds a namespace of create()."""
     return netns.parts[2]

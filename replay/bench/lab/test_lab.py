@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -32,6 +33,22 @@ def test_a_lan_has_no_offloads_and_is_gone_afterwards() -> None:
         assert linktest.check(where) is None
         held = where.server
     assert not held.exists()
+
+
+def test_buffers_are_limited_for_a_thread_and_what_it_starts() -> None:
+    def work() -> None:
+        netns.limit_buffers(65536)
+        found.append(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split())
+        with socket.create_server((lab.LOOPBACK, 0)) as listener:
+            socket.create_connection(listener.getsockname()).close()
+
+    found: list[list[str]] = []
+    before = Path("/proc/sys/net/ipv4/tcp_wmem").read_text()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [["4096", "65536", "65536"]]
+    assert Path("/proc/sys/net/ipv4/tcp_wmem").read_text() == before
 
 
 def test_two_labs_at_once() -> None:

@@ -24,7 +24,7 @@ class Counter(Driver):
 
     style = ""
     shows_pictures = False
-    transports = frozenset(target.TRANSPORTS) - {target.SASL}
+    transports = frozenset(target.TRANSPORTS) - {target.SASL, target.SQUID}
 
     @classmethod
     def version(cls) -> str:

@@ -28,7 +28,7 @@ _LIBRARY = "libspice-client-glib-2.0-8"
 
 class SpiceGtk(Driver):
     name = "spice-gtk"
-    transports = frozenset({target.PLAIN, target.TLS, target.SASL, target.UNIX, target.RELAY})
+    transports = frozenset({target.PLAIN, target.TLS, target.SASL, target.UNIX, target.RELAY, target.SANDBOX}) | target.PROXIES - target.WEB_PROXIES
 
     @classmethod
     def version(cls) -> str:
@@ -49,6 +49,7 @@ class SpiceGtk(Driver):
             {
                 "SPICE_GTK_SHARED": str(self._shared),
                 "SPICE_GTK_DISC": str(self.folder / "disc"),
+                **self.target.environment,
                 **(
                     {"SPICE_GTK_USER": target.USER, "SPICE_GTK_PASSWORD": target.PASSWORD}
                     if self.target.transport == target.SASL

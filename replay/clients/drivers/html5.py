@@ -56,7 +56,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 class Html5(Driver):
     name = "spice-html5"
-    transports = frozenset({target.WS, target.WSS})
+    transports = frozenset({target.WS, target.WSS}) | target.WEB_PROXIES
     _page: chromium.Page | None = None
     _web: http.server.ThreadingHTTPServer | None = None
 

@@ -21,7 +21,7 @@ _SCREEN = "1400x1000x24"
 
 class RemoteViewer(Driver):
     name = "remote-viewer"
-    transports = frozenset({target.PLAIN, target.TLS, target.UNIX, target.RELAY})
+    transports = frozenset({target.PLAIN, target.TLS, target.UNIX, target.RELAY, target.SANDBOX}) | target.PROXIES - target.WEB_PROXIES
     _copied = ""
     _x: subprocess.Popen[bytes] | None = None
 
@@ -49,6 +49,7 @@ class RemoteViewer(Driver):
                 "NO_AT_BRIDGE": "1",
                 "GSETTINGS_BACKEND": "memory",
                 "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+                **self.target.environment,
             },
         )
 
