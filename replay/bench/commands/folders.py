@@ -16,7 +16,9 @@ _PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
 # the VGA text has no pause, and is of QEMU's own updates, which a live QEMU makes only as they are taken
 _USER = "linux-boot linux-desktop linux-video"
 _AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transport tls --jobs 8"
+_LINES = "20M40ms,20M40ms-loss,wifi-lossy,4g,20M-1M-20M,20M-outage,2M100ms,1M200ms"
 _TLS, _PLAIN = "--transport tls", "--transport plain"
+_LINED = f"--modes stock,flow --pace recorded {_TLS} --jobs 8"
 
 COMPARE, RELEASES = "compare", "releases"
 
@@ -69,10 +71,10 @@ PARTS: tuple[Part, ...] = (
     Part("pace/plain", "And without TLS?",
          f"{_PARTS} --link 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
     Part("lan/plain", "And without TLS?", f"{_PARTS} {_PACED} {_PLAIN}", 2),
-    Part("modes/plain", "And without TLS?", f"{_SESSIONS} --modes stock,normal,cork,window,batch,flow {_PLAIN}", 2),
+    Part("modes/plain", "And without TLS?", f"{_SESSIONS} --modes {_EVERY_MODE} {_PLAIN}", 2),
     Part("modes/made", "And recordings made for tests?", f"{_GENERATED} --modes {_EVERY_MODE} {_TLS}", 2),
-    Part("modes/recorded", "And at the pace people work, in the modes of 2017?",
-         "linux-desktop@30-38 --pace recorded --modes normal,gather,cork,window", 2),
+    Part("modes/lines", "And over lines that lose packets, change or go out?", f"linux-desktop@20-35 --link {_LINES} {_LINED}", 2),
+    Part("modes/bbr", "And with BBR?", f"linux-desktop@20-35 --link 20M40ms,20M40ms-loss --congestion bbr {_LINED}", 2),
     Part("channels", "What do sound, keys, the pointer, the clipboard and a port have of it?",
          f"linux-desktop --link lan,20M40ms --channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
     Part("channels/burst", "And beside a desktop played as fast as a slow line takes it?",
@@ -81,3 +83,5 @@ PARTS: tuple[Part, ...] = (
          "linux-desktop linux-video gdi-synthetic all-commands --show-surfaces", 1),
     Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),
 )
+# What the one table of results/README.md is of; ./run results modes makes it.
+TABLE = tuple(part.where for part in PARTS if part.folder == "modes")

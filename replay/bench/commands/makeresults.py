@@ -18,17 +18,18 @@ from typing import Any
 
 from bench.build import setup
 from bench.commands import compare, frontdoor, request
-from bench.commands.folders import COMPARE, PARTS, Part, RELEASES
+from bench.commands.folders import COMPARE, PARTS, Part, RELEASES, TABLE
 from bench.common import paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import metrics
-from bench.report import mail2017, plots, publish
+from bench.report import onetable, plots, publish
 from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
 _NOTES = "notes.md"     # by whoever measured
+_TABLE = "table.csv"    # the one table
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _SHOWN = 12     # digits of a hash
 _APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [live](live/README.md) (`./run live`), "
@@ -160,15 +161,9 @@ def _short(digest: str | None) -> str:
     return (digest or "unknown")[:_SHOWN]
 
 
-def _mail(output: Path) -> None:
-    """The layout of 2017, at both paces."""
-    runs: list[dict[str, Any]] = []
-    for where in ("modes", "modes/plain", "modes/recorded"):
-        file = output / where / _PACKED
-        if file.is_file():
-            runs += results.load(file)["runs"]
-    if text := mail2017.page(runs):
-        results.write_text(output / "modes" / "2017.md", text)
+def _one_table(output: Path) -> list[dict[str, Any]]:
+    """What the one table is of, as far as it is there."""
+    return [results.load(file) for where in TABLE if (file := output / where / _PACKED).is_file()]
 
 
 def index(output: Path) -> str:
@@ -188,7 +183,7 @@ def index(output: Path) -> str:
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library), _short(there.commit),
              there.kernel or table.UNKNOWN, f"`{there.said}`"] for part, there in found]
     head = ("page", "question", "runs of each", "taken in", "library", "commit", "kernel", "command")
-    more = [f"[{name}]({name})" for name in ("modes/2017.md", "recordings/releases.md") if (output / name).is_file()]
+    more = [f"[{name}]({name})" for name in (_TABLE, "recordings/releases.md") if (output / name).is_file()]
     return "\n\n".join(part for part in (
         first, "# Results", "`./run results` makes all of it, `./run results FOLDER` one folder. *library* is a hash of patches/ and "
         "server/. Whoever measures alone finds the same in results/own/, or where `--output` says.",
@@ -197,7 +192,7 @@ def index(output: Path) -> str:
         _APART, f"Besides: {', '.join(more)}." if more else "",
         "`compare.md` has the tables, `compare.csv` every figure with its interval and how "
         "many runs it is of, `compare.json.xz` every single run as it was measured: what its fields mean is in "
-        "[replay/bench/README.md](../replay/bench/README.md).") if part) + "\n"
+        "[replay/bench/README.md](../replay/bench/README.md).", onetable.markdown(_one_table(output))) if part) + "\n"
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written
@@ -258,7 +253,8 @@ def fill_tables(page: Path, output: Path) -> None:
 
 
 def _note(output: Path) -> None:
-    _mail(output)
+    if documents := _one_table(output):
+        results.write_text(output / _TABLE, onetable.text(documents))
     results.write_text(output / _INDEX, index(output))
     if output == paths.RESULTS:
         frontdoor.update()

@@ -76,7 +76,7 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
 
 
 def test_a_folder_is_all_of_its_parts() -> None:
-    assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/recorded"]
+    assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
     assert [part.where for part in makeresults.chosen(["lan/plain", "distance/far"])] == ["distance/far", "lan/plain"]
     assert makeresults.chosen([]) == list(folders.PARTS)
     with pytest.raises(BenchError, match="unknown folder 'moon': it is one of first, distance, "):
@@ -93,17 +93,19 @@ def test_what_the_readme_shows_comes_first() -> None:
 def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                                      capsys: pytest.CaptureFixture[str]) -> None:
     assert call("modes", "--repeat", "3") == 0
-    assert [argv[1] for argv in commands] == ["compare"] * 4 and all("3" in argv for argv in commands)
-    assert capsys.readouterr().err.startswith("results: all: 12 runs, about 12:00 on two processors that nobody else uses\n")
+    assert [argv[1] for argv in commands] == ["compare"] * 5 and all("3" in argv for argv in commands)
+    assert capsys.readouterr().err.startswith("results: all: 15 runs, about 15:00 on two processors that nobody else uses\n")
     assert sorted(file.name for file in (tmp_path / "modes").iterdir()) == [
-        "2017.md", "compare.csv", "compare.json.xz", "compare.md", "made", "plain", "recorded"]
+        "bbr", "compare.csv", "compare.json.xz", "compare.md", "lines", "made", "plain"]
     assert results.load(tmp_path / "modes/compare.json.xz")["plan"]["repeats"] == 3
     assert call("modes", "--repeat", "2") == 0
-    assert len(commands) == 4 and "modes/recorded is done" in capsys.readouterr().err
+    assert len(commands) == 5 and "modes/bbr is done" in capsys.readouterr().err
     assert call("modes", "--repeat", "4") == 0      # adds to what is there
-    assert len(commands) == 8 and "--fresh" not in commands[-1]
+    assert len(commands) == 10 and "--fresh" not in commands[-1]
     assert call("modes", "--repeat", "5", "--only", "main") == 0
-    assert len(commands) == 9
+    assert len(commands) == 11
+    assert "\n## One table\n" in (tmp_path / "README.md").read_text()
+    assert (tmp_path / "table.csv").read_text().startswith("recording,pace,link,transport,mode,packets,packets_change,")
 
 
 def test_a_part_that_is_by_now_another_one_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:

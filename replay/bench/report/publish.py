@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.report import plots, report, summary
+from bench.report import csvfile, plots, report
 from bench.runs import results
 
 
@@ -27,7 +27,7 @@ def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None =
         else:
             print("bench: no plots: install the package python3-matplotlib", file=sys.stderr)
     text = report.markdown(result, pictures)
-    contents = {"md": text, "csv": summary.text(result)}
+    contents = {"md": text, "csv": csvfile.text(result)}
     written = [output / f"{name}.{ending}" for ending in contents]
     for path, content in zip(written, contents.values(), strict=True):
         results.write_text(path, content)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import cli, samples
-from bench.report import mail2017, plots, publish, report
+from bench.report import onetable, plots, publish, report
 from bench.runs import modes, results
 
 
@@ -129,28 +129,25 @@ def test_the_verdict_is_of_the_middle_of_several() -> None:
     assert "**`batch` against `cork` over TLS.** Over a LAN, as fast as it goes (the middle one of 3): 10 % fewer packets" in first
 
 
-def test_2017_stands_on_a_page_of_its_own() -> None:
-    result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1, paces=("max", "recorded"))
-    assert "2017" not in report.markdown(result)
-    assert re.findall("^## .*", mail2017.page(result["runs"]), re.MULTILINE) == [
-        f"## tiny, {pace}: {rows}" for pace in ("as fast as it goes", "pace recorded")
-        for rows in ("tls, tls opt, normal", "normal, cork, hacks-2")]
-
-
-def test_the_layout_of_2017() -> None:
-    result = samples.result(["stock", "normal", "gather", "cork", "window"], repeats=1)
+def test_the_one_table() -> None:
+    result = samples.result(["stock", "normal", "flow"], repeats=1)
     for run in result["runs"]:
-        packets = {("plain", "normal"): 1000, ("tls", "normal"): 1300, ("tls", "gather"): 1100,
-                   ("plain", "cork"): 400, ("plain", "window"): 300}.get((run["transport"], run["mode"]), 7)
-        run["server"].update(packets=packets, wire_bytes=packets * 100)
-    text = mail2017.page(result["runs"])
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
-    assert [row[:3] for row in rows if row[0] != "2017"] == [
-        ["tls", "tls", "normal"], ["tls opt", "tls", "gather"], ["normal", "plain", "normal"],
-        ["normal", "plain", "normal"], ["cork", "plain", "cork"], ["hacks-2", "plain", "window"]]
-    assert rows[1][6:] == ["+30.0 %", "+30 %", "+30.0 %", "+7.5 %"]
-    assert rows[6][6:] == ["-60.0 %", "-56 %", "-60.0 %", "-11 %"]
-    assert mail2017.page(samples.result(["stock", "batch"], repeats=1)["runs"]) == ""
+        packets = {("plain", "stock"): 1000, ("tls", "stock"): 2000, ("plain", "flow"): 500, ("tls", "flow"): 700}.get(
+            (run["transport"], run["mode"]), 1300)
+        run["server"].update(packets=packets, wire_bytes=packets * 1000)
+    bbr = samples.result(["stock", "flow"], repeats=1, links=("20M40ms",))
+    bbr["plan"]["congestion"] = "bbr"
+    shown = onetable.markdown([result, bbr])
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if line.startswith("| tiny")]
+    assert [row[2:7] for row in rows[:6]] == [
+        ["lan", "plain", "stock", "1 000", "1.00"], ["lan", "plain", "normal", "1 300 (+30 %)", "1.30 (+30 %)"],
+        ["lan", "plain", "flow", "500 (-50 %)", "0.50 (-50 %)"], ["lan", "tls", "stock", "2 000", "2.00"],
+        ["lan", "tls", "normal", "1 300 (-35 %)", "1.30 (-35 %)"], ["lan", "tls", "flow", "700 (-65 %)", "0.70 (-65 %)"]]
+    assert rows[0][7] == "–" and rows[3][7] == "4 000" and rows[0][-1] == "1+0"
+    assert [row[2] for row in rows[6:]] == ["20M40ms, bbr"] * 4
+    lines = list(csv.DictReader(io.StringIO(onetable.text([result, bbr]))))
+    assert len(lines) == 10 and lines[5]["packets_change"] == "-0.65" and lines[3]["packets_change"] == ""
+    assert onetable.markdown([]) == ""
 
 
 def test_many_tables_have_an_overview() -> None:

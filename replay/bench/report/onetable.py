@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One table of everything, in the form of the mail to spice-devel of 2017: recordings x transports x modes, each figure beside
+the unpatched library's; and every kind of line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bench.common import table
+from bench.lab import lab
+from bench.measure import metrics, stats
+from bench.report import report
+from bench.runs import modes
+
+Run = dict[str, Any]
+Figure = Callable[[float | None], str]
+
+_COLUMNS: tuple[tuple[str, str, Figure], ...] = (
+    ("packets", "packets", table.count), ("wire, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB")),
+    ("records", "tls_records", table.count), ("CPU, s", "cpu", table.seconds), ("seconds", "wall", table.seconds),
+    ("staleness p95, ms", "age_p95", table.milliseconds))
+_NAMES = ("recording", "pace", "link", "transport", "mode")
+SAYS = """\
+Made by `./run results modes` ([CSV](table.csv)). Medians; in brackets the change against `stock`, the unpatched library over the same transport and line. Packets and bytes are the server's,
+headers included; *n* is runs with a capture (packets, bytes, records) + without (CPU, seconds). *seconds* tell at pace max (as fast as
+it goes), *staleness* where the pace is recorded. At pace max `flow` sends all that is drawn (`catchup=off`).
+
+The mail of 2017 had, against `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %,
++5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. It counted frames before the network card cut them up; here
+offloads are off. Queues of another depth than a round trip's worth were not measured."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: what names it, its runs, and those it is measured against, none for the baseline itself."""
+    names: tuple[str, ...]
+    runs: list[Run]
+    base: list[Run]
+
+    def value(self, metric: str) -> float | None:
+        return stats.median(metrics.values(self.runs, metric))
+
+    def change(self, metric: str) -> float | None:
+        value, base = self.value(metric), stats.median(metrics.values(self.base, metric)) if self.base else None
+        return None if value is None or not base else value / base - 1
+
+    @property
+    def count(self) -> str:
+        valid = [run for run in self.runs if run["valid"]]
+        captured = sum(metrics.of_capture(run) for run in valid)
+        return f"{captured}+{len(valid) - captured}"
+
+
+def rows(documents: list[dict[str, Any]]) -> Iterator[Row]:
+    """Of results of ./run compare, in their order."""
+    for document in documents:
+        how = document["plan"].get("congestion") or lab.CONGESTION
+        for (recording, link, pace), group in report.groups(document["runs"]).items():
+            found: dict[tuple[str, str], list[Run]] = {}
+            for run in group:
+                found.setdefault((run["transport"], run["mode"]), []).append(run)
+            for (transport, mode), runs in sorted(found.items(), key=lambda one: (one[0][0], _rank(one[0][1]))):
+                where = link if how == lab.CONGESTION else f"{link}, {how}"
+                yield Row((recording, pace, where, transport, mode), runs,
+                          [] if mode == modes.STOCK else found.get((transport, modes.STOCK), []))
+
+
+def _rank(mode: str) -> tuple[int, str]:
+    return list(modes.MODES).index(modes.base(mode).name), mode
+
+
+def _cell(row: Row, metric: str, written: Figure) -> str:
+    change = row.change(metric)
+    return written(row.value(metric)) + ("" if change is None else f" ({change * 100:+.0f} %)")
+
+
+def markdown(documents: list[dict[str, Any]]) -> str:
+    """Empty where nothing was measured."""
+    cells = [[*row.names, *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
+    head = (*_NAMES, *(head for head, _, _ in _COLUMNS), "n")
+    return f"## One table\n\n{table.markdown(head, cells, left=len(_NAMES))}\n\n{SAYS}" if cells else ""
+
+
+def text(documents: list[dict[str, Any]]) -> str:
+    """The same as CSV, every change as a part of one. An empty field is a figure that cannot be known."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*_NAMES, *(name for _, metric, _ in _COLUMNS for name in (metric, f"{metric}_change")), "n"])
+    for row in rows(documents):
+        found = [value for _, metric, _ in _COLUMNS for value in (row.value(metric), row.change(metric))]
+        writer.writerow([*row.names, *("" if value is None else f"{value:.6g}" for value in found), row.count])
+    return out.getvalue()
