@@ -14,6 +14,7 @@
 #define CHANGE_AT_MAX (24 * 3600 * NS_PER_S)
 #define QUEUE_TIME_MAX (60 * NS_PER_S)
 #define QUEUE_DEFAULT_MIN (64 * 1024)
+#define MTU_MIN 576
 #define FRAME_MAX (LINK_MTU + TUN_ETHERNET_HEADER)
 
 static const char usage_text[] =
@@ -24,6 +25,8 @@ static const char usage_text[] =
     "  --addr-a IP/N, --addr-b   IPv4 address of each end\n"
     "  --dev-a NAME, --dev-b     name of each end's TUN device (link0, or the next free number)\n"
     "  --rate 20M                bits a second each way, IP bytes + 14 counted (no limit)\n"
+    "  --rate-up 4M              from b to a, where that is another\n"
+    "  --mtu 1280                IP bytes of a packet, at most (1500)\n"
     "  --delay 40ms              of the round trip, half of it each way (0)\n"
     "  --jitter 5ms              the round trip takes delay - jitter to delay + jitter (0)\n"
     "  --queue 64K | 50ms        of each direction, drop-tail (rate x delay, 64K at least)\n"
@@ -39,6 +42,7 @@ static const char usage_text[] =
 typedef struct PendingOptions {
     const char *queue;
     const char *loss_burst;
+    uint64_t rate_up; /* 0: as the other way */
     uint64_t round_trip;
     uint64_t jitter;
 } PendingOptions;
@@ -52,6 +56,8 @@ enum {
     OPTION_DEV_A,
     OPTION_DEV_B,
     OPTION_RATE,
+    OPTION_RATE_UP,
+    OPTION_MTU,
     OPTION_DELAY,
     OPTION_JITTER,
     OPTION_QUEUE,
@@ -70,6 +76,8 @@ static const struct option long_options[] = {
     { "dev-a", required_argument, NULL, OPTION_DEV_A },
     { "dev-b", required_argument, NULL, OPTION_DEV_B },
     { "rate", required_argument, NULL, OPTION_RATE },
+    { "rate-up", required_argument, NULL, OPTION_RATE_UP },
+    { "mtu", required_argument, NULL, OPTION_MTU },
     { "delay", required_argument, NULL, OPTION_DELAY },
     { "jitter", required_argument, NULL, OPTION_JITTER },
     { "queue", required_argument, NULL, OPTION_QUEUE },
@@ -137,6 +145,9 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
                          const char *name, const char *value)
 {
     static const char duration[] = "a time such as 40ms or 500us, at most 10s,";
+    static const char rate[] = "bits a second such as 20M or 512k, at most 10G,";
+    ShaperConfig *shaper = &options->shaper[0]; /* settle_up makes the other one of it */
+    uint64_t mtu = 0;
 
     switch (option) {
     case OPTION_HELP:
@@ -157,9 +168,17 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
                 "a device name of up to 15 letters");
         break;
     case OPTION_RATE:
-        require(parse_rate(value, SHAPER_RATE_MAX, &options->shaper.rate) &&
-                options->shaper.rate > 0, name, value,
-                "bits a second such as 20M or 512k, at most 10G,");
+        require(parse_rate(value, SHAPER_RATE_MAX, &shaper->rate) && shaper->rate > 0, name, value,
+                rate);
+        break;
+    case OPTION_RATE_UP:
+        require(parse_rate(value, SHAPER_RATE_MAX, &pending->rate_up) && pending->rate_up > 0, name,
+                value, rate);
+        break;
+    case OPTION_MTU:
+        require(parse_integer(value, LINK_MTU, &mtu) && mtu >= MTU_MIN, name, value,
+                "bytes from 576 to 1500");
+        options->end[0].mtu = options->end[1].mtu = (unsigned) mtu;
         break;
     case OPTION_DELAY:
         require(parse_duration(value, DELAY_MAX, &pending->round_trip), name, value, duration);
@@ -171,14 +190,14 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
         pending->queue = value;
         break;
     case OPTION_LOSS:
-        require(parse_share(value, &options->shaper.loss), name, value,
+        require(parse_share(value, &shaper->loss), name, value,
                 "a share such as 1% or 0.01");
         break;
     case OPTION_BURST:
         pending->loss_burst = value;
         break;
     case OPTION_THEN:
-        require(parse_change(value, &options->shaper), name, value,
+        require(parse_change(value, shaper), name, value,
                 "a time later than the one before, and a rate or 'out', such as 10s:1M,");
         break;
     case OPTION_SEED:
@@ -190,45 +209,44 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
     }
 }
 
-static void settle_delay(LinkOptions *options, const PendingOptions *pending)
+static void settle_delay(ShaperConfig *shaper, const PendingOptions *pending)
 {
     if (pending->jitter > pending->round_trip) {
         errx(EXIT_FAILURE, "--jitter must not be larger than --delay");
     }
-    options->shaper.delay = pending->round_trip / 2;
-    options->shaper.jitter = pending->jitter / 2;
+    shaper->delay = pending->round_trip / 2;
+    shaper->jitter = pending->jitter / 2;
 }
 
-static void settle_queue(LinkOptions *options, const PendingOptions *pending)
+static void settle_queue(ShaperConfig *shaper, const PendingOptions *pending)
 {
-    const double bytes_per_ns = (double) options->shaper.rate / 8 / (double) NS_PER_S;
+    const double bytes_per_ns = (double) shaper->rate / 8 / (double) NS_PER_S;
     const char *text = pending->queue;
     uint64_t ns = 0;
 
     if (!text) {
         double product = bytes_per_ns * (double) pending->round_trip;
         product = product < SHAPER_QUEUE_MAX ? product : SHAPER_QUEUE_MAX;
-        options->shaper.queue = product > QUEUE_DEFAULT_MIN ? (uint64_t) product
-                                                            : QUEUE_DEFAULT_MIN;
+        shaper->queue = product > QUEUE_DEFAULT_MIN ? (uint64_t) product : QUEUE_DEFAULT_MIN;
         return;
     }
-    if (options->shaper.rate == 0) {
+    if (shaper->rate == 0) {
         errx(EXIT_FAILURE, "--queue needs --rate: without a limit nothing waits");
     }
     if (parse_duration(text, QUEUE_TIME_MAX, &ns)) {
-        options->shaper.queue = (uint64_t) (bytes_per_ns * (double) ns);
+        shaper->queue = (uint64_t) (bytes_per_ns * (double) ns);
     } else {
-        require(parse_size(text, SHAPER_QUEUE_MAX, &options->shaper.queue), "queue", text,
+        require(parse_size(text, SHAPER_QUEUE_MAX, &shaper->queue), "queue", text,
                 "a size such as 64K or a time such as 50ms");
     }
-    if (options->shaper.queue < FRAME_MAX || options->shaper.queue > SHAPER_QUEUE_MAX) {
+    if (shaper->queue < FRAME_MAX || shaper->queue > SHAPER_QUEUE_MAX) {
         errx(EXIT_FAILURE, "--queue %s is %llu bytes: from %d (one packet) to %llu are possible",
-             text, (unsigned long long) options->shaper.queue, FRAME_MAX,
+             text, (unsigned long long) shaper->queue, FRAME_MAX,
              (unsigned long long) SHAPER_QUEUE_MAX);
     }
 }
 
-static void settle_loss(LinkOptions *options, const PendingOptions *pending)
+static void settle_loss(ShaperConfig *shaper, const PendingOptions *pending)
 {
     uint64_t burst = 0;
 
@@ -238,10 +256,26 @@ static void settle_loss(LinkOptions *options, const PendingOptions *pending)
     require(parse_integer(pending->loss_burst, 1000000, &burst) && burst > 0, "burst",
             pending->loss_burst, "a number of packets");
     /* between two runs there is at least one packet that is not lost */
-    if (options->shaper.loss > (double) burst / (double) (burst + 1)) {
+    if (shaper->loss > (double) burst / (double) (burst + 1)) {
         errx(EXIT_FAILURE, "--burst %s is too short for that --loss", pending->loss_burst);
     }
-    options->shaper.loss_burst = (double) burst;
+    shaper->loss_burst = (double) burst;
+}
+
+/* The way from b to a, when that from a to b is settled but for its queue. */
+static void settle_up(LinkOptions *options, const PendingOptions *pending)
+{
+    options->shaper[1] = options->shaper[0];
+    if (pending->rate_up == 0) {
+        return;
+    }
+    if (options->shaper[0].rate == 0) {
+        errx(EXIT_FAILURE, "--rate-up needs --rate");
+    }
+    if (options->shaper[0].n_changes) {
+        errx(EXIT_FAILURE, "--rate-up and --then do not go together");
+    }
+    options->shaper[1].rate = pending->rate_up;
 }
 
 void options_parse(LinkOptions *options, int argc, char **argv)
@@ -262,10 +296,13 @@ void options_parse(LinkOptions *options, int argc, char **argv)
             errx(EXIT_FAILURE, "--ns-%c and --addr-%c are needed (--help)", 'a' + i, 'a' + i);
         }
     }
-    if (options->shaper.n_changes && options->shaper.rate == 0) {
+    if (options->shaper[0].n_changes && options->shaper[0].rate == 0) {
         errx(EXIT_FAILURE, "--then needs --rate: without a limit nothing waits");
     }
-    settle_delay(options, &pending);
-    settle_queue(options, &pending);
-    settle_loss(options, &pending);
+    settle_delay(&options->shaper[0], &pending);
+    settle_loss(&options->shaper[0], &pending);
+    settle_up(options, &pending);
+    for (int i = 0; i < 2; i++) {
+        settle_queue(&options->shaper[i], &pending);
+    }
 }

@@ -9,7 +9,7 @@
 
 typedef struct LinkOptions {
     TunConfig end[2]; /* a, b */
-    ShaperConfig shaper; /* of each direction */
+    ShaperConfig shaper[2]; /* from a to b, from b to a */
     uint64_t seed;
 } LinkOptions;
 

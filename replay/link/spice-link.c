@@ -25,11 +25,11 @@ static void become_realtime(void)
 }
 
 static void direction_init(LinkDirection *direction, const Tun *from, const Tun *to,
-                           const LinkOptions *options, uint64_t seed)
+                           const ShaperConfig *config, uint64_t seed)
 {
     direction->from = from;
     direction->to = to;
-    shaper_init(&direction->shaper, &options->shaper, seed);
+    shaper_init(&direction->shaper, config, seed);
     if (!line_init(&direction->line)) {
         err(EXIT_FAILURE, "packet memory");
     }
@@ -47,8 +47,8 @@ int main(int argc, char **argv)
     tun_create(&ends[0], &options.end[0]);
     tun_create(&ends[1], &options.end[1]);
     /* the two directions of one link must not lose alike */
-    direction_init(&directions[0], &ends[0], &ends[1], &options, 2 * options.seed);
-    direction_init(&directions[1], &ends[1], &ends[0], &options, 2 * options.seed + 1);
+    direction_init(&directions[0], &ends[0], &ends[1], &options.shaper[0], 2 * options.seed);
+    direction_init(&directions[1], &ends[1], &ends[0], &options.shaper[1], 2 * options.seed + 1);
     become_realtime();
 
     uint64_t start = loop_now();

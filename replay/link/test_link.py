@@ -12,6 +12,7 @@ processors meanwhile it is skipped.
 import math
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import time
@@ -29,6 +30,7 @@ from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FLOOD_SECONDS,
 
 TRIES = 3
 RATE_ERROR = 0.001  # beside lateness; forgetting the Ethernet header would make six times as much
+IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2     # not in the socket module
 FREE = 0.3          # processors that nobody uses: with less, others take what TCP's two ends want
 
 pytestmark = [
@@ -134,6 +136,29 @@ def test_directions_do_not_share_the_rate(namespaces: Namespaces) -> None:
     for way, packets in received.items():
         assert len(packets) == int(rate * FLOOD_SECONDS / 8 / FULL_FRAME)
         assert_as_fast(packets, rate, report[way], idle[way])
+
+
+def test_each_direction_has_its_own_rate_and_queue(namespaces: Namespaces) -> None:
+    rates = {"a_to_b": 10e6, "b_to_a": 2e6}
+    with Link(namespaces, "--rate", "10M", "--rate-up", "2M", *DEEP_QUEUE) as link, \
+            udp(namespaces.a, ADDRESS_A) as a, udp(namespaces.b, ADDRESS_B) as b:
+        idle = {"a_to_b": flood(a, b, rates["a_to_b"]), "b_to_a": flood(b, a, rates["b_to_a"])}
+        received = {"b_to_a": receive(a, 0.5), "a_to_b": receive(b, 0.5)}
+        report = link.finish()
+    for way, packets in received.items():
+        assert len(packets) == int(rates[way] * FLOOD_SECONDS / 8 / FULL_FRAME)
+        assert_as_fast(packets, rates[way], report[way], idle[way])
+
+
+def test_a_link_for_smaller_packets(namespaces: Namespaces) -> None:
+    with Link(namespaces, "--mtu", "1280") as link, \
+            udp(namespaces.a, ADDRESS_A) as a, udp(namespaces.b, ADDRESS_B) as b:
+        a.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+        a.sendto(bytes(1280 - IP_UDP), (ADDRESS_B, b.getsockname()[1]))
+        with pytest.raises(OSError, match="too long"):
+            a.sendto(bytes(1281 - IP_UDP), (ADDRESS_B, b.getsockname()[1]))
+        assert [len(data) for _, data in receive(b, 0.3)] == [1280 - IP_UDP]
+        assert link.finish()["a_to_b"]["packets_out"] == 1
 
 
 def test_queue_overflow(namespaces: Namespaces) -> None:
@@ -297,6 +322,9 @@ def test_queue_default_is_the_product_of_rate_and_delay(namespaces: Namespaces) 
 MISTAKES = [
     (["--rate", "fast"], "--rate fast: bits a second such as 20M or 512k, at most 10G, expected"),
     (["--rate", "0"], "--rate 0: bits a second such as 20M or 512k, at most 10G, expected"),
+    (["--rate-up", "4M"], "--rate-up needs --rate"),
+    (["--rate", "20M", "--rate-up", "4M", "--then", "2s:1M"], "--rate-up and --then do not go together"),
+    (["--mtu", "500"], "--mtu 500: bytes from 576 to 1500 expected"),
     (["--delay", "40"], "--delay 40: a time such as 40ms or 500us, at most 10s, expected"),
     (["--delay", "10ms", "--jitter", "11ms"], "--jitter must not be larger than --delay"),
     (["--loss", "101%"], "--loss 101%: a share such as 1% or 0.01 expected"),

@@ -2,8 +2,8 @@
 /*
  * An end of the link: a TUN device inside a network namespace. It is IP only (no Ethernet header)
  * and without IFF_VNET_HDR, so the kernel cuts large TCP segments to the MTU and fills in
- * checksums before a packet gets here. IPv6 is off on it: the only packets are those that the two
- * ends send each other.
+ * checksums before a packet gets here. IPv6 is off on it, until the user turns it on: the only
+ * packets are those that the two ends send each other.
  */
 #ifndef LINK_TUN_H
 #define LINK_TUN_H
@@ -22,6 +22,7 @@ typedef struct TunConfig {
     const char *device; /* NULL: link0, or the next number that is free there */
     struct in_addr address;
     unsigned prefix;
+    unsigned mtu; /* 0: LINK_MTU */
 } TunConfig;
 
 typedef struct Tun {

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="what to measure; the other options replace a part of it (%(default)s)")
     for option, metavar, says in (
             ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", ", ".join(SCENARIOS)),
-            ("links", "L,...", "as ./run compare has them, or 20M/40ms"),
+            ("links", "L,...", "as ./run compare has them, or 20M/40ms, 20M:4M/40ms/mtu1280/queue2s/ipv6"),
             ("ways", "W,...", "stock, another mode (flow:catchup=off), or vnc: QEMU's own server, TigerVNC's viewer")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
     parser.add_argument("--library", type=Path, metavar="DIR", help="holds the libspice-server.so.1 of all modes but stock")

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
     what.add_argument("--transport", metavar="LIST", help="plain,tls")
     what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms, 20M/40ms/1%% "
                       "(loss) or 20M/40ms@10s:1M@15s:out@20s:20M (changes, seconds after the client has connected; out: nothing gets "
-                      "through) (default lan)")
+                      "through), or 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue) (default lan)")
     what.add_argument("--via", metavar="LIST", help="direct (default), relay (a TCP relay stands beside the server, as in "
                       f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
     what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
@@ -144,7 +144,10 @@ def _links(args: argparse.Namespace) -> list[links.Link]:
     for way in ways:
         if way not in _WAYS:
             raise BenchError(f"unknown way '{way}': it is one of {', '.join(_WAYS)}", 2)
-    return list(dict.fromkeys(_WAYS[way](links.find(name)) for name in names for way in ways))
+    found = list(dict.fromkeys(_WAYS[way](links.find(name)) for name in names for way in ways))
+    if any(link.ipv6 for link in found):
+        raise BenchError("packets of IPv6 are not counted here: ./run live takes such a link", 2)
+    return found
 
 
 def _repeats(args: argparse.Namespace) -> int:

@@ -20,15 +20,15 @@ from typing import Any
 from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import netns
-from bench.lab.links import Link
+from bench.lab.links import MTU, Link
 from bench.lab.remote import Remote
 
 PLAIN_PORT = 5900
 TLS_PORT = 5901
-MTU = 1500
 LARGEST_FRAME = MTU + 14
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESS = "10.83.0.2"
+SERVER_ADDRESS_6, CLIENT_ADDRESS_6 = "fd83::1", "fd83::2"
 LOOPBACK = "127.0.0.1"
 _DEVICE = "spice0"      # at either end
 _TO_SERVER, _TO_CLIENT = "spice1", "spice2"     # in the middle
@@ -156,7 +156,11 @@ def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[
     argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{SERVER_ADDRESS}/24", "--dev-a", _DEVICE,
             "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
     if link.rate:
-        argv += ["--rate", str(link.rate), "--queue", str(link.queue_bytes)]
+        argv += ["--rate", str(link.rate), *(["--queue", f"{link.queue * 1e3:.0f}ms"] if link.queue else [])]
+    if link.up:
+        argv += ["--rate-up", str(link.up)]
+    if link.mtu != MTU:
+        argv += ["--mtu", str(link.mtu)]
     for change in link.changes:
         argv += ["--then", f"{change.at * 1e3:.0f}ms:{change.rate or 'out'}"]
     if link.delay:
@@ -178,11 +182,23 @@ def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab
             raise BenchError(f"the link does not come up: {emulator.last_complaint() or 'spice-link says nothing'}")
         for where in (server, client):
             disable_offloads(where, _DEVICE)
+        if link.ipv6:
+            _address_6(server, client)
+            lab.server_address, lab.client_address = SERVER_ADDRESS_6, CLIENT_ADDRESS_6
         lab.begin_changes = lambda: emulator.signal(signal.SIGUSR1)
         yield lab
         emulator.signal(signal.SIGTERM)
         said = proc.receive(emulator.mailbox, time.monotonic() + 5)
         lab.books = said[1] if said else None
+
+
+def _address_6(server: Path, client: Path) -> None:
+    """Addresses of IPv6 as well, and no packet but those that the two ends send each other."""
+    for where, mine in ((server, SERVER_ADDRESS_6), (client, CLIENT_ADDRESS_6)):
+        _ip(where, "link", "set", _DEVICE, "addrgenmode", "none")
+        for name, value in (("accept_ra", 0), ("dad_transmits", 0), ("disable_ipv6", 0)):
+            proc.call(["sh", "-c", 'echo "$2" >"/proc/sys/net/ipv6/conf/$0/$1"', _DEVICE, name, str(value)], where)
+        _ip(where, "-6", "address", "add", f"{mine}/64", "dev", _DEVICE, "nodad")
 
 
 def free_port(address: str = LOOPBACK) -> int:
@@ -234,6 +250,8 @@ def connect(link: Link, emulator: str = SPICE_LINK, congestion: str = CONGESTION
         emulator = NO_EMULATOR
     elif emulator == NETEM and link.changes:
         raise BenchError(f"netem does not change a link while it is used: leave --emulator out to use {SPICE_LINK}")
+    elif emulator == NETEM and (link.up or link.queue or link.mtu != MTU or link.ipv6):
+        raise BenchError(f"with netem a link has one rate, the usual queue and MTU, and no IPv6: leave --emulator out to use {SPICE_LINK}")
     elif emulator == NETEM and not kernel_has_netem():
         raise BenchError(f"the kernel has no netem: leave --emulator out to use {SPICE_LINK}")
     with contextlib.ExitStack() as stack:

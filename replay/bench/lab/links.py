@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The links a recording is played over, as data: one line describes one. Another can be written on the command line as
 RATE/DELAY, 20M/40ms for example, with losses and changes after it: 20M/40ms/1%, 20M/40ms@10s:1M@20s:20M, and `out` in the
-place of a rate while nothing gets through."""
+place of a rate while nothing gets through. Also 20M:4M/40ms (down and up), /mtu1280 (bytes of an IP packet), /queue2s (what may wait
+before the slow part), /ipv6: 20M:4M/40ms/1%/mtu1280/queue2s/ipv6, in this order."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ import re
 from dataclasses import dataclass, replace
 
 from bench.common.errors import BenchError
+
+MTU = 1500
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,15 @@ class Link:
     burst: int = 1                  # mean length of a run of lost packets
     changes: tuple[Change, ...] = ()    # at rising times
     host: str = ""                  # the client is there, reached by ssh; what lies between is what it is
+    up: int | None = None           # bits a second from the client, where that is another rate
+    queue: float = 0.0              # seconds that what waits before the slow part takes; 0: one round trip
+    mtu: int = 1500                 # bytes of an IP packet
+    ipv6: bool = False
     relay: bool = False             # a TCP relay beside the server stands between it and the link
 
     @property
     def emulated(self) -> bool:
-        return self.rate is not None or self.delay > 0 or self.loss > 0
+        return self.rate is not None or self.delay > 0 or self.loss > 0 or self.mtu != MTU or self.ipv6
 
     @property
     def may_be_slow(self) -> bool:
@@ -44,7 +51,9 @@ class Link:
 
     @property
     def queue_bytes(self) -> int:
-        """What may wait before the slow part: one round trip's worth, 64 KiB at least."""
+        """What may wait before the slow part, from the server: one round trip's worth, 64 KiB at least, if nothing else is said."""
+        if self.queue:
+            return int((self.rate or 0) / 8 * self.queue)
         return max(64 * 1024, int((self.rate or 0) / 8 * self.delay))
 
     @property
@@ -77,12 +86,19 @@ class Link:
             return "another machine"
         if not self.emulated:
             return "no limit"
-        rates = [_rate(self.rate) if self.rate else "no rate limit", *(change.says for change in self.changes)]
+        up = f" ({_rate(self.up)} up)" if self.up else ""
+        rates = [_rate(self.rate) + up if self.rate else "no rate limit", *(change.says for change in self.changes)]
         parts = [", then ".join(rates), f"{self.delay * 1e3:g} ms round trip"]
         if self.jitter:
             parts.append(f"jitter {self.jitter * 1e3:g} ms")
         if self.loss:
             parts.append(f"{self.loss * 100:g} % loss" + (f" in runs of {self.burst}" if self.burst > 1 else ""))
+        if self.mtu != MTU:
+            parts.append(f"MTU {self.mtu}")
+        if self.queue:
+            parts.append(f"queue of {self.queue:g} s")
+        if self.ipv6:
+            parts.append("IPv6")
         return ", ".join(parts)
 
 
@@ -108,10 +124,15 @@ LINKS: dict[str, Link] = {link.name: link for link in (
 )}
 STEADY = [name for name, link in LINKS.items() if not link.changes]
 
-_WRITTEN = re.compile(r"(?P<rate>[\d.]+[kMG])/(?P<delay>[\d.]+)ms(?:/(?P<loss>[\d.]+)%)?(?P<changes>(?:@[\d.]+s:(?:out|[\d.]+[kMG]))*)")
+_WRITTEN = re.compile(r"(?P<rate>[\d.]+[kMG])(?::(?P<up>[\d.]+[kMG]))?/(?P<delay>[\d.]+)ms(?:/(?P<loss>[\d.]+)%)?(?:/mtu(?P<mtu>\d+))?"
+                      r"(?:/queue(?P<queue>[\d.]+)s)?(?P<ipv6>/ipv6)?(?P<changes>(?:@[\d.]+s:(?:out|[\d.]+[kMG]))*)")
+_SMALLEST_MTU = 1280    # IPv6 wants as much
+_LONGEST_QUEUE = 60
 
 
 def via_relay(link: Link) -> Link:
+    if link.ipv6:
+        raise BenchError(f"link '{link.name}': the relay beside the server knows no IPv6", 2)
     return link if link.relay else replace(link, name=link.name + RELAY, relay=True)
 
 
@@ -137,19 +158,26 @@ def find(name: str) -> Link:
     written = _WRITTEN.fullmatch(name)
     if not written:
         raise BenchError(f"unknown link '{name}': it is one of {', '.join(LINKS)} or written as 20M/40ms, 20M/40ms/1% (loss) or "
-                         "20M/40ms@10s:1M@15s:out@20s:20M (changes)", 2)
+                         "20M/40ms@10s:1M@15s:out@20s:20M (changes) or 20M:4M/40ms/mtu1280/queue2s/ipv6 (up, MTU, queue)", 2)
     try:
         changes = tuple(Change(float(at.removesuffix("s")), None if rate == "out" else _bits(rate)) for at, rate in
                         (change.split(":") for change in written["changes"].split("@")[1:]))
         link = Link(name, rate=_bits(written["rate"]), delay=float(written["delay"]) / 1e3, loss=float(written["loss"] or 0) / 100,
-                    changes=changes)
+                    changes=changes, up=_bits(written["up"]) if written["up"] else None, queue=float(written["queue"] or 0),
+                    mtu=int(written["mtu"] or MTU), ipv6=bool(written["ipv6"]))
     except ValueError:      # 1.2.3
         raise BenchError(f"link '{name}' has a number that is none", 2) from None
-    if not link.rate or 0 in (change.rate for change in changes):
+    if not link.rate or link.up == 0 or 0 in (change.rate for change in changes):
         raise BenchError(f"link '{name}' carries nothing", 2)
     times = [change.at for change in changes]
     if times != sorted(set(times)) or 0 in times:
         raise BenchError(f"link '{name}': each change is later than the one before", 2)
+    if link.up and changes:
+        raise BenchError(f"link '{name}': a link with a rate up does not change", 2)
+    if not _SMALLEST_MTU <= link.mtu <= MTU:
+        raise BenchError(f"link '{name}': an MTU from {_SMALLEST_MTU} to {MTU}", 2)
+    if link.queue > _LONGEST_QUEUE or written["queue"] and min(link.rate, link.up or link.rate) / 8 * link.queue < MTU + 14:
+        raise BenchError(f"link '{name}': a queue of one packet to {_LONGEST_QUEUE} s", 2)
     if link.loss >= 0.5:
         raise BenchError(f"link '{name}' loses too much", 2)
     return link

@@ -20,7 +20,8 @@ from bench.lab.links import Link
 
 _SO_TIMESTAMPNS = 35
 _HEADERS = 14 + 20 + 8          # Ethernet, IP, UDP
-_SIZE = 1400
+_IPV6 = 20                      # what its header has more
+_SIZE = 1200                    # fits the smallest MTU
 _PINGS = 7
 _LATE = 0.005                   # seconds the median ping may take beyond the link's own time
 _RATE_BOUNDS = (0.90, 1.03)     # of the link's rate
@@ -37,11 +38,12 @@ class Measured:
     fastest: float | None
     rate: float | None          # bits a second on the wire
     loss: float | None          # of a stream slower than the link
+    up: float | None = None     # bits a second from the client, where that is another rate
 
 
 def _udp(where: Lab, at_server: bool) -> socket.socket:
     def make() -> socket.socket:
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made = socket.socket(socket.AF_INET6 if where.link.ipv6 else socket.AF_INET, socket.SOCK_DGRAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         made.bind((where.server_address if at_server else where.client_address, 0))
@@ -77,8 +79,13 @@ def _ping(server: socket.socket, client: socket.socket, count: int) -> list[floa
     return times
 
 
-def _stream(server: socket.socket, client: socket.socket, packets: int, bits_per_second: float | None) -> list[float]:
-    """Sends packets at a pace, or as fast as they go; returns when each came that did."""
+def _frame(link: Link) -> int:
+    """Bytes on the wire of a packet of a stream."""
+    return _SIZE + _HEADERS + (_IPV6 if link.ipv6 else 0)
+
+
+def _stream(server: socket.socket, client: socket.socket, packets: int, bytes_per_second: float | None) -> list[float]:
+    """Sends packets at a pace, of what they carry,, or as fast as they go; returns when each came that did."""
     times: list[float] = []
 
     def collect() -> None:
@@ -90,20 +97,27 @@ def _stream(server: socket.socket, client: socket.socket, packets: int, bits_per
     began = time.monotonic()
     for number in range(packets):
         server.sendto(bytes(_SIZE), client.getsockname())
-        if bits_per_second:
-            ahead = began + (number + 1) * (_SIZE + _HEADERS) * 8 / bits_per_second - time.monotonic()
+        if bytes_per_second:
+            ahead = began + (number + 1) * _SIZE / bytes_per_second - time.monotonic()
             if ahead > 0.001:
                 time.sleep(ahead)
     collector.join()
     return times
 
 
-def _rate(times: list[float]) -> float | None:
+def _rate(times: list[float], frame: int) -> float | None:
     """Over the middle of the stream: neither its first packets, which wait for nothing, nor its end."""
     part = sorted(times)[len(times) // 10:]
     if len(part) < 10 or part[-1] <= part[0]:
         return None
-    return (len(part) - 1) * (_SIZE + _HEADERS) * 8 / (part[-1] - part[0])
+    return (len(part) - 1) * frame * 8 / (part[-1] - part[0])
+
+
+def _bulk(source: socket.socket, sink: socket.socket, link: Link, limit: int | None) -> float | None:
+    """Bits a second that arrive of a third more than the limit, if there is one."""
+    rate = (limit or _LAN_RATE) * 1.3
+    packets = int(rate / 8 / _frame(link) * _BULK_SECONDS)
+    return _rate(_stream(source, sink, packets, rate / 8 * _SIZE / _frame(link) if limit else None), _frame(link))
 
 
 def measure(where: Lab) -> Measured:
@@ -111,13 +125,13 @@ def measure(where: Lab) -> Measured:
     with contextlib.closing(_udp(where, True)) as server, contextlib.closing(_udp(where, False)) as client:
         _ping(server, client, 1)    # neighbours are found
         times = _ping(server, client, _PINGS)
-        bulk = int((link.rate or _LAN_RATE) / 8 / (_SIZE + _HEADERS) * _BULK_SECONDS * 1.3)
-        rate = _rate(_stream(server, client, bulk, (link.rate or _LAN_RATE) * 1.3 if link.rate else None))
+        rate = _bulk(server, client, link, link.rate)
+        up = _bulk(client, server, link, link.up) if link.up else None
         loss = None
         if link.loss:
-            came = len(_stream(server, client, _LOSS_PACKETS, (link.rate or _LAN_RATE) * 0.7))
+            came = len(_stream(server, client, _LOSS_PACKETS, (link.rate or _LAN_RATE) * 0.7 / 8 * _SIZE / _frame(link)))
             loss = 1 - came / _LOSS_PACKETS
-    return Measured(statistics.median(times) if times else None, min(times, default=None), rate, loss)
+    return Measured(statistics.median(times) if times else None, min(times, default=None), rate, loss, up)
 
 
 def judge(link: Link, found: Measured) -> str | None:
@@ -130,10 +144,11 @@ def judge(link: Link, found: Measured) -> str | None:
         return f"link {link.name}: the median ping took {found.ping * 1e3:.2f} ms"
     if found.rate is None:
         return f"link {link.name}: the bulk transfer did not arrive"
-    if link.rate is not None:       # without one it carries what this program can send, which says nothing of it
-        kept = 1 - link.loss
-        if not _RATE_BOUNDS[0] * kept <= found.rate / link.rate <= _RATE_BOUNDS[1]:
-            return f"link {link.name} carries {found.rate / 1e6:.2f} Mbit/s"
+    kept = 1 - link.loss
+    for way, rate, limit in (("carries", found.rate, link.rate), ("carries up", found.up, link.up)):
+        # without a limit it carries what this program can send, which says nothing of it
+        if limit is not None and not _RATE_BOUNDS[0] * kept <= (rate or 0) / limit <= _RATE_BOUNDS[1]:
+            return f"link {link.name} {way} {(rate or 0) / 1e6:.2f} Mbit/s"
     if link.loss and not (found.loss is not None
                           and _LOSS_BOUNDS[0] * link.loss <= found.loss <= _LOSS_BOUNDS[1] * link.loss):
         return f"link {link.name} loses {(found.loss or 0) * 100:.2f} % of the packets"

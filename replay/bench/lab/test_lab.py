@@ -92,9 +92,9 @@ def test_netem_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) 
 
 
 @needs_emulator
-@pytest.mark.parametrize("name", ["20M40ms", "wifi-lossy"])
+@pytest.mark.parametrize("name", ["20M40ms", "wifi-lossy", "20M:4M/40ms", "20M/40ms/mtu1280/ipv6"])
 def test_an_emulated_link_is_as_described(name: str) -> None:
-    with lab.connect(LINKS[name], "spice-link") as where:
+    with lab.connect(links.find(name), "spice-link") as where:
         assert linktest.check(where) is None
     assert where.books and where.books["a_to_b"]["packets_in"] > 100 and where.books["a_to_b"]["missed"] == 0
 
@@ -161,6 +161,13 @@ def test_bounds_of_a_link(changes: dict[str, float | None], reason: str) -> None
     assert reason in (linktest.judge(LINKS["20M40ms"], found) or "")
 
 
+def test_bounds_of_the_way_up() -> None:
+    link = links.find("20M:4M/40ms")
+    for up, reason in ((4e6, None), (20e6, "carries up 20.00 Mbit/s"), (None, "carries up 0.00")):
+        said = linktest.judge(link, linktest.Measured(**{**GOOD.__dict__, "up": up}))
+        assert said is None if reason is None else reason in (said or "")
+
+
 def test_bounds_of_loss() -> None:
     link = LINKS["wifi-lossy"]
     found = linktest.Measured(ping=0.02, fastest=0.016, rate=29.8e6, loss=0.011)
@@ -187,9 +194,14 @@ def test_links_by_name_and_as_written() -> None:
     assert changing.loss == 0.01
     assert changing.changes == (Change(2.5, 1_000_000), Change(5, None), Change(10, 20_000_000))
     assert changing.says == "20 Mbit/s, then 1 Mbit/s at 2.5 s, then out at 5 s, then 20 Mbit/s at 10 s, 40 ms round trip, 1 % loss"
+    edge = links.find("20M:4M/40ms/1%/mtu1280/queue2s/ipv6")
+    assert (edge.up, edge.loss, edge.mtu, edge.queue, edge.ipv6, edge.queue_bytes) == (4_000_000, 0.01, 1280, 2, True, 5_000_000)
+    assert edge.says == "20 Mbit/s (4 Mbit/s up), 40 ms round trip, 1 % loss, MTU 1280, queue of 2 s, IPv6"
+    assert edge.full_round_trip == pytest.approx(2.04)
     assert links.find("20M-1M-20M+relay").relay and links.find("20M-1M-20M+relay").changes
     for wrong in ("moon", "20M", "0M/5ms", "20M/40", "20M/40ms/60%", "20M/40ms@2s", "20M/40ms@2s:0M", "20M/40ms@0s:1M", "2.0.1M/5ms",
-                  "20M/40ms@2s:1M@2s:out", "20M/40ms@3s:1M@2s:out"):
+                  "20M/40ms@2s:1M@2s:out", "20M/40ms@3s:1M@2s:out", "20M:0M/5ms", "20M:4M/5ms@2s:1M", "20M/5ms/mtu1279", "20M/5ms/mtu1501", "20M/5ms/queue0s",
+                  "20M/5ms/queue61s", "20M/5ms/ipv6+relay"):
         with pytest.raises(BenchError):
             links.find(wrong)
 
