@@ -30,7 +30,7 @@ from distro import changes
 from recorder import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
-HOME = paths.RESULTS / "clients"
+HOME = paths.OWN_RESULTS / "clients"
 _NAME = "clients"
 
 
@@ -51,8 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=20, help="to watch the drawing for, in the scenario draw (20)")
     parser.add_argument("--rest", type=float, default=75, metavar="SECONDS", help="to do nothing for, in the scenario rest (75)")
     parser.add_argument("--buffers", type=int, metavar="KB", help="the most that a TCP socket buffers, of all that run (the system's)")
-    parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
-    parser.add_argument("--list", action="store_true", help="only say what would be played")
+    parser.add_argument("--output", type=Path, default=HOME, help="folder of the results (%(default)s)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be played")
 
 
 def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
@@ -234,7 +234,7 @@ def execute(args: argparse.Namespace) -> int:
         raise BenchError("no client chosen uses a transport chosen", 2)
     if args.buffers is not None and not 4 <= args.buffers <= 1 << 16:
         raise BenchError("--buffers: KB, from 4 to 65536", 2)
-    if args.list:
+    if args.dry_run:
         for plan in wanted:
             print(f"{plan.driver.name}, {plan.transport}, {plan.scenario}: {', '.join(modes)}")
         return 0
@@ -260,7 +260,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
         netns.limit_buffers(args.buffers << 10)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
-    old, was = table.load(args.out, _NAME)
+    old, was = table.load(args.output, _NAME)
     facts = {
         "date": table.now(),
         "qemu": machine.qemu_version(),
@@ -277,11 +277,11 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
                 for plan in _order(wanted):
                     cells.append(player.play(plan, library))
                     everything = table.merged(old, cells)
-                    table.save(args.out, _NAME, everything, facts)
+                    table.save(args.output, _NAME, everything, facts)
         finally:
             player.end()
             if cells:  # interrupted, too
-                (args.out / "README.md").write_text(page(everything, facts))
+                (args.output / "README.md").write_text(page(everything, facts))
     worse = table.worse_than(STOCK, everything)
-    print(f"{args.out / 'README.md'}: {len(cells)} cells played, {len(worse)} of all there are worse than stock")
+    print(f"{args.output / 'README.md'}: {len(cells)} cells played, {len(worse)} of all there are worse than stock")
     return 1 if worse or any(cell.outcome == BAD and cell.mode != STOCK for cell in cells) else 0

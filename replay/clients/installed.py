@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "installed. Needs root.")
     parser.add_argument("--seconds", type=float, default=20, help="to draw for (%(default)g)")
     parser.add_argument("--transport", choices=_TRANSPORTS, default=_TRANSPORTS[0], help="(%(default)s)")
-    parser.add_argument("--out", type=Path, default=paths.build_dir() / "installed.json",
+    parser.add_argument("--output", type=Path, default=paths.build_dir() / "installed.json",
                         help="where it is kept what each version sent (build/installed.json), and beside it a page")
 
 
@@ -111,7 +111,7 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     if _ALONE not in os.environ:
         version()
-        kept(args.out)
+        kept(args.output)
         packages.install(steps, few=True)
         made = guest.prepare(steps)
         steps.say("booting the guest, once")
@@ -133,12 +133,12 @@ def execute(args: argparse.Namespace) -> int:
             finally:
                 with suppress(Failed):
                     world.nobody()
-    others = [each for each in kept(args.out) if (each.version, each.transport) != (seen.version, seen.transport)]
+    others = [each for each in kept(args.output) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
     text = page(everything)
-    args.out.with_suffix(".md").write_text(
+    args.output.with_suffix(".md").write_text(
         f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a guest that "
         f"draws text (TCG, QXL) for spice-gtk, tcpdump on a network of MTU 1500. A line is a line of text; the guest scrolls, so "
         f"that most of a line's bytes are pictures, and whole packets are what is left.\n\n{text}\n")

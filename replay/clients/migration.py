@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clients", help=f"only these: {', '.join(_CLIENTS)}")
     parser.add_argument("--transports", help=f"only these: {', '.join(_TRANSPORTS)}")
     parser.add_argument("--kinds", help=f"only these: {', '.join(_KINDS)}")
-    parser.add_argument("--out", type=Path, default=HOME, help="folder of the results (results/clients)")
+    parser.add_argument("--output", type=Path, default=HOME, help="folder of the results (%(default)s)")
 
 
 def move(
@@ -184,7 +184,7 @@ def execute(args: argparse.Namespace) -> int:
         modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
         found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
-    old, _ = table.load(args.out, _NAME)
+    old, _ = table.load(args.output, _NAME)
     facts = {"date": table.now(), "qemu": machine.qemu_version()}
     cells: list[Cell] = []
     for client in drivers:
@@ -195,8 +195,8 @@ def execute(args: argparse.Namespace) -> int:
                     steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
                     cells.append(cell)
                     everything = table.merged(old, cells)
-                    table.save(args.out, _NAME, everything, facts)
-                    (args.out / "migration.md").write_text(page(everything, facts))
+                    table.save(args.output, _NAME, everything, facts)
+                    (args.output / "migration.md").write_text(page(everything, facts))
     bad = [cell for cell in cells if cell.outcome == BAD]
-    print(f"{args.out / 'migration.md'}: {len(cells)} migrations, {len(bad)} bad")
+    print(f"{args.output / 'migration.md'}: {len(cells)} migrations, {len(bad)} bad")
     return 1 if bad else 0

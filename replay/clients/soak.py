@@ -199,7 +199,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, default=60, help="(60)")
     parser.add_argument("--mode", default="flow", help=f"{STOCK}, or what SPICE_STREAM takes (flow)")
     parser.add_argument("--transports", default="plain,tls,ws,relay", help="(%(default)s)")
-    parser.add_argument("--out", type=Path, default=HOME, help="folder of the result (results/clients)")
+    parser.add_argument("--output", type=Path, default=HOME, help="folder of the result (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
 
 
@@ -225,8 +225,8 @@ def execute(args: argparse.Namespace) -> int:
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error}") from None
     told = record.told(args.mode, args.minutes)
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "soak.md").write_text(page(told, machine.qemu_version(), table.now()))
+    args.output.mkdir(parents=True, exist_ok=True)
+    (args.output / "soak.md").write_text(page(told, machine.qemu_version(), table.now()))
     print(told)
     return 0
 

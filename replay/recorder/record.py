@@ -51,7 +51,7 @@ checks it, packs it, and puts it among the shipped recordings with its entry in 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Makes recordings of a Debian guest anew (as root), or takes in one of your own (--attach)."
     parser.add_argument("names", nargs="*", metavar="SESSION", help=f"which: {', '.join(sessions.SESSIONS)} (those shipped)")
-    parser.add_argument("--out", type=Path, help="folder for the recordings (.cache/record/out)")
+    parser.add_argument("--output", type=Path, help="folder for the recordings (.cache/record/out)")
     parser.add_argument("--ship", action="store_true", help="put them in the place of the shipped ones")
     parser.add_argument("--rebuild", action="store_true", help="build the guest again though there is one")
     parser.add_argument("--mirror", metavar="URL", help="for the guest's packages (this machine's own)")
@@ -142,7 +142,7 @@ def make(args: argparse.Namespace) -> int:
     if missing := sessions.missing_programs():
         raise BenchError(f"missing: apt-get install --no-install-recommends {' '.join(missing)}")
     folder = paths.cache_dir() / "record"
-    out = args.out or folder / "out"
+    out = args.output or folder / "out"
     out.mkdir(parents=True, exist_ok=True)
     steps = Steps(folder / "log")
     guest = Guest(folder, steps)

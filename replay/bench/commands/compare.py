@@ -20,14 +20,16 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish, report
-from bench.runs import atonce, bursts, environment, matrix, recordings, results, seen
+from bench.runs import atonce, bursts, environment, matrix, modes, recordings, results, seen
 from bench.runs.runspec import RunSpec
+
+_SEED = 1       # of the order of the runs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Plays recordings through libspice-server to a real client over a real link and compares "
                           f"what the modes cost. Without arguments: {request.NEWCOMER} as fast as it goes in modes "
-                          f"{', '.join(request.NEWCOMER_MODES)}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
+                          f"{', '.join(request.QUICK_MODES)}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
     out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "
@@ -42,8 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                      "(default: trace)")
     out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs "
                      "of each")
-    out.add_argument("--list", action="store_true", help="say what would be measured")
-    out.add_argument("--dry-run", action="store_true", help="say how many runs that is and how long it takes, about")
+    out.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes, about")
 
 
 def prepare(asked: request.Request) -> request.Request:
@@ -56,16 +57,16 @@ def prepare(asked: request.Request) -> request.Request:
     return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
 
 
-def foretold(asked: request.Request, seed: int = 1) -> tuple[int, float]:
+def foretold(asked: request.Request) -> tuple[int, float]:
     """How many runs, and how many seconds they take, about."""
     cells = request.cells(asked)
-    planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, seed)]
+    planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, _SEED)]
     return len(planned), atonce.seconds(atonce.batches(planned, asked.jobs), asked.jobs)
 
 
-def _document(asked: request.Request, cells: Sequence[RunSpec], seed: int) -> dict[str, Any]:
+def _document(asked: request.Request, cells: Sequence[RunSpec]) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
-    plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": seed, "jobs": asked.jobs,
+    plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": _SEED, "jobs": asked.jobs,
             "pauses": asked.pauses, **asked.conditions.kept()}
     return results.document(described, ["./run", *sys.argv[1:]], plan)
 
@@ -118,7 +119,7 @@ def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]
     return [] if few else matrix.warm_ups(cells)
 
 
-def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: int = 1,
+def measure(asked: request.Request, cells: list[RunSpec], json_file: str,
             fresh: bool = False) -> dict[str, Any]:
     """Does all runs, or those an interrupted comparison in json_file has not done, and writes the file after each."""
     privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
@@ -130,7 +131,7 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
             seen.look(cell.recording)
         if cell.is_user:
             bursts.look(cell.recording)
-    result = _document(asked, cells, seed)
+    result = _document(asked, cells)
     notes: list[str] = []
     if json_file != results.STDOUT and not fresh:
         result = resumed(result, Path(json_file), notes)
@@ -146,7 +147,7 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str, seed: 
         if json_file != results.STDOUT:
             save()
 
-    measured = matrix.Matrix(matrix.order(cells, asked.repeats, seed), result["runs"], done, jobs=asked.jobs)
+    measured = matrix.Matrix(matrix.order(cells, asked.repeats, _SEED), result["runs"], done, jobs=asked.jobs)
     warming = matrix.Matrix(_warm_ups(asked, cells) if measured.left else [], [],
                             lambda record: result["warm_ups"].append(record), jobs=asked.jobs)
     progress = Progress(len(warming.left) + len(measured.left), warming.expected_seconds + measured.expected_seconds)
@@ -195,12 +196,12 @@ def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]
 def execute(args: argparse.Namespace) -> int:
     asked = prepare(request.read(args))
     cells = request.cells(asked)
-    if args.list:
-        print("\n".join(cell.address for cell in cells))
-        return 0
     if args.dry_run:
-        runs, seconds = foretold(asked, args.seed)
+        runs, seconds = foretold(asked)
+        print("\n".join(cell.address for cell in cells))
         print(f"{len(cells)} rows, {runs} runs, about {duration(seconds)}")
         return 0
-    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.seed, args.fresh)
+    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.fresh)
+    if not (asked.first_look or args.modes or args.repeat):
+        print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode", file=sys.stderr)
     return _tell(args, result, cells)

@@ -47,8 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
                         "of two libraries")
-    own = {action.dest for action in parser._actions} | {"library"}
-    request.configure(parser, library=False)
+    own = {action.dest for action in parser._actions}
+    request.configure(parser, whole=False)
     # what only measuring heeds, and what it is when it was not asked for
     parser.set_defaults(measuring={action.dest: (action.option_strings, parser.get_default(action.dest))
                                    for action in parser._actions if action.dest not in own})

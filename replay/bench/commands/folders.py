@@ -16,7 +16,7 @@ _PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
 # the VGA text has no pause, and is of QEMU's own updates, which a live QEMU makes only as they are taken
 _USER = "linux-boot linux-desktop linux-video"
 _AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transport tls --jobs 8"
-_LINES = "20M40ms,20M40ms-loss,wifi-lossy,4g,20M-1M-20M,20M-outage,2M100ms,1M200ms"
+_LINES = "20M40ms,20M40ms-loss,wifi-lossy,4g,20M-1M-20M,20M-outage,2M100ms,1M200ms,20M:4M/40ms/queue2s"
 _TLS, _PLAIN = "--transport tls", "--transport plain"
 _LINED = f"--modes stock,flow --pace recorded {_TLS} --jobs 8"
 

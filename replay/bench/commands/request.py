@@ -20,9 +20,9 @@ from bench.runs.runspec import RunSpec
 
 NEWCOMER = "vga-text-boot"
 NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded
-NEWCOMER_MODES = [modes.STOCK, "batch", "flow"]
+QUICK_MODES = [modes.STOCK, "batch", "flow"]
 KEEP_PCAP, KEEP_TRACE = Path("pcap"), Path("trace")     # where they go if nobody says
-_NEWCOMER_REPEATS = 2        # one for packets, one for times
+_QUICK_REPEATS = 2           # one for packets, one for times
 _REPEATS = 10
 _ALL_REPEATS = 3
 _PROBE_EVERY = 100          # ms, where latency is what a pace is for
@@ -30,58 +30,58 @@ _PAUSES = 3
 _WAYS: dict[str, Callable[[links.Link], links.Link]] = {"direct": lambda link: link, "relay": links.via_relay}
 
 
-def configure(parser: argparse.ArgumentParser, library: bool = True) -> None:
-    """library: whether the command line says which libraries play."""
+def configure(parser: argparse.ArgumentParser, whole: bool = True) -> None:
+    """whole: with all conditions of a run, and which libraries play; else these are as they are if nobody asks."""
     what = parser.add_argument_group("what is played")
+    how = parser.add_argument_group("how often and how")
+    rest = parser if whole else argparse.ArgumentParser()
+    beside = rest.add_argument_group("under what conditions")
     what.add_argument("recordings", metavar="RECORDING", nargs="*", help="a shipped one's name, or a path")
     what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport and link")
     what.add_argument("--modes", metavar="LIST", help=f"of {','.join(modes.MODES)}; options follow a colon, as in "
                       "gather:threshold=64")
-    what.add_argument("--transport", metavar="LIST", help="plain,tls")
-    what.add_argument("--link", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms, 20M/40ms/1%% "
+    what.add_argument("--transports", metavar="LIST", help="plain,tls")
+    what.add_argument("--links", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms, 20M/40ms/1%% "
                       "(loss) or 20M/40ms@10s:1M@15s:out@20s:20M (changes, seconds after the client has connected; out: nothing gets "
-                      "through), or 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue) (default lan)")
+                      "through), or 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue), or "
+                      f"{links.HOST}USER@HOST (the client runs there, over ssh) (default lan)")
     what.add_argument("--via", metavar="LIST", help="direct (default), relay (a TCP relay stands beside the server, as in "
                       f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
-    what.add_argument("--client-host", metavar="USER@HOST", help="run the client there, over ssh (the same as --link "
-                      f"{links.HOST}USER@HOST)")
     what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default); recorded, or a factor "
                       "of that (open loop: nobody waits for the picture; measures latency); user (closed loop: after each pause of "
                       "200 ms or more the session goes on only when the client has shown all; measures response times)")
-    if library:
-        what.add_argument("--library", metavar="NAME", action="append",
-                          help="stock, patched or a directory holding libspice-server.so.1; may be given again")
-    parser.set_defaults(library=None)
-    what.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
-    what.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
-    what.add_argument("--jpeg", metavar="NAME", help="for pictures, see spice-player --help (default: over a slow link)")
-    what.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
-    what.add_argument("--emulator", choices=lab.EMULATORS, default=lab.SPICE_LINK, help="of links with a rate or a delay (default: "
-                      "%(default)s)")
-    what.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
-                      "(default: %(default)s)")
-    what.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "
-                      "long for everything")
-    what.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
-    what.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on the other channels, too: all "
-                      "(default), or of sound,sound-raw,record,inputs,pointer,agent[:KIB],port[:MIB]")
-    how = parser.add_argument_group("how often and how")
-    how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_REPEATS}; "
-                     f"{_ALL_REPEATS} with --all, {_NEWCOMER_REPEATS} when no recording is named)")
+    how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_QUICK_REPEATS}; "
+                     f"{_REPEATS} where --modes names what is compared, {_ALL_REPEATS} with --all)")
     how.add_argument("--jobs", metavar="N", type=int, default=1, help="so many runs at once where they mostly wait for an "
                      "emulated link (default %(default)s)")
     how.add_argument("--quick", action="store_true", help="one run of each")
-    how.add_argument("--seed", type=int, default=1, help="of the order of the runs")
-    how.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
-                     "unless the pace is max); 0 is never")
-    how.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
-                     f"(default {_PAUSES} at pace max, else none)")
-    how.add_argument("--show-surfaces", action="store_true", help="compare what is on every other surface, too, by drawing it "
-                     "onto the primary for a moment (a few more messages)")
-    how.add_argument("--max-stolen", metavar="PERCENT", type=float, help="do not count runs in which a virtual "
-                     "machine's host took more of the processors' time than this (default: any)")
     how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
                      "'linux-*/lan/*/tls/*'")
+    beside.add_argument("--library", metavar="NAME", action="append",
+                        help="stock, patched or a directory holding libspice-server.so.1; may be given again")
+    beside.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
+    beside.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
+    beside.add_argument("--jpeg", metavar="NAME", help="for pictures, see spice-player --help (default: over a slow link)")
+    beside.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
+    beside.add_argument("--emulator", choices=lab.EMULATORS, default=lab.SPICE_LINK, help="of links with a rate or a delay (default: "
+                      "%(default)s)")
+    beside.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
+                      "(default: %(default)s)")
+    beside.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "
+                      "long for everything")
+    beside.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
+    beside.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on the other channels, too: all "
+                      "(default), or of sound,sound-raw,record,inputs,pointer,agent[:KIB],port[:MIB]")
+    beside.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
+                     "unless the pace is max); 0 is never")
+    beside.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
+                     f"(default {_PAUSES} at pace max, else none)")
+    beside.add_argument("--show-surfaces", action="store_true", help="compare what is on every other surface, too, by drawing it "
+                     "onto the primary for a moment (a few more messages)")
+    beside.add_argument("--max-stolen", metavar="PERCENT", type=float, help="do not count runs in which a virtual "
+                     "machine's host took more of the processors' time than this (default: any)")
+    if not whole:
+        parser.set_defaults(**{action.dest: action.default for action in rest._actions if action.dest != "help"})
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,11 @@ def _paces(text: str) -> list[str]:
 def _modes(args: argparse.Namespace) -> list[str]:
     if args.modes is not None:
         return [modes.check(name) for name in _listed(args.modes, "mode")]
-    return list(modes.MODES) if args.all else NEWCOMER_MODES if _is_first_look(args) else modes.defaults()
+    return list(modes.MODES) if args.all else QUICK_MODES
 
 
 def _links(args: argparse.Namespace) -> list[links.Link]:
-    names = _listed(args.link, "link") if args.link is not None else links.STEADY if args.all else ["lan"]
-    if args.client_host is not None:
-        names = [links.HOST + args.client_host]
+    names = _listed(args.links, "link") if args.links is not None else links.STEADY if args.all else ["lan"]
     ways = _listed(args.via, "way") if args.via is not None else ["direct"]
     for way in ways:
         if way not in _WAYS:
@@ -154,12 +152,12 @@ def _repeats(args: argparse.Namespace) -> int:
     if args.quick:
         return 1
     if args.repeat is None:
-        return _ALL_REPEATS if args.all else _REPEATS if args.recordings else _NEWCOMER_REPEATS
+        return _ALL_REPEATS if args.all else _REPEATS if args.modes and args.recordings else _QUICK_REPEATS
     return int(args.repeat)
 
 
 def _is_first_look(args: argparse.Namespace) -> bool:
-    return not (args.recordings or args.all or args.pace or args.link or args.client_host)
+    return not (args.recordings or args.all or args.pace or args.links)
 
 
 def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
@@ -204,7 +202,7 @@ def read(args: argparse.Namespace) -> Request:
             libraries.find(name)
     return Request(
         recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
-        transports=_transports(args.transport) if args.transport is not None else list(runspec.TRANSPORTS),
+        transports=_transports(args.transports) if args.transports is not None else list(runspec.TRANSPORTS),
         links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
         repeats=_repeats(args), jobs=args.jobs, pauses=args.pauses, only=args.only,
         conditions=replace(Conditions.asked(args), channels=other_channels),

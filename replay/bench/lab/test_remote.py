@@ -42,7 +42,7 @@ def compare(bench: Bench, where: Lab, *arguments: str) -> subprocess.CompletedPr
 
 
 def test_the_client_runs_there(bench: Bench, machines: Lab) -> None:
-    done = compare(bench, machines, "--client-host", "user@there", "--probe-every", "10")
+    done = compare(bench, machines, "--links", "host:user@there", "--probe-every", "10")
     assert done.returncode == 0, done.stderr
     runs = json.loads((bench.output / "compare.json").read_text())["runs"]
     assert [run["valid"] for run in runs] == [True, True]
@@ -54,16 +54,16 @@ def test_the_client_runs_there(bench: Bench, machines: Lab) -> None:
 
 def test_a_network_with_offloads_is_left_alone(bench: Bench, machines: Lab) -> None:
     proc.call(["ethtool", "-K", machines.device, "tso", "on"], machines.server)
-    done = compare(bench, machines, "--client-host", "user@there")
+    done = compare(bench, machines, "--links", "host:user@there")
     assert done.returncode == 1
     assert f"first run ethtool -K {machines.device} tso off" in done.stderr
 
 
 def test_what_is_wrong_there_is_one_line(bench: Bench, machines: Lab, fake_tree: Path) -> None:
-    done = compare(bench, machines, "--client-host", "user@nowhere")
+    done = compare(bench, machines, "--links", "host:user@nowhere")
     assert done.returncode == 1 and "bench: user@nowhere: ssh: no such host" in done.stderr
     (fake_tree / "build/replay/client/spice-drain").write_text("#!/bin/sh\necho 'glib: not found' >&2; exit 1\n")
-    done = compare(bench, machines, "--client-host", "user@there")
+    done = compare(bench, machines, "--links", "host:user@there")
     assert done.returncode == 1 and "glib: not found (the client needs there: libspice-client-glib" in done.stderr
 
 

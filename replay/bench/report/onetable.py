@@ -31,7 +31,7 @@ it goes), *staleness* where the pace is recorded. At pace max `flow` sends all t
 
 The mail of 2017 had, against `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %,
 +5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. It counted frames before the network card cut them up; here
-offloads are off. Queues of another depth than a round trip's worth were not measured."""
+offloads are off."""
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,17 @@ class Mode:
     colour: str        # the same in every plot
     hatch: str         # tells the bars apart without colours ...
     dash: tuple[float, ...]     # ... and the lines: lengths on and off, nothing for a whole line
-    default: bool      # part of a comparison nobody named modes for
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (
-    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", (), True),
-    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", (4, 2), True),
-    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2), True),
-    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", (1, 1.5), True),
-    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "||", (2, 1), False),
-    Mode("window", "cork, and more messages in flight before an answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1), False),
-    Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5), True),
-    Mode("flow", "batch, as much in flight as the path carries, and nothing that is old by then", "#d55e00", "--", (7, 1.5, 2, 1.5), True),
+    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", ()),
+    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", (4, 2)),
+    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2)),
+    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", (1, 1.5)),
+    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "||", (2, 1)),
+    Mode("window", "cork, and more messages in flight before an answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1)),
+    Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5)),
+    Mode("flow", "batch, as much in flight as the path carries, and nothing that is old by then", "#d55e00", "--", (7, 1.5, 2, 1.5)),
 )}
 
 
@@ -58,10 +57,6 @@ def check(name: str) -> str:
             raise BenchError(f"mode {mode} has no option '{setting}': a mode of the patched library may have {known} "
                              "(flow no window)", 2)
     return name
-
-
-def defaults() -> list[str]:
-    return [mode.name for mode in MODES.values() if mode.default]
 
 
 def base(name: str) -> Mode:

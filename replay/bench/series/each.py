@@ -184,7 +184,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                      "and autoconf-archive")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), help="only this one; may be repeated")
     parser.add_argument("--series", action="append", metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--list", action="store_true", help="say what is left, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="say what is left, and do nothing")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -214,7 +214,7 @@ def _go_on(args: argparse.Namespace) -> int:
         for state in chosen:
             if state.is_in(now):
                 continue
-            if args.list:
+            if args.dry_run:
                 left.append(f"{state.release} {state.patch}{f' {state.mode}' if args.whole or args.autotools else ''}")
                 continue
             environment = {**upstream.protocol_environment(version, steps), **_LINKER}

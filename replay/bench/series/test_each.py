@@ -52,7 +52,7 @@ class Stand:
         return Checked(state.release, state.patch, state.mode, state.tree, 26, 3, "today")
 
     def run(self, *, left: bool = False, whole: bool = False, autotools: bool = False) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, list=left, whole=whole,
+        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, dry_run=left, whole=whole,
                                                autotools=autotools))
 
 
