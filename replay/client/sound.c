@@ -21,6 +21,7 @@ struct Playback {
     int64_t bytes;
     GArray *stamps; /* Stamp */
     int num_channels;
+    int frequency;
 };
 
 struct Record {
@@ -34,9 +35,10 @@ struct Record {
 };
 
 static void on_playback_start(SpiceChannel *channel G_GNUC_UNUSED, gint format G_GNUC_UNUSED,
-                              gint num_channels, gint frequency G_GNUC_UNUSED, Playback *playback)
+                              gint num_channels, gint frequency, Playback *playback)
 {
     playback->num_channels = num_channels;
+    playback->frequency = frequency;
 }
 
 static void stamp(Playback *playback, const int16_t *samples, gint size, int64_t now_ns)
@@ -86,6 +88,7 @@ void playback_report(const Playback *playback, Json *json)
     json_open(json, '{');
     json_put_int(json, "packets", playback->packets);
     json_put_int(json, "bytes", playback->bytes);
+    json_put_int(json, "rate", playback->frequency);
     json_name(json, "stamps");
     json_open(json, '[');
     for (guint i = 0; i < playback->stamps->len; i++) {

@@ -16,7 +16,7 @@ Playback *playback_new(SpiceChannel *channel);
 void playback_free(Playback *playback);
 int64_t playback_packets(const Playback *playback);
 
-/* An object: packets, bytes of decoded samples, and stamps, the number of each packet
+/* An object: packets, bytes of decoded samples, rate of frames in Hz, and stamps, the number of each packet
  * (../player/sound-number.h) with the time it came in ns. */
 void playback_report(const Playback *playback, Json *json);
 

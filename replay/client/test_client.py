@@ -451,6 +451,8 @@ def test_a_program_in_the_place_of_a_person(tmp_path: Path, port: str) -> None:
             client.wait_for("picture")
             time.sleep(0.05)            # the log is a look behind
             log.follow()
+            if not saved.exists():      # there is none yet
+                continue
             with Image.open(saved) as image:
                 shown = tiles.means_of(numpy.asarray(image.convert("RGB")))
             if shown.any() and tiles.alike(log.means, shown):

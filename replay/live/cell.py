@@ -4,6 +4,7 @@ to be, client and QEMU lived, and the machine had its processors."""
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 import time
@@ -18,7 +19,9 @@ from bench.lab import lab as labs
 from bench.lab import linktest, netns
 from bench.lab.lab import Lab
 from bench.lab.links import Link
+from bench.measure import playout
 from bench.measure.pcap import ETHERNET_HEADER
+from bench.measure.stats import quantile
 from bench.measure.stolen import Stolen
 from clients.errors import Failed
 from live import viewers
@@ -64,17 +67,20 @@ def _wire(lab: Lab) -> tuple[int, int]:
 @contextmanager
 def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
     height, width = qemu.screen().shape[:2]
-    if way.spice:
+    if way.page:
+        from live import web        # these need packages that SPICE does without
+        show = functools.partial(web.browser, way.page)
+    elif way.spice:
         show = viewers.drain
     else:
-        from live import tiger      # needs a package that SPICE does without
+        from live import tiger
         show = tiger.tiger
     with show(lab, folder, width, height) as viewer:
         yield viewer
 
 
 def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, count: int) -> Record:
-    at = Listener(lab.server, lab.listens_at, lab.ports)
+    at = Listener(lab.server, labs.LOOPBACK if way.page else lab.listens_at, lab.ports)
     with Qemu(guest.hardware, way, at, folder, guest.state) as qemu:
         qemu.booted()
         with _shown(way, lab, qemu, folder) as viewer:
@@ -83,11 +89,21 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
             lab.begin_changes()
             before, used, began = _wire(lab), qemu.cpu(), time.monotonic()
             done = scenario.play(user, qemu, count)
-            seconds, after, now = time.monotonic() - began, _wire(lab), qemu.cpu()
-            return {
-                **asdict(done), "seconds": seconds, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
+            ended, after, now = time.monotonic(), _wire(lab), qemu.cpu()
+            record = {
+                **asdict(done), "seconds": ended - began, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
                 "cpu": {kind: now[kind] - used[kind] for kind in now}, "inexact": user.exact(),
             }
+    return record | ({"sound": _sound(viewer, began, ended)} if guest.hardware.sound else {})
+
+
+def _sound(viewer: Viewer, began: float, ended: float) -> Record:
+    """What was heard of a guest that sounds all the time; times on the monotonic clock."""
+    arrivals, period = viewer.heard()
+    heard = playout.heard([at for at in arrivals if began <= at / 1e9 <= ended], period)
+    if not heard.seconds:
+        raise Failed("no sound came")
+    return {**asdict(heard), "late": quantile(heard.late, 0.95)}
 
 
 def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, count: int) -> Record:

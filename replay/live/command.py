@@ -42,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for option, metavar, says in (
             ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", ", ".join(SCENARIOS)),
             ("links", "L,...", "as ./run compare has them, or 20M/40ms, 20M:4M/40ms/mtu1280/queue2s/ipv6"),
-            ("ways", "W,...", "stock, another mode (flow:catchup=off), or vnc: QEMU's own server, TigerVNC's viewer")):
+            ("ways", "W,...", "stock, another mode (flow:catchup=off), or vnc: QEMU's own server, TigerVNC's viewer; "
+             "in a browser by websockify: html5 (flow), html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
     parser.add_argument("--library", type=Path, metavar="DIR", help="holds the libspice-server.so.1 of all modes but stock")
     parser.add_argument("--count", type=int, metavar="N", help="actions of each run (6 to 100)")
@@ -112,8 +113,8 @@ def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
     if not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
     shown = sets.names(args.ways, ("stock", "flow"))
-    if ways.VNC in shown:
-        raise BenchError("--sessions: recordings are not shown by VNC", 2)
+    if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
+        raise BenchError("--sessions: recordings are not shown by VNC, nor in browsers", 2)
     return [(way, int(count)) for count in counts for way in shown]
 
 
@@ -129,7 +130,8 @@ def _scale(args: argparse.Namespace) -> int:
     (args.out / "sessions.md").write_text(
         f"# Sessions at once\n\nWritten by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from "
         f"{facts['tree']}: {sessions.RECORDING} at recorded pace over TLS on loopback, medians of the sessions, 12 s. Memory holds the "
-        f"recording as well. Clients only acknowledge and are not counted.\n\n{text}\n")
+        f"recording as well. Clients only acknowledge and are not counted. Latency: of one more session beside them, from drawing to the "
+        f"picture of a client that decodes; clients and servers share the processors.\n\n{text}\n")
     print(text)
     return 0
 

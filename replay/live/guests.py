@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guests, by name KIND-DISPLAY: text-std is the VGA console; all others have a frame buffer by the display's kernel driver."""
+"""The guests, by name KIND-DISPLAY: text-std is the VGA console, sound-std the same with a sound card; all others have a frame buffer by
+the display's kernel driver."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ from live.ways import Way
 
 _INIT = Path(__file__).with_name("guest") / "init"
 _MODULES = ("virtio_pci", "virtio_input", "evdev", "virtio_blk", "crc32c_generic", "ext4", "qxl", "bochs", "virtio_gpu")
+_SOUND_MODULES = ("virtio_pci", "virtio_input", "evdev", "snd_hda_intel", "snd_hda_codec_generic", "snd_pcm_oss")
 
 # name -> QEMU's device, the guest's module
 DISPLAYS = {"std": ("VGA", "bochs"), "qxl": ("qxl-vga", "qxl"), "virtio": ("virtio-vga", "virtio_gpu")}
-TEXT, DESKTOP = "text", "desktop"
-_MEMORY = {TEXT: 256, DESKTOP: 768}     # MB
+TEXT, DESKTOP, SOUND = "text", "desktop", "sound"
+_MEMORY = {TEXT: 256, SOUND: 256, DESKTOP: 768}     # MB
 KMS = "kms"     # text-kms: the text console of std VGA on a frame buffer
-NAMES = ("text-std", "text-kms", "text-qxl", "text-virtio", "desktop-std", "desktop-qxl", "desktop-virtio")
+NAMES = ("text-std", "text-kms", "text-qxl", "text-virtio", "sound-std", "desktop-std", "desktop-qxl", "desktop-virtio")
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,10 @@ def prepare(name: str, steps: Steps) -> Guest:
     """Built and booted once."""
     kind, display = kind_of(name), name.partition("-")[2]
     device, module = DISPLAYS["std" if display == KMS else display]
-    made = guest.prepare(steps, _INIT, _MODULES)
+    made = guest.prepare(steps, _INIT, _SOUND_MODULES if kind == SOUND else _MODULES)
     hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, _MEMORY[kind],
-                             desktop.image(steps) if kind == DESKTOP else None)
-    orders: Sequence[str] = () if kind == DESKTOP or name == "text-std" else (f"graphics {module}",)
+                             desktop.image(steps) if kind == DESKTOP else None, kind == SOUND)
+    orders: Sequence[str] = () if kind == DESKTOP or name in ("text-std", "sound-std") else (f"graphics {module}",)
     steps.say(f"booting the guest {name}, once")
     stock = Way(libraries.STOCK, libraries.find(libraries.STOCK))
     return Guest(name, kind, hardware, qemu.state(hardware, stock, paths.cache_dir() / "live", orders))

@@ -34,6 +34,9 @@ class Row:
     worker: float           # ms of the encoding and sending threads' processor time, for the same
     qemu: float             # and of all of QEMU but the guest's processor
     inexact: float          # part of the pixels that differ at rest, the largest
+    gaps: float | None = None       # of sound, a minute
+    silence: float | None = None    # part of the time
+    late: float | None = None       # seconds: 95th percentile of the packets, the largest
 
 
 def row(records: Sequence[Record]) -> Row:
@@ -49,7 +52,15 @@ def row(records: Sequence[Record]) -> Row:
                quantile(shown, 0.5) if shown else None, quantile(shown, 0.95) if len(shown) >= _FEWEST else None,
                total("changes") / drawing if drawing else None, lines / drawing if drawing and lines else None,
                total("bytes") / times, total("bytes") / lines if lines else None, worker, worker + rest,
-               max(record["inexact"] for record in records))
+               max(record["inexact"] for record in records), *_heard(records))
+
+
+def _heard(records: Sequence[Record]) -> tuple[float | None, float | None, float | None]:
+    sounds = [record["sound"] for record in records if "sound" in record]
+    if not sounds:
+        return None, None, None
+    gaps, silence, played = (sum(sound[name] for sound in sounds) for name in ("gaps", "silence", "seconds"))
+    return gaps / played * 60, silence / (silence + played), max(sound["late"] for sound in sounds)
 
 
 def rows(records: Iterable[Record]) -> list[Row]:
@@ -76,10 +87,12 @@ def _number(value: float | None, digits: int = 0) -> str:
 
 def table(found: Sequence[Row], lag: bool) -> str:
     """`lag`: of a guest that draws by itself, else of actions."""
+    sound = any(one.gaps is not None for one in found)
     stock = {one.link: one.wire for one in found if one.way == modes.STOCK}
     head = ["link", "way", "n", "failed", *(("lag p50, s", "p95") if lag else ("response p50, s", "p95")),
             *(("changes/s", "lines/s", "wire kB/s", "kB/line") if lag else ("wire kB/action",)), "bytes/stock",
-            *(("worker CPU ms/s", "QEMU CPU ms/s") if lag else ("worker CPU ms/action", "QEMU CPU ms/action")), "exact at rest"]
+            *(("worker CPU ms/s", "QEMU CPU ms/s") if lag else ("worker CPU ms/action", "QEMU CPU ms/action")), "exact at rest",
+            *(("sound: gaps/min", "silent", "late p95, ms") if sound else ())]
     text = [f"| {' | '.join(head)} |", "|---|---|" + "--:|" * (len(head) - 2)]
     for one in found:
         ratio = one.wire / stock[one.link] if stock.get(one.link) else None
@@ -87,7 +100,9 @@ def table(found: Sequence[Row], lag: bool) -> str:
                  *((_number(one.changes), _number(one.lines, 1), _number(one.wire / 1e3), _number(
                      one.per_line and one.per_line / 1e3, 1)) if lag else (_number(one.wire / 1e3, 1),)),
                  _number(ratio, 2), _number(one.worker, 1), _number(one.qemu, 1),
-                 "yes" if not one.inexact else f"no: {one.inexact:.2%} of the pixels"]
+                 "yes" if not one.inexact else f"no: {one.inexact:.2%} of the pixels",
+                 *((_number(one.gaps, 1), UNKNOWN if one.silence is None else f"{one.silence:.1%}",
+                    UNKNOWN if one.late is None else f"{one.late * 1e3:.0f}") if sound else ())]
         text.append(f"| {' | '.join(cells)} |")
     return "\n".join(text)
 
@@ -110,7 +125,8 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
     for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
         mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
         text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",
-                 table(rows(mine), mine[0]["figure"] == "lag") + "\n"]
+                 table(rows(mine), mine[0]["figure"] == "lag") + "\n",
+                 *(f"Not run in the way {way}: {why}.\n" for way, why in SCENARIOS[scenario].not_by.items())]
     if thrown_out:
         text += ["## Thrown out\n", *(f"- {each['guest']}, {each['scenario']}, {each['link']}, {each['way']}: {each['invalid']}"
                                       for each in thrown_out), ""]

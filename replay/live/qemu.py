@@ -40,12 +40,15 @@ class Hardware:
     display: str                    # QEMU's device
     memory: int = 256               # MB
     disk: Path | None = None        # read-only
+    sound: bool = False             # a sound card, heard where SPICE shows the guest
 
     def arguments(self) -> list[str]:
         argv = ["-machine", "pc", "-accel", "tcg", "-m", str(self.memory), "-nodefaults", "-no-user-config", "-display", "none",
                 "-nic", "none", "-name", "live,debug-threads=on", "-device", self.display, "-device", "virtio-tablet-pci",
                 "-serial", "chardev:serial", "-kernel", str(self.kernel), "-initrd", str(self.initrd),
                 "-append", f"quiet loglevel=0 mitigations=off {self.words}"]
+        if self.sound:
+            argv += ["-device", "intel-hda", "-device", "hda-output,audiodev=sound,mixer=off"]
         if self.disk:
             argv += ["-drive", f"file={self.disk},if=none,id=disk,format=raw,readonly=on", "-device", "virtio-blk-pci,drive=disk"]
         return argv
@@ -72,7 +75,9 @@ class Qemu:
         self.log = folder / "qemu.log"
         self._folder, self._incoming = folder, incoming is not None
         self._serial: Lines | None = None
-        argv = [QEMU, *hardware.arguments(), *self._shown(hardware, way, at), "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off",
+        heard = "spice" if at.address and way.spice else "none"
+        argv = [QEMU, *(["-audiodev", f"{heard},id=sound"] if hardware.sound else []), *hardware.arguments(),
+                *self._shown(hardware, way, at), "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off",
                 "-chardev", f"socket,id=serial,path={folder / 'serial'},server=on,wait=off"]
         with self.log.open("wb") as log:
             self._qemu = subprocess.Popen(proc.inside(at.netns, [*argv, *(["-incoming", incoming] if incoming else [])]),
@@ -91,7 +96,8 @@ class Qemu:
         if not at.address:
             return hidden if hardware.needs_spice else []
         if not way.spice:
-            vnc = ["-object", "tls-creds-anon,id=tls,endpoint=server", "-vnc", f"{at.address}:{at.ports[0] - 5900},tls-creds=tls"]
+            vnc = ["-object", "tls-creds-anon,id=tls,endpoint=server", "-vnc",
+                   f"{at.address}:{at.ports[0] - 5900}{'' if way.page else ',tls-creds=tls'}"]
             return [*vnc, *(hidden if hardware.needs_spice else [])]
         made = certs.kept(at.address)
         return ["-spice", f"addr={at.address},port={at.ports[0]},tls-port={at.ports[1]},disable-ticketing=on,"

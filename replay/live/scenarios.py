@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from live.qemu import Qemu
 from live.user import LIMIT, AtRest, User
 from live.viewers import LEFT, WHEEL_DOWN, WHEEL_UP, Viewer
+from live.ways import BROWSERS, VNC
 
 DRAW_SECONDS = 4.0
 _GIVE_UP = 4        # failures one after the other: 30 s each
@@ -52,6 +53,7 @@ class Scenario:
     count: int                  # actions of the main set
     seconds: float              # that one takes, about, with the think time
     figure: str = "response"    # or lag: what its waits are
+    not_by: Mapping[str, str] = field(default_factory=dict)     # a way -> why it cannot be shown so
 
 
 def _repeated(action: Callable[[User, int], None]) -> Play:
@@ -156,6 +158,12 @@ def scroll(user: User, qemu: Qemu, count: int) -> Done:
     return done
 
 
+def _tone(user: User, qemu: Qemu) -> None:
+    qemu.order("tone")
+    time.sleep(_RAISE)
+    user.calm()
+
+
 def video(user: User, qemu: Qemu, count: int) -> Done:
     """It plays for some seconds, then stands still."""
     done = Done()
@@ -199,6 +207,9 @@ def _nothing(user: User, qemu: Qemu) -> None:
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (
     Scenario("scroll", "text", "18 lines of text a second for 4 s, then a card that stands still", _nothing, scroll, 20, 4.8, "lag"),
+    Scenario("sound", "sound", "sound all the time, and beside it 18 lines of text a second for 4 s, then a card that stands still", _tone, scroll,
+             10, 4.8, "lag", 
+             {VNC: "TigerVNC's viewer plays no sound", **dict.fromkeys(BROWSERS, "what a browser plays is not looked at")}),
     Scenario("type", "text", "a key, its letter", _app("echo"), _taps("a", 40), 100, 0.4),
     Scenario("line", "text", "a key, a line of text: the screen scrolls by one", _app("line"), _taps("space"), 100, 0.4),
     Scenario("page", "text", "a key, a new screen of text", _app("page"), _taps("space"), 100, 0.4),

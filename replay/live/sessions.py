@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """./run live --sessions N,...: so many sessions at once on this machine: what one costs the server. Each is a spice-player that plays
-a part of a recording at its recorded pace, over TLS on loopback, to a client that only acknowledges."""
+a part of a recording at its recorded pace, over TLS on loopback, to a client that only acknowledges. One more beside them draws probes,
+and has a client that sees them: its latency is what the others' work makes of it."""
 
 from __future__ import annotations
 
@@ -17,12 +18,14 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import certs
 from bench.lab.lab import free_port
+from bench.measure import latency
 from bench.runs import recordings
 from clients import target
 from live.ways import Way
 
 RECORDING = "linux-desktop@15-30"
 _SECONDS = 12.0         # that are looked at, of the 15 of the recording
+_PROBES = 100           # ms
 _START = 120.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -60,15 +63,16 @@ class Row:
     cpu: float          # seconds of processor time for each second of a session
     wakes: float        # a second
     memory: int         # bytes
+    late: float | None  # ms: 95th percentile from a probe's drawing to its picture, of the one more session
 
     def text(self) -> str:
         return (f"| {self.way} | {self.sessions} | {self.cpu * 1e3:.1f} | {self.wakes:.0f} | {self.memory / 1e6:.0f} "
-                f"| {f'{1 / self.cpu:.0f}' if self.cpu else '–'} |")
+                f"| {f'{1 / self.cpu:.0f}' if self.cpu else '–'} | {'–' if self.late is None else f'{self.late:.1f}'} |")
 
 
 def table(rows: Sequence[Row]) -> str:
-    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB | sessions a core |",
-                      "|---|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
+    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB | sessions a core | latency p95, ms |",
+                      "|---|--:|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
 
 
 def measure(way: Way, count: int) -> Row:
@@ -76,20 +80,23 @@ def measure(way: Way, count: int) -> Row:
     recording = recordings.unpacked(recordings.looked_into(recordings.find(RECORDING)))
     made = certs.kept(target.HOST)
     with contextlib.ExitStack() as open_:
-        players, ports = [], []
-        for _ in range(count):
-            ports.append(free_port())
-            argv = [str(paths.player()), "--tls-port", str(ports[-1]), "--tls-cert", str(made.certificate), "--tls-key", str(made.key),
-                    "--tls-ca", str(made.ca), "--pace", "recorded", str(recording)]
-            players.append(open_.enter_context(proc.Process("player", argv, None, way.environment())))
-        clients = []
-        for player, port in zip(players, ports):
+        def play(*more: str) -> tuple[proc.Process, str]:
+            port = str(free_port())
+            argv = [str(paths.player()), "--tls-port", port, "--tls-cert", str(made.certificate), "--tls-key", str(made.key),
+                    "--tls-ca", str(made.ca), "--pace", "recorded", *more, str(recording)]
+            return open_.enter_context(proc.Process("player", argv, None, way.environment())), port
+
+        players, clients = [play() for _ in range(count)], []
+        probing, its_port = play("--probe-every", str(_PROBES))
+        for player, port in players:
             _until(player, "listening")
-            argv = [sys.executable, "-m", "live.acks", str(port), str(made.ca)]
-            clients.append(open_.enter_context(proc.Process("client", argv)))
+            clients.append(open_.enter_context(proc.Process("client", [sys.executable, "-m", "live.acks", port, str(made.ca)])))
         for client in clients:
             _until(client, "connected")
-        folders = [Path(f"/proc/{player.pid}") for player in players]
+        _until(probing, "listening")
+        seeing = open_.enter_context(proc.Process("client", [str(paths.client()), "--host", target.HOST, "--tls-port", its_port, "--ca", str(made.ca)]))
+        _until(seeing, "connected")
+        folders = [Path(f"/proc/{player.pid}") for player, _ in players]
         before, began = [used(folder) for folder in folders], time.monotonic()
         time.sleep(_SECONDS)
         try:
@@ -98,14 +105,20 @@ def measure(way: Way, count: int) -> Row:
             raise BenchError("a player ended too early") from None
         return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
                    statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
-                   int(statistics.median(now.memory for now in after)))
+                   int(statistics.median(now.memory for now in after)),
+                   _late(_until(probing, "done"), _until(seeing, "done")))
 
 
-def _until(process: proc.Process, event: str) -> None:
+def _late(player: proc.Event, client: proc.Event) -> float | None:
+    found = latency.report(player.get("probes"), client.get("probes"))
+    return None if found is None else found["p95"]
+
+
+def _until(process: proc.Process, event: str) -> proc.Event:
     deadline = time.monotonic() + _START
     while got := proc.receive(process.mailbox, deadline):
         if got[1] is None:
             break
         if got[1].get("event") == event:
-            return
+            return got[1]
     raise BenchError(f"{process.name} did not say '{event}': {process.last_complaint()}")

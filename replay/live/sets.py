@@ -14,7 +14,7 @@ from live import guests
 from live.cell import Plan
 from live.scenarios import SCENARIOS
 
-_OVERHEAD = {guests.TEXT: 11.0, guests.DESKTOP: 14.0}   # seconds for each run: link, QEMU, client, what comes before the first action
+_OVERHEAD = {guests.TEXT: 11.0, guests.SOUND: 13.0, guests.DESKTOP: 14.0}   # seconds for each run: link, QEMU, client, what comes before the first action
 _WAITED = 2     # full round trips that an action waits, about, where no run says it
 
 
@@ -38,12 +38,14 @@ _OFFICE = ("terminal", "web", "editor", "drag")
 SETS: dict[str, tuple[Part, ...]] = {
     "quick": (Part(_TEXT, ("scroll",), _NEAR, _THREE, 6), Part(_TEXT, ("page",), _NEAR, _THREE, 20)),
     # README.md's, in half an hour
-    "front": (Part(_TEXT, ("scroll", "page", "type"), _NEAR, _THREE, 20), Part(_DESKTOP, ("web", "editor", "drag"), ("20M40ms",), _THREE, 30)),
+    "front": (Part(_TEXT, ("scroll", "page", "type"), _NEAR, _THREE, 20),
+              Part(_DESKTOP, ("web", "editor", "drag"), ("20M40ms",), _THREE, 30)),
     # two hours
     "main": (Part(_TEXT, ("scroll",), _NEAR, _THREE, 20), Part(_TEXT, ("page",), _NEAR, _THREE), Part(_TEXT, ("type",), _NEAR, _THREE, 50),
              Part(_DESKTOP, _OFFICE, _NEAR[1:], _THREE), Part(_DESKTOP, _OFFICE, _NEAR[:1], _THREE, 40),
              Part(_DESKTOP, ("video",), _NEAR[1:], _THREE, 6),
              Part(_TEXT, ("page",), _FAR, _THREE, 30), Part(_TEXT, ("page",), _NEAR[1:], ("batch", "flow:catchup=off"), 30),
+             Part(("sound-std",), ("sound",), _NEAR[1:], ("stock", "flow")),
              Part(("desktop-qxl", "desktop-virtio"), ("web", "editor"), _NEAR[1:2], _THREE, 20)),
     "full": (Part(guests.NAMES, tuple(SCENARIOS), (*_NEAR, *_FAR), ("stock", "batch", "flow", "flow:catchup=off", "vnc")),),
 }
@@ -66,7 +68,7 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
         kind = guests.kind_of(guest)
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
             for link in over:
-                for way in names(args.ways, part.ways):
+                for way in (way for way in names(args.ways, part.ways) if way not in scenario.not_by):
                     yield Plan(guest, scenario.name, link, way), args.count or min(scenario.count, part.most)
 
 
@@ -79,7 +81,7 @@ def planned(args: argparse.Namespace) -> dict[Plan, int]:
         for plan, count in _of(part, args):
             found[plan] = max(count, found.get(plan, 0))
     if not found:
-        raise BenchError("nothing to measure: no scenario chosen is for a guest chosen", 2)
+        raise BenchError("nothing to measure: no scenario chosen is for a guest chosen and can be shown in a way chosen", 2)
     return {replace(plan, repeat=number): count for number in range(1, args.repeat + 1) for plan, count in found.items()}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from live import cell, command, desktop, guests, page, scenarios, sessions, sets, tiles, user, ways
+from live import cell, command, desktop, guests, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Qemu, from_ppm
 from live.short import short
 from live.tiles import Log
@@ -172,6 +172,26 @@ def test_what_there_is_not_is_refused(wrong: tuple[str, str]) -> None:
         sets.planned(_arguments(*wrong))
 
 
+def test_what_cannot_be_shown_so_is_not_planned_and_the_page_says_why() -> None:
+    plans = sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--links", "lan", "--ways", "stock,html5,vnc"))
+    assert [plan.way for plan in plans] == ["stock"]
+    with pytest.raises(BenchError, match="nothing to measure"):
+        sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--ways", "vnc"))
+    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+    assert "Not run in the way vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], facts)
+
+
+@pytest.mark.parametrize("package", ["spice-html5", "novnc"])
+def test_a_browser_is_led_to_where_its_page_came_from(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "source").mkdir()
+    monkeypatch.setitem(web.SOURCES, package, (tmp_path / "source", web.SOURCES[package][1]))
+    text = (web.site(package, tmp_path, "10.83.0.1:6080") / "session.html").read_text()
+    assert "'wss://10.83.0.1:6080/" in text and "{{" not in text
+    monkeypatch.setitem(web.SOURCES, package, (tmp_path / "nothing", ""))
+    with pytest.raises(BenchError, match=f"install the package {package}"):
+        web.site(package, tmp_path, "")
+
+
 def test_an_unknown_way_is_refused() -> None:
     with pytest.raises(BenchError, match="unknown way 'rdp'"):
         ways.find("rdp")
@@ -292,7 +312,7 @@ def test_sessions_are_numbers_and_not_of_vnc() -> None:
 
 
 def test_the_rows_of_sessions() -> None:
-    assert "| flow | 8 | 10.0 | 251 | 63 | 100 |" in sessions.table([sessions.Row("flow", 8, 0.01, 251.2, 63_000_000)])
+    assert "| flow | 8 | 10.0 | 251 | 63 | 100 | 2.5 |" in sessions.table([sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54)])
 
 
 def test_the_short_table_has_only_what_can_be_compared() -> None:
@@ -305,3 +325,11 @@ def test_the_short_table_has_only_what_can_be_compared() -> None:
         "text-std", "scroll", "lan", "3", "0.50 / 0.50 s", "0.10 / – s, 1 of 20 not shown", "0.20 / – s",
         "100 kB/s", "5 kB/s", "100 kB/s"]
     assert short(runs[3:]) is None
+
+
+def test_sound_has_columns_where_there_was_some() -> None:
+    heard = {"seconds": 60.0, "gaps": 3, "silence": 0.6, "late": 0.012}
+    one = page.row([_run("flow", scenario="sound", sound=heard), _run("flow", scenario="sound", sound={**heard, "gaps": 0, "late": 0.02})])
+    assert (one.gaps, one.silence, one.late) == (pytest.approx(1.5), pytest.approx(1.2 / 121.2), 0.02)
+    assert page.table([one], True).endswith("| yes | 1.5 | 1.0% | 20 |")
+    assert "sound" not in page.table([page.row([_run("flow")])], True)

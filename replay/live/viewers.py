@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy
 from PIL import Image
@@ -23,6 +24,7 @@ from live.tiles import Log, Pixels
 LEFT, WHEEL_UP, WHEEL_DOWN = 1, 4, 5
 _CONNECT = 60.0             # seconds; over the slowest link the first picture takes a while
 _ANSWER = 30.0
+_FRAME = 4                  # bytes of sound: two samples of 16 bits
 
 # Name of a key -> scan code, X's name
 KEYS: dict[str, tuple[int, str]] = {
@@ -61,6 +63,10 @@ class Viewer:
         """What is shown now, every pixel."""
         raise NotImplementedError
 
+    def heard(self) -> tuple[list[int], float]:
+        """When packets of sound came, in ns, and the seconds of sound in each; known when the client has ended."""
+        return [], 0.0
+
     def running(self) -> bool:
         raise NotImplementedError
 
@@ -71,6 +77,7 @@ class Viewer:
 class Drain(Viewer):
     def __init__(self, process: proc.Process, log: Log, folder: Path) -> None:
         self._process, self.log, self._file = process, log, folder / "shown.png"
+        self._audio: dict[str, Any] | None = None
 
     def tap(self, key: str) -> None:
         code = KEYS[key][0]
@@ -88,6 +95,18 @@ class Drain(Viewer):
             raise Failed(f"the client shows no picture: {self.complaint()}")
         with Image.open(self._file) as image:
             return numpy.asarray(image.convert("RGB"))
+
+    def end(self) -> None:
+        self._process.signal(signal.SIGTERM)
+        self._process.wait(time.monotonic() + 5)
+        with contextlib.suppress(Failed):
+            self._audio = _event(self._process, "done", 0).get("audio")
+
+    def heard(self) -> tuple[list[int], float]:
+        if not self._audio or not self._audio["rate"] or not self._audio["packets"]:
+            return [], 0.0
+        frames = self._audio["bytes"] / self._audio["packets"] / _FRAME
+        return [when for _, when in self._audio["stamps"]], frames / self._audio["rate"]
 
     def running(self) -> bool:
         return self._process.running()
@@ -113,6 +132,6 @@ def drain(lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
             str(certs.kept(lab.server_address).ca), "--no-end", "--control", "--idle", "3600", "--screen", str(log)]
     with proc.Process("spice-drain", argv, lab.client) as process:
         _event(process, "connected", _CONNECT)
-        yield Drain(process, Log(log, width, height), folder)
-        process.signal(signal.SIGTERM)
-        process.wait(time.monotonic() + 5)
+        viewer = Drain(process, Log(log, width, height), folder)
+        yield viewer
+        viewer.end()

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Ways to show a guest: SPICE by a library in a mode, or QEMU's own VNC server."""
+"""Ways to show a guest: SPICE by a library in a mode, or QEMU's own VNC server, to a program or to a browser."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.common.errors import BenchError
 from bench.runs import libraries, modes
 
 VNC = "vnc"
+# name -> Debian's package of what runs in the browser, and what it shows
+BROWSERS = {"html5-stock": ("spice-html5", modes.STOCK), "html5": ("spice-html5", "flow"), "novnc": ("novnc", VNC)}
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Way:
     name: str                           # in tables
     library: libraries.Library | None   # None: VNC
     mode: str = ""                      # of SPICE_STREAM; "" for a library that knows none
+    page: str = ""                      # what shows it in a browser
 
     @property
     def spice(self) -> bool:
@@ -33,10 +36,14 @@ class Way:
 
 def find(name: str, folder: Path | None = None) -> Way:
     """`folder` holds the library of every mode but stock; without it they are the tree's."""
+    if name in BROWSERS:
+        page, shown = BROWSERS[name]
+        way = find(shown, folder)
+        return replace(way, name=way.name.replace(shown, name, 1), page=page)
     if name == VNC:
         return Way(VNC, None)
     if name.partition(":")[0] not in modes.MODES:
-        raise BenchError(f"unknown way '{name}': it is {VNC}, or a mode: {', '.join(modes.MODES)}", 2)
+        raise BenchError(f"unknown way '{name}': it is {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
     modes.check(name)
     if name == modes.STOCK:
         return Way(name, libraries.find(libraries.STOCK))

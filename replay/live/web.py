@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""spice-html5 and noVNC in Chromium on an X server. websockify beside the server takes TLS and speaks without to the server on
+loopback, as products have it; it serves the page as well."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.common import proc
+from bench.common.errors import BenchError
+from bench.lab import certs
+from bench.lab.lab import LOOPBACK, Lab
+from clients.errors import Failed
+from live import onx
+from live.viewers import Viewer
+
+PORT = 6080
+_MARGIN = 1         # pixels: of a window as large as the screen Chromium leaves out one
+_CONNECT = 90.0     # seconds, for a browser on a busy machine
+_HEAD = ('<!doctype html><meta charset="utf-8"><title>session</title>'
+         '<style>body {{ margin: 0; overflow: hidden; background: #000; }} canvas {{ display: block; }}</style>'
+         '<body><div id="message" hidden></div><div id="dump" hidden></div><div id="screen"></div>\n<script type="module">')
+_SPICE = _HEAD + """
+import {{ SpiceMainConn }} from './main.js';
+new SpiceMainConn({{uri: 'wss://{at}/', screen_id: 'screen', dump_id: 'dump', message_id: 'message', password: ''}});
+setInterval(() => {{ const canvas = document.querySelector('#screen canvas'); if (canvas) canvas.focus(); }}, 200);
+</script>"""
+_VNC = _HEAD + """
+import RFB from './core/rfb.js';
+const screen = document.getElementById('screen');
+screen.style.cssText = 'width: 100vw; height: 100vh';
+const session = new RFB(screen, 'wss://{at}/websockify');
+session.addEventListener('connect', () => session.focus());
+</script>"""
+SOURCES = {"spice-html5": (Path("/usr/share/spice-html5"), _SPICE), "novnc": (Path("/usr/share/novnc"), _VNC)}
+
+
+def site(package: str, folder: Path, at: str) -> Path:
+    source, text = SOURCES[package]
+    if not source.is_dir():
+        raise BenchError(f"{source} is missing: install the package {package}")
+    site = folder / "site"
+    shutil.copytree(source, site)
+    (site / "session.html").write_text(text.format(at=at))
+    return site
+
+
+@contextlib.contextmanager
+def browser(package: str, lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
+    made = certs.kept(lab.server_address)
+    at = f"[{lab.server_address}]:{PORT}" if ":" in lab.server_address else f"{lab.server_address}:{PORT}"
+    argv = [proc.require("websockify", "websockify"), "--cert", str(made.certificate), "--key", str(made.key), "--ssl-only",
+            "--web", str(site(package, folder, at)), at, f"{LOOPBACK}:{lab.ports[0]}"]
+
+    def begin(start: onx.Start) -> proc.Process:
+        chromium = start("Chromium", [
+            proc.require("chromium", "chromium"), "--kiosk", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+            "--disable-sync", "--disable-component-update", "--ignore-certificate-errors", "--force-device-scale-factor=1",
+            f"--window-size={width},{height}", "--window-position=0,0", f"--user-data-dir={folder / 'profile'}", f"https://{at}/session.html"])
+        if not relay.wait_complaint("connecting to", time.monotonic() + _CONNECT):
+            raise Failed(f"{package} does not connect: {relay.last_complaint()}")
+        time.sleep(3 + 8 * lab.link.full_round_trip)
+        return chromium
+
+    with proc.Process("websockify", argv, lab.server) as relay, onx.shown(lab, folder, (width, height), _MARGIN, begin) as viewer:
+        yield viewer
