@@ -184,6 +184,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                      "and autoconf-archive")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), help="only this one; may be repeated")
     parser.add_argument("--series", action="append", metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--patch", action="append", metavar="SERIES/NUMBER", help="only this one; may be repeated")
     parser.add_argument("--dry-run", action="store_true", help="say what is left, and do nothing")
 
 
@@ -209,7 +210,11 @@ def _go_on(args: argparse.Namespace) -> int:
         made = with_autotools(whole, tree)
         now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in each + whole + made)]
         chosen = [state for state in (made if args.autotools else whole if args.whole else each)
-                  if not args.series or state.patch.split("/")[0] in args.series]
+                  if (not args.series or state.patch.split("/")[0] in args.series)
+                  and (not args.patch or state.patch in args.patch)]
+        unknown = set(args.patch or []) - {state.patch for state in chosen}
+        if unknown:
+            raise BenchError(f"{version} has no {', '.join(sorted(unknown))} here", 2)
         wanted += len(chosen)
         for state in chosen:
             if state.is_in(now):

@@ -51,9 +51,10 @@ class Stand:
         self.built.append(state.tree)
         return Checked(state.release, state.patch, state.mode, state.tree, 26, 3, "today")
 
-    def run(self, *, left: bool = False, whole: bool = False, autotools: bool = False) -> int:
+    def run(self, *, left: bool = False, whole: bool = False, autotools: bool = False,
+            patch: list[str] | None = None) -> int:
         return each.execute(argparse.Namespace(release=["0.15.2"], series=None, dry_run=left, whole=whole,
-                                               autotools=autotools))
+                                               autotools=autotools, patch=patch))
 
 
 @pytest.fixture
@@ -75,6 +76,13 @@ def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: py
     assert each.record_file().read_text().splitlines() == [
         "release,patch,mode,tree,tests,seconds,when", "0.15.2,fixes/0001,default,t1,26,3,today",
         "0.15.2,fixes/0002,default,t2,26,3,today"]
+
+
+def test_one_patch_is_tried_alone(stand: Stand) -> None:
+    with pytest.raises(BenchError, match="0.15.2 has no fixes/0003 here"):
+        stand.run(patch=["fixes/0002", "fixes/0003"])
+    assert stand.run(patch=["fixes/0002"]) == 0
+    assert [one.patch for one in each.recorded()] == ["fixes/0002"]
 
 
 def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Stand,
