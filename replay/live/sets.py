@@ -42,9 +42,10 @@ SETS: dict[str, tuple[Part, ...]] = {
               Part(_DESKTOP, ("web", "editor", "drag"), ("20M40ms",), _THREE, 30)),
     # two hours
     "main": (Part(_TEXT, ("scroll",), _NEAR, _THREE, 20), Part(_TEXT, ("page",), _NEAR, _THREE), Part(_TEXT, ("type",), _NEAR, _THREE, 50),
-             Part(_DESKTOP, _OFFICE, _NEAR[1:], _THREE), Part(_DESKTOP, _OFFICE, _NEAR[:1], _THREE, 40),
+             Part(_DESKTOP, _OFFICE, _NEAR[1:], _THREE), Part(_DESKTOP, _OFFICE, _NEAR[:1], _THREE, 30),
              Part(_DESKTOP, ("video",), _NEAR[1:], _THREE, 6),
              Part(_TEXT, ("page",), _FAR, _THREE, 30), Part(_TEXT, ("page",), _NEAR[1:], ("batch", "flow:catchup=off"), 30),
+             Part(_TEXT, ("page",), _NEAR[1:2], ("html5-stock", "html5", "novnc"), 30),
              Part(("sound-std",), ("sound",), _NEAR[1:], ("stock", "flow")),
              Part(("desktop-qxl", "desktop-virtio"), ("web", "editor"), _NEAR[1:2], _THREE, 20)),
     "full": (Part(guests.NAMES, tuple(SCENARIOS), (*_NEAR, *_FAR), ("stock", "batch", "flow", "flow:catchup=off", "vnc")),),
