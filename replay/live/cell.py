@@ -9,14 +9,14 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import lab as labs
-from bench.lab import linktest, netns
+from bench.lab import linktest, netns, relay
 from bench.lab.lab import Lab
 from bench.lab.links import Link
 from bench.measure import playout
@@ -80,8 +80,13 @@ def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
 
 
 def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, count: int) -> Record:
-    at = Listener(lab.server, labs.LOOPBACK if way.page else lab.listens_at, lab.ports)
-    with Qemu(guest.hardware, way, at, folder, guest.state) as qemu:
+    if way.page and lab.link.relay:
+        raise BenchError(f"a page has a relay of its own: not over {lab.link.name}")
+    at = Listener(lab.server, labs.LOOPBACK if way.page else lab.listens_at, lab.ports, folder / "spice" if lab.link.unix else None,
+                  lab.server_address)
+    port = lab.ports[way.spice and not lab.link.unix]
+    with Qemu(guest.hardware, way, at, folder, guest.state) as qemu, \
+            relay.beside(lab, port, at.path) if lab.link.relay else nullcontext():
         qemu.booted()
         with _shown(way, lab, qemu, folder) as viewer:
             user = User(qemu, viewer)

@@ -66,6 +66,8 @@ class Listener:
     netns: Path | None = None
     address: str = ""
     ports: tuple[int, int] = (0, 0)     # without and with TLS; VNC has the first
+    path: Path | None = None            # SPICE is at this Unix socket instead
+    known_as: str = ""                  # to clients, where a relay has another address
 
 
 class Qemu:
@@ -99,7 +101,9 @@ class Qemu:
             vnc = ["-object", "tls-creds-anon,id=tls,endpoint=server", "-vnc",
                    f"{at.address}:{at.ports[0] - 5900}{'' if way.page else ',tls-creds=tls'}"]
             return [*vnc, *(hidden if hardware.needs_spice else [])]
-        made = certs.kept(at.address)
+        if at.path:
+            return ["-spice", f"unix=on,addr={at.path},disable-ticketing=on"]
+        made = certs.kept(at.known_as or at.address)
         return ["-spice", f"addr={at.address},port={at.ports[0]},tls-port={at.ports[1]},disable-ticketing=on,"
                 f"x509-key-file={made.key},x509-cert-file={made.certificate},x509-cacert-file={made.ca}"]
 

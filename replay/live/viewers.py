@@ -128,8 +128,9 @@ def _event(process: proc.Process, name: str, seconds: float) -> proc.Event:
 @contextlib.contextmanager
 def drain(lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
     log = folder / "screen"
-    argv = [str(paths.client()), "--host", lab.server_address, "--tls-port", str(lab.ports[1]), "--ca",
-            str(certs.kept(lab.server_address).ca), "--no-end", "--control", "--idle", "3600", "--screen", str(log)]
+    where = ["--port", str(lab.ports[0])] if lab.link.unix else \
+        ["--tls-port", str(lab.ports[1]), "--ca", str(certs.kept(lab.server_address).ca)]
+    argv = [str(paths.client()), "--host", lab.server_address, *where, "--no-end", "--control", "--idle", "3600", "--screen", str(log)]
     with proc.Process("spice-drain", argv, lab.client) as process:
         _event(process, "connected", _CONNECT)
         viewer = Drain(process, Log(log, width, height), folder)

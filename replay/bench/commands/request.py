@@ -143,8 +143,8 @@ def _links(args: argparse.Namespace) -> list[links.Link]:
         if way not in _WAYS:
             raise BenchError(f"unknown way '{way}': it is one of {', '.join(_WAYS)}", 2)
     found = list(dict.fromkeys(_WAYS[way](links.find(name)) for name in names for way in ways))
-    if any(link.ipv6 for link in found):
-        raise BenchError("packets of IPv6 are not counted here: ./run live takes such a link", 2)
+    if any(link.ipv6 or link.unix for link in found):
+        raise BenchError("packets of IPv6 are not counted here, and the player has no Unix socket: ./run live takes such a link", 2)
     return found
 
 

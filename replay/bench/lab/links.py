@@ -39,6 +39,7 @@ class Link:
     mtu: int = 1500                 # bytes of an IP packet
     ipv6: bool = False
     relay: bool = False             # a TCP relay beside the server stands between it and the link
+    unix: bool = False              # to which the server listens at a Unix socket
 
     @property
     def emulated(self) -> bool:
@@ -78,7 +79,7 @@ class Link:
 
     @property
     def says(self) -> str:
-        return self._says + (", through a relay beside the server" if self.relay else "")
+        return self._says + (f", through a relay beside the server{', from a Unix socket' if self.unix else ''}" if self.relay else "")
 
     @property
     def _says(self) -> str:
@@ -107,7 +108,7 @@ def _rate(bits_a_second: int) -> str:
 
 
 HOST = "host:"      # before the name of another machine
-RELAY = "+relay"    # after the name of a link
+RELAY, UNIX = "+relay", "+unix"     # after the name of a link
 
 LINKS: dict[str, Link] = {link.name: link for link in (
     Link("lan"),
@@ -136,9 +137,13 @@ def via_relay(link: Link) -> Link:
     return link if link.relay else replace(link, name=link.name + RELAY, relay=True)
 
 
+def _via_unix(link: Link) -> Link:
+    return replace(via_relay(link), name=link.name + UNIX, unix=True)
+
+
 def direct(name: str) -> str:
     """The name of the same link without a relay."""
-    return name.removesuffix(RELAY)
+    return name.removesuffix(RELAY).removesuffix(UNIX)
 
 
 def rank(name: str) -> tuple[int, str]:
@@ -151,6 +156,8 @@ def rank(name: str) -> tuple[int, str]:
 def find(name: str) -> Link:
     if name.endswith(RELAY):
         return via_relay(find(direct(name)))
+    if name.endswith(UNIX):
+        return _via_unix(find(direct(name)))
     if name in LINKS:
         return LINKS[name]
     if name.startswith(HOST) and len(name) > len(HOST):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from bench.common import proc
 from bench.common.errors import BenchError
@@ -16,12 +17,13 @@ _BLOCK = 16384      # what it reads at once. Twice that always fits into a socke
 
 
 @contextlib.contextmanager
-def beside(where: Lab, port: int) -> Iterator[None]:
-    """From when this yields, what connects to the port on the link is passed to the same port on loopback. Each connection is a
+def beside(where: Lab, port: int, path: Path | None = None) -> Iterator[None]:
+    """From when this yields, what connects to the port on the link is passed to the same port on loopback, or to the Unix socket at
+    the path. Each connection is a
     process of its own; in a namespace of processes none of them outlives the first."""
     argv = [proc.require("unshare", "util-linux"), "--pid", "--fork", "--kill-child", proc.require("socat", "socat"), "-d", "-d",
             "-b", str(_BLOCK), f"TCP4-LISTEN:{port},bind={where.server_address},reuseaddr,nodelay,backlog=64,fork",
-            f"TCP4:{LOOPBACK}:{port},nodelay"]
+            f"UNIX-CONNECT:{path}" if path else f"TCP4:{LOOPBACK}:{port},nodelay"]
     with proc.Process("relay", argv, where.server) as process:
         if not process.wait_complaint("listening on", time.monotonic() + 10):
             said = [line.split(" E ", 1)[1] for line in list(process.complaints) if " E " in line]

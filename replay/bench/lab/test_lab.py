@@ -198,6 +198,9 @@ def test_links_by_name_and_as_written() -> None:
     assert (edge.up, edge.loss, edge.mtu, edge.queue, edge.ipv6, edge.queue_bytes) == (4_000_000, 0.01, 1280, 2, True, 5_000_000)
     assert edge.says == "20 Mbit/s (4 Mbit/s up), 40 ms round trip, 1 % loss, MTU 1280, queue of 2 s, IPv6"
     assert edge.full_round_trip == pytest.approx(2.04)
+    unix = links.find("2M100ms+unix")
+    assert unix.relay and unix.unix and unix.rate == 2_000_000 and links.direct(unix.name) == "2M100ms"
+    assert links.rank("2M100ms+unix")[0] == links.rank("2M100ms")[0]
     assert links.find("20M-1M-20M+relay").relay and links.find("20M-1M-20M+relay").changes
     for wrong in ("moon", "20M", "0M/5ms", "20M/40", "20M/40ms/60%", "20M/40ms@2s", "20M/40ms@2s:0M", "20M/40ms@0s:1M", "2.0.1M/5ms",
                   "20M/40ms@2s:1M@2s:out", "20M/40ms@3s:1M@2s:out", "20M:0M/5ms", "20M:4M/5ms@2s:1M", "20M/5ms/mtu1279", "20M/5ms/mtu1501", "20M/5ms/queue0s",
