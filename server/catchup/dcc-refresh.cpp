@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <config.h>
 
+#include <algorithm>
+
+#include <common/rect.h>
+
 #include "dcc-private.h"
 #include "display-channel-private.h"
 #include "main-channel-client.h"
@@ -10,6 +14,11 @@
 /* Microseconds without a drawing after which what was sent with losses is sent again if it is
  * still. Shorter than a text cursor blinks, longer than between frames of a video. */
 #define REFINE_AFTER (250 * 1000)
+
+/* Copies of 100 bytes: on a line of 2 Mbit/s a refresh waits 13 ms for them. */
+#define MAX_KEPT 32
+/* Of more rectangles it is not known any more what upstream would have sent with losses. */
+#define MAX_LOSSY_RECTS 512
 
 static bool is_enabled()
 {
@@ -228,21 +237,192 @@ bool DccRefresh::is_drawing(const RedPipeItem *item) const
     }
 }
 
-void DccRefresh::take_all()
+static bool is_kept(const RedPipeItem *item)
+{
+    return item->type == RED_PIPE_ITEM_TYPE_DRAW &&
+           static_cast<const RedDrawablePipeItem *>(item)->is_kept;
+}
+
+/* Whether it changes or reads the screen. */
+bool DccRefresh::is_on_screen(const RedPipeItem *item) const
+{
+    switch (item->type) {
+    case RED_PIPE_ITEM_TYPE_DRAW: {
+        const RedSurface *screen = DCC_TO_DC(dcc)->priv->surfaces[0];
+        const Drawable *drawable = static_cast<const RedDrawablePipeItem *>(item)->drawable;
+        const auto &deps = drawable->surface_deps;
+
+        return drawable->surface == screen ||
+               std::find(std::begin(deps), std::end(deps), screen) != std::end(deps);
+    }
+    case RED_PIPE_ITEM_TYPE_UPGRADE:
+        return true;
+    case RED_PIPE_ITEM_TYPE_IMAGE:
+        return static_cast<const RedImageItem *>(item)->surface_id == 0;
+    case RED_PIPE_ITEM_TYPE_CREATE_SURFACE:
+        return static_cast<const RedSurfaceCreateItem *>(item)->surface_create.surface_id == 0;
+    case RED_PIPE_ITEM_TYPE_DESTROY_SURFACE:
+        return static_cast<const RedSurfaceDestroyItem *>(item)->surface_destroy.surface_id == 0;
+    default:
+        return false;
+    }
+}
+
+/* Whether a copy was kept that comes after a drawing on the screen which would be taken: one that
+ * waits, or @before, which was the oldest. */
+bool DccRefresh::is_kept_after_screen(const RedPipeItem *before) const
+{
+    const auto &pipe = dcc->get_pipe();
+    bool is_drawn = before && is_on_screen(before);
+
+    for (auto l = pipe.rbegin(); l != pipe.rend(); ++l) {
+        const RedPipeItem *item = l->get();
+
+        if (is_kept(item) && is_drawn) {
+            return true;
+        }
+        is_drawn = is_drawn || (!is_kept(item) && is_drawing(item) && is_on_screen(item));
+    }
+    return false;
+}
+
+static SpiceRect get_source(const RedDrawable *copy)
+{
+    const SpicePoint &src = copy->u.copy_bits.src_pos;
+
+    return { src.x, src.y, src.x + copy->bbox.right - copy->bbox.left,
+             src.y + copy->bbox.bottom - copy->bbox.top };
+}
+
+/* Whether it is a copy within the screen that the client can do, too. */
+bool DccRefresh::can_keep(const Drawable *drawable) const
+{
+    const RedDrawable *copy = drawable->red_drawable.get();
+    const SpiceRect bounds = get_bounds(DCC_TO_DC(dcc)->priv->surfaces[0]);
+
+    if (copy->type != QXL_COPY_BITS || n_kept == MAX_KEPT ||
+        drawable->surface != DCC_TO_DC(dcc)->priv->surfaces[0] ||
+        !dcc->priv->surface_client_created[0] || !rect_contains(&bounds, &copy->bbox) ||
+        (copy->clip.type != SPICE_CLIP_TYPE_NONE && copy->clip.type != SPICE_CLIP_TYPE_RECTS)) {
+        return false;
+    }
+
+    const SpicePoint &src = copy->u.copy_bits.src_pos;
+    if (src.x < 0 || src.x > bounds.right || src.y < 0 || src.y > bounds.bottom) {
+        return false;
+    }
+    SpiceRect area = get_source(copy);
+    if (!rect_contains(&bounds, &area)) {
+        return false;
+    }
+
+    /* what a video shows is only like what is here */
+    QRegion hidden, part;
+
+    rect_union(&area, &copy->bbox);
+    get_hidden(&hidden);
+    region_init(&part);
+    region_add(&part, &area);
+    region_and(&part, &hidden);
+    const bool plays = !region_is_empty(&part);
+    region_destroy(&part);
+    region_destroy(&hidden);
+    return !plays;
+}
+
+/* It is kept: what the client copies is as wrong as where it comes from. */
+void DccRefresh::copied(const Drawable *drawable)
+{
+    const RedDrawable *copy = drawable->red_drawable.get();
+    const int dx = copy->bbox.left - copy->u.copy_bits.src_pos.x;
+    const int dy = copy->bbox.top - copy->u.copy_bits.src_pos.y;
+    QRegion dest;
+
+    region_of(drawable, &dest);
+    if (areas[0]) {
+        areas[0]->copied(&dest, dx, dy);
+    }
+    red_catch_up_copied(&lossy_upstream, &dest, dx, dy);
+    if (pixman_region32_n_rects(&lossy_upstream) > MAX_LOSSY_RECTS) {
+        region_clear(&lossy_upstream);
+    }
+    region_destroy(&dest);
+    ++n_kept;
+}
+
+/* Queue a copy ahead of the refresh of the screen. False if that cannot be. */
+bool DccRefresh::keeps(Drawable *drawable)
 {
     auto &pipe = dcc->get_pipe();
-    RedChannelClient::Pipe taken;
+    auto refresh = pipe.end();
 
-    for (auto l = pipe.begin(); l != pipe.end(); ) {
-        const auto item = l++;
+    if (!can_keep(drawable)) {
+        return false;
+    }
+    if (areas[0] && areas[0]->is_ready()) {
+        SpiceRect area = get_source(drawable->red_drawable.get());
 
-        if (is_drawing(item->get())) {
-            taken.splice(taken.end(), pipe, item);
+        rect_union(&area, &drawable->red_drawable->bbox);
+        refresh = std::find_if(pipe.begin(), pipe.end(), [](const RedPipeItemPtr &item) {
+            return item->type == RED_PIPE_ITEM_TYPE_REFRESH;
+        });
+        if (refresh == pipe.end() ||
+            std::any_of(pipe.begin(), refresh, [&](const RedPipeItemPtr &item) {
+                const bool is_beside = item->type == RED_PIPE_ITEM_TYPE_DRAW &&
+                    !is_drawing(item.get()) &&
+                    !rect_intersects(&area, &static_cast<RedDrawablePipeItem *>(item.get())->
+                                            drawable->red_drawable->bbox);
+
+                return !is_beside && is_on_screen(item.get());
+            })) {
+            return false;
         }
     }
-    /* to create or to release a surface changes the pipe */
-    for (const auto &item : taken) {
-        add(item.get());
+
+    auto item = red::make_shared<RedDrawablePipeItem>(dcc, drawable);
+    item->is_kept = true;
+    copied(drawable);
+    if (refresh != pipe.end()) {
+        dcc->pipe_add_after_pos(item, refresh);
+    } else {
+        dcc->pipe_add(item);
+    }
+    return true;
+}
+
+/* Take all drawings out of the pipe, the oldest first, but for copies that are kept. @before: what
+ * was taken before them. */
+void DccRefresh::take_all(const RedPipeItem *before)
+{
+    auto &pipe = dcc->get_pipe();
+    const bool keep = !is_kept_after_screen(before);
+    bool is_after_refresh = false;
+    /* released after the walk: that may change the pipe, while to create a surface adds to its
+     * front only */
+    RedChannelClient::Pipe taken;
+
+    for (auto l = pipe.end(); l != pipe.begin(); ) {
+        const auto pos = std::prev(l);
+        RedPipeItem *item = pos->get();
+
+        is_after_refresh = is_after_refresh || item->type == RED_PIPE_ITEM_TYPE_REFRESH;
+        if (!is_drawing(item) || (keep && is_kept(item))) {
+            l = pos;
+            continue;
+        }
+        if (keep && item->type == RED_PIPE_ITEM_TYPE_DRAW &&
+            !(is_after_refresh && areas[0] && areas[0]->is_ready())) {
+            auto dpi = static_cast<RedDrawablePipeItem *>(item);
+
+            if (can_keep(dpi->drawable)) {
+                dpi->is_kept = true;
+                copied(dpi->drawable);
+                l = pos;
+                continue;
+            }
+        }
+        taken.splice(taken.begin(), pipe, pos);
+        add(item);
     }
 }
 
@@ -308,7 +488,7 @@ bool DccRefresh::waits_too_long() const
         if ((*l)->type == RED_PIPE_ITEM_TYPE_DRAW) {
             const Drawable *drawable = static_cast<RedDrawablePipeItem *>(l->get())->drawable;
 
-            if (!is_frame(drawable)) {
+            if (!is_frame(drawable) && !is_kept(l->get())) {
                 return is_late(drawable);
             }
         }
@@ -353,7 +533,9 @@ bool DccRefresh::takes(Drawable *drawable, bool all)
         taken = true;
     }
     if (taken) {
-        add(drawable);
+        if (!all || !keeps(drawable)) {
+            add(drawable);
+        }
         queue();
     }
     return taken;
@@ -367,26 +549,38 @@ bool DccRefresh::overtakes(RedPipeItem *item)
     drawn();
 
     RedSurface *surface = nullptr;
-    const Drawable *drawable = nullptr;
+    const RedDrawablePipeItem *dpi = nullptr;
     bool late = false;
     if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
-        drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
-        surface = drawable->surface;
-        late = is_late(drawable);
+        dpi = static_cast<RedDrawablePipeItem *>(item);
+        if (dpi->is_kept) {
+            went(dpi);
+            return false;
+        }
+        surface = dpi->drawable->surface;
+        late = is_late(dpi->drawable);
     } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
         surface = static_cast<RedUpgradeItem *>(item)->drawable->surface;
     } else {
         surface = DCC_TO_DC(dcc)->priv->surfaces[static_cast<RedImageItem *>(item)->surface_id];
     }
 
-    if (!late && !(surface && is_dirty(surface))) {
-        if (drawable) {
-            went(drawable);
+    const bool dirty = surface && is_dirty(surface);
+    if (!late && !dirty) {
+        if (dpi) {
+            went(dpi);
         }
         return false;
     }
+    if (!dirty && can_keep(dpi->drawable) && !is_kept_after_screen(item)) {
+        /* it has its turn, the others have not */
+        went(dpi);
+        take_all();
+        queue();
+        return false;
+    }
     add(item);
-    take_all();
+    take_all(item);
     queue();
     return true;
 }
@@ -417,6 +611,7 @@ red::shared_ptr<RedImageItem> DccRefresh::next()
     SpiceRect piece;
 
     is_queued = false;
+    n_kept = 0;
     is_refined = false;
     piece_since = UINT64_MAX;
     if (is_finished) {
@@ -566,8 +761,9 @@ bool DccRefresh::is_lossy_upstream(Drawable *drawable) const
 }
 
 /* A drawing is sent as upstream sends it. */
-void DccRefresh::went(const Drawable *drawable)
+void DccRefresh::went(const RedDrawablePipeItem *item)
 {
+    const Drawable *drawable = item->drawable;
     QRegion *const region = &made_lossy[drawable->surface->id];
     const bool reads = reads_made_lossy(drawable);
     QRegion changed;
@@ -576,7 +772,8 @@ void DccRefresh::went(const Drawable *drawable)
         return;
     }
     region_of(drawable, &changed);
-    if (is_primary_surface(DCC_TO_DC(dcc), drawable->surface)) {
+    /* of a copy that was kept see copied() */
+    if (!item->is_kept && is_primary_surface(DCC_TO_DC(dcc), drawable->surface)) {
         region_exclude(&lossy_upstream, &changed);
     }
     if (reads) {

@@ -4,8 +4,9 @@
  * A drawing that has waited for the path for longer than red_catch_up_late says is not sent any
  * more, nor is any other that waits. Where they draw becomes a region to be refreshed, one for
  * each surface of each client. As long as there is something to refresh on a surface, what is
- * drawn on it or reads it makes regions grow and is not sent either; all else is sent as ever. A
- * refresh is an item in the pipe: it takes a piece of the region, reads what the surface shows by
+ * drawn on it or reads it makes regions grow and is not sent either; all else is sent as ever. But
+ * a COPY_BITS on the screen, as of what scrolls, is sent, ahead of the refresh, and the region is
+ * copied with it. A refresh is an item in the pipe: it takes a piece of the region, reads what the surface shows by
  * then, and goes to the end of the pipe again if something is left. So nothing in the pipe grows
  * old, the worker need not wait for a slow client, and where the path keeps up none of this
  * happens.
@@ -16,6 +17,11 @@
  *    there from what it is made from here;
  *  - one that is taken out of the pipe leaves its destination in the region, and takes all others
  *    along, which might have read that;
+ *  - a copy that is kept comes after all drawings on the screen that were before it and are sent,
+ *    and before the next piece of the screen: what the client copies is wrong where the region
+ *    was, so the region is there, too. One is kept where that order can be had without looking far,
+ *    and no more than MAX_KEPT between two refreshes, so that these have their turn; of others the
+ *    destination is refreshed;
  *  - a piece is taken out of what was in the region when the refresh was queued. What was queued
  *    before the refresh has been sent then, and none that was queued later draws on that surface
  *    but a video's frames and pictures of what was there: what has changed since they were queued
@@ -38,6 +44,7 @@
 #include "push-visibility.h"
 
 struct Drawable;
+struct RedDrawablePipeItem;
 struct RedImageItem;
 struct VideoStreamClipItem;
 
@@ -107,7 +114,12 @@ private:
     void add(Drawable *drawable);
     void add(RedSurface *surface, const QRegion *changed, uint64_t since);
     void add(RedPipeItem *item);
-    void take_all();
+    void take_all(const RedPipeItem *before=nullptr);
+    bool is_on_screen(const RedPipeItem *item) const;
+    bool is_kept_after_screen(const RedPipeItem *before) const;
+    bool can_keep(const Drawable *drawable) const;
+    void copied(const Drawable *drawable);
+    bool keeps(Drawable *drawable);
     void queue();
     bool is_dirty() const;
     bool is_unknown(const Drawable *drawable) const;
@@ -117,7 +129,7 @@ private:
     bool is_late(const Drawable *drawable) const;
     bool waits_too_long() const;
     void get_hidden(QRegion *hidden) const;
-    void went(const Drawable *drawable);
+    void went(const RedDrawablePipeItem *item);
     bool is_lossy_upstream(Drawable *drawable) const;
     bool reads_made_lossy(const Drawable *drawable) const;
     bool get_lossy(uint32_t surface_id, QRegion *region) const;
@@ -141,6 +153,8 @@ private:
     uint64_t late_after = RED_CATCH_UP_LATE;
     /* a refresh is in the pipe */
     bool is_queued = false;
+    /* copies that were kept since a refresh had its turn */
+    unsigned n_kept = 0;
     bool is_finished = false;
     /* nothing is drawn, so what was sent with losses is sent again */
     bool is_refining = false;

@@ -112,6 +112,21 @@ void RedCatchUpArea::add(const QRegion *changed, uint64_t since)
     }
 }
 
+void RedCatchUpArea::copied(const QRegion *dest, int dx, int dy)
+{
+    const struct { QRegion *region; uint64_t *since; } parts[] = {
+        { &waiting, &waiting_since }, { &newer, &newer_since }, { &older, &older_since },
+    };
+
+    for (const auto &part : parts) {
+        red_catch_up_copied(part.region, dest, dx, dy);
+        region_simplify(part.region);
+        if (region_is_empty(part.region)) {
+            *part.since = UINT64_MAX;
+        }
+    }
+}
+
 bool RedCatchUpArea::is_ready() const
 {
     return !region_is_empty(&newer) || !region_is_empty(&older);
@@ -250,6 +265,18 @@ void RedCatchUpStill::keep_still(uint64_t now, QRegion *region)
     for (const auto &moving : drawn_on) {
         region_exclude(region, &moving);
     }
+}
+
+void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy)
+{
+    QRegion moved;
+
+    region_clone(&moved, region);
+    region_offset(&moved, dx, dy);
+    region_and(&moved, dest);
+    region_exclude(region, dest);
+    region_or(region, &moved);
+    region_destroy(&moved);
 }
 
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds)

@@ -79,6 +79,11 @@ public:
     /* Nothing at all is left. */
     bool is_empty() const;
 
+    /* The client is told to copy onto @dest what is by so much to the left and above: what it
+     * gets there is wrong where that was, and right otherwise. It must do so before a piece is
+     * taken. */
+    void copied(const QRegion *dest, int dx, int dy);
+
     /* Forget what is not within @bounds. */
     void keep(const SpiceRect *bounds);
 
@@ -109,6 +114,9 @@ private:
     SpiceRect latest;
     bool latest_is_next = true;
 };
+
+/* What @region tells of pixels is copied onto @dest with them, from so much to the left and above. */
+void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy);
 
 /* Leave of @region what is within @bounds. */
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds);

@@ -5,6 +5,9 @@
  */
 #include <config.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <common/rect.h>
 
 #include "red-catch-up.h"
@@ -59,6 +62,128 @@ static void add_random(Region *region, GRand *rand, int boxes)
 static bool is_late(const RedCatchUpPath &path, uint64_t since)
 {
     return path.waited(since) > RED_CATCH_UP_LATE;
+}
+
+/* Of each pixel, as slow and simple as can be: whether it is in what RedCatchUpArea has. */
+struct Pixels
+{
+    enum { SIDE = 60 };
+    std::vector<bool> waiting = std::vector<bool>(SIDE * SIDE);
+    std::vector<bool> ready = std::vector<bool>(SIDE * SIDE);
+
+    template <typename Do> static void each(const QRegion *where, Do &&action)
+    {
+        for (int y = 0; y < SIDE; ++y) {
+            for (int x = 0; x < SIDE; ++x) {
+                if (region_contains_point(where, x, y)) {
+                    action(y * SIDE + x);
+                }
+            }
+        }
+    }
+
+    void copied(const QRegion *dest, int dx, int dy)
+    {
+        for (auto pixels : { &waiting, &ready }) {
+            const std::vector<bool> before = *pixels;
+
+            each(dest, [&](int i) { (*pixels)[i] = before[i - dy * SIDE - dx]; });
+        }
+    }
+
+    void check(const RedCatchUpArea &area) const
+    {
+        Region all;
+        bool is_empty = true;
+
+        area.get_all(&all);
+        for (int i = 0; i < SIDE * SIDE; ++i) {
+            const bool is_there = waiting[i] || ready[i];
+
+            g_assert_cmpint(region_contains_point(&all, i % SIDE, i / SIDE) != 0, ==, is_there);
+            is_empty = is_empty && !is_there;
+        }
+        g_assert_cmpint(area.is_empty(), ==, is_empty);
+        g_assert_cmpint(area.get_oldest() == UINT64_MAX, ==, is_empty);
+        g_assert_cmpint(area.is_ready(), ==, std::count(ready.begin(), ready.end(), true) != 0);
+    }
+};
+
+/* Whatever is drawn, copied and shown, of each pixel it is known whether the client has it. */
+static void copied_with_the_picture()
+{
+    enum { SIDE = Pixels::SIDE, ROUNDS = 500, STEPS = 12 };
+    GRand *rand = g_rand_new_with_seed(3);
+    Region hidden;
+
+    for (int round = 0; round < ROUNDS; ++round) {
+        RedCatchUpArea area;
+        Pixels pixels;
+
+        for (int step = 0; step < STEPS; ++step) {
+            const int width = g_rand_int_range(rand, 1, SIDE + 1);
+            const int height = g_rand_int_range(rand, 1, SIDE + 1);
+            const int left = g_rand_int_range(rand, 0, SIDE - width + 1);
+            const int top = g_rand_int_range(rand, 0, SIDE - height + 1);
+            const int from_x = g_rand_int_range(rand, 0, SIDE - width + 1);
+            const int from_y = g_rand_int_range(rand, 0, SIDE - height + 1);
+            /* as what is clipped */
+            const SpiceRect hole = { left + width / 3, top + height / 3, left + width / 2,
+                                     top + height / 2 };
+            Region where(left, top, left + width, top + height);
+            SpiceRect piece;
+
+            region_remove(&where, &hole);
+            switch (g_rand_int_range(rand, 0, 5)) {
+            case 0:
+                area.add(&where, 1 + step);
+                Pixels::each(&where, [&](int i) { pixels.waiting[i] = true; });
+                break;
+            case 1:
+                area.make_ready(&hidden);
+                for (int i = 0; i < SIDE * SIDE; ++i) {
+                    pixels.ready[i] = pixels.ready[i] || pixels.waiting[i];
+                    pixels.waiting[i] = false;
+                }
+                break;
+            case 2:
+                if (area.take(width * height, &piece)) {
+                    const Region shown(piece.left, piece.top, piece.right, piece.bottom);
+
+                    Pixels::each(&shown, [&](int i) { pixels.ready[i] = false; });
+                }
+                break;
+            default:
+                area.copied(&where, left - from_x, top - from_y);
+                pixels.copied(&where, left - from_x, top - from_y);
+            }
+            pixels.check(area);
+        }
+    }
+    g_rand_free(rand);
+}
+
+/* Copies of what is copied, in pieces, do not take more and more rectangles. */
+static void copied_in_bounded_memory()
+{
+    RedCatchUpArea area;
+    Region stripes, all;
+
+    for (int i = 0; i < SIDE; i += 4) {
+        stripes.add(i, 0, i + 1, SIDE);
+    }
+    area.add(&stripes, 1);
+    for (int i = 1; i < SIDE / 2; ++i) {
+        Region lines;
+
+        for (int y = i % 3; y + 1 < SIDE; y += 3) {
+            lines.add(1, y, SIDE, y + 1);
+        }
+        area.copied(&lines, 1, 0);
+    }
+    area.get_all(&all);
+    g_assert_cmpint(pixman_region32_n_rects(&all), <=, 512);
+    g_assert_true(region_contains_point(&all, 0, 0));
 }
 
 /* Late is what the path has not taken for so long, not what nobody has tried to send. */
@@ -397,6 +522,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/catch-up/sweeps-end", sweeps_end);
     g_test_add_func("/server/catch-up/what-is-still", what_is_still);
     g_test_add_func("/server/catch-up/hidden-waits", hidden_waits);
+    g_test_add_func("/server/catch-up/copied-with-the-picture", copied_with_the_picture);
+    g_test_add_func("/server/catch-up/copied-in-bounded-memory", copied_in_bounded_memory);
     g_test_add_func("/server/catch-up/latest-first-and-nothing-last",
                     latest_first_and_nothing_last);
     g_test_add_func("/server/catch-up/memory-is-bounded", memory_is_bounded);
