@@ -15,8 +15,8 @@ from typing import NoReturn
 from bench.common.errors import BenchError
 
 # subcommand -> module and what it does. A module has configure(parser) and execute(args) -> exit status; with
-# VERBATIM its execute gets args.arguments, the command's second word before them, as they were written. A command of two words
-# stands with those of its first; the second alone will do.
+# VERBATIM its execute gets args.arguments as they were written. A command of two words stands with those of its first; the second
+# alone will do.
 COMMANDS = {
     "setup": ("bench.build.setup", "get and build everything"),
     "compare": ("bench.commands.compare", "play recordings in every mode and print what each cost"),
@@ -30,9 +30,8 @@ COMMANDS = {
     "clients migration": ("clients.migration", "move a guest between libraries under a client"),
     "clients soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
     "record": ("recorder.record", "make the recordings anew, or take in one's own"),
-    "record info": ("bench.commands.recording", "what is in a recording"),
-    "record verify": ("bench.commands.recording", "whether a recording is whole"),
-    "record trim": ("bench.commands.recording", "keep a part of a recording"),
+    "record info": ("recorder.info", "whether a recording is whole, and what is in it"),
+    "record trim": ("recorder.trim", "keep a part of a recording"),
     "deb": ("distro.deb", "build Debian packages of the library"),
     "deb recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
     "patches tree": ("bench.series.tree", "the patches as commits of a git tree, to work on"),
@@ -64,6 +63,8 @@ EXAMPLES = {
     "clients migration": "./run clients migration --transports tls",
     "installed": "./run installed --seconds 60",
     "clients soak": "./run clients soak --minutes 5 --mode flow",
+    "record info": "./run record info linux-desktop; ./run record info --json FILE.rec",
+    "record trim": "./run record trim linux-desktop --from 20 --to 35 -o part.rec.xz",
     "record": "./run record --attach; ./run record --attach FILE.rec --name mine",
 }
 _INTERRUPTED = 130
@@ -132,7 +133,7 @@ def _run(arguments: list[str]) -> int:
     name, rest = _chosen(arguments)
     module = _module(name)
     if getattr(module, "VERBATIM", False):
-        return int(module.execute(argparse.Namespace(arguments=[*name.split()[1:], *rest])))
+        return int(module.execute(argparse.Namespace(arguments=rest)))
     parser = _Parser(prog=f"./run {name}", epilog=f"examples: {EXAMPLES[name]}")
     module.configure(parser)
     return int(module.execute(_parsed(parser, rest)))

@@ -16,6 +16,7 @@ from bench.build import bases
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
+from recorder import trim
 
 _OPTIONS = ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]
 _COMMANDS = 2000
@@ -34,8 +35,7 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trimmed(name: str, folder: Path) -> Path:
     """The first commands of a shipped recording; threads do nothing else in the rest of it."""
     target = folder / f"{name}.rec"
-    subprocess.run([paths.recording_tool(), "trim", "--commands", f"0:{_COMMANDS}", "-o", target,
-                    paths.RECORDINGS / f"{name}.rec.xz"], check=True, capture_output=True)
+    trim.trim(paths.RECORDINGS / f"{name}.rec.xz", trim.Range(0, _COMMANDS, by_command=True), target)
     return target
 
 

@@ -194,7 +194,6 @@ static void bitmap_image(Recording *recording, const RecordingImage *image, Imag
         /* the server's encoders abort over a chunk that is not whole lines */
         chunks(recording, "bitmap.data", size, size, bitmap.stride, NULL);
     }
-    event->bitmap_format[event->images] = bitmap.format;
 }
 
 static uint32_t little_endian_word(const uint8_t *bytes)
@@ -262,7 +261,6 @@ static void surface_image(Recording *recording, RecordingImage *image)
 static RecordingImage optional_image(Recording *recording, ImageRole role)
 {
     RecordingScan *scan = recording->scan;
-    RecordingEvent *event = recording->event;
     RecordingImage image = { 0, };
     uint64_t start;
 
@@ -296,8 +294,6 @@ static RecordingImage optional_image(Recording *recording, ImageRole role)
     default:
         scan_fail_at(scan, start, "pictures of type %u cannot be recorded", image.type);
     }
-    event->image_type[event->images] = image.type;
-    event->images++;
     return image;
 }
 

@@ -29,7 +29,6 @@ struct RecordingInput {
     bool stream_ended;          /* a packed stream is complete at this byte */
     uint8_t packed[PACKED_SIZE];
     size_t pos, len;            /* packed[pos..len) is not used yet */
-    uint64_t consumed;
     lzma_stream xz;
     z_stream gzip;
     const char *error;
@@ -91,7 +90,6 @@ static bool fill(RecordingInput *input)
 static void use(RecordingInput *input, size_t n)
 {
     input->pos += n;
-    input->consumed += n;
 }
 
 static bool start_xz(RecordingInput *input)
@@ -238,11 +236,6 @@ ssize_t recording_input_read(RecordingInput *input, void *buf, size_t size)
 const char *recording_input_error(const RecordingInput *input)
 {
     return input->error;
-}
-
-uint64_t recording_input_consumed(const RecordingInput *input)
-{
-    return input->consumed;
 }
 
 bool recording_input_is_regular(const RecordingInput *input)

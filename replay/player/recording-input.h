@@ -27,9 +27,6 @@ ssize_t recording_input_read(RecordingInput *input, void *buf, size_t size);
 /* Why the last read failed, NULL if none did. */
 const char *recording_input_error(const RecordingInput *input);
 
-/* Packed bytes taken from the file so far. */
-uint64_t recording_input_consumed(const RecordingInput *input);
-
 /* Whether the file can be opened and read a second time. */
 bool recording_input_is_regular(const RecordingInput *input);
 

@@ -65,10 +65,6 @@ bool surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t 
     }
     surfaces->surface[id] = *surface;
     surfaces->surface[id].state = SURFACE_LIVE;
-    if (id != 0) {
-        surfaces->live++;
-        surfaces->live_max = MAX(surfaces->live_max, surfaces->live);
-    }
     return true;
 }
 
@@ -77,9 +73,6 @@ bool surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t
 {
     if (!surfaces_use(surfaces, scan, offset, id)) {
         return false;
-    }
-    if (surfaces->surface[id].state == SURFACE_LIVE) {
-        surfaces->live--;
     }
     surfaces->surface[id].state = SURFACE_NONE;
     return true;
@@ -92,9 +85,6 @@ static void condemn(RecordingSurfaces *surfaces, uint32_t id)
     }
     surfaces->surface[id].state = SURFACE_DYING;
     surfaces->some_dying = true;
-    if (id != 0) {
-        surfaces->live--;
-    }
 }
 
 void surfaces_condemn_primary(RecordingSurfaces *surfaces)

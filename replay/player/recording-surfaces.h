@@ -37,8 +37,6 @@ typedef struct RecordingSurface {
 
 typedef struct RecordingSurfaces {
     RecordingSurface surface[RECORDING_SURFACES_MAX];
-    unsigned int live;          /* without the primary */
-    unsigned int live_max;
     bool some_dying;            /* there is something for surfaces_bury */
 } RecordingSurfaces;
 

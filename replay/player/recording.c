@@ -81,22 +81,6 @@ bool recording_event_leaves_something(const RecordingEvent *event)
     }
 }
 
-/* Adds a number of the event to those an editor may want to change. */
-static void note_field(Recording *recording, RecordingFieldKind kind, uint64_t offset, uint64_t value)
-{
-    RecordingEvent *event = recording->event;
-    RecordingField *field = &event->field[event->fields];
-    char digits[24];
-
-    if (scan_failed(recording->scan) || event->fields == RECORDING_FIELDS_MAX) {
-        return;
-    }
-    field->kind = kind;
-    field->offset = offset - event->start;
-    field->length = g_snprintf(digits, sizeof(digits), "%" G_GUINT64_FORMAT, value);
-    event->fields++;
-}
-
 static void primary_create(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
@@ -304,13 +288,9 @@ static void event_line(Recording *recording)
 {
     RecordingScan *scan = recording->scan;
     RecordingEvent *event = recording->event;
-    uint64_t start;
-    uint64_t value;
 
     scan_text(scan, "event ");
-    start = scan_offset(scan);
-    value = scan_unsigned(scan, "event counter", UINT32_MAX);
-    note_field(recording, RECORDING_FIELD_COUNTER, start, value);
+    scan_unsigned(scan, "event counter", UINT32_MAX);
     scan_text(scan, " ");
     event->is_command = scan_number(scan, "event kind", 0, 1) == 0;
     scan_text(scan, " ");
@@ -320,9 +300,7 @@ static void event_line(Recording *recording)
         event->type = scan_number(scan, "message type", 0, RECORDING_MESSAGE_COUNT - 1);
     }
     scan_text(scan, " ");
-    start = scan_offset(scan);
     event->timestamp = scan_unsigned(scan, "timestamp", UINT64_MAX);
-    note_field(recording, RECORDING_FIELD_TIMESTAMP, start, event->timestamp);
     scan_text(scan, "\n");
 }
 

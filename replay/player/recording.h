@@ -39,21 +39,6 @@ enum {
     RECORDING_MESSAGE_COUNT = 41,
 };
 
-typedef enum {
-    RECORDING_FIELD_COUNTER,
-    RECORDING_FIELD_TIMESTAMP,
-} RecordingFieldKind;
-
-/* A number written at bytes [offset, offset + length) of the event. */
-typedef struct RecordingField {
-    RecordingFieldKind kind;
-    uint32_t offset;
-    uint32_t length;
-} RecordingField;
-
-#define RECORDING_FIELDS_MAX 2
-#define RECORDING_IMAGES_MAX 4
-
 typedef struct RecordingEvent {
     uint64_t number;            /* 0 for the first */
     bool is_command;            /* else a message to the worker */
@@ -65,11 +50,6 @@ typedef struct RecordingEvent {
     RecordingSurface surface;   /* the one created */
     bool is_moot;               /* destroys a surface that a message has destroyed already */
     uint64_t block_bytes;       /* in counted blocks, unpacked */
-    uint32_t image_type[RECORDING_IMAGES_MAX];      /* SPICE_IMAGE_TYPE_* */
-    uint32_t bitmap_format[RECORDING_IMAGES_MAX];   /* of bitmaps, else 0 */
-    unsigned int images;
-    RecordingField field[RECORDING_FIELDS_MAX];
-    unsigned int fields;
 } RecordingEvent;
 
 /* Does not take the input over. */

@@ -22,6 +22,7 @@ import pytest
 import tiny
 from bench.common import paths
 from bench.lab import certs, lab
+from recorder import trim
 from recorder.commands import Composite, Rect
 from recorder.png import read_png
 from recorder.qxl import CompositeOp
@@ -461,8 +462,7 @@ def test_pauses_show_the_picture_at_that_point(start: Start, tmp_path: Path) -> 
     assert len({first, second, last["sha256"]}) == 3
 
     cut = tmp_path / "cut.rec"
-    subprocess.run([paths.recording_tool(), "trim", "--commands", ":2", "-o", cut, path],
-                   check=True, timeout=TIMEOUT)
+    trim.trim(path, trim.Range(0, 2, by_command=True), cut)
     _, client_line = play_all(start, cut)
     assert client_line["sha256"] == first
 

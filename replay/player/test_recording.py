@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-recording: what it takes, what it refuses, what its edits leave."""
+"""spice-recording, ./run record info and trim: what they take, what they refuse, what is left of a recording that is cut."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import lzma
 import os
 import random
 import re
-import signal
 import struct
 import subprocess
-import time
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import tiny
+from bench import cli
 from bench.common import paths
+from recorder import trim
 from recorder.commands import Rect
-from recorder.reader import HEADER
+from recorder.reader import HEADER, Event
 from tiny import Tiny
 
 TIMEOUT = 60
@@ -33,7 +34,7 @@ def run(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.Comple
 
 
 def verify(data: bytes) -> subprocess.CompletedProcess[bytes]:
-    return run("verify", "-", stdin=data)
+    return run("-", stdin=data)
 
 
 def accepts(data: bytes) -> bool:
@@ -42,7 +43,7 @@ def accepts(data: bytes) -> bool:
     assert result.returncode in (0, 2), result.stderr
     if result.returncode == 2:
         assert re.fullmatch(rb"spice-recording: -: byte \d+: .+\n", result.stderr), result.stderr
-        assert result.stdout == b""
+        assert not json.loads(result.stdout)["valid"]
     return result.returncode == 0
 
 
@@ -52,8 +53,8 @@ def refusal(data: bytes) -> str:
     return result.stderr.decode()
 
 
-def facts(path: Path, command: str = "info") -> dict:
-    result = run(command, "--json", path)
+def facts(path: Path) -> dict:
+    result = run(path)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -244,7 +245,7 @@ def test_refuses_a_draw_without_a_primary() -> None:
 
 
 def test_a_missing_file_is_one_line() -> None:
-    result = run("verify", "/nonexistent/recording")
+    result = run("/nonexistent/recording")
     assert result.returncode == 1
     assert result.stderr == (b"spice-recording: /nonexistent/recording: "
                              b"No such file or directory\n")
@@ -263,7 +264,7 @@ def verdicts(folder: Path, versions: list[bytes]) -> list[bool]:
     paths = [folder / f"{i}.rec" for i in range(len(versions))]
     for path, data in zip(paths, versions):
         path.write_bytes(data)
-    result = run("verify", "--json", *paths)
+    result = run(*paths)
     assert result.returncode in (0, 2), result.stderr
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [line["file"] for line in lines] == [str(path) for path in paths]
@@ -298,48 +299,59 @@ def test_flipped_bits_are_refused_or_harmless(tmp_path: Path) -> None:
 
 # --- info ---
 
-def test_info(small: Path) -> None:
-    info = facts(small)
-    assert info["commands"] == tiny.small().commands
+def test_info(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["record", "info", "--json", str(small)]) == 0
+    info = json.loads(capsys.readouterr().out)
+    assert info["valid"] and info["commands"] == tiny.small().commands == 10
     assert info["events"] == len(tiny.small().events)
-    assert info["bytes"] == info["packed_bytes"] == len(tiny.small().data)
+    assert info["bytes"] == info["raw_bytes"] == info["packed_bytes"] == len(tiny.small().data)
     assert info["types"] == {"DRAW_FILL": 4, "DRAW_COPY": 2, "CURSOR_SET": 1, "CURSOR_MOVE": 1,
                              "SURFACE_CREATE": 1, "SURFACE_DESTROY": 1}
-    assert info["messages"] == {"WAKEUP": 1, "CREATE_PRIMARY_SURFACE": 1}
     assert info["images"] == {"BITMAP_32BIT": 1, "SURFACE": 1}
-    assert info["surfaces"] == {"created": 1, "live_max": 1}
-    assert info["primaries"][0]["width"] == 100
+    assert (info["most_surfaces"], info["resolution"]) == (1, "100x80")
     assert info["seconds"] == pytest.approx(0.011)
+    assert cli.main(["record", "info", str(small)]) == 0
+    said = capsys.readouterr().out
+    assert "10 commands" in said and re.search("DRAW_FILL +4\n", said)
 
 
-def test_text_for_people(small: Path) -> None:
-    for command in ("info", "verify"):
-        result = run(command, small)
-        assert result.returncode == 0
-        assert b"10 commands" in result.stdout
+def test_info_of_a_damaged_one_is_one_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.rec"
+    bad.write_bytes(tiny.everything().data.replace(b"rop3 184\n", b"rop3 90\n"))     # which a reader alone would not see
+    assert cli.main(["record", "info", str(bad), str(small)]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1 and "ROP3 90" in said.err and "10 commands" in said.out
 
 
 def test_several_files_and_the_gravest_status(small: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.rec"
     bad.write_bytes(b"nonsense")
-    result = run("verify", "--json", small, bad, small)
+    result = run(small, bad, small)
     assert result.returncode == 2
     assert [json.loads(line)["valid"] for line in result.stdout.splitlines()] == [True, False,
                                                                                  True]
 
 
-@pytest.mark.parametrize("arguments", [(), ("explode",), ("info",), ("info", "--nonsense", "x"),
-                                       ("trim", "x"), ("trim", "-o", "y", "-"),
-                                       ("trim", "--from", "2", "--to", "1", "-o", "y", "x"),
-                                       ("trim", "--commands", "1", "-o", "y", "x"),
-                                       ("trim", "--from", "x", "-o", "y", "x")])
+@pytest.mark.parametrize("arguments", [(), ("--nonsense",), ("--nonsense", "x")])
 def test_usage(arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.returncode == 1
-    assert result.stderr
+    assert result.stderr.startswith(b"usage: ")
 
 
 # --- trim ---
+
+def cut(*arguments: str | Path) -> int:
+    return cli.main(["record", "trim", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("arguments", [("x",), ("--from", "2", "--to", "1", "-o", "y", "x"), ("--commands", "1", "-o", "y", "x"),
+                                       ("--from", "x", "-o", "y", "x"), ("--commands", "1:2", "--to", "3", "-o", "y", "x"),
+                                       ("--commands", "-1:2", "-o", "y", "x"), ("-o", "y", "nothing-like-it")])
+def test_trim_is_asked_for_in_vain_in_one_line(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cut(*arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
 
 def events(data: bytes) -> list[bytes]:
     """The events without their counters and timestamps."""
@@ -353,7 +365,7 @@ def timestamps(data: bytes) -> list[int]:
 
 def test_trim_keeps_what_the_range_needs(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rec"
-    assert run("trim", "--commands", "3:8", "-o", out, small).returncode == 0
+    assert cut("--commands", "3:8", "-o", out, small) == 0
     data = out.read_bytes()
     assert accepts(data)
     # all but the first message, which changes nothing, up to the eighth command
@@ -365,7 +377,7 @@ def test_trim_keeps_what_the_range_needs(small: Path, tmp_path: Path) -> None:
 
 def test_trim_by_time(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rec.xz"
-    assert run("trim", "--from", "0.004", "--to", "0.0065", "-o", out, small).returncode == 0
+    assert cut("--from", "0.004", "--to", "0.0065", "-o", out, small) == 0
     data = lzma.decompress(out.read_bytes())
     assert accepts(data)
     assert events(data) == events(tiny.small().data)[1:7]
@@ -375,7 +387,7 @@ def test_trim_by_time(small: Path, tmp_path: Path) -> None:
 
 def test_trim_of_nothing_is_the_same(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rec.gz"
-    assert run("trim", "-o", out, small).returncode == 0
+    assert cut("-o", out, small) == 0
     assert gzip.decompress(out.read_bytes()) == tiny.small().data
 
 
@@ -389,7 +401,7 @@ def test_trim_keeps_the_message_after_a_destroy(recording: Tiny, tmp_path: Path)
     recording.fill((0, 0, 5, 5))
     path, out = tmp_path / "in.rec", tmp_path / "out.rec"
     path.write_bytes(recording.data)
-    assert run("trim", "--commands", "2:", "-o", out, path).returncode == 0
+    assert cut("--commands", "2:", "-o", out, path) == 0
     assert accepts(out.read_bytes())
     assert events(out.read_bytes()) == events(recording.data)
 
@@ -403,62 +415,61 @@ def test_events_moved_forward_do_not_hold_up_the_rest(recording: Tiny, tmp_path:
     path, out = tmp_path / "in.rec", tmp_path / "out.rec"
     path.write_bytes(recording.data)
     assert facts(path)["seconds"] == pytest.approx(0.003)
-    assert run("trim", "--to", "0.1", "-o", out, path).returncode == 0
+    assert cut("--to", "0.1", "-o", out, path) == 0
     assert events(out.read_bytes()) == events(recording.data)
 
 
-def test_trim_of_a_damaged_recording_leaves_nothing(tmp_path: Path) -> None:
+def test_trim_of_a_damaged_recording_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad, out = tmp_path / "bad.rec", tmp_path / "out.rec"
     bad.write_bytes(tiny.small().data[:-5])
-    result = run("trim", bad, "-o", out)
-    assert result.returncode == 2
-    assert result.stderr.count(b"\n") == 1 and b"cut short" in result.stderr
+    assert cut(bad, "-o", out) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "cut short" in said
     assert list(tmp_path.iterdir()) == [bad]
 
 
+def test_trim_keeps_packed_blocks(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.rec", tmp_path / "out.rec"
+    path.write_bytes(tiny.everything().data)
+    assert b"binary 1 " in tiny.everything().data
+    assert cut("-o", out, path) == 0
+    assert out.read_bytes() == tiny.everything().data
+
+
 def test_trim_may_replace_its_own_input(small: Path) -> None:
-    assert run("trim", "--commands", ":2", "-o", small, small).returncode == 0
+    assert cut("--commands", ":2", "-o", small, small) == 0
     assert facts(small)["commands"] == 2
 
 
-def test_no_room_is_one_line_and_no_file(small: Path, tmp_path: Path) -> None:
-    limit = f"ulimit -f 1; trap '' XFSZ; exec {paths.recording_tool()} trim {small}"
-    for name in ("out.rec", "out.rec.xz"):
-        result = subprocess.run(["bash", "-c", f"{limit} -o {tmp_path / name}"],
-                                capture_output=True, timeout=TIMEOUT, check=False)
-        if result.returncode == 0:      # packed, it fits
-            assert name == "out.rec.xz"
-            (tmp_path / name).unlink()
-            continue
-        assert result.returncode == 1
-        assert result.stderr == f"spice-recording: {tmp_path / name}: File too large\n".encode()
+@pytest.mark.parametrize("name", ["out.rec", "out.rec.xz"])
+def test_no_room_is_one_line_and_no_file(name: str, small: Path, tmp_path: Path) -> None:
+    limit = f"ulimit -f 0; trap '' XFSZ; exec {sys.executable} -m bench record trim {small} -o {tmp_path / name}"
+    result = subprocess.run(["bash", "-c", limit], capture_output=True, timeout=TIMEOUT, check=False,
+                            env={**os.environ, "PYTHONPATH": str(paths.ROOT / "replay")})
+    assert result.returncode == 1
+    assert result.stderr == f"bench: {tmp_path / name}: File too large\n".encode()
     assert list(tmp_path.iterdir()) == [small]
 
 
-def test_what_is_no_file_is_written_to_and_stays(small: Path, tmp_path: Path) -> None:
+def test_what_is_no_file_is_written_to_and_stays(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file once took the place of /dev/full."""
     for device, status in (("/dev/full", 1), ("/dev/null", 0)):
         out = tmp_path / Path(device).name
         out.symlink_to(device)
-        result = run("trim", "-o", out, small)
-        assert result.returncode == status
-        assert result.stderr.decode() == (f"spice-recording: {out}: No space left on device\n" if status else "")
+        assert cut("-o", out, small) == status
+        assert capsys.readouterr().err == (f"bench: {out}: No space left on device\n" if status else "")
         assert out.is_char_device()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "null", "small.rec"]
 
 
-def test_interrupted_leaves_no_file(tmp_path: Path) -> None:
-    out = tmp_path / "out.rec"
-    endless = tmp_path / "endless.rec"
-    os.mkfifo(endless)      # nobody writes: the tool waits, its output is begun
-    process = subprocess.Popen([paths.recording_tool(), "trim", endless, "-o", out])
-    deadline = time.monotonic() + 10
-    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(list(tmp_path.iterdir())) == 2
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(TIMEOUT) == -signal.SIGTERM
-    assert list(tmp_path.iterdir()) == [endless]
+def test_interrupted_leaves_no_file(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Iterator[Event]:
+        assert len(list(tmp_path.iterdir())) == 2
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trim, "kept", interrupted)
+    assert cut("-o", tmp_path / "out.rec", small) == 130
+    assert list(tmp_path.iterdir()) == [small]
 
 
 def memory_kib(pictures: int) -> int:
@@ -468,7 +479,7 @@ def memory_kib(pictures: int) -> int:
     start = len(recording.data)
     recording.copy((0, 0, 1000, 1000), tiny.bitmap(1000, 1000, bytes(4_000_000)),
                    (0, 0, 1000, 1000))
-    process = subprocess.Popen([paths.recording_tool(), "verify", "--json", "-"],
+    process = subprocess.Popen([paths.recording_tool(), "-"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(recording.data)

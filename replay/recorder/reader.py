@@ -3,7 +3,7 @@
 
 A recording ("SPICE_REPLAY 1") is what the server saw of a QXL device: a header line, then events. Each event is a line
 `event NUMBER WHAT KIND NANOSECONDS` (WHAT 0: a command from the ring, 1: a call into the worker) followed by text lines
-and by blobs of the form `binary 0 NAME SIZE:` + SIZE bytes + newline. Nothing says how long an event is.
+and by blobs of the form `binary 0 NAME SIZE:` + SIZE bytes + newline, or, packed by zlib, `binary 1 NAME UNPACKED:SIZE:` + the same. Nothing says how long an event is.
 """
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from bench.runs import recordings
+from bench.common import packed
 
 HEADER = b"SPICE_REPLAY 1\n"
 LONGEST_LINE = 512           # the longest line a recorder writes is a rectangle's, about 70 bytes
 LARGEST_BLOB = 0x7FFFFFFF    # the server's own limit for one piece of data
 
 _EVENT = re.compile(rb"event (\d+) ([01]) (\d+) (\d+)\n\Z")
-_BLOB = re.compile(rb"binary 0 (\S+) (\d+):")
+_BLOB = re.compile(rb"binary (?:0 (?P<name>\S+) |1 (?P<packed>\S+) (?P<unpacked>\d+):)(?P<size>\d+):")
 
 
 class RecordingError(Exception):
@@ -36,8 +36,11 @@ class RecordingError(Exception):
 class Blob:
     name: str
     data: bytes
+    unpacked: int | None = None     # how much it is when data is packed
 
     def encode(self) -> bytes:
+        if self.unpacked is not None:
+            return b"binary 1 %s %d:%d:%s\n" % (self.name.encode(), self.unpacked, len(self.data), self.data)
         return b"binary 0 %s %d:%s\n" % (self.name.encode(), len(self.data), self.data)
 
 
@@ -66,7 +69,7 @@ class Event:
 
 def open_recording(path: Path) -> BinaryIO:
     """The unpacked bytes of a recording."""
-    return io.BufferedReader(recordings.opened(path), 1 << 20)   # type: ignore[arg-type]
+    return io.BufferedReader(packed.opened(path), 1 << 20)   # type: ignore[arg-type]
 
 
 class Reader:
@@ -91,7 +94,7 @@ class Reader:
         match = _BLOB.match(start)
         if not match:
             raise RecordingError(self.offset - len(start), "malformed blob")
-        size = int(match[2])
+        name, size = (match["name"] or match["packed"]).decode(), int(match["size"])
         if size > LARGEST_BLOB:
             raise RecordingError(self.offset - len(start), f"blob of {size} bytes")
         missing = match.end() + size + 1 - len(start)
@@ -99,8 +102,8 @@ class Reader:
         self.offset += len(rest)
         data = start[match.end():] + rest
         if len(data) != size + 1 or data[-1:] != b"\n":
-            raise RecordingError(self.offset, f"blob '{match[1].decode()}' does not end where its size says")
-        return Blob(match[1].decode(), data[:-1])
+            raise RecordingError(self.offset, f"blob '{name}' does not end where its size says")
+        return Blob(name, data[:-1], int(match["unpacked"]) if match["packed"] else None)
 
     def __iter__(self) -> Iterator[Event]:
         event: Event | None = None

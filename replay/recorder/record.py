@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import lzma
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.runs import recordings
 from recorder import manifest, sessions
 from recorder.describe import describe
 from recorder.guest import Guest, mirror
@@ -81,16 +81,14 @@ def pack(raw: Path, packed: Path) -> None:
 def verify(path: Path) -> None:
     """By the checker the player uses where it is built, by the reader in Python otherwise."""
     try:
-        tool = paths.recording_tool()
+        paths.recording_tool()
     except BenchError:
         try:
             describe(path)
         except RecordingError as error:
             raise BenchError(f"{path}: {error}", 2) from None
         return
-    done = subprocess.run([tool, "verify", path], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BenchError((done.stderr or done.stdout).strip().splitlines()[-1], 2)
+    recordings.check(path)
 
 
 def attach(args: argparse.Namespace) -> int:

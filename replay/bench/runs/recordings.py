@@ -13,10 +13,11 @@ import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from bench.common import paths
+from bench.common import packed, paths
 from bench.common.errors import BenchError
+from recorder import trim
 
 _CHUNK = 1 << 20
 _KEEP_FREE = 256 << 20      # what is left to others of the disk when a recording is unpacked
@@ -115,19 +116,25 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
                      tuple(entry.get("parts", {}).items()), entry.get("seconds"))
 
 
+def check(path: Path) -> dict[str, Any]:
+    """How long a recording is, or one line saying where it is damaged, by the checker that the player has, too."""
+    done = subprocess.run([str(paths.recording_tool()), str(path)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"recording {done.stderr.strip().split(chr(10))[-1].removeprefix('spice-recording: ') or path}", 2)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
     """What the part depends on is in it, to be played at once."""
-    tool, (begin, end) = paths.recording_tool(), part
-    made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(tool)} {begin} {end}".encode()).hexdigest()
+    made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(Path(trim.__file__))} {part}".encode()).hexdigest()
     kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
     if not kept.is_file():
+        check(whole.path)
         kept.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = kept.with_name(f"{made_from}.{os.getpid()}.part")
+        unfinished = kept.with_name(f"{made_from}.{os.getpid()}.rec")
         try:
-            done = subprocess.run([str(tool), "trim", "--from", str(begin), "--to", str(end), "-o", str(unfinished),
-                                   str(whole.path)], capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise BenchError(f"recording {whole.name}: {done.stderr.strip().split(chr(10))[-1] or 'it cannot be cut'}", 2)
+            trim.trim(whole.path, trim.seconds(*part), unfinished)
             unfinished.rename(kept)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -135,36 +142,18 @@ def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
 
 
 def looked_into(recording: Recording) -> Recording:
-    """Cut, if a part of it is wanted, and with the figures that the manifest has not, or one line saying where it is damaged."""
+    """Cut, if a part of it is wanted, and with the figures that the manifest has not."""
     if recording.part is not None:
         recording = _cut(recording, recording.part)
     if recording.commands is not None:
         return recording
-    argv = [str(paths.recording_tool()), "info", "--json", str(recording.path)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    try:
-        found = json.loads(done.stdout)
-    except ValueError:
-        found = {"error": done.stderr.strip().split("\n")[-1] or "it cannot be read"}
-    if not found.get("valid"):
-        raise BenchError(f"recording {found.get('error')}", 2)
+    found = check(recording.path)
     return replace(recording, commands=found["commands"], seconds=found["seconds"])
-
-
-def opened(path: Path) -> IO[bytes]:
-    """The unpacked bytes; how they are packed is told by the first ones."""
-    with path.open("rb") as file:
-        magic = file.read(6)
-    if magic == b"\xfd7zXZ\0":
-        return lzma.open(path)
-    if magic[:2] == b"\x1f\x8b":
-        return gzip.open(path)      # type: ignore[return-value]
-    return path.open("rb")
 
 
 def unpacked(recording: Recording) -> Path:
     """The recording's plain bytes: itself, or a copy in the cache made once. Never fills the disk."""
-    with opened(recording.path) as source:
+    with packed.opened(recording.path) as source:
         if not isinstance(source, (lzma.LZMAFile, gzip.GzipFile)):
             return recording.path
         folder = paths.cache_dir() / "recordings"

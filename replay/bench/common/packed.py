@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Files that may be packed with xz or gzip: how is told by the first bytes, or for a new one by its name."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from pathlib import Path
+from typing import IO
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The unpacked bytes."""
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic == b"\xfd7zXZ\0":
+        return lzma.open(path)
+    if magic[:2] == b"\x1f\x8b":
+        return gzip.open(path)      # type: ignore[return-value]
+    return path.open("rb")
+
+
+def begun(path: Path, name: str) -> IO[bytes]:
+    """A new file, packed as that name says."""
+    if name.endswith(".xz"):
+        return lzma.open(path, "wb")
+    if name.endswith(".gz"):
+        return gzip.open(path, "wb")        # type: ignore[return-value]
+    return path.open("wb")

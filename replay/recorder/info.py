@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run record info: whether a recording is whole, and what is in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from bench.common.errors import BenchError
+from bench.runs import recordings
+from recorder.describe import describe
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Checks each recording as the player does and says what is in it. Status 2: one is damaged."
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a shipped recording's name, or a path")
+    parser.add_argument("--json", action="store_true", help="one JSON object a recording")
+
+
+def _text(facts: dict[str, object]) -> str:
+    lines = [f"{facts['file']}: {facts['seconds']} s, {facts['commands']} commands, {facts['events']} events, {facts['raw_bytes']} bytes "
+             f"({facts['packed_bytes']} packed), screen {facts['resolution']}, at most {facts['most_surfaces']} other surfaces at once"]
+    for what in ("types", "images"):
+        counts = facts[what]
+        assert isinstance(counts, dict)
+        lines += [f" {what}", *(f"  {name:30} {count:9}" for name, count in counts.items())]
+    return "\n".join(lines)
+
+
+def execute(args: argparse.Namespace) -> int:
+    status = 0
+    for name in args.files:
+        try:
+            path = recordings.find(name).path
+            facts = {"file": str(path), **describe(path), **recordings.check(path)}
+        except BenchError as error:     # of each, then the next
+            print(f"bench: {error}", file=sys.stderr)
+            status = max(status, error.status)
+            continue
+        print(json.dumps(facts) if args.json else _text(facts))
+    return status
