@@ -190,9 +190,9 @@ def index(output: Path) -> str:
         table.markdown(head, rows, left=2) if rows else "",
         f"How busy the machine was, and what else tables do not tell: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
         _APART, f"Besides: {', '.join(more)}." if more else "",
-        "`compare.md` has the tables, `compare.csv` every figure with its interval and how "
-        "many runs it is of, `compare.json.xz` every single run as it was measured: what its fields mean is in "
-        "[replay/bench/README.md](../replay/bench/README.md).", onetable.markdown(_one_table(output))) if part) + "\n"
+        "`compare.md` has the tables, `compare.json.xz` every single run as it was measured: what its fields mean is in "
+        "[replay/bench/README.md](../replay/bench/README.md). `./run results FILE` makes of one `compare.csv`: every figure with its interval "
+        "and how many runs it is of.", onetable.markdown(_one_table(output))) if part) + "\n"
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pictures of a result, as PNG and SVG. A mode has the same colour, hatching and dash in all of them, so that they can be
+"""Pictures of a result, as SVG. A mode has the same colour, hatching and dash in all of them, so that they can be
 told apart without colours, too."""
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def file_name(group: Group, kind: str) -> str:
 
 
 def draw(result: dict[str, Any], output: Path, only: Sequence[str] = ("*",)) -> dict[Group, list[str]]:
-    """Writes the pictures into output/plots; returns the PNGs of each group, as seen from output. only: patterns of
+    """Writes the pictures into output/plots; returns those of each group, as seen from output. only: patterns of
     recording/link/pace."""
     pyplot = _pyplot()
     folder = output / FOLDER
@@ -237,10 +237,9 @@ def draw(result: dict[str, Any], output: Path, only: Sequence[str] = ("*",)) -> 
                     continue
                 name = file_name(group, kind)
                 folder.mkdir(parents=True, exist_ok=True)
-                figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
                 figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
                 pyplot.close(figure)
-                made.setdefault(group, []).append(f"{FOLDER}/{name}.png")
+                made.setdefault(group, []).append(f"{FOLDER}/{name}.svg")
     except OSError as error:
         raise BenchError(f"cannot write the plots to {folder}: {error.strerror}") from None
     return made
