@@ -8,9 +8,10 @@ import importlib.util
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from types import FrameType, ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bench.common.errors import BenchError
 
@@ -67,11 +68,37 @@ EXAMPLES = {
     "record trim": "./run record trim linux-desktop --from 20 --to 35 -o part.rec.xz",
     "record": "./run record --attach; ./run record --attach FILE.rec --name mine",
 }
+_WIDTH = 140        # of --help
 _INTERRUPTED = 130
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Wide, and without every option in the first line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=_WIDTH)
+
+    def _format_usage(self, usage: str | None, actions: Iterable[argparse.Action], groups: Iterable[Any], prefix: str | None) -> str:
+        shown = [action for action in actions if not action.option_strings or action.required]
+        text = super()._format_usage(usage, shown, groups, prefix)
+        return text if usage else f"{text.rstrip()} [OPTION ...]\n\n"     # it is asked for again with what it was
+
+
 class _Parser(argparse.ArgumentParser):
-    """Complains in one line."""
+    """Shows its examples first, and complains in one line."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(prog=f"./run {name}", formatter_class=_Help)
+        self._examples = EXAMPLES[name].split("; ")
+
+    def format_help(self) -> str:
+        says = self.description
+        self.description = "\n".join(["examples:", *(f"  {example}" for example in self._examples),
+                                      *(["", textwrap.fill(says, _WIDTH)] if says else [])])
+        try:
+            return super().format_help()
+        finally:
+            self.description = says
 
     def error(self, message: str) -> NoReturn:
         raise BenchError(f"{message} (see {self.prog} --help)", 2)
@@ -134,7 +161,7 @@ def _run(arguments: list[str]) -> int:
     module = _module(name)
     if getattr(module, "VERBATIM", False):
         return int(module.execute(argparse.Namespace(arguments=rest)))
-    parser = _Parser(prog=f"./run {name}", epilog=f"examples: {EXAMPLES[name]}")
+    parser = _Parser(name)
     module.configure(parser)
     return int(module.execute(_parsed(parser, rest)))
 

@@ -21,6 +21,13 @@ def test_every_command_shows_how_it_is_called(name: str) -> None:
     assert "xample" in done.stdout and f"./run {name.split()[0]}" in done.stdout
 
 
+def test_examples_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == ["usage: ./run compare [RECORDING ...] [OPTION ...]", "", "examples:", "  ./run compare"]
+
+
 def test_there_are_at_most_twelve_to_choose_from(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     assert len(re.findall(r"^  [a-z]+  ", capsys.readouterr().out, re.MULTILINE)) <= 12
