@@ -11,6 +11,7 @@ from bench.lab import links
 from bench.measure.stats import quantile
 from bench.runs import modes
 from live.scenarios import SCENARIOS
+from live.ways import BROWSERS
 
 Record = dict[str, Any]
 UNKNOWN = "–"
@@ -107,6 +108,19 @@ def table(found: Sequence[Row], lag: bool) -> str:
     return "\n".join(text)
 
 
+def _more(records: Sequence[Record]) -> list[str]:
+    """What only some pages have to say."""
+    text = []
+    if any(record["way"].partition(" ")[0] in BROWSERS for record in records):
+        text.append("*html5-stock*, *html5* (this library, mode flow), *novnc*: spice-html5 and noVNC in Chromium, through websockify beside the "
+                    "server; the browser's own time is in the response.\n")
+    if any("sound" in record for record in records):
+        text.append("*sound*: noise that the guest plays all the time, put to a player with a buffer of 100 ms: *gaps* when nothing was left to "
+                    "play, *silent* for what part of the time, *late*: packets behind the fastest since the last gap. The emulated guest "
+                    "leaves gaps of its own.\n")
+    return text
+
+
 def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None) -> str:
     """`short`: the table that README.md shows."""
     text = [
@@ -119,7 +133,7 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
         f"of fewer than {_FEWEST} is not given. *wire*: Ethernet bytes from the server. *bytes/stock*: the same, relative to stock on that "
         "link. *worker*: the threads that encode and send (VNC sends from QEMU's main thread); *QEMU*: all but the guest's processor. "
         "VNC is QEMU's own server and TigerVNC's viewer; SPICE's client is spice-client-glib without a window, which has no "
-        "cost of drawing on a screen.\n"]
+        "cost of drawing on a screen.\n", *_more(records)]
     if short:
         text += ["## In short\n", "Median / 95th percentile; bytes per action, or per second of drawing.\n", short + "\n"]
     for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):

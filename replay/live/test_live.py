@@ -334,3 +334,10 @@ def test_sound_has_columns_where_there_was_some() -> None:
     assert (one.gaps, one.silence, one.late) == (pytest.approx(1.5), pytest.approx(1.2 / 121.2), 0.02)
     assert page.table([one], True).endswith("| yes | 1.5 | 1.0% | 20 |")
     assert "sound" not in page.table([page.row([_run("flow")])], True)
+
+
+def test_a_page_explains_what_is_on_it() -> None:
+    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+    text = page.page([_run("html5")], [], facts)
+    assert "noVNC in Chromium" in text and "*sound*" not in text
+    assert "Chromium" not in page.page([_run("flow")], [], facts)
