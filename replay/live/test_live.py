@@ -14,7 +14,7 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from live import cell, command, desktop, guests, page, scenarios, sessions, sets, tiles, user, ways, web
+from live import cell, command, desktop, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Qemu, from_ppm
 from live.short import short
 from live.tiles import Log
@@ -296,6 +296,12 @@ def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, mon
         (tmp_path / "desktop" / name).write_text("other")
     monkeypatch.setattr(desktop, "_FILES", tmp_path / "desktop")
     assert desktop.fingerprint() != before
+
+
+def test_who_is_recorded_is_told_where_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPICE_STREAM", "flow")
+    found = office.Recorded("stock", None, file="/somewhere/office.rec").environment()
+    assert found["SPICE_WORKER_RECORD_FILENAME"] == "/somewhere/office.rec" and "SPICE_STREAM" not in found
 
 
 # --- many sessions ---
