@@ -129,7 +129,7 @@ def _scale(args: argparse.Namespace) -> int:
     facts = _facts()
     (args.out / "sessions.md").write_text(
         f"# Sessions at once\n\nWritten by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from "
-        f"{facts['tree']}: {sessions.RECORDING} at recorded pace over TLS on loopback, medians of the sessions, 12 s. Memory holds the "
+        f"{facts['tree']}: {sessions.RECORDING} at recorded pace over TLS on loopback, medians of the sessions, {sessions.SECONDS:.0f} s. Memory holds the "
         f"recording as well. Clients only acknowledge and are not counted. Latency: of one more session beside them, from drawing to the "
         f"picture of a client that decodes; clients and servers share the processors.\n\n{text}\n")
     print(text)
@@ -143,11 +143,8 @@ def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record])
 
 
 def execute(args: argparse.Namespace) -> int:
-    if args.sessions is not None:
-        with alone("live"):
-            return _scale(args)
     plans = sets.planned(args)
-    if args.dry_run:
+    if args.dry_run and args.sessions is None:
         kept = Kept(args.out)
         left = plans if args.again else kept.left(plans)
         for plan, count in left.items():
@@ -157,7 +154,7 @@ def execute(args: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise BenchError("./run live needs root, for network namespaces")
     with alone("live"):
-        return _measure(args, plans)
+        return _measure(args, plans) if args.sessions is None else _scale(args)
 
 
 def _known(kept: Kept) -> list[Record]:

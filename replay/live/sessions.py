@@ -6,6 +6,7 @@ and has a client that sees them: its latency is what the others' work makes of i
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import statistics
 import sys
@@ -16,17 +17,17 @@ from pathlib import Path
 
 from bench.common import paths, proc
 from bench.common.errors import BenchError
-from bench.lab import certs
-from bench.lab.lab import free_port
+from bench.lab import certs, netns
 from bench.measure import latency
 from bench.runs import recordings
 from clients import target
 from live.ways import Way
 
 RECORDING = "linux-desktop@15-30"
-_SECONDS = 12.0         # that are looked at, of the 15 of the recording
+SECONDS = 10.0          # that are looked at, of the 15 of the recording
 _PROBES = 100           # ms
 _START = 120.0
+_FIRST_PORT = 5900       # of a network namespace, where nobody else is
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -79,30 +80,39 @@ def measure(way: Way, count: int) -> Row:
     """Players and clients all start, then a part of the time in which all play is looked at."""
     recording = recordings.unpacked(recordings.looked_into(recordings.find(RECORDING)))
     made = certs.kept(target.HOST)
-    with contextlib.ExitStack() as open_:
+    with netns.create() as where, contextlib.ExitStack() as open_:
+        ports = itertools.count(_FIRST_PORT)
+
         def play(*more: str) -> tuple[proc.Process, str]:
-            port = str(free_port())
+            port = str(next(ports))
             argv = [str(paths.player()), "--tls-port", port, "--tls-cert", str(made.certificate), "--tls-key", str(made.key),
                     "--tls-ca", str(made.ca), "--pace", "recorded", *more, str(recording)]
-            return open_.enter_context(proc.Process("player", argv, None, way.environment())), port
+            return open_.enter_context(proc.Process("player", argv, where, way.environment())), port
 
         players, clients = [play() for _ in range(count)], []
         probing, its_port = play("--probe-every", str(_PROBES))
         for player, port in players:
             _until(player, "listening")
-            clients.append(open_.enter_context(proc.Process("client", [sys.executable, "-m", "live.acks", port, str(made.ca)])))
+            clients.append(open_.enter_context(proc.Process("client", [sys.executable, "-m", "live.acks", port, str(made.ca)], where)))
+        for client in clients:          # a Python that starts takes more than a session
+            _until(client, "ready")
+        for client in clients:
+            client.say("go")
         for client in clients:
             _until(client, "connected")
         _until(probing, "listening")
-        seeing = open_.enter_context(proc.Process("client", [str(paths.client()), "--host", target.HOST, "--tls-port", its_port, "--ca", str(made.ca)]))
+        argv = [str(paths.client()), "--host", target.HOST, "--tls-port", its_port, "--ca", str(made.ca)]
+        seeing = open_.enter_context(proc.Process("client", argv, where))
         _until(seeing, "connected")
         folders = [Path(f"/proc/{player.pid}") for player, _ in players]
         before, began = [used(folder) for folder in folders], time.monotonic()
-        time.sleep(_SECONDS)
+        time.sleep(SECONDS)
         try:
             after, seconds = [used(folder) for folder in folders], time.monotonic() - began
         except OSError:
             raise BenchError("a player ended too early") from None
+        if any(_said(player, "done") for player, _ in players):
+            raise BenchError(f"{count} sessions are too many for this machine: some had ended before all had begun")
         return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
                    statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
                    int(statistics.median(now.memory for now in after)),
@@ -112,6 +122,14 @@ def measure(way: Way, count: int) -> Row:
 def _late(player: proc.Event, client: proc.Event) -> float | None:
     found = latency.report(player.get("probes"), client.get("probes"))
     return None if found is None else found["p95"]
+
+
+def _said(process: proc.Process, event: str) -> bool:
+    """By now; what it has said is forgotten."""
+    while got := proc.receive(process.mailbox, 0):
+        if got[1] is not None and got[1].get("event") == event:
+            return True
+    return False
 
 
 def _until(process: proc.Process, event: str) -> proc.Event:
