@@ -15,7 +15,7 @@ from bench.common.errors import BenchError
 from bench.lab import capture, certs, download, lab, linktest, relay
 from bench.measure import pcap, trace, validity
 from bench.measure.stolen import Stolen
-from bench.runs import bursts, ends, record, seen
+from bench.runs import bursts, ends, entry, seen
 from bench.runs.ends import Ends, Hook
 from bench.runs.runspec import RunSpec
 
@@ -88,7 +88,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     run.seen = seen.report(spec, ends.screen_log(folder), run.player, run.client, run.books)
     _look_for_stalls(spec, run, ends.trace_file(folder))
     _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")
-    return record.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep_pcap, ".pcap"))
+    return entry.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep_pcap, ".pcap"))
 
 
 def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
