@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--library", type=Path, metavar="DIR", help="holds the libspice-server.so.1 of all modes but stock")
     parser.add_argument("--count", type=int, metavar="N", help="actions of each run (6 to 100)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each cell (%(default)s)")
-    parser.add_argument("--out", type=Path, default=HOME, metavar="DIR",
+    parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
                         help="where runs are kept, and the page (results/own/live); with results/live it is published")
     parser.add_argument("--sessions", metavar="N,...", help="instead: what each of so many sessions at once costs the server (1,8,32)")
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
