@@ -32,10 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           f"{', '.join(request.QUICK_MODES)}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
-    out.add_argument("--json", metavar="FILE", help="where the result file goes (- is standard output; default: beside "
-                     "the table)")
-    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where the table goes "
-                     "(default: results/own)")
+    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where the table and the "
+                     "result file go (default: results/own)")
     publish.add_option(out)
     out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=request.KEEP_PCAP,
                      help="keep every capture, in DIR (default: pcap)")
@@ -119,9 +117,8 @@ def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]
     return [] if few else matrix.warm_ups(cells)
 
 
-def measure(asked: request.Request, cells: list[RunSpec], json_file: str,
-            fresh: bool = False) -> dict[str, Any]:
-    """Does all runs, or those an interrupted comparison in json_file has not done, and writes the file after each."""
+def measure(asked: request.Request, cells: list[RunSpec], file: Path, fresh: bool = False) -> dict[str, Any]:
+    """Does all runs, or those an interrupted comparison in the file has not done, and writes the file after each."""
     privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
     matrix.remove_stale()
     for recording in asked.recordings:
@@ -133,19 +130,18 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str,
             bursts.look(cell.recording)
     result = _document(asked, cells)
     notes: list[str] = []
-    if json_file != results.STDOUT and not fresh:
-        result = resumed(result, Path(json_file), notes)
+    if not fresh:
+        result = resumed(result, file, notes)
 
     begun = time.monotonic() - result["seconds"]
 
     def save() -> None:
         result["seconds"] = round(time.monotonic() - begun, 1)
-        results.save(result, json_file)
+        results.save(result, file)
 
     def done(record: dict[str, Any]) -> None:
         result["runs"].append(record)
-        if json_file != results.STDOUT:
-            save()
+        save()
 
     measured = matrix.Matrix(matrix.order(cells, asked.repeats, _SEED), result["runs"], done, jobs=asked.jobs)
     warming = matrix.Matrix(_warm_ups(asked, cells) if measured.left else [], [],
@@ -157,7 +153,7 @@ def measure(asked: request.Request, cells: list[RunSpec], json_file: str,
         warming.do_all(progress)
         measured.do_all(progress)
     except KeyboardInterrupt:
-        if result["runs"] and json_file != results.STDOUT:      # it may have come before the last was written
+        if result["runs"]:      # it may have come before the last was written
             save()
         raise
     finally:
@@ -181,10 +177,9 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
 def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
     """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
     written = publish.write(result, args.output, "compare", args.plots)
-    if args.json != results.STDOUT:
-        sys.stdout.write(report.markdown(result))
-        sys.stdout.flush()
-        print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
+    sys.stdout.write(report.markdown(result))
+    sys.stdout.flush()
+    print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
     counted = {matrix.key(record)[:-1] for record in result["runs"] if record["valid"]}
     empty = [cell for cell in cells if matrix.spec_key(cell)[:-1] not in counted]
     if empty:
@@ -201,7 +196,7 @@ def execute(args: argparse.Namespace) -> int:
         print("\n".join(cell.address for cell in cells))
         print(f"{len(cells)} rows, {runs} runs, about {duration(seconds)}")
         return 0
-    result = measure(asked, cells, args.json or str(args.output / "compare.json"), args.fresh)
+    result = measure(asked, cells, args.output / "compare.json", args.fresh)
     if not (asked.first_look or args.modes or args.repeat):
         print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode", file=sys.stderr)
     return _tell(args, result, cells)

@@ -17,7 +17,7 @@ import pytest
 from bench.commands import compare, request
 from bench.common.errors import BenchError
 from bench.conftest import Bench, processes, wait_until
-from bench.runs import matrix
+from bench.runs import matrix, results
 from bench.runs.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -65,12 +65,6 @@ def test_a_first_look_has_both_paces() -> None:
                                                                  f"{request.NEWCOMER_PACED}/lan/recorded/plain/gather"]
     for named in (("--pace", "max"), ("tiny",), ("--link", "lan")):
         assert not any(request.NEWCOMER_PACED in cell for cell in asked(*named))
-
-
-def test_json_on_standard_output(bench: Bench) -> None:
-    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "-")
-    assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["runs"]) == 1
 
 
 def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
@@ -127,9 +121,9 @@ def test_tools_that_are_not_built_are_one_line(bench: Bench, fake_tree: Path) ->
 
 
 def test_a_place_that_cannot_be_written_is_one_line(bench: Bench) -> None:
-    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/proc/no/result.json")
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--output", "/proc/no")
     assert done.returncode == 1
-    assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write /proc/no/result.json")
+    assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write /proc/no/compare.json")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root to mount a small disk")
@@ -144,9 +138,11 @@ def test_a_full_disk_makes_a_run_not_count(bench: Bench) -> None:
 
 
 def test_what_is_no_file_is_not_replaced(bench: Bench) -> None:
-    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain", "--json", "/dev/full")
+    bench.output.mkdir()
+    (bench.output / "compare.json").symlink_to("/dev/full")
+    done = bench.compare("--quick", "--modes", "gather", "--transport", "plain")
     assert done.returncode == 1
-    assert done.stderr.strip().split("\n")[-1] == "bench: cannot write /dev/full: No space left on device"
+    assert done.stderr.strip().split("\n")[-1] == f"bench: cannot write {bench.output}/compare.json: No space left on device"
     assert not Path("/dev/full").is_file()
 
 
@@ -258,10 +254,10 @@ def test_other_comparisons_are_kept_aside(bench: Bench) -> None:
 
 
 def test_a_file_that_is_no_result_is_left_alone(bench: Bench) -> None:
-    file = bench.folder / "notes.json"
-    file.write_text("mine")
-    done = bench.compare("--modes", "gather", "--quick", "--transport", "plain", "--json", str(file))
-    assert done.returncode == 2 and "notes.json is not JSON" in done.stderr and done.stderr.count("\n") == 1
+    file = bench.output / "compare.json"
+    results.write_text(file, "mine")
+    done = bench.compare("--modes", "gather", "--quick", "--transport", "plain")
+    assert done.returncode == 2 and "compare.json is not JSON" in done.stderr and done.stderr.count("\n") == 1
     assert file.read_text() == "mine"
 
 

@@ -42,7 +42,7 @@ def measure(args: argparse.Namespace) -> tuple[Result, Result]:
     if before.name == after.name:
         raise BenchError("that is one library, not two", 2)
     asked = replace(asked, libraries=names, modes_named=False)
-    result = compare.measure(asked, request.cells(asked), str(args.output / "diff.json"))
+    result = compare.measure(asked, request.cells(asked), args.output / "diff.json")
     return split(result, before, after)
 
 

@@ -53,11 +53,11 @@ def test_the_same_result_gives_the_same_files(tmp_path: Path) -> None:
 def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = samples.result(["stock", "batch"], repeats=1)
     file = tmp_path / "compare.json"
-    results.save(result, str(file))
+    results.save(result, file)
     assert cli.main(["results", str(file)]) == 0
     assert (tmp_path / "compare.md").read_text() == report.markdown(result, plots.draw(result, tmp_path) if plots.available() else None)
     assert (tmp_path / "compare.csv").is_file()
-    results.save({**result, "complete": False}, str(file))
+    results.save({**result, "complete": False}, file)
     assert cli.main(["results", str(file)]) == 1
     assert "was interrupted: first go on with it, by ./run compare" in capsys.readouterr().err
     assert cli.main(["results", str(tmp_path / "none.json")]) == 2

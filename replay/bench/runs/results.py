@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from bench.runs import modes
 
 SCHEMA = "spice-bench-results"
 VERSION = 1
-STDOUT = "-"
 
 _PARTS = {"command": list, "environment": dict, "plan": dict, "complete": bool, "warm_ups": list, "runs": list}
 # what makes two runs the same row and repeat
@@ -49,13 +47,8 @@ def write_text(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def save(result: dict[str, Any], where: str) -> None:
-    """Writes to a file, or to standard output when where is "-"."""
-    text = _text(result)
-    if where == STDOUT:
-        sys.stdout.write(text)
-    else:
-        write_text(Path(where), text)
+def save(result: dict[str, Any], file: Path) -> None:
+    write_text(file, _text(result))
 
 
 def _text(result: dict[str, Any]) -> str:

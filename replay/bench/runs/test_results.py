@@ -15,7 +15,7 @@ from bench.runs import results
 def test_each_run_is_a_line(tmp_path: Path) -> None:
     result = samples.result(["stock", "batch"], repeats=3)
     file = tmp_path / "compare.json"
-    results.save(result, str(file))
+    results.save(result, file)
     text = file.read_text()
     assert json.loads(text) == result == results.load(file)
     runs = text.split('"runs": [\n')[1].splitlines()
@@ -24,7 +24,7 @@ def test_each_run_is_a_line(tmp_path: Path) -> None:
 
 def test_nothing_has_been_measured_yet(tmp_path: Path) -> None:
     result = {**samples.result(["stock"], repeats=1), "runs": []}
-    results.save(result, str(tmp_path / "compare.json"))
+    results.save(result, tmp_path / "compare.json")
     assert results.load(tmp_path / "compare.json") == result
 
 
@@ -46,6 +46,6 @@ def test_a_rule_that_is_newer_than_the_file(tmp_path: Path) -> None:
         run["link_books"] = {"a_to_b": {"late_us": {"max": late}}, "b_to_a": {"late_us": {"max": 0}}}
     result["runs"][2].update(valid=False, invalid_reason="the run took too long")
     file = tmp_path / "compare.json"
-    results.save(result, str(file))
+    results.save(result, file)
     assert [run["invalid_reason"] for run in results.load(file)["runs"][:3]] \
         == [None, "the link's emulator was 51 ms late with a packet", "the run took too long"]
