@@ -501,9 +501,13 @@ bool DccRefresh::is_behind()
     return is_enabled() && !is_finished && (is_dirty() || waits_too_long());
 }
 
-/* It reads or draws on a surface of which the client has no picture, see is_behind(). */
+/* It reads or draws on a surface of which the client has no picture, see is_behind(). One that is
+ * coming from another server is told of no surface, see dcc_create_surface(). */
 bool DccRefresh::is_unknown(const Drawable *drawable) const
 {
+    if (dcc->get_client()->during_migrate_at_target()) {
+        return false;
+    }
     const auto &created = dcc->priv->surface_client_created;
     bool unknown = !created[drawable->surface->id];
 

@@ -616,8 +616,10 @@ static void smaller_screen()
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
-/* A message MIGRATE_DATA of a display's: the client has a surface, which is not exact there. */
-static std::vector<uint8_t> make_known(uint32_t surface, const Box &lossy)
+/* A message MIGRATE_DATA of a display's: the client has a surface, which is not exact there, or
+ * with @num_surfaces 0 it has none. */
+static std::vector<uint8_t> make_known(uint32_t surface, const Box &lossy,
+                                       uint32_t num_surfaces = 1)
 {
     struct SPICE_ATTR_PACKED {
         SpiceMigrateDataHeader header;
@@ -635,7 +637,7 @@ static std::vector<uint8_t> make_known(uint32_t surface, const Box &lossy)
     data.display.glz_dict_data.size = 1 << 20;
     data.display.glz_dict_data.max_encoders = MIGRATE_DATA_DISPLAY_MAX_CACHE_CLIENTS;
     data.display.surfaces_at_client_ptr = sizeof(data.header) + sizeof(data.display);
-    data.num_surfaces = 1;
+    data.num_surfaces = num_surfaces;
     data.surface.id = surface;
     data.surface.lossy_rect = { lossy.left, lossy.top, lossy.left + lossy.width,
                                 lossy.top + lossy.height };
@@ -675,6 +677,19 @@ static void lossy_beside_the_surface(gconstpointer data)
     g_assert_true(client.reads_until([&] { return client.exact_pixels > 0; }));
     client.read_for(1000);
     g_assert_cmpint(client.exact_pixels, ==, width * LINES);
+}
+
+/* While a client comes from another server it is told of no surface. What is drawn on one that
+ * it is not said to have is sent nevertheless, and not kept for later. */
+static void drawn_while_it_comes()
+{
+    Guest guest;
+    Client client(guest.device.server, make_known(0, { 0, 0, 0, 0 }, 0));
+
+    client.pictures[0] = Picture(TEST_QXL_WIDTH, TEST_QXL_HEIGHT);
+    guest.fill(0, { 0, 0, 10, 10 }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
 }
 
 /* A surface that was not exact goes, and another one of its number comes, of which the client has
@@ -951,6 +966,7 @@ int main(int argc, char *argv[])
                          lossy_beside_the_surface);
     g_test_add_data_func("/server/dcc-refresh/lossy-beside-a-surface", GUINT_TO_POINTER(1),
                          lossy_beside_the_surface);
+    g_test_add_func("/server/dcc-refresh/drawn-while-it-comes", drawn_while_it_comes);
     g_test_add_func("/server/dcc-refresh/lossy-surface-comes-again", lossy_surface_comes_again);
     g_test_add_func("/server/dcc-refresh/stops-for-the-screen-only", stops_for_the_screen_only);
     g_test_add_func("/server/dcc-refresh/stops-when-all-is-sent", stops_when_all_is_sent);

@@ -22,13 +22,22 @@
 
 struct TestLinkMessage
 {
+    uint64_t serial;
     uint16_t type;
     std::vector<uint8_t> body;
 };
 
+/* The only one of its type, or of several the one with this id. */
+struct TestLinkChannel
+{
+    const uint8_t type, id;
+
+    TestLinkChannel(uint8_t init_type, uint8_t init_id = 0): type(init_type), id(init_id) {}
+};
+
 /* What a client says first of all. @channel_caps, @common_caps: a bit for each capability of the
  * channel, of any */
-static inline std::vector<uint8_t> test_link_message(uint8_t channel_type, uint32_t connection_id,
+static inline std::vector<uint8_t> test_link_message(TestLinkChannel channel, uint32_t connection_id,
                                                      uint32_t channel_caps, uint32_t common_caps)
 {
     const uint32_t caps[] = {
@@ -44,7 +53,8 @@ static inline std::vector<uint8_t> test_link_message(uint8_t channel_type, uint3
     header.minor_version = GUINT32_TO_LE(SPICE_VERSION_MINOR);
     header.size = GUINT32_TO_LE(sizeof(mess) + sizeof(caps));
     mess.connection_id = GUINT32_TO_LE(connection_id);
-    mess.channel_type = channel_type;
+    mess.channel_type = channel.type;
+    mess.channel_id = channel.id;
     mess.num_common_caps = mess.num_channel_caps = GUINT32_TO_LE(1);
     mess.caps_offset = GUINT32_TO_LE(sizeof(mess));
     memcpy(&message[0], &header, sizeof(header));
@@ -81,13 +91,15 @@ struct TestLink
     SpiceLinkReply reply;
     /* what follows it: the capabilities common to all channels, then the channel's own */
     std::vector<uint8_t> reply_caps;
+    /* whether the server may close it while something is said to it */
+    bool may_end = false;
 
     /* @connection_id: what the main channel's client was told; 0 for a main channel, or one
      * that is chosen here, and the client says that it comes from another server
      * @buffer: bytes that the kernel holds of what nobody reads, 0: as many as it likes
      * @channel_caps, @common_caps: as of test_link_message()
      * @skip_auth: whoever hands the socket over says that the client need not authenticate */
-    TestLink(SpiceServer *server, uint8_t channel_type, uint32_t connection_id = 0,
+    TestLink(SpiceServer *server, TestLinkChannel channel, uint32_t connection_id = 0,
              TestTransport transport = TEST_UNIX, int buffer = 0, uint32_t channel_caps = 0,
              uint32_t common_caps = 1 << SPICE_COMMON_CAP_PROTOCOL_AUTH_SELECTION |
                                     1 << SPICE_COMMON_CAP_AUTH_SPICE,
@@ -95,7 +107,7 @@ struct TestLink
     {
         int sv[2];
         const std::vector<uint8_t> message =
-            test_link_message(channel_type, connection_id, channel_caps, common_caps);
+            test_link_message(channel, connection_id, channel_caps, common_caps);
 
         test_make_sockets(transport, buffer, sv);
         socket = sv[1];
@@ -213,6 +225,7 @@ struct TestLink
         TestLinkMessage message;
 
         receive(&header, sizeof(header));
+        message.serial = GUINT64_FROM_LE(header.serial);
         message.type = GUINT16_FROM_LE(header.type);
         message.body.resize(GUINT32_FROM_LE(header.size));
         receive(message.body.data(), message.body.size());
@@ -246,7 +259,9 @@ struct TestLink
 
     void send_all(const void *data, size_t size)
     {
-        g_assert_cmpint(write(socket, data, size), ==, size);
+        const ssize_t num_bytes = write(socket, data, size);
+
+        g_assert_true(num_bytes == static_cast<ssize_t>(size) || (may_end && num_bytes < 0));
     }
 
     /* Waits for it, whichever thread sends it. */

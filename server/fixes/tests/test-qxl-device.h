@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A server with a QXL device and no client, for tests of what a guest or a recording may
+/* A server with QXL devices and no client, for tests of what a guest or a recording may
  * give to it. */
 #ifndef TEST_QXL_DEVICE_H_
 #define TEST_QXL_DEVICE_H_
@@ -15,11 +15,19 @@
 
 enum { TEST_QXL_WIDTH = 64, TEST_QXL_HEIGHT = 48 };
 
+struct TestDevice;
+
+struct TestQxl: QXLInstance
+{
+    TestDevice *const device;
+
+    explicit TestQxl(TestDevice *init_device): QXLInstance(), device(init_device) {}
+};
+
 struct TestDevice
 {
-    SpiceCoreInterface *core = basic_event_loop_init();
-    SpiceServer *server = spice_server_new();
-    QXLInstance qxl = {};
+    SpiceServer *const server;
+    TestQxl qxl;
     /* what the worker has done; look only after run() */
     std::vector<uint32_t> updates;
     std::vector<uint64_t> released;
@@ -30,21 +38,29 @@ struct TestDevice
     /* called there when what was asked for with a cookie is done, may be null */
     void (*on_async)(uint64_t cookie) = nullptr;
 
-    TestDevice()
+    TestDevice():
+        server(new_server()), qxl(this), owns_server(true)
     {
-        static const QXLInterface functions = make_interface();
+        add();
+    }
 
-        current() = this;
-        g_assert_cmpint(spice_server_init(server, core), ==, 0);
-        qxl.base.sif = &functions.base;
-        g_assert_cmpint(spice_server_add_interface(server, &qxl.base), ==, 0);
+    /* Another one of the server of @first, which outlives it. @id: of its display, not in use */
+    TestDevice(const TestDevice &first, int id):
+        server(first.server), qxl(this), owns_server(false)
+    {
+        qxl.id = id;
+        add();
     }
 
     ~TestDevice()
     {
-        spice_server_destroy(server);
+        if (owns_server) {
+            spice_server_destroy(server);
+            basic_event_loop_destroy();
+        } else {
+            spice_server_remove_interface(&qxl.base);
+        }
         g_async_queue_unref(commands);
-        basic_event_loop_destroy();
     }
 
     /* @command stays the caller's and lives until it is released. */
@@ -87,13 +103,30 @@ struct TestDevice
     }
 
 private:
+    const bool owns_server;
     GAsyncQueue *const commands = g_async_queue_new_full(g_free);
     uint32_t pixels[TEST_QXL_WIDTH * TEST_QXL_HEIGHT] = {};
 
-    static TestDevice *&current()
+    static SpiceServer *new_server()
     {
-        static TestDevice *device;
-        return device;
+        SpiceCoreInterface *core = basic_event_loop_init();
+        SpiceServer *server = spice_server_new();
+
+        g_assert_cmpint(spice_server_init(server, core), ==, 0);
+        return server;
+    }
+
+    void add()
+    {
+        static const QXLInterface functions = make_interface();
+
+        qxl.base.sif = &functions.base;
+        g_assert_cmpint(spice_server_add_interface(server, &qxl.base), ==, 0);
+    }
+
+    static TestDevice *of(QXLInstance *qin)
+    {
+        return static_cast<TestQxl *>(qin)->device;
     }
 
     static QXLInterface make_interface()
@@ -108,21 +141,21 @@ private:
         functions.set_compression_level = [](QXLInstance *, int) {};
         functions.get_init_info = get_init_info;
         functions.get_command = get_command;
-        functions.req_cmd_notification = [](QXLInstance *) {
-            if (current()->on_request) {
-                current()->on_request();
+        functions.req_cmd_notification = [](QXLInstance *qin) {
+            if (of(qin)->on_request) {
+                of(qin)->on_request();
             }
             return 1;
         };
         functions.get_cursor_command = [](QXLInstance *, QXLCommandExt *) { return 0; };
         functions.req_cursor_notification = [](QXLInstance *) { return 1; };
         functions.release_resource = release_resource;
-        functions.notify_update = [](QXLInstance *, uint32_t id) {
-            current()->updates.push_back(id);
+        functions.notify_update = [](QXLInstance *qin, uint32_t id) {
+            of(qin)->updates.push_back(id);
         };
-        functions.async_complete = [](QXLInstance *, uint64_t cookie) {
-            if (current()->on_async) {
-                current()->on_async(cookie);
+        functions.async_complete = [](QXLInstance *qin, uint64_t cookie) {
+            if (of(qin)->on_async) {
+                of(qin)->on_async(cookie);
             }
         };
         functions.flush_resources = [](QXLInstance *) { return 0; };
@@ -145,13 +178,13 @@ private:
         slot.qxl_ram_size = ~0;
         spice_qxl_add_memslot(qin, &slot);
         create_primary(qin);
-        spice_server_vm_start(current()->server);
+        spice_server_vm_start(of(qin)->server);
     }
 
     static void create_primary(QXLInstance *qin)
     {
         create_primary(qin, TEST_QXL_WIDTH, TEST_QXL_HEIGHT, -TEST_QXL_WIDTH * 4,
-                       current()->pixels);
+                       of(qin)->pixels);
     }
 
     static void create_primary(QXLInstance *qin, int width, int height, int stride, void *memory)
@@ -166,9 +199,9 @@ private:
         spice_qxl_create_primary_surface(qin, 0, &surface);
     }
 
-    static int get_command(QXLInstance *, QXLCommandExt *ext)
+    static int get_command(QXLInstance *qin, QXLCommandExt *ext)
     {
-        gpointer data = g_async_queue_try_pop(current()->commands);
+        gpointer data = g_async_queue_try_pop(of(qin)->commands);
 
         if (!data) {
             return 0;
@@ -178,11 +211,11 @@ private:
         return 1;
     }
 
-    static void release_resource(QXLInstance *, QXLReleaseInfoExt info)
+    static void release_resource(QXLInstance *qin, QXLReleaseInfoExt info)
     {
-        current()->released.push_back(info.info->id);
-        if (current()->on_release) {
-            current()->on_release(info.info->id);
+        of(qin)->released.push_back(info.info->id);
+        if (of(qin)->on_release) {
+            of(qin)->on_release(info.info->id);
         }
     }
 };

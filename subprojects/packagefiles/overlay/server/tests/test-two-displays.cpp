@@ -1,0 +1,1 @@
+../../../../../server/display/tests/test-two-displays.cpp
