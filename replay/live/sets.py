@@ -33,6 +33,8 @@ _TEXT, _DESKTOP = ("text-std",), ("desktop-std",)
 _THREE = ("stock", "flow", "vnc")
 _NEAR = ("lan", "20M40ms", "2M100ms")
 _FAR = ("1M200ms", "wifi-lossy", "4g")
+_EDGES = ("300M/50ms", "256k/300ms", "20M:4M/40ms", "20M/40ms/mtu1280", "20M/40ms/mtu1380", "20M/40ms/ipv6", "20M/40ms/queue2s",
+          "2M100ms+unix", "2M100ms+relay")
 _OFFICE = ("terminal", "web", "editor", "drag")
 
 SETS: dict[str, tuple[Part, ...]] = {
@@ -48,6 +50,8 @@ SETS: dict[str, tuple[Part, ...]] = {
              Part(_TEXT, ("page",), _NEAR[1:2], ("html5-stock", "html5", "novnc"), 30),
              Part(("sound-std",), ("sound",), _NEAR[1:], ("stock", "flow")),
              Part(("desktop-qxl", "desktop-virtio"), ("web", "editor"), _NEAR[1:2], _THREE, 20)),
+    # half an hour
+    "edges": (Part(_TEXT, ("scroll", "page"), _EDGES, ("stock", "flow"), 10),),
     "full": (Part(guests.NAMES, tuple(SCENARIOS), (*_NEAR, *_FAR), ("stock", "batch", "flow", "flow:catchup=off", "vnc")),),
 }
 
