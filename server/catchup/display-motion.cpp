@@ -48,8 +48,10 @@ void DisplayMotion::new_screen()
     is_off = false;
 }
 
+/* Draws what is held: without a mirror it could not be looked at. */
 void DisplayMotion::drop()
 {
+    flush();
     motion.reset();
 }
 
@@ -245,7 +247,6 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
         return false;
     }
     if (motion && motion->get_bytes() != bytes) {
-        flush();
         drop();
     }
     if (!motion) {
