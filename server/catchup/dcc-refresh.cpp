@@ -532,7 +532,8 @@ bool DccRefresh::takes(Drawable *drawable, bool all)
     for (const auto surface : drawable->surface_deps) {
         taken = taken || (surface && is_dirty(surface));
     }
-    if (all && (waits_too_long() || (dcc->get_pipe_size() > MAX_PIPE_SIZE && is_dirty()))) {
+    if (all && (waits_too_long() || holds_up_others() ||
+                (dcc->get_pipe_size() > MAX_PIPE_SIZE && is_dirty()))) {
         take_all();
         taken = true;
     }
@@ -982,6 +983,22 @@ void DccRefresh::finish()
     stop();
 }
 
+/* The guest would wait for this client, while another one takes what it draws. */
+bool DccRefresh::holds_up_others() const
+{
+    DisplayChannelClient *other;
+
+    if (dcc->get_pipe_size() <= MAX_PIPE_SIZE) {
+        return false;
+    }
+    GLIST_FOREACH(dcc->get_channel()->get_clients(), DisplayChannelClient, other) {
+        if (other->get_pipe_size() <= MAX_PIPE_SIZE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t DccRefresh::backlog() const
 {
     const uint32_t size = dcc->get_pipe_size();
@@ -990,7 +1007,7 @@ uint32_t DccRefresh::backlog() const
         return size;
     }
     /* what is drawn next takes all that is drawn out of the pipe */
-    return is_dirty() || waits_too_long() ? 0 : size;
+    return is_dirty() || waits_too_long() || holds_up_others() ? 0 : size;
 }
 
 void DccRefresh::guest_waits(bool waits)

@@ -128,6 +128,7 @@ private:
     bool is_drawing(const RedPipeItem *item) const;
     bool is_late(const Drawable *drawable) const;
     bool waits_too_long() const;
+    bool holds_up_others() const;
     void get_hidden(QRegion *hidden) const;
     void went(const RedDrawablePipeItem *item);
     bool is_lossy_upstream(Drawable *drawable) const;
