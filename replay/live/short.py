@@ -25,7 +25,9 @@ def _waited(one: Row | None) -> str:
 
 
 def _bytes(one: Row | None, drew: bool) -> str:
-    return UNKNOWN if one is None else f"{one.wire / 1e3:.0f} kB{'/s' if drew else ''}"
+    if one is None:
+        return UNKNOWN
+    return f"{one.wire / 1e3:.{1 if one.wire < 10_000 else 0}f} kB{'/s' if drew else ''}"
 
 
 def _cells(found: Mapping[str, Row], drew: bool) -> list[str]:

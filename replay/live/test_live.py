@@ -330,7 +330,7 @@ def test_the_short_table_has_only_what_can_be_compared() -> None:
     [line] = found.splitlines()[2:]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         "text-std", "scroll", "lan", "3", "0.50 / 0.50 s", "0.10 / – s, 1 of 20 not shown", "0.20 / – s",
-        "100 kB/s", "5 kB/s", "100 kB/s"]
+        "100 kB/s", "5.0 kB/s", "100 kB/s"]
     assert short(runs[3:]) is None
 
 
