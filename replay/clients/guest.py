@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import platform
 import re
 import shutil
@@ -82,6 +83,8 @@ def _make_kernel(made: Path, package: str, wanted: Sequence[str], steps: Steps) 
     unpacked.mkdir()
     steps.run(f"getting the guest's kernel ({package})", ["apt-get", "-q", "download", package], cwd=unpacked.parent)
     steps.run("unpacking the guest's kernel", ["dpkg-deb", "-x", next(unpacked.parent.glob("*.deb")), unpacked])
+    if not (unpacked / "lib").exists():     # Debian 13 has it below usr alone
+        (unpacked / "lib").symlink_to("usr/lib")
     kernel = next((unpacked / "boot").glob("vmlinuz-*"))
     version = kernel.name.removeprefix("vmlinuz-")
     kernel.rename(made / "vmlinuz")
@@ -95,13 +98,20 @@ def _make_kernel(made: Path, package: str, wanted: Sequence[str], steps: Steps) 
         ).stdout
         for line in told.splitlines():
             if line.startswith("insmod "):
-                source = Path(line.removeprefix("insmod ").split(".ko")[0] + ".ko")
-                target = made / source.relative_to(unpacked)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source, target)
+                _copy_module(Path(line.removeprefix("insmod ").split()[0]), unpacked, made)
     for index in (unpacked / "lib" / "modules" / version).glob("modules.*"):
         shutil.copy(index, made / "lib" / "modules" / version)
     steps.run("indexing the guest's modules", ["depmod", "-b", made, version])
+
+
+def _copy_module(source: Path, unpacked: Path, made: Path) -> None:
+    """As busybox can load it: Debian 13 has them packed."""
+    target = made / source.relative_to(unpacked)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.suffix == ".xz":
+        target.with_suffix("").write_bytes(lzma.decompress(source.read_bytes()))
+    else:
+        shutil.copy(source, target)
 
 
 def _make_guest(made: Path, kernel: Path, init: Path, steps: Steps) -> None:

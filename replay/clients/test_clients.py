@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import lzma
 import socket
 import struct
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.common.errors import BenchError
-from clients import agent, command, installed, matrix, migration, packages, picture, proxies, table, target, webdav, wire
+from clients import agent, command, guest, installed, matrix, migration, packages, picture, proxies, table, target, webdav, wire
 from clients.errors import Failed
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
@@ -219,3 +220,13 @@ def test_a_relay_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(proxies, "_listen", lambda _: "TCP-LISTEN:none")
     with pytest.raises(Failed, match="^socat does not start: .+$"):
         proxies.Proxy(target.SOCAT, tmp_path / "server", tmp_path)
+
+
+def test_a_guests_module_is_unpacked(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "lib" / "one.ko", tmp_path / "lib" / "other.ko.xz"
+    plain.parent.mkdir()
+    plain.write_bytes(b"one")
+    packed.write_bytes(lzma.compress(b"other"))
+    for module in (plain, packed):
+        guest._copy_module(module, tmp_path, tmp_path / "made")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "made" / "lib").iterdir()} == {"one.ko": b"one", "other.ko": b"other"}

@@ -27,7 +27,7 @@ class World:
     transport: str
     folder: Path
     seconds: float  # how long to watch what goes on
-    rest: float  # how long to do nothing, where nothing is done
+    rest: float = 0.0  # how long to do nothing, where nothing is done
     figures: dict[str, float] = field(default_factory=dict)
     _clients: list[Driver] = field(default_factory=list)
 
