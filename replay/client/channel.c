@@ -11,7 +11,9 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
         channel->clipboard = options->channels ? clipboard_new(spice) : NULL;
         break;
     case SPICE_CHANNEL_DISPLAY:
-        channel->display = display_new(spice, channel->id == 0 ? on_marker : NULL, opaque);
+        /* A live guest draws no markers, but may draw where one would be. */
+        channel->display = display_new(spice, channel->id == 0 && !options->control ? on_marker : NULL,
+                                       opaque);
         if (channel->id == 0 && options->screen != NULL) {
             display_log_screen(channel->display, options->screen, options->screen_at_probes);
         }

@@ -6,6 +6,8 @@
  *   button N 1|0       of the mouse; 4 and 5 are the wheel's
  *   picture FILE       saves display 0 as a PNG and says {"event":"picture","saved":0|1}
  *
+ * There is a live guest then: no drawing is taken for a marker.
+ *
  * An order that is none gets a complaint, and is not obeyed. At the end of the input nothing happens. */
 
 #ifndef DRAIN_CONTROL_H_

@@ -437,9 +437,9 @@ def test_nothing_left_in_the_home(port: str, tmp_path: Path) -> None:
 # --- orders ---
 
 def test_a_program_in_the_place_of_a_person(tmp_path: Path, port: str) -> None:
-    """Orders are obeyed or complained of; the log of what is to be seen is that of the picture."""
+    """Orders are obeyed or complained of; the log of what is to be seen is that of the picture, and no drawing is a marker."""
     saved = tmp_path / "picture.png"
-    with serving("--port", port):
+    with serving("--port", port, "--probes"):
         client = Drain("--port", port, "--control", "--no-end", "--screen", str(tmp_path / "screen"))
         client.wait_for("connected")
         assert client.process.stdin is not None
@@ -458,6 +458,7 @@ def test_a_program_in_the_place_of_a_person(tmp_path: Path, port: str) -> None:
             if shown.any() and tiles.alike(log.means, shown):
                 break
         client.process.send_signal(signal.SIGTERM)
-        assert client.end().complaint.splitlines()[:2] == [
-            "spice-drain: cannot obey: button 6 1", "spice-drain: cannot obey: fly"]
+        outcome = client.end()
+    assert outcome.complaint.splitlines()[:2] == ["spice-drain: cannot obey: button 6 1", "spice-drain: cannot obey: fly"]
+    assert outcome.done["probes"] == []
     assert tiles.alike(log.means, shown)
