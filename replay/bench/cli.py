@@ -40,6 +40,7 @@ COMMANDS = {
     "patches export": ("bench.series.export", "write a series of patches as mails"),
     "patches rebase": ("bench.series.rebase", "whether the patches apply to another release"),
     "patches each": ("bench.series.each", "build and test after every single patch"),
+    "patches lines": ("bench.series.lines", "how much there is to read of each series"),
 }
 # for --help; those that are VERBATIM have their own
 EXAMPLES = {
@@ -56,6 +57,7 @@ EXAMPLES = {
     "patches export": "./run patches export --series fixes --base 0.16.0 /tmp/mails",
     "patches rebase": "./run patches rebase spice-0.16.1.tar.bz2",
     "patches each": "./run patches each --dry-run; ./run patches each --release 0.16.0 --series tls",
+    "patches lines": "./run patches lines",
     "deb": "./run deb",
     "deb recipes": "./run deb recipes --version 0.16.0",
     "live": "./run live; ./run live --set main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "

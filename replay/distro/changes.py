@@ -35,7 +35,7 @@ def patches(version: str) -> list[Patch]:
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
         tree = export.Tree(version, Path(work, "tree"), _US, _TURNED_OFF)
         found = []
-        for name in upstream.bases():
+        for name in upstream.built():
             for file in upstream.series(version, [name]) if name != export.NOT_EXPORTED else []:
                 if _SUBPROJECT in file.name:
                     continue

@@ -14,6 +14,7 @@ import pytest
 from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.series import optional
 from vm import kernels, machine
 
 needs_machine = pytest.mark.skipif(machine.missing() is not None, reason=str(machine.missing()))
@@ -56,7 +57,7 @@ _KTLS_TESTS = ["choice", "same-records", "segments", "key-update", "alerts", "go
 _KTLS_SOCKET_TESTS = ["exact", "no-wait", "gtk-reader"]
 # From one network card to the other: these do not copy all, as loopback does.
 _ZEROCOPY_TESTS = ["loop", "disconnect", "disconnect-in-time", "wait"]
-_TIMESTAMP_TESTS = ["numbers", "blocked", "refused", "kernel", "loop", "loop-batch", "loop-cork"]
+_TIMESTAMP_TESTS = ["settings", "numbers", "blocked", "refused", "kernel", "loop", "loop-batch", "loop-cork"]
 
 
 def unpacked(archive: bytes) -> dict[str, tuple[int, bytes]]:
@@ -156,7 +157,7 @@ def test_an_unknown_kernel_is_one_line() -> None:
 def test_a_machine_runs_a_command(suite: str, tmp_path: Path) -> None:
     kernel = kernels.fetch(suite, Steps(tmp_path / "log"))
     (tmp_path / "there").write_text("old\n")
-    program = paths.patched_library() / "tests" / "test-stream-ktls"
+    program = optional.build("kernel", Steps(tmp_path / "build.log")) / "server" / "tests" / "test-stream-ktls"
     done = _run_vm("--kernel", suite, "bash", "-c", _LOOK_AROUND, str(program), str(tmp_path), "two  words",
                    SPICE_VM_TEST="a b")
     assert done.stderr == "complaint\n"

@@ -8,59 +8,7 @@
 #include "red-stream-egress.h"
 #include "red-stream-ktls.h"
 
-#ifdef SSL_OP_ENABLE_KTLS
-/* A KeyUpdate that asks for one in return becomes one that does not. The TLS library shows a
- * message where it is, before it looks at it; there is no setting for this. */
-static void refuse_key_update(int is_write, int version, int content_type, const void *data,
-                              size_t size, SSL *ssl, void *arg)
-{
-    enum { HEADER = 4, REQUEST = HEADER };
-    auto message = static_cast<uint8_t *>(const_cast<void *>(data));
-
-    if (!is_write && content_type == SSL3_RT_HANDSHAKE && size == HEADER + 1 &&
-        message[0] == SSL3_MT_KEY_UPDATE && message[REQUEST] == SSL_KEY_UPDATE_REQUESTED) {
-        message[REQUEST] = SSL_KEY_UPDATE_NOT_REQUESTED;
-    }
-}
-#endif
-
-bool red_stream_ktls_set_ssl(SSL *ssl, RedStreamEgress *egress)
-{
-    if (!red_stream_bio_set_ssl(ssl, egress)) {
-        return false;
-    }
-#ifdef SSL_OP_ENABLE_KTLS
-    BIO *bio = BIO_new_socket(egress->get_socket(), BIO_NOCLOSE);
-
-    if (!bio) {
-        return false;
-    }
-    /* for writing: that for reading stays, and is not offloaded */
-    SSL_set0_wbio(ssl, bio);
-    SSL_set_options(ssl, SSL_OP_ENABLE_KTLS);
-    SSL_set_msg_callback(ssl, refuse_key_update);
-#endif
-    return true;
-}
-
-int red_stream_ktls_begin(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
-{
-#ifdef SSL_OP_ENABLE_KTLS
-    if (BIO_get_ktls_send(SSL_get_wbio(ssl))) {
-        egress->set_ops(&red_stream_ktls_socket);
-        return red_stream_ktls_encrypt(ssl, egress, data, size);
-    }
-    SSL_set_msg_callback(ssl, nullptr);
-
-    BIO *bio = SSL_get_rbio(ssl);
-    BIO_up_ref(bio);
-    SSL_set0_wbio(ssl, bio);
-#endif
-    egress->set_ops(&red_stream_kernel_socket);
-    return red_stream_bio_encrypt(ssl, egress, data, size);
-}
-
-int red_stream_ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
+static int ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
 {
     const bool more = egress->is_more_encrypted();
     const bool corked = egress->is_held();
@@ -79,7 +27,85 @@ int red_stream_ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data,
     return n;
 }
 
-ssize_t red_stream_ktls_send(int fd, const struct iovec *iov, int iovcnt, bool more)
+static ssize_t ktls_send(int fd, const struct iovec *iov, int iovcnt, bool more)
 {
     return red_stream_kernel_socket.send(fd, iov, iovcnt, false);
+}
+
+static RedStreamSocket make_ktls()
+{
+    RedStreamSocket table = red_stream_kernel_socket;
+
+    table.name = "ktls";
+    table.send = ktls_send;
+    table.set_ssl = nullptr;
+    table.encrypt = ktls_encrypt;
+    /* the kernel counts bytes of records, of which nobody here knows how many there are */
+    table.set_timestamps = nullptr;
+    /* encrypting is copying */
+    table.set_zerocopy = nullptr;
+    table.send_kept = nullptr;
+    table.abort = nullptr;
+    table.read_notices = nullptr;
+    return table;
+}
+
+static const RedStreamSocket *ktls_socket()
+{
+    static const RedStreamSocket table = make_ktls();
+
+    return &table;
+}
+
+static bool ktls_set_ssl(SSL *ssl, RedStreamEgress *egress)
+{
+    if (!red_stream_bio_set_ssl(ssl, egress)) {
+        return false;
+    }
+#ifdef SSL_OP_ENABLE_KTLS
+    BIO *bio = BIO_new_socket(egress->get_socket(), BIO_NOCLOSE);
+
+    if (!bio) {
+        return false;
+    }
+    /* for writing: that for reading stays, and is not offloaded */
+    SSL_set0_wbio(ssl, bio);
+    SSL_set_options(ssl, SSL_OP_ENABLE_KTLS);
+#endif
+    return true;
+}
+
+/* Find out what the handshake has made of it. */
+static int ktls_begin(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
+{
+#ifdef SSL_OP_ENABLE_KTLS
+    if (BIO_get_ktls_send(SSL_get_wbio(ssl))) {
+        egress->set_ops(ktls_socket());
+        return ktls_encrypt(ssl, egress, data, size);
+    }
+
+    BIO *bio = SSL_get_rbio(ssl);
+    BIO_up_ref(bio);
+    SSL_set0_wbio(ssl, bio);
+#endif
+    egress->set_ops(&red_stream_kernel_socket);
+    return red_stream_bio_encrypt(ssl, egress, data, size);
+}
+
+/* until the first record, which tells which of the other two it is */
+static RedStreamSocket make_undecided()
+{
+    RedStreamSocket table = red_stream_kernel_socket;
+
+    table.set_ssl = ktls_set_ssl;
+    table.encrypt = ktls_begin;
+    table.set_timestamps = nullptr;
+    return table;
+}
+
+const RedStreamSocket *red_stream_ktls_get_socket()
+{
+    static const RedStreamSocket table = make_undecided();
+
+    return &table;
 }

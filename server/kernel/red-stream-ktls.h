@@ -11,29 +11,19 @@
  * segment by TCP_CORK. One call for all of them, with MSG_MORE, would let the last messages of
  * a drain share its last record (see red_stream_policy_next_record).
  *
- * A peer that asks for new keys in both directions (KeyUpdate of TLS 1.3) gets none from here:
- * most kernels (Linux before 6.14) and libraries (OpenSSL before 3.5) can't replace the keys
- * that they were given, and an answer would end the connection. Its own new keys are taken as
- * ever.
+ * The keys stay in the kernel. A peer that asks for new ones (KeyUpdate of TLS 1.3) gets them
+ * where the TLS library and the kernel can replace them (OpenSSL 3.5, Linux 6.14). Elsewhere the
+ * library ends the connection with an alert. No SPICE client is known to ask.
  */
 #ifndef RED_STREAM_KTLS_H_
 #define RED_STREAM_KTLS_H_
 
-#include <sys/types.h>
-
-#include <openssl/ssl.h>
-
-#include "sys-socket.h"
+#include "red-stream-socket.h"
 
 #include "push-visibility.h"
 
-class RedStreamEgress;
-
-bool red_stream_ktls_set_ssl(SSL *ssl, RedStreamEgress *egress);
-/* Find out what the handshake has made of it, for the first record. */
-int red_stream_ktls_begin(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
-int red_stream_ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
-ssize_t red_stream_ktls_send(int fd, const struct iovec *iov, int iovcnt, bool more);
+/* The transport that a stream with ktls=on begins with. */
+const RedStreamSocket *red_stream_ktls_get_socket();
 
 #include "pop-visibility.h"
 

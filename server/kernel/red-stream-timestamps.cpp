@@ -14,7 +14,6 @@
 
 #include <glib.h>
 
-#include "red-stream-counters.h"
 #include "red-stream-timestamps.h"
 #include "red-stream-trace.h"
 
@@ -40,17 +39,17 @@ bool RedStreamTimestamps::flushed()
     return true;
 }
 
-void RedStreamTimestamps::acked(uint32_t byte, int64_t time)
+void RedStreamTimestamps::notice(const RedStreamNotice &notice)
 {
-    if (time) {
+    if (notice.what == RedStreamNotice::ACKED && notice.time) {
         ++counters->timestamps;
-        latest_byte = byte;
-        latest_time = time;
+        latest_byte = notice.last;
+        latest_time = notice.time;
         settle();
     }
 }
 
-/* Several flushes may be told of by the last of them. */
+/* Count the flushes that are acked. Several may be told of by the last of them. */
 void RedStreamTimestamps::settle()
 {
     while (latest_time && !flushes.empty()) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When the other end has acknowledged what a flush sent (Linux, TCP): the kernel tells once the
- * last byte of a send is acked, see red-stream-notices.h. It is asked at each flush as well.
+ * last byte of a send is acked, see red-stream-errqueue.h. It is asked at each flush as well.
  *
  * The other end is TCP's: of a relay on the way it is the relay, and a client need not have read
  * what its kernel acked. The channel's pongs say when it has.
@@ -13,12 +13,12 @@
 #include <deque>
 
 #include "red-common.h"
+#include "red-stream-counters.h"
+#include "red-stream-errqueue.h"
 
 #include "push-visibility.h"
 
-struct RedStreamCounters;
-
-class RedStreamTimestamps
+class RedStreamTimestamps final: public RedStreamErrqueueConsumer
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
@@ -30,12 +30,15 @@ public:
     /* All that was written has been given to the kernel, by now.
      * Returns whether there was anything. */
     bool flushed();
-    /* As the kernel tells it, see RedStreamNotice. */
-    void acked(uint32_t byte, int64_t time);
-    /* Count the flushes that are acked. */
-    void settle();
+
+    bool expects_notices() const override { return true; }
+    void notice(const RedStreamNotice &notice) override;
+    /* a near client may have acked a flush before it was over */
+    void no_more_notices() override { settle(); }
 
 private:
+    void settle();
+
     struct Flush {
         /* counters->written_bytes then */
         uint64_t end;

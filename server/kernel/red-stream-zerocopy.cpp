@@ -12,13 +12,12 @@
 
 #include <common/log.h>
 
-#include "red-stream-notices.h"
 #include "red-stream-zerocopy.h"
 
-RedStreamZerocopy::RedStreamZerocopy(RedStreamNotices *init_notices, int init_fd,
+RedStreamZerocopy::RedStreamZerocopy(RedStreamErrqueue *init_errqueue, int init_fd,
                                      const RedStreamSocket *init_ops, uint32_t init_limit,
                                      bool init_tls, uint64_t *init_writes):
-    notices(init_notices), fd(init_fd), ops(init_ops), limit(init_limit), tls(init_tls),
+    errqueue(init_errqueue), fd(init_fd), ops(init_ops), limit(init_limit), tls(init_tls),
     writes(init_writes), state(init_tls ? "not with TLS" : "not with SASL or WebSocket")
 {
 }
@@ -45,7 +44,7 @@ bool RedStreamZerocopy::may_send(size_t size)
     };
 
     if (on && size > limit && !has_room()) {
-        notices->read();
+        errqueue->read();
     }
     return on && size > limit && has_room();
 }
@@ -99,18 +98,21 @@ SpiceMarshaller *RedStreamZerocopy::keep(SpiceMarshaller *marshaller)
     return spice_marshaller_new();
 }
 
-void RedStreamZerocopy::completed(uint32_t first, uint32_t last, bool copied)
+void RedStreamZerocopy::notice(const RedStreamNotice &notice)
 {
+    if (notice.what != RedStreamNotice::COMPLETED) {
+        return;
+    }
     for (size_t i = 0; i < sends.size(); ++i) {
         const uint32_t number = begin + i;
 
         /* the numbers have 32 bits */
-        if (number - first <= last - first && sends[i]) {
+        if (number - notice.first <= notice.last - notice.first && sends[i]) {
             bytes -= sends[i];
             sends[i] = 0;
             ++counters.completions;
-            counters.copies += copied;
-            copies = copied ? copies + 1 : 0;
+            counters.copies += notice.copied;
+            copies = notice.copied ? copies + 1 : 0;
         }
     }
     if (on && copies >= RED_STREAM_ZEROCOPY_COPIES) {
@@ -119,6 +121,7 @@ void RedStreamZerocopy::completed(uint32_t first, uint32_t last, bool copied)
     }
 }
 
+/* Free what is complete. */
 void RedStreamZerocopy::release()
 {
     while (!sends.empty() && !sends.front()) {
@@ -138,7 +141,7 @@ void RedStreamZerocopy::release()
 bool RedStreamZerocopy::wait()
 {
     for (int i = 0; i < RED_STREAM_ZEROCOPY_WAIT; ++i) {
-        notices->read();
+        errqueue->read();
         if (!bytes) {
             return true;
         }

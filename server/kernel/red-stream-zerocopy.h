@@ -3,7 +3,7 @@
  *
  * sendmsg returns at once, and what it took may be read until the peer has acked it, for a
  * retransmission even again. The kernel tells when that is over, a completion for each send, see
- * red-stream-notices.h: late, several at once, seldom out of order.
+ * red-stream-errqueue.h: late, several at once, seldom out of order.
  *
  * Who owns the memory. A message is all in its marshaller, which holds a reference to whatever
  * it did not copy (a picture, or a drawable and so the guest's memory) until it is reset: the
@@ -38,11 +38,10 @@
 #include <common/marshaller.h>
 
 #include "red-common.h"
+#include "red-stream-errqueue.h"
 #include "red-stream-socket.h"
 
 #include "push-visibility.h"
-
-class RedStreamNotices;
 
 struct RedStreamZerocopyCounters {
     /* sends that the kernel reads from where they are, those that are over, those of them that
@@ -64,14 +63,14 @@ struct RedStreamZerocopyCounters {
  * go of it */
 #define RED_STREAM_ZEROCOPY_WAIT 20
 
-class RedStreamZerocopy
+class RedStreamZerocopy final: public RedStreamErrqueueConsumer
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @notices reads what the kernel tells; @limit: bytes, what has no more is copied; @writes:
+    /* @errqueue reads what the kernel tells; @limit: bytes, what has no more is copied; @writes:
      * counts the calls of send that are more than one. */
-    RedStreamZerocopy(RedStreamNotices *notices, int fd, const RedStreamSocket *ops,
+    RedStreamZerocopy(RedStreamErrqueue *errqueue, int fd, const RedStreamSocket *ops,
                       uint32_t limit, bool tls, uint64_t *writes);
     ~RedStreamZerocopy();
 
@@ -89,16 +88,16 @@ public:
      * it so, which may take as long once more. */
     void take_back();
 
-    /* As the kernel tells it, see RedStreamNotice. */
-    void completed(uint32_t first, uint32_t last, bool copied);
-    /* Free what is complete. */
-    void release();
+    bool expects_notices() const override { return bytes > 0; }
+    void notice(const RedStreamNotice &notice) override;
+    void no_more_notices() override { release(); }
 
     /* For the statistics: on, or why not. */
     const char *get_state() const { return state; }
     const RedStreamZerocopyCounters &get_counters() const { return counters; }
 
 private:
+    void release();
     bool may_send(size_t size);
     bool wait();
 
@@ -108,7 +107,7 @@ private:
         uint32_t end;
     };
 
-    RedStreamNotices *const notices;
+    RedStreamErrqueue *const errqueue;
     const int fd;
     const RedStreamSocket *const ops;
     const uint32_t limit;

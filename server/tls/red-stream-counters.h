@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is counted of a stream, for the trace, the statistics and the tests. */
+/* What is counted of a stream, for tests and measurements. */
 #ifndef RED_STREAM_COUNTERS_H_
 #define RED_STREAM_COUNTERS_H_
 
-#include <cstdint>
+#include <stdint.h>
 
 /* What an egress did since it was made. */
-struct RedStreamCounters {
+typedef struct RedStreamCounters {
     uint64_t messages;
     /* bytes that calls gave, framing by SASL and WebSocket included */
     uint64_t message_bytes;
@@ -23,19 +23,6 @@ struct RedStreamCounters {
     uint64_t flushes;
     uint64_t eagains;
     uint64_t max_buffered;
-    /* times that the client did not answer the channel's flow control */
-    uint64_t silences;
-    /* with catch_up: pictures of what was there by then, bytes of those that went once more,
-     * as what went before had losses, and microseconds: the oldest change that waited for one */
-    uint64_t refreshes;
-    uint64_t refined_bytes;
-    uint64_t oldest;
-    /* with timestamps=on: flushes of which the kernel told that they were acked, microseconds
-     * from flush to ack of all of them, what the kernel told, and calls to ask what it tells */
-    uint64_t delivered;
-    uint64_t delivery_time;
-    uint64_t timestamps;
-    uint64_t notice_reads;
-};
+} RedStreamCounters;
 
 #endif /* RED_STREAM_COUNTERS_H_ */

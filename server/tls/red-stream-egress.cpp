@@ -8,8 +8,6 @@
 #include <common/log.h>
 
 #include "red-stream-egress.h"
-#include "red-stream-live.h"
-#include "red-stream-trace.h"
 
 /* Plain: a larger message is given to the kernel from where it is. Copying 4 KiB
  * costs less than the system call it saves. */
@@ -41,42 +39,9 @@ static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are 
 RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
                                  const RedStreamSocket *init_ops):
     socket(init_socket), policy(init_policy),
-    ops(init_ops ? init_ops : red_stream_socket_get(init_policy)),
-    wire(WIRE_SIZE), clear(CLEAR_SIZE), hop(init_socket, init_policy)
+    ops(init_ops ? init_ops : &red_stream_kernel_socket),
+    wire(WIRE_SIZE), clear(CLEAR_SIZE), tcp_info(init_socket, init_policy)
 {
-    trace_id = red_stream_trace_new();
-    traced = red_stream_trace_enabled();
-}
-
-RedStreamEgress::~RedStreamEgress()
-{
-    const RedStreamZerocopy *const zerocopy = notices ? notices->end() : nullptr;
-
-    red_stream_live_close(trace_id);
-    red_stream_trace_close(trace_id, channel_type, channel_id, policy->name, ssl != nullptr,
-                           ops->name, zerocopy, &counters);
-    delete notices;
-}
-
-void RedStreamEgress::set_channel(int type, int id)
-{
-    channel_type = type;
-    channel_id = id;
-    red_stream_trace_channel(trace_id, type, id);
-    red_stream_live_open(trace_id, type, id, policy->name, ssl != nullptr);
-
-    /* Not before: only a channel's watch reads them. */
-    if (!notices) {
-        notices = RedStreamNotices::create(policy, socket, ops, ssl != nullptr, trace_id, &counters);
-    }
-}
-
-void RedStreamEgress::add_refresh(size_t bytes, bool is_refined, uint64_t age)
-{
-    ++counters.refreshes;
-    counters.refined_bytes += is_refined ? bytes : 0;
-    counters.oldest = std::max(counters.oldest, age);
-    red_stream_trace_refresh(trace_id, bytes, is_refined, age);
 }
 
 bool RedStreamEgress::set_ssl(SSL *init_ssl)
@@ -136,7 +101,7 @@ void RedStreamEgress::note_flush()
  * blocked), or -1 with the errno that ended the connection. */
 ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
 {
-    struct iovec both[IOV_COUNT], cut[IOV_COUNT];
+    struct iovec both[IOV_COUNT];
     const size_t size = red_iov_size(iov, iovcnt);
     const size_t wire_size = wire.size();
 
@@ -149,29 +114,13 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         ++iovcnt;
     }
 
-    size_t room = hop.get_room(ops);
-    /* What fills the room is followed by nothing now. It may be less than a segment, of a hop with
-     * large ones: then it would wait for what follows, and the socket would not be writable. */
-    const bool fills = room <= wire_size + size;
-
-    if (room < wire_size + size) {
-        if (room == 0) {
-            blocked = true;
-            return 0;
-        }
-        iovcnt = red_iov_head(cut, IOV_COUNT, iov, iovcnt, &room);
-        iov = cut;
-    }
     /* in the modes without it the kernel is told nothing */
-    more = more && policy->more && !fills;
+    more = more && policy->more;
 
     ssize_t n;
     do {
-        n = notices ? notices->send(iov, iovcnt, std::min(wire_size, room), more) : ops->send(socket, iov, iovcnt, more);
+        n = ops->send(socket, iov, iovcnt, more);
         ++counters.writes;
-        if (traced) {
-            red_stream_trace_send(trace_id, wire_size + size, more, n);
-        }
     } while (n == -1 && errno == EINTR);
 
     if (n == -1) {
@@ -226,9 +175,6 @@ ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned fl
         errno = error;
         return -1;
     }
-    if (traced) {
-        red_stream_trace_write(trace_id, iov, iovcnt, flags);
-    }
     if (size == 0) {
         return 0;
     }
@@ -236,7 +182,7 @@ ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned fl
         return -1;
     }
     if (pending() == 0) {
-        hop.update(ops, ssl != nullptr);
+        tcp_info.update(ops, ssl != nullptr);
     }
 
     const ssize_t n = ssl ? write_records(iov, iovcnt, flags) : write_plain(iov, iovcnt, flags);
@@ -353,7 +299,7 @@ ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsi
 ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsigned flags)
 {
     const size_t size = red_iov_size(iov, iovcnt);
-    const size_t record_size = hop.get_record_size();
+    const size_t record_size = tcp_info.get_record_size();
     size_t accepted = 0;
 
     if (flags & RED_STREAM_MESSAGE_START) {
@@ -485,7 +431,7 @@ ssize_t RedStreamEgress::flush()
     }
     while (clear.size() && !blocked) {
         const size_t n = red_stream_policy_next_record(clear.size(), last_message,
-                                                        hop.get_record_size());
+                                                        tcp_info.get_record_size());
 
         if (!encrypt_clear(n, n < clear.size()) && !blocked) {
             return -1;
@@ -496,13 +442,9 @@ ssize_t RedStreamEgress::flush()
     }
     if (pending() == 0) {
         push_held();
-        if (notices) {
-            notices->flushed();
-        }
     } else {
         note_buffered();
     }
-    red_stream_live_update(trace_id, &counters, pending());
     return pending();
 }
 

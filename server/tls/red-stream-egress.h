@@ -38,9 +38,8 @@
 #include "red-stream-policy.h"
 #include "red-stream-buffer.h"
 #include "red-stream-counters.h"
-#include "red-stream-hop.h"
-#include "red-stream-notices.h"
 #include "red-stream-socket.h"
+#include "red-stream-tcp-info.h"
 #include "utils.hpp"
 
 #include "push-visibility.h"
@@ -61,13 +60,9 @@ class RedStreamEgress
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @socket stays the caller's and outlives the egress. @ops: null for those of @policy. */
+    /* @socket stays the caller's and outlives the egress. @ops: null for those of the kernel. */
     RedStreamEgress(int socket, const RedStreamPolicy *policy,
                     const RedStreamSocket *ops = nullptr);
-    ~RedStreamEgress();
-
-    /* Say for the trace and the statistics whose bytes these are. */
-    void set_channel(int type, int id);
 
     /* Send all that follows through @ssl, before its handshake. Makes the BIO of
      * @ssl. @ssl stays the caller's, and is freed before the egress.
@@ -100,19 +95,6 @@ public:
      * finished records count with the overhead of the record. */
     size_t pending() const;
 
-    /* What the channel has learnt of the path, see RedStreamLink::path_rate and path_delay. */
-    void set_path(uint64_t rate, uint32_t delay) { hop.set_path(rate, delay); }
-
-    /* Have the kernel send at about @rate bytes a second, see red_stream_policy_pace; 0: as it
-     * likes. */
-    void set_pace(uint64_t rate) { hop.set_pace(ops, rate); }
-
-    /* To be read whenever the socket's watch calls. Null without. */
-    RedStreamNotices *get_notices() { return notices; }
-
-    void add_silence() { ++counters.silences; }
-    void add_refresh(size_t bytes, bool is_refined, uint64_t age);
-
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
@@ -121,17 +103,7 @@ public:
      * kernel takes them, so that the TLS library waits as over a socket of its own.
      * Returns the number of bytes accepted, or -1 with errno. */
     ssize_t take_record(const void *data, size_t size);
-    /* As take_record, but none of it waits here for other records. */
-    ssize_t send_record(const void *data, size_t size);
     int get_socket() const { return socket; }
-    /* Send what follows in another way. */
-    void set_ops(const RedStreamSocket *new_ops) { ops = new_ops; }
-    const char *get_ops_name() const { return ops->name; }
-    /* Whether the record under way is to share a segment with the next one. */
-    bool is_more_encrypted() const { return encrypting_more && policy->more; }
-    bool is_held() const { return held; }
-    bool is_blocked() const { return blocked; }
-    int get_trace_id() const { return trace_id; }
 
 private:
     ssize_t write_plain(const struct iovec *iov, int iovcnt, unsigned flags);
@@ -139,6 +111,7 @@ private:
     ssize_t batch_plain(const struct iovec *iov, int iovcnt, unsigned flags);
     ssize_t batch_records(const struct iovec *iov, int iovcnt, unsigned flags);
     bool unblock(bool more);
+    ssize_t send_record(const void *data, size_t size);
     ssize_t send(const struct iovec *iov, int iovcnt, bool more);
     bool encrypt(const void *data, size_t size, bool more);
     bool encrypt_clear(size_t size, bool more);
@@ -151,8 +124,6 @@ private:
     const RedStreamPolicy *const policy;
     const RedStreamSocket *ops;
     SSL *ssl = nullptr;
-    /* null without */
-    RedStreamNotices *notices = nullptr;
 
     /* bytes for the kernel */
     RedStreamBuffer wire;
@@ -160,7 +131,7 @@ private:
     RedStreamBuffer clear;
     /* where the last message begins in clear, 0 if it began before */
     size_t last_message = 0;
-    RedStreamHop hop;
+    RedStreamTcpInfo tcp_info;
     /* size of an SSL_write that has to be repeated, 0: none */
     size_t repeat_size = 0;
 
@@ -177,11 +148,6 @@ private:
     /* errno that ended the connection, 0: none */
     int error = 0;
 
-    int channel_type = 0;
-    int channel_id = 0;
-    int trace_id = 0;
-    /* asked once, not for each message */
-    bool traced;
     /* bytes accepted since the last flush */
     uint64_t unflushed = 0;
     RedStreamCounters counters = { };

@@ -16,7 +16,6 @@
 #include "push-visibility.h"
 
 class RedStreamEgress;
-struct RedStreamNotice;
 
 struct RedStreamSocket {
     /* for the statistics */
@@ -34,15 +33,6 @@ struct RedStreamSocket {
     bool (*get_link)(int fd, RedStreamLink *link);
     /* Microseconds for which what get_link has said is good enough. */
     uint64_t (*get_link_period)();
-    /* Have the socket count as writable only while less than @bytes of what it took are
-     * not sent. May be null. Returns false where there is no such thing. */
-    bool (*set_unsent_limit)(int fd, uint32_t bytes);
-    /* Have the socket send at most @rate bytes a second, 0: as fast as TCP likes (SO_MAX_PACING_RATE,
-     * Linux 4.13, which needs no queueing discipline for it). The kernel goes on to pace a socket
-     * that ever had a rate, then at TCP's own: its window in half a round trip or, without slow start,
-     * in five sixths of one. That is not to be told from none (20 Mbit/s, 100 ms, cubic: 14 KB in
-     * 106 ms both, 2 MB in 996 and 1000). May be null. Returns false where there is no such thing. */
-    bool (*set_pace)(int fd, uint64_t rate);
     /* Make the BIOs of @ssl, before its handshake. Returns false if there is no memory. */
     bool (*set_ssl)(SSL *ssl, RedStreamEgress *egress);
     /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to
@@ -50,30 +40,10 @@ struct RedStreamSocket {
      * Returns @size, 0 if that can't be now and is to be repeated with the same bytes, or
      * -1 if the connection has ended. */
     int (*encrypt)(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
-    /* Have the kernel tell when what is sent from now on is acked. @unacked: bytes sent before
-     * that are not, the first byte that it counts is theirs. May be null. Returns false where
-     * there is no such thing. */
-    bool (*set_timestamps)(int fd, uint32_t *unacked);
-    /* Have the kernel read what send_kept is given from where it is. May be null. Returns false
-     * where there is no such thing. */
-    bool (*set_zerocopy)(int fd);
-    /* As send, of memory that stays as it is until the kernel tells that this is over; ENOBUFS
-     * if there are too many of them. */
-    ssize_t (*send_kept)(int fd, const struct iovec *iov, int iovcnt, bool more);
-    /* End the connection, and send nothing that is waiting. */
-    void (*abort)(int fd);
-    /* Take at most @room of what the kernel has told. Returns how many, less than @room if no
-     * more were there. Null if there is neither of the two. */
-    int (*read_notices)(int fd, RedStreamNotice *notices, int room);
 };
 
 /* sendmsg, and records made by the TLS library */
 extern const RedStreamSocket red_stream_kernel_socket;
-/* sendmsg, and records made by the kernel, see red-stream-ktls.h */
-extern const RedStreamSocket red_stream_ktls_socket;
-
-/* The one that a mode begins with. */
-const RedStreamSocket *red_stream_socket_get(const RedStreamPolicy *policy);
 
 #include "pop-visibility.h"
 

@@ -94,7 +94,8 @@ def by_patch() -> dict[Path, list[New]]:
 
 def lists() -> dict[Path, str]:
     """What the build of the tree where work is done reads."""
-    new = [entry for entries in by_patch().values() for entry in entries]
+    built = upstream.built()
+    new = [entry for patch, entries in by_patch().items() for entry in entries if patch.parent.name in built]
     tests = [entry for entry in new if entry.is_test]
     chosen = {SOURCES: [entry.file.name for entry in new if entry.is_source],
               TESTS: [entry.file.stem for entry in tests if not entry.unix],

@@ -4,11 +4,12 @@
 The files live in server/<series>/, tests in server/<series>/tests/; in upstream's tree all are side by side in server/
 and server/tests/. Meson wants them in subprojects/packagefiles, where each has a relative link of its own (a linked
 folder would silently not be copied). The links are committed, so that meson alone can build a clone; `sync` makes them
-from the files."""
+from the files. An optional series has none: see patches/series."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from bench.common import paths
@@ -18,13 +19,20 @@ _FOLDER = Path("subprojects/packagefiles/overlay")
 _SOURCES = frozenset({".c", ".cpp", ".h", ".hpp", ".txt"})
 
 
-def sources(root: Path = paths.ROOT) -> dict[Path, Path]:
+def optional(root: Path = paths.ROOT) -> set[str]:
+    """The series that are in no build but their own."""
+    file = root / "patches/series"
+    lines = file.read_text().splitlines() if file.is_file() else []
+    return {words[0] for line in lines if "optional" in (words := line.split("#")[0].split())[2:]}
+
+
+def sources(root: Path = paths.ROOT, names: Collection[str] | None = None) -> dict[Path, Path]:
     """Each file's place in upstream's tree (server/x.cpp) and where it is kept (server/tls/x.cpp), both relative to the
-    root. Raises BenchError where two series have a file of the same name."""
+    root; of all series or some. Raises BenchError where two series have a file of the same name."""
     found: dict[Path, Path] = {}
     for path in sorted((root / "server").glob("*/**/*")):
-        if path.suffix in _SOURCES and path.is_file():
-            kept = path.relative_to(root)
+        kept = path.relative_to(root)
+        if path.suffix in _SOURCES and path.is_file() and (names is None or kept.parts[1] in names):
             place = Path("server", *kept.parts[2:])
             if place in found:
                 raise BenchError(f"{found[place]} and {kept} would be the same file of upstream's tree")
@@ -50,8 +58,9 @@ def tests(root: Path = paths.ROOT) -> set[str]:
 
 def _wanted(root: Path) -> dict[Path, str]:
     """Each link, relative to the root, and where it points."""
+    left_out = optional(root)
     return {_FOLDER / place: os.path.relpath(root / kept, (root / _FOLDER / place).parent)
-            for place, kept in sources(root).items()}
+            for place, kept in sources(root).items() if kept.parts[1] not in left_out}
 
 
 def _present(root: Path) -> dict[Path, str | None]:

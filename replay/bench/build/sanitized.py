@@ -11,7 +11,8 @@ from bench.common.steps import Steps
 
 # -O1: the library's sources compile in half the time of -O2, and the tests need no third of the speed.
 # With statistics, which a build has not by default: what they count is tested here.
-_OPTIONS = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dspice:statistics=true"]
+FLAGS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+_OPTIONS = [*FLAGS, "-Doptimization=1", "-Dspice:statistics=true"]
 ENV = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
     "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:suppressions={paths.ROOT / 'server' / 'devel' / 'tests' / 'ubsan.supp'}",

@@ -49,13 +49,19 @@ def _host_headers(folder: Path) -> None:
             (folder / header.relative_to(place)).symlink_to(header)
 
 
-@pytest.fixture(scope="module", name="compiler")
-def _compiler(tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
-    """The command that checks a file, which is to be named last; run in the tree's server/."""
+@pytest.fixture(scope="module", name="tree")
+def _tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release with what is built."""
     home = tmp_path_factory.mktemp("windows")
     upstream.fetch(upstream.DEFAULT, Steps(home / "fetch.log"))
-    tree, stubs = home / "tree", home / "stubs"
-    upstream.make_tree(upstream.DEFAULT, tree, patched=True)
+    upstream.make_tree(upstream.DEFAULT, home / "tree", patched=True)
+    return home / "tree"
+
+
+@pytest.fixture(scope="module", name="compiler")
+def _compiler(tree: Path) -> list[str | Path]:
+    """The command that checks a file, which is to be named last; run in the tree's server/."""
+    stubs = tree.parent / "stubs"
     _host_headers(stubs)
     (stubs / "config.h").write_text(_CONFIG)
     (stubs / "spice-version.h").write_text(_VERSION)
@@ -77,17 +83,17 @@ def _checked(compiler: list[str | Path], file: Path, *more: str) -> subprocess.C
 
 def _files() -> list[Path]:
     listed = (paths.ROOT / "server/devel/tests/overlay.txt").read_text().split()
-    return ([file for file in overlay.files() if file.parent == Path("server") and file.suffix == ".cpp"]
+    return ([file for file in overlay.sources(names=upstream.built()) if file.parent == Path("server") and file.suffix == ".cpp"]
             + [Path("server/tests") / f"{name}.cpp" for name in listed])
 
 
 @pytest.mark.parametrize("file", _files(), ids=lambda file: file.stem)
-def test_a_new_file_compiles(compiler: list[str | Path], file: Path) -> None:
-    kept = paths.ROOT / overlay.sources()[file]
-    done = _checked(compiler, kept, "-fsyntax-only")
+def test_a_new_file_compiles(compiler: list[str | Path], tree: Path, file: Path) -> None:
+    patched = tree / file
+    done = _checked(compiler, patched, "-fsyntax-only")
     assert done.returncode == 0, done.stderr
     if file.parent == Path("server"):
-        text = _checked(compiler, kept, "-E", "-P").stdout
+        text = _checked(compiler, patched, "-E", "-P").stdout
         assert not _OPENED_FOR_EXEC.search(text), 'the C library there has no mode "e"'
 
 

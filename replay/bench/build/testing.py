@@ -17,6 +17,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
+from bench.series import optional
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # files of tests at the most: many start several processes
@@ -39,6 +40,7 @@ def execute(args: argparse.Namespace) -> int:
     parts: list[tuple[str, Callable[[], str]]] = [
         ("builds of every release", lambda: _build_releases(steps)),
         ("C tests", lambda: _c_tests(steps, tests)),
+        ("optional series", lambda: _optional(steps, tests)),
         ("sanitizers", lambda: _sanitizers(steps, tests)),
         ("Python tests", lambda: _python_tests(tests)),
     ]
@@ -75,6 +77,12 @@ def _build_releases(steps: Steps) -> str:
 def _c_tests(steps: Steps, tests: Outcome) -> str:
     build = paths.build_dir()
     return _suite("C tests", build, mesontest.listed(build), steps, tests)
+
+
+def _optional(steps: Steps, tests: Outcome) -> str:
+    """In builds of their own, under sanitizers."""
+    return ", ".join(_suite(f"the tests of {name}", optional.build(name, steps, sanitize=True), optional.tests(name), steps,
+                            tests, sanitized.ENV) for name in sorted(overlay.optional()))
 
 
 def _sanitizers(steps: Steps, tests: Outcome) -> str:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,7 +123,13 @@ def _lines(file: Path) -> list[str]:
 
 def bases() -> dict[str, str]:
     """Each series and what it is made on: another one, or the release. In the order in which all are applied."""
-    return dict(line.split() for line in _lines(paths.ROOT / "patches/series"))     # type: ignore[misc]
+    return {line.split()[0]: line.split()[1] for line in _lines(paths.ROOT / "patches/series")}
+
+
+def built() -> list[str]:
+    """Those that the tree where work is done and the packages have: all that are not optional."""
+    optional = overlay.optional(paths.ROOT)
+    return [name for name in bases() if name not in optional]
 
 
 def below(name: str) -> list[str]:
@@ -163,7 +169,7 @@ def wrapped_series() -> list[Path]:
 
 def sync_wrap() -> bool:
     """Makes spice.wrap name the patches of the series; True when it did not."""
-    wanted = [patch for patch in series() if changes_files(patch)]
+    wanted = [patch for patch in series(names=built()) if changes_files(patch)]
     if wrapped_series() == wanted:
         return False
     file = paths.ROOT / "subprojects" / "spice.wrap"
@@ -179,8 +185,8 @@ def fingerprint(version: str, patched: bool) -> str:
     """Changes whenever the tree made from a release does."""
     digest = hashlib.sha256(release(version).sha256.encode())
     if patched:
-        names = {**{patch.relative_to(paths.ROOT): patch for patch in series(version)},
-                 **{place: paths.ROOT / kept for place, kept in overlay.sources(paths.ROOT).items()}}
+        names = {**{patch.relative_to(paths.ROOT): patch for patch in series(version, built())},
+                 **{place: paths.ROOT / kept for place, kept in overlay.sources(paths.ROOT, built()).items()}}
         for name, file in names.items():
             digest.update(f"{name}\0{file.stat().st_size}\0".encode())
             digest.update(file.read_bytes())
@@ -192,8 +198,8 @@ def make_tree(version: str, target: Path, patched: bool) -> bool:
     def make() -> None:
         unpack(version, target)
         if patched:
-            copy_overlay(target)
-            for patch in filter(changes_files, series(version)):
+            copy_overlay(target, built())
+            for patch in filter(changes_files, series(version, built())):
                 apply_patch(patch, target)
 
     return refresh(target, fingerprint(version, patched), make)
@@ -208,8 +214,9 @@ def unpack(version: str, target: Path) -> None:
         raise BenchError(f"spice {version} cannot be unpacked: {done.stderr.strip()}")
 
 
-def copy_overlay(target: Path) -> None:
-    for place, kept in overlay.sources(paths.ROOT).items():
+def copy_overlay(target: Path, names: Collection[str] | None = None) -> None:
+    """The new files of all series or some."""
+    for place, kept in overlay.sources(paths.ROOT, names).items():
         copy_new(kept, target / place)
 
 

@@ -56,7 +56,7 @@ def test_nothing_to_show_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_layout_is_the_librarys() -> None:
-    header = (paths.ROOT / "server/tls/red-stream-live.h").read_text()
+    header = (paths.ROOT / "server/stats/red-stream-live.h").read_text()
     body = header.split("struct RedStreamLive {")[1].split("};")[0]
     members = re.findall(r"^    (char|uint32_t|uint64_t) \w+(?:\[(\d+)\])?;", body, re.MULTILINE)
     letters = {"uint32_t": "I", "uint64_t": "Q"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads what a patched library wrote to SPICE_STREAM_TRACE (server/red-stream-trace.h), and finds stalls: times in which
+"""Reads what a patched library wrote to SPICE_STREAM_TRACE (server/stats/red-stream-trace.h), and finds stalls: times in which
 messages waited in a channel's pipe, held back by the limit on what is in flight, while the path had nothing to carry.
 
 After the path has gone idle the ack of what it carried last takes at most a round trip. So a stall of much more than that

@@ -76,11 +76,11 @@ def library_tree() -> str:
     """What the patched library is made from: the release, what the patches change, the new files but for their tests.
     A patch's name and message, which may tell a figure that this is of, are no part of it, nor is where a file is kept."""
     digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
-    for patch in upstream.series():
+    for patch in upstream.series(names=upstream.built()):
         made = patch.read_bytes()
         made = made[max(made.find(b"\ndiff --git "), 0):]
         digest.update(f"{len(made)}\0".encode() + made)
-    for place, kept in overlay.sources(paths.ROOT).items():
+    for place, kept in overlay.sources(paths.ROOT, upstream.built()).items():
         if place.parent == Path("server"):
             made = (paths.ROOT / kept).read_bytes()
             digest.update(f"{place}\0{len(made)}\0".encode() + made)

@@ -7,11 +7,13 @@ import re
 
 import pytest
 
+from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import modes
 
-_POLICY = "".join((paths.ROOT / f"server/tls/red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
+_SERVER = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server"
+_POLICY = "".join((_SERVER / f"red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
 
 
 def _constant(name: str) -> int:
@@ -21,7 +23,7 @@ def _constant(name: str) -> int:
 
 
 def test_every_mode_is_one_of_the_library() -> None:
-    known = re.findall(r'\{ RED_STREAM_MODE_\w+,\s*"(\w+)"', _POLICY)
+    known = re.findall(r'^    \w+\.name = "(\w+)";', _POLICY, re.MULTILINE)
     assert [name for name in modes.MODES if name != modes.STOCK] == known
 
 
@@ -38,8 +40,8 @@ def test_options_have_the_librarys_limits(setting: str, least: int, most: int) -
 
 
 def test_the_modes_that_catch_up_are_the_librarys() -> None:
-    rows = re.findall(r'\{ RED_STREAM_MODE_\w+,\s*"(\w+)".*\n.*RED_STREAM_HOLD_AUTO, (true|false),', _POLICY)
-    assert [name for name, catches_up in rows if catches_up == "true"] == [name for name in modes.MODES if modes.catches_up(name)]
+    assert re.findall(r"^    (\w+)\.catch_up = true;", _POLICY, re.MULTILINE) == [
+        name for name in modes.MODES if modes.catches_up(name)]
 
 
 def test_flow_has_no_window() -> None:

@@ -147,12 +147,14 @@ def test_what_there_is_to_try(tmp_path: Path) -> None:
     began = (tmp_path / "log").stat().st_mtime
     _, one_by_one, whole = each.states(upstream.DEFAULT, tmp_path / "tree")
     every = ["default", *(mode for mode in modes.MODES if mode != modes.STOCK)]
+    before_flow = [mode for mode in every if mode != "flow"]      # what there is before the series flow
     exported = [name for name in upstream.bases() if name != export.NOT_EXPORTED]
     last = {name: f"{name}/{upstream.series(names=[name])[-1].name[:4]}" for name in exported}
     assert [one.patch for one in one_by_one] == [f"{file.parent.name}/{file.name[:4]}"
                                                  for file in upstream.series(names=exported)]
     assert [(one.patch, one.mode) for one in whole] == [
-        (last["fixes"], "default"), *((last[name], mode) for name in ("tls", "flow", "catchup") for mode in every),
+        (last["fixes"], "default"), *((last["tls"], mode) for mode in before_flow),
+        *((last[name], mode) for name in ("flow", "catchup", "stats") for mode in every),
         (last["display"], "default"), *((last["kernel"], mode) for mode in every), *(("all", mode) for mode in every)]
     assert len({one.tree for one in one_by_one + whole}) == len(one_by_one) + 1
     assert (tmp_path / "tree/README").stat().st_mtime >= began

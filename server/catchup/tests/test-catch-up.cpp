@@ -11,6 +11,7 @@
 #include <common/rect.h>
 
 #include "red-catch-up.h"
+#include "red-stream-policy.h"
 #include "test-glib-compat.h"
 
 #include "push-visibility.h"
@@ -509,10 +510,30 @@ static void pace_follows_path()
     g_assert_cmpuint(pace.get_pixels(), <=, RedCatchUpPace::RED_CATCH_UP_PIECE_MAX);
 }
 
+/* Only flow leaves out what was drawn, for only flow knows that the path is behind. */
+static void settings()
+{
+    RedStreamPolicy policy = { };
+
+    for (const char *mode : { "normal", "cork", "batch" }) {
+        g_assert_true(red_stream_policy_parse(mode, &policy));
+        g_assert_false(policy.catch_up || policy.exact);
+    }
+    g_assert_true(red_stream_policy_parse("flow", &policy));
+    g_assert_true(policy.catch_up && !policy.exact);
+    g_assert_true(red_stream_policy_parse("flow,exact=on,catchup=on,catchup=off", &policy));
+    g_assert_true(!policy.catch_up && policy.exact);
+    for (const char *text : { "flow,catchup=", "flow,catchup=1", "flow,exact", "flow,exact=yes" }) {
+        g_assert_false(red_stream_policy_parse(text, &policy));
+        g_assert_true(policy.catch_up && !policy.exact);
+    }
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
 
+    g_test_add_func("/catch-up/settings", settings);
     g_test_add_func("/server/catch-up/late-by-the-path", late_by_the_path);
     g_test_add_func("/server/catch-up/late-behind-one-message", late_behind_one_message);
     g_test_add_func("/server/catch-up/late-as-the-path", late_as_the_path);

@@ -11,6 +11,7 @@
 #include <common/rect.h>
 
 #include "red-motion.h"
+#include "red-stream-policy.h"
 #include "test-glib-compat.h"
 
 #include "push-visibility.h"
@@ -469,10 +470,26 @@ static void storms()
     }
 }
 
+static void setting()
+{
+    RedStreamPolicy policy = { };
+
+    g_assert_true(red_stream_policy_parse("cork", &policy));
+    g_assert_false(policy.display);
+    g_assert_true(red_stream_policy_parse("cork,display=on", &policy));
+    g_assert_true(policy.display);
+    g_assert_true(red_stream_policy_parse("flow", &policy));
+    g_assert_true(policy.display);
+    g_assert_true(red_stream_policy_parse("flow,display=off", &policy));
+    g_assert_false(policy.display);
+    g_assert_false(red_stream_policy_parse("flow,display=0", &policy));
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
 
+    g_test_add_func("/motion/setting", setting);
     g_test_add_func("/motion/equal", equal);
     g_test_add_func("/motion/scrolled", scrolled);
     g_test_add_func("/motion/directions", directions);

@@ -151,11 +151,6 @@ static bool bench_get_link(int fd, RedStreamLink *link)
     return !count_only && red_stream_kernel_socket.get_link(fd, link);
 }
 
-static bool bench_set_unsent_limit(int fd, uint32_t bytes)
-{
-    return red_stream_kernel_socket.set_unsent_limit(fd, bytes);
-}
-
 static void wait_writable(int fd)
 {
     struct pollfd pollfd = { fd, POLLOUT, 0 };
@@ -236,12 +231,12 @@ static double get_clock(clockid_t clock)
 static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mode, bool tls,
                        bool counts)
 {
-    static const RedStreamSocket ops = {
-        "bench", bench_sendmsg, bench_set_cork, bench_get_link,
-        red_stream_kernel_socket.get_link_period, bench_set_unsent_limit, nullptr,
-        red_stream_bio_set_ssl, red_stream_bio_encrypt, nullptr, nullptr,
-    };
+    RedStreamSocket ops = red_stream_kernel_socket;
 
+    ops.name = "bench";
+    ops.send = bench_sendmsg;
+    ops.set_cork = bench_set_cork;
+    ops.get_link = bench_get_link;
     count_only = false;
     SocketConnection stream(mode, TEST_TCP, tls ? TLS1_3_VERSION : 0, 0, &ops);
     const RedStreamCounters start = stream.egress->get_counters();

@@ -11,8 +11,8 @@
  *       -I. -I../server -I../server/tests -I../subprojects/spice-common \
  *       -Isubprojects/spice-common \
  *       $(pkg-config --cflags spice-protocol pixman-1 gio-unix-2.0 libcacard) \
- *       ../server/red-stream-{bio,buffer,egress,flow,ktls,live,notices,policy,socket}.cpp \
- *       ../server/red-stream-{timestamps,trace,zerocopy}.cpp \
+ *       ../server/red-stream-{bio,buffer,egress,flow,live,pacing,path,policy,socket}.cpp \
+ *       ../server/red-stream-{tcp-info,trace}.cpp \
  *       ../server/tests/fuzz-stream-egress.cpp \
  *       -x c ../server/net-utils.c ../subprojects/spice-common/common/{log,backtrace,marshaller,mem}.c \
  *       $(pkg-config --libs gio-unix-2.0 openssl) -o fuzz-stream-egress

@@ -162,14 +162,15 @@ static void test_segments()
 }
 
 /* The client changes its keys, and asks the server to do so: what is sent in both directions
- * arrives. */
+ * arrives, or, where the keys of the kernel can't be changed, both are told the end. */
 static void test_key_update()
 {
     for (const char *mode : { "flow", "flow,ktls=on" }) {
         for (int request : { SSL_KEY_UPDATE_NOT_REQUESTED, SSL_KEY_UPDATE_REQUESTED }) {
             SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 0);
+            bool ended = false;
 
-            for (int i = 0; i < 3; ++i) {
+            for (int i = 0; i < 3 && !ended; ++i) {
                 char data[5];
 
                 send_drain(&stream, { { 6, 40, 180 }, { 6, 30 } });
@@ -181,8 +182,22 @@ static void test_key_update()
                     g_assert_true(test_is_readable(stream.sockets[0], 5000));
                     n = SSL_read(stream.server, data, 5);
                 } while (n < 0 && SSL_get_error(stream.server, n) == SSL_ERROR_WANT_READ);
-                g_assert_cmpint(n, ==, 5);
-                g_assert_cmpint(memcmp(data, "hello", 5), ==, 0);
+                ended = n <= 0;
+                if (!ended) {
+                    g_assert_cmpint(n, ==, 5);
+                    g_assert_cmpint(memcmp(data, "hello", 5), ==, 0);
+                }
+            }
+            if (ended) {
+                char data[5];
+
+                g_assert_cmpstr(stream.egress->get_ops_name(), ==, "ktls");
+                g_assert_cmpint(request, ==, SSL_KEY_UPDATE_REQUESTED);
+                shutdown(stream.sockets[0], SHUT_WR);
+                g_assert_true(test_is_readable(stream.sockets[1], 5000));
+                g_assert_cmpint(SSL_read(stream.client, data, 5), <=, 0);
+                ERR_clear_error();
+                continue;
             }
             send_drain(&stream, { { 6, 40, 180 }, { 18, 100000 } });
             receive_all(&stream);

@@ -22,8 +22,8 @@ static std::string trace_file;
 
 static void read_notices(RedStreamEgress *egress)
 {
-    if (egress->get_notices()) {
-        egress->get_notices()->read();
+    if (egress->get_offload()) {
+        egress->get_offload()->read();
     }
 }
 
@@ -239,13 +239,35 @@ static void test_loop()
         }
     }
     /* a machine so busy that this takes long has the server ask whether somebody is there */
-    g_assert_cmpint(counter("messages"), >=, COUNT);
-    g_assert_cmpint(counter("delivered"), >=, COUNT);
+    g_assert_cmpuint(last_counters.messages, >=, COUNT);
+    g_assert_cmpuint(last_counters.delivered, >=, COUNT);
+}
+
+/* Those of this series: good, out of range, twice. */
+static void test_settings()
+{
+    RedStreamPolicy policy = { };
+
+    g_assert_true(red_stream_policy_parse("flow", &policy));
+    g_assert_false(policy.ktls || policy.timestamps || policy.zerocopy);
+    g_assert_true(red_stream_policy_parse("batch,ktls=on,timestamps=on,zerocopy=4096", &policy));
+    g_assert_true(policy.ktls && policy.timestamps && policy.zerocopy == 4096);
+    g_assert_true(red_stream_policy_parse("cork,ktls=on,ktls=off,zerocopy=16777216,zerocopy=off",
+                                          &policy));
+    g_assert_false(policy.ktls || policy.timestamps || policy.zerocopy);
+    for (const char *text : { "flow,ktls", "flow,timestamps=", "flow,timestamps=2", "flow,zerocopy",
+                              "flow,zerocopy=", "flow,zerocopy=on", "flow,zerocopy=0",
+                              "flow,zerocopy=4095", "flow,zerocopy=16777217", "flow,zerocopy=10k",
+                              "flow,zerocopy=-1" }) {
+        g_assert_false(red_stream_policy_parse(text, &policy));
+        g_assert_false(policy.ktls || policy.timestamps || policy.zerocopy);
+    }
 }
 
 int main(int argc, char *argv[])
 {
     static const BatchTest tests[] = {
+        { "settings", "flow", test_settings },
         { "numbers", "flow", test_numbers },
         { "blocked", "flow", test_blocked },
         { "refused", "flow", test_refused },

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include <glib/gstdio.h>
+
 #include "test-channel-batch.h"
 #include "test-stream-sockets.h"
 
@@ -24,7 +26,7 @@ struct Scripted
 
     ScriptedKernel &kernel() { return connection.kernel; }
     TestSender &sender() { return *connection.sender; }
-    RedStreamZerocopy &zerocopy() { return *connection.egress->get_notices()->get_zerocopy(); }
+    RedStreamZerocopy &zerocopy() { return *connection.egress->get_offload()->get_zerocopy(); }
 
     void send(const TestDrain &drain)
     {
@@ -197,7 +199,7 @@ static void test_refused()
             stream.receive();
         }
         g_assert_cmpuint(stream.sender->parts, ==, 0);
-        g_assert_cmpstr(stream.egress->get_notices()->get_zerocopy()->get_state(), ==, one.state);
+        g_assert_cmpstr(stream.egress->get_offload()->get_zerocopy()->get_state(), ==, one.state);
         while (stream.received < stream.sender->accepted) {
             g_assert_true(test_is_readable(stream.sockets[1], 5000));
             stream.receive();
@@ -334,6 +336,31 @@ struct Channel: public TestServer
 
 #define MESSAGE (sizeof(SpiceMiniDataHeader) + BODY)
 
+static std::string stats_file;
+
+/* The statistics of the latest stream of a channel that was freed. */
+static std::string last_line()
+{
+    char *text;
+
+    g_assert_true(g_file_get_contents(stats_file.c_str(), &text, nullptr, nullptr));
+    const std::string all = text;
+    g_free(text);
+    const size_t line = all.rfind("{\"type\":" + std::to_string(SPICE_CHANNEL_PORT) + ",");
+    g_assert_true(line != std::string::npos);
+    return all.substr(line);
+}
+
+static int counter(const char *name)
+{
+    const std::string line = last_line();
+    const std::string key = std::string("\"") + name + "\":";
+    const size_t found = line.find(key);
+
+    g_assert_true(found != std::string::npos);
+    return atoi(line.c_str() + found + key.size());
+}
+
 /* All arrives, all is given back, and the loop comes to rest. */
 static void test_loop()
 {
@@ -357,7 +384,8 @@ static void test_loop()
         test.rcc->disconnect();
         g_thread_join(test.thread);
         test.thread = nullptr;
-        g_assert_cmpuint(test.received, ==, 30 * MESSAGE);
+        /* a machine so busy that this takes long has the server ask whether somebody is there */
+        g_assert_cmpuint(test.received, >=, 30 * MESSAGE);
     }
     g_assert_cmpint(counter("zerocopy_sends"), >, 0);
     g_assert_cmpint(counter("completions"), ==, counter("zerocopy_sends"));
@@ -365,11 +393,7 @@ static void test_loop()
 
     /* replay/vm has network cards that do not copy all, see test_peer_socket */
     if (!g_getenv("SPICE_TEST_NETNS")) {
-        char *text;
-
-        g_assert_true(g_file_get_contents(stats_file.c_str(), &text, nullptr, nullptr));
-        g_assert_nonnull(strstr(text, "\"zerocopy\":\"the kernel copies\""));
-        g_free(text);
+        g_assert_true(last_line().find("\"zerocopy\":\"the kernel copies\"") != std::string::npos);
         g_assert_cmpint(counter("zerocopy_copies"), ==, counter("completions"));
     }
 }
@@ -463,5 +487,14 @@ int main(int argc, char *argv[])
         { "wait", "flow,zerocopy=4096", test_wait },
     };
 
-    return batch_test_main(argc, argv, "stream-zerocopy", tests);
+    stats_file = std::string(g_get_tmp_dir()) + "/test-zerocopy-" + std::to_string(getpid());
+    if (!g_getenv("SPICE_STREAM_STATS")) {
+        g_setenv("SPICE_STREAM_STATS", stats_file.c_str(), TRUE);
+    }
+    stats_file = g_getenv("SPICE_STREAM_STATS");
+    const int result = batch_test_main(argc, argv, "stream-zerocopy", tests);
+    if (!g_test_subprocess()) {
+        g_unlink(stats_file.c_str());
+    }
+    return result;
 }

@@ -21,21 +21,22 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <common/marshaller.h>
 #include <glib.h>
 #include <openssl/err.h>
 
 #include "red-stream-bio.h"
 #include "red-stream-egress.h"
-#include "red-stream-zerocopy.h"
 #include "test-stream-tls.h"
 
 #include "push-visibility.h"
 
 static const char *const test_modes[] = {
-    "normal", "gather", "cork", "more", "window", "batch", "flow", "gather,threshold=16384",
+    "normal", "gather", "cork", "more", "window", "batch", "gather,threshold=16384",
     "batch,record=512", "batch,record=3000",
 };
+
+/* Those in which messages share records of any size. */
+static const char *const test_batch_modes[] = { "batch" };
 
 /* 0: no TLS */
 static const int test_versions[] = { 0, TLS1_2_VERSION, TLS1_3_VERSION };
@@ -149,9 +150,6 @@ public:
     std::vector<uint8_t> wire;
     /* get_link fails when null */
     const RedStreamLink *link = nullptr;
-    /* bytes that it has not sent, to which all that it takes is added if it is slow */
-    uint32_t unsent = 0;
-    bool slow = false;
     /* from this number of sends on every one fails */
     size_t fail_from = SIZE_MAX;
     int fail_error = 0;
@@ -161,64 +159,14 @@ public:
     bool pushed = true;
     /* calls of which not all was taken */
     size_t refusals = 0;
-    /* each limit that was set */
-    std::vector<uint32_t> unsent_limits;
-    /* bytes a second that it was told to send, 0: as it likes */
-    std::vector<uint64_t> paces;
     /* microseconds until the link is asked for again, and how often it was */
     uint64_t link_period = 0;
     size_t link_calls = 0;
-    /* set_timestamps fails without; what it says is not acked, and what the kernel tells when
-     * it is asked */
-    bool has_timestamps = false;
-    uint32_t unacked = 0;
-    std::deque<RedStreamNotice> notices;
-    /* how often that was asked for */
-    int notices_read = 0;
-    /* set_zerocopy fails without; send_kept fails with ENOBUFS so many times; and what it was
-     * given, by number, and may read until the test has it complete */
-    bool has_zerocopy = false;
-    int no_buffers = 0;
-    std::vector<std::vector<struct iovec>> kept;
-    /* abort was called, and completes all that it is given */
-    bool aborted = false;
-
     static const RedStreamSocket *ops()
     {
-        static const RedStreamSocket table = {
-            "scripted", send, set_cork, get_link, get_link_period, set_unsent_limit, set_pace,
-            red_stream_bio_set_ssl, red_stream_bio_encrypt, set_timestamps,
-            set_zerocopy, send_kept, abort, read_notices,
-        };
+        static const RedStreamSocket table = make_ops();
 
         return &table;
-    }
-
-    /* Tell that the byte with this number was acked. */
-    void ack(uint32_t byte, int64_t time = g_get_real_time())
-    {
-        notices.push_back({ RedStreamNotice::ACKED, byte, time, 0, false });
-    }
-
-    /* Tell that the sends from @first to @last are over. Until now their memory was as it was
-     * given. */
-    void complete(uint32_t first, uint32_t last, bool copied = false)
-    {
-        for (uint32_t number = first; number <= last; ++number) {
-            std::vector<uint8_t> bytes;
-
-            for (const struct iovec &iov : kept[number]) {
-                auto data = static_cast<const uint8_t *>(iov.iov_base);
-
-                bytes.insert(bytes.end(), data, data + iov.iov_len);
-            }
-            if (!bytes.empty()) {
-                g_assert_true(std::search(wire.begin(), wire.end(), bytes.begin(), bytes.end()) !=
-                              wire.end());
-            }
-            kept[number].clear();
-        }
-        notices.push_back({ RedStreamNotice::COMPLETED, last, 0, first, copied });
     }
 
     size_t count_sends() const { return sends; }
@@ -230,6 +178,20 @@ public:
     }
 
 private:
+    static RedStreamSocket make_ops()
+    {
+        RedStreamSocket table = { };
+
+        table.name = "scripted";
+        table.send = send;
+        table.set_cork = set_cork;
+        table.get_link = get_link;
+        table.get_link_period = get_link_period;
+        table.set_ssl = red_stream_bio_set_ssl;
+        table.encrypt = red_stream_bio_encrypt;
+        return table;
+    }
+
     static ScriptedKernel *&current()
     {
         static ScriptedKernel *kernel;
@@ -268,7 +230,6 @@ private:
             return -1;
         }
         kernel->pushed = !more && !kernel->corked;
-        kernel->unsent += kernel->slow ? call.taken : 0;
         return call.taken;
     }
 
@@ -319,70 +280,7 @@ private:
             return false;
         }
         *out = *kernel->link;
-        out->unsent = kernel->unsent;
         return true;
-    }
-
-    static bool set_unsent_limit(int fd, uint32_t bytes)
-    {
-        current()->unsent_limits.push_back(bytes);
-        return true;
-    }
-
-    static bool set_pace(int fd, uint64_t rate)
-    {
-        current()->paces.push_back(rate);
-        return true;
-    }
-
-    static bool set_timestamps(int fd, uint32_t *unacked)
-    {
-        *unacked = current()->unacked;
-        return current()->has_timestamps;
-    }
-
-    static bool set_zerocopy(int fd)
-    {
-        return current()->has_zerocopy;
-    }
-
-    static ssize_t send_kept(int fd, const struct iovec *iov, int iovcnt, bool more)
-    {
-        ScriptedKernel *kernel = current();
-
-        if (kernel->no_buffers) {
-            --kernel->no_buffers;
-            errno = ENOBUFS;
-            return -1;
-        }
-        const ssize_t n = send(fd, iov, iovcnt, more);
-        if (n > 0) {
-            std::vector<struct iovec> taken;
-
-            for (size_t left = n; left; left -= taken.back().iov_len) {
-                taken.push_back(*iov++);
-                taken.back().iov_len = MIN(taken.back().iov_len, left);
-            }
-            kernel->kept.push_back(taken);
-        }
-        return n;
-    }
-
-    static void abort(int fd)
-    {
-        current()->aborted = true;
-        current()->complete(0, current()->kept.size() - 1);
-    }
-
-    static int read_notices(int fd, RedStreamNotice *notices, int room)
-    {
-        auto &told = current()->notices;
-        ++current()->notices_read;
-        const int n = MIN(static_cast<size_t>(room), told.size());
-
-        std::copy(told.begin(), told.begin() + n, notices);
-        told.erase(told.begin(), told.begin() + n);
-        return n;
     }
 
     static uint64_t get_link_period()
@@ -403,7 +301,6 @@ public:
         egress(init_egress), kernel(init_kernel)
     {
     }
-    ~TestSender() { spice_marshaller_destroy(marshaller); }
 
     /* the error that ended the connection */
     int error = 0;
@@ -414,29 +311,15 @@ public:
     bool breaks_promise = false;
     /* entries of a call at the most */
     size_t max_iovcnt = IOV_MAX;
-    /* their parts that are not freed yet */
-    size_t parts = 0;
 
     void add(const TestDrain &drain) { messages.insert(messages.end(), drain.begin(), drain.end()); }
-
-    /* Keep messages while the kernel reads them, see RedStreamZerocopy. */
-    void start_keeping()
-    {
-        egress->set_channel(1, 0);
-        egress->get_notices()->get_zerocopy()->start();
-        keeps = true;
-    }
 
     /* Send messages as far as the egress accepts them, then flush.
      * Returns whether all was sent. */
     bool push()
     {
-        if (keeps) {
-            egress->get_notices()->read();
-        }
         while (!messages.empty()) {
             if (test_size(messages.front()) == position) {
-                give_up();
                 messages.pop_front();
                 position = 0;
                 continue;
@@ -471,48 +354,7 @@ public:
         }
     }
 
-    /* The message has gone, or the rest of it will not go. */
-    void give_up()
-    {
-        if (keeps) {
-            marshaller = egress->get_notices()->get_zerocopy()->keep(marshaller);
-        }
-    }
-
 private:
-    /* The next message, in memory that is written to when it is given back. */
-    void make_message()
-    {
-        uint64_t offset = accepted;
-
-        for (size_t length : messages.front()) {
-            auto data = static_cast<uint8_t *>(g_malloc(length + 1));
-            auto *const part = new Part{ this, length };
-
-            test_fill(data, length, offset);
-            offset += length;
-            ++parts;
-            if (!spice_marshaller_add_by_ref_full(marshaller, data, length, free_part, part)) {
-                free_part(data, part);
-            }
-        }
-    }
-
-    struct Part {
-        TestSender *sender;
-        size_t length;
-    };
-
-    static void free_part(uint8_t *data, void *opaque)
-    {
-        auto part = static_cast<Part *>(opaque);
-
-        memset(data, 0xdd, part->length);
-        g_free(data);
-        --part->sender->parts;
-        delete part;
-    }
-
     bool write()
     {
         const TestMessage &message = messages.front();
@@ -521,17 +363,6 @@ private:
         if (messages.size() > 1 || breaks_promise) {
             flags |= RED_STREAM_MORE;
         }
-        if (keeps) {
-            if (!spice_marshaller_get_total_size(marshaller)) {
-                make_message();
-            }
-            struct iovec iov[IOV_MAX];
-            const int iovcnt = spice_marshaller_fill_iovec(marshaller, iov, MIN(max_iovcnt, IOV_MAX),
-                                                           position);
-
-            return give(iov, iovcnt, flags);
-        }
-
         /* every call finds the bytes in other memory, which is gone after it */
         std::vector<struct iovec> iovs;
         size_t skip = position, size = 0;
@@ -618,8 +449,6 @@ private:
     RedStreamEgress *const egress;
     const ScriptedKernel *const kernel;
     size_t refusals = 0;
-    bool keeps = false;
-    SpiceMarshaller *marshaller = spice_marshaller_new();
     std::deque<TestMessage> messages;
     /* bytes of the first message that were accepted */
     size_t position = 0;

@@ -14,16 +14,14 @@ static void test_modes()
 {
     static const struct {
         const char *name;
-        RedStreamMode mode;
-        bool gather, cork, more, batch, flow;
+        bool gather, cork, more, batch;
     } rows[] = {
-        { "normal", RED_STREAM_MODE_NORMAL, false, false, false, false, false },
-        { "gather", RED_STREAM_MODE_GATHER, true,  false, false, false, false },
-        { "cork",   RED_STREAM_MODE_CORK,   false, true,  false, false, false },
-        { "more",   RED_STREAM_MODE_MORE,   false, false, true,  false, false },
-        { "window", RED_STREAM_MODE_WINDOW, false, true,  false, false, false },
-        { "batch",  RED_STREAM_MODE_BATCH,  false, false, true,  true,  false },
-        { "flow",   RED_STREAM_MODE_FLOW,   false, false, true,  true,  true },
+        { "normal", false, false, false, false },
+        { "gather", true,  false, false, false },
+        { "cork",   false, true,  false, false },
+        { "more",   false, false, true,  false },
+        { "window", false, true,  false, false },
+        { "batch",  false, false, true,  true },
     };
 
     for (const auto &row : rows) {
@@ -31,19 +29,14 @@ static void test_modes()
 
         g_assert_true(red_stream_policy_parse(row.name, &policy));
         g_assert_cmpstr(policy.name, ==, row.name);
-        g_assert_cmpint(policy.mode, ==, row.mode);
         g_assert_cmpint(policy.gather, ==, row.gather);
         g_assert_cmpint(policy.cork, ==, row.cork);
         g_assert_cmpint(policy.more, ==, row.more);
         g_assert_cmpint(policy.batch, ==, row.batch);
-        g_assert_cmpint(policy.flow, ==, row.flow);
         g_assert_cmpuint(policy.gather_threshold, ==, 1024);
         g_assert_cmpuint(policy.record_size, ==, 0);
         /* only the mode named after it widens the window unasked */
-        g_assert_cmpint(policy.window != 0, ==, row.mode == RED_STREAM_MODE_WINDOW);
-        /* only flow leaves out what was drawn, for only flow knows that the path is behind */
-        g_assert_cmpint(policy.catch_up, ==, row.mode == RED_STREAM_MODE_FLOW);
-        g_assert_cmpint(policy.display, ==, row.mode == RED_STREAM_MODE_FLOW);
+        g_assert_cmpint(policy.window != 0, ==, strcmp(row.name, "window") == 0);
     }
 }
 
@@ -69,36 +62,10 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 100000);
 
     /* in any order, the last one counts */
-    g_assert_true(red_stream_policy_parse("cork,display=on", &policy));
-    g_assert_true(policy.display);
-    g_assert_true(red_stream_policy_parse("flow,display=off", &policy));
-    g_assert_false(policy.display);
-    g_assert_true(red_stream_policy_parse("batch,catchup=on", &policy));
-    g_assert_true(policy.catch_up);
-    g_assert_false(policy.exact);
-    g_assert_true(red_stream_policy_parse("flow,exact=on", &policy));
-    g_assert_true(policy.exact);
-    g_assert_true(red_stream_policy_parse("flow,catchup=on,catchup=off", &policy));
-    g_assert_false(policy.catch_up);
-    g_assert_true(red_stream_policy_parse("batch,ktls=on", &policy));
-    g_assert_true(policy.ktls);
-    g_assert_true(red_stream_policy_parse("batch,ktls=on,ktls=off", &policy));
-    g_assert_false(policy.ktls);
-    g_assert_false(policy.timestamps);
-    g_assert_true(red_stream_policy_parse("cork,timestamps=on", &policy));
-    g_assert_true(policy.timestamps);
-    g_assert_true(red_stream_policy_parse("flow,timestamps=on,timestamps=off", &policy));
-    g_assert_false(policy.timestamps);
-    g_assert_cmpuint(policy.zerocopy, ==, 0);
-    g_assert_true(red_stream_policy_parse("normal,zerocopy=4096", &policy));
-    g_assert_cmpuint(policy.zerocopy, ==, 4096);
-    g_assert_true(red_stream_policy_parse("flow,zerocopy=16777216,zerocopy=off", &policy));
-    g_assert_cmpuint(policy.zerocopy, ==, 0);
-    g_assert_true(red_stream_policy_parse("batch,window=400,record=2000,threshold=99,record=4000,"
-                                          "hold=0", &policy));
-    g_assert_cmpint(policy.mode, ==, RED_STREAM_MODE_BATCH);
+    g_assert_true(red_stream_policy_parse("batch,window=400,record=2000,threshold=99,record=4000",
+                                          &policy));
+    g_assert_cmpstr(policy.name, ==, "batch");
     g_assert_cmpuint(policy.window, ==, 400);
-    g_assert_cmpuint(policy.hold, ==, 0);
     g_assert_cmpuint(policy.record_size, ==, 4000);
     g_assert_cmpuint(policy.gather_threshold, ==, 99);
 
@@ -107,12 +74,6 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 0);
     g_assert_cmpuint(policy.record_size, ==, 0);
     g_assert_cmpuint(policy.gather_threshold, ==, 1024);
-    g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
-
-    g_assert_true(red_stream_policy_parse("flow,hold=2500", &policy));
-    g_assert_cmpuint(policy.hold, ==, 2500);
-    g_assert_true(red_stream_policy_parse("flow,hold=2500,hold=auto", &policy));
-    g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
 }
 
 static void test_bad_texts()
@@ -128,12 +89,7 @@ static void test_bad_texts()
         "gather,threshold=", "batch,window=0", "batch,window=79", "batch,window=100001",
         "batch,window=auto", "batch,window=80;", "batch,unknown=1", "batch, record=auto",
         /* what comes after a good setting counts too */
-        "flow,catchup=", "flow,catchup=1", "flow,ktls", "flow,timestamps=", "flow,timestamps=2",
-        "flow,zerocopy", "flow,zerocopy=", "flow,zerocopy=on", "flow,zerocopy=0", "flow,zerocopy=4095",
-        "flow,zerocopy=16777217", "flow,zerocopy=10k", "flow,zerocopy=-1",
         "batch,record=600,window=1",
-        /* flow has no window of its own */
-        "flow,window=400", "batch,hold=", "batch,hold=-1", "batch,hold=20001", "batch,hold=4294967295",
     };
 
     for (const char *text : texts) {
@@ -153,11 +109,10 @@ static void test_the_rest_counts()
     static const struct {
         const char *text, *same_as, *ignored;
     } rows[] = {
-        { "batch,record=600,unknown=1,ktls=on", "batch,record=600,ktls=on", "'unknown=1'" },
-        { "flow,window=400,hold=0", "flow,hold=0", "'window=400'" },
+        { "batch,record=600,unknown=1,window=400", "batch,record=600,window=400", "'unknown=1'" },
+        { "batch,unknown=1,window=9", "batch", "'unknown=1', 'window=9'" },
         { "batch,record=600,record=1", "batch,record=600", "'record=1'" },
-        { "flow,catchup=1", "flow", "'catchup=1'" },
-        { "batch,,hold=5,x", "batch,hold=5", "'', 'x'" },
+        { "batch,,window=90,x", "batch,window=90", "'', 'x'" },
         /* the mode that was there */
         { "fast,record=600", "cork,record=600", "'fast'" },
         { "", "cork", "''" },
@@ -171,12 +126,9 @@ static void test_the_rest_counts()
         g_assert_false(red_stream_policy_parse(row.text, &policy, &ignored));
         g_assert_true(red_stream_policy_parse(row.same_as, &expected));
         g_assert_cmpstr(ignored.c_str(), ==, row.ignored);
-        g_assert_cmpint(policy.mode, ==, expected.mode);
+        g_assert_cmpstr(policy.name, ==, expected.name);
         g_assert_cmpuint(policy.record_size, ==, expected.record_size);
         g_assert_cmpuint(policy.window, ==, expected.window);
-        g_assert_cmpuint(policy.hold, ==, expected.hold);
-        g_assert_cmpint(policy.ktls, ==, expected.ktls);
-        g_assert_cmpint(policy.catch_up, ==, expected.catch_up);
     }
 }
 
@@ -202,7 +154,7 @@ static void run_with_environment(const char *value, bool warns)
 
     RedStreamPolicy expected = { };
     g_assert_true(red_stream_policy_parse(warns || !value ? RED_STREAM_DEFAULT : value, &expected));
-    g_assert_cmpint(policy->mode, ==, expected.mode);
+    g_assert_cmpstr(policy->name, ==, expected.name);
     g_assert_cmpuint(policy->record_size, ==, expected.record_size);
     g_assert_cmpuint(policy->window, ==, expected.window);
     g_assert_cmpuint(policy->gather_threshold, ==, expected.gather_threshold);
@@ -210,7 +162,7 @@ static void run_with_environment(const char *value, bool warns)
     /* read once, warned of once */
     g_setenv("SPICE_STREAM", "normal", TRUE);
     g_assert_true(red_stream_policy_get() == policy);
-    g_assert_cmpint(policy->mode, ==, expected.mode);
+    g_assert_cmpstr(policy->name, ==, expected.name);
 }
 
 static void test_environment_unset()
@@ -269,18 +221,10 @@ static void test_record_size()
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 
-    /* many small segments let the window grow further, and the channel knows better */
+    /* many small segments let the window grow further */
     link = test_make_link(400, 100000, 30000);
     link.app_limited = true;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), >, 250000);
-    link.path_rate = 240000;
-    g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2400);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 12000);
-    /* but TCP knows of what is not the channel's: it shares the path */
-    link = test_make_link(20, 100000, 250000);
-    link.path_rate = 2400000;
-    g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 
     /* a modem: never below a segment, less what TLS adds to it */
     link = test_make_link(4, 600000, 5000);
@@ -334,166 +278,6 @@ static void test_record_size_unknown()
     link = test_make_link(16384, 1, UINT64_C(50000000000));
     link.mss = 65483;
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, RED_STREAM_RECORD_MAX);
-}
-
-static void test_seen_rate()
-{
-    /* 20 Mbit/s: TCP has left slow start, the delivery is what is known */
-    RedStreamLink link = test_make_link(70, 40000, 2400000);
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 2400000);
-    /* a lower bound of the link, whoever set it */
-    link.app_limited = true;
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 2400000);
-
-    /* 250 KB sent, 177 segments in the window: nothing says that the path carries no more */
-    link = test_make_link(177, 100000, 1250000);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 177 * 1448 * 10);
-    /* the round trips are those of a queue that grows, which both know */
-    link = test_make_link(177, 1000000, 250000);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 177 * 1448);
-    link.delivery_rate = 260000;
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 260000);
-
-    link = { };
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 0);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_policy_seen_rate(&link), ==, 0);
-}
-
-static void test_unsent_limit()
-{
-    /* 20 Mbit/s carries 125 KB in the budget */
-    RedStreamLink link = test_make_link(70, 40000, 2500000);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, 125000);
-
-    /* enough to keep a slow line busy, not all of the memory for a fast one */
-    link = test_make_link(20, 100000, 100000);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
-    link = test_make_link(4000, 200, 1200000000);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
-
-    /* not known: as if fast */
-    link = { };
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
-    link = test_make_link(10, 0, 0);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
-}
-
-/* A relay on the server's host takes gigabits a second in no time, whatever comes behind it. */
-/* 25 KB fill the path. */
-static void test_pace()
-{
-    RedStreamLink link = test_make_link(100, 100000, 0);
-
-    link.path_delay = 100000;
-    link.unacked = 10;
-    g_assert_cmpuint(red_stream_policy_pace(&link, 0), ==, 0);
-    const uint64_t up = red_stream_policy_pace(&link, 250000);
-    g_assert_cmpuint(up, >, 250000);
-    g_assert_cmpuint(up, <, 300000);
-    link.unacked = 30;
-    const uint64_t down = red_stream_policy_pace(&link, 250000);
-    g_assert_cmpuint(down, >, 125000);
-    g_assert_cmpuint(down, <, 200000);
-
-    /* the client's answers come later than TCP's */
-    link.min_rtt = 60000;
-    link.unacked = 13;
-    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, down);
-
-    /* the path takes more than was known: nothing waits, though as much is under way */
-    link.unacked = 30;
-    link.delivery_rate = 1000000;
-    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, 4 * up);
-
-    /* a short path, and a relay */
-    link.path_delay = RED_STREAM_PACED_DELAY - 1;
-    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, 0);
-    link.path_delay = 100000;
-    link.rtt = 60;
-    g_assert_cmpuint(red_stream_policy_pace(&link, 250000), ==, 0);
-}
-
-static void test_first_hop()
-{
-    RedStreamLink relay = test_make_link(100, 60, 2000000000);
-    relay.slow_start = true;
-
-    /* nothing else is known yet */
-    g_assert_false(red_stream_policy_is_first_hop(&relay));
-    g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, RED_STREAM_RECORD_MAX);
-
-    relay.path_delay = 100000;
-    g_assert_true(red_stream_policy_is_first_hop(&relay));
-    g_assert_cmpuint(red_stream_policy_seen_rate(&relay), ==, 0);
-    relay.path_rate = 250000;
-    g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, 2500);
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&relay), ==, 12500);
-
-    /* the same path without it */
-    RedStreamLink direct = test_make_link(20, 100000, 250000);
-    direct.path_rate = 250000;
-    direct.path_delay = 100000;
-    g_assert_false(red_stream_policy_is_first_hop(&direct));
-    g_assert_cmpuint(red_stream_policy_record_size(&direct), ==,
-                     red_stream_policy_record_size(&relay));
-    g_assert_cmpuint(red_stream_policy_unsent_limit(&direct), ==,
-                     red_stream_policy_unsent_limit(&relay));
-
-    /* a client on the LAN that takes some milliseconds to answer is no relay */
-    RedStreamLink lan = test_make_link(40, 200, 118000000);
-    lan.path_delay = 5000;
-    g_assert_false(red_stream_policy_is_first_hop(&lan));
-    /* nor is a TCP that has seen a queue which the shortest answer has not */
-    direct.rtt = 2000000000;
-    g_assert_false(red_stream_policy_is_first_hop(&direct));
-}
-
-static void test_hold_budget()
-{
-    RedStreamPolicy policy = { };
-
-    g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 0), ==, RED_STREAM_HOLD_MIN);
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 300), ==, RED_STREAM_HOLD_MIN);
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 3333);
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, UINT32_MAX), ==, RED_STREAM_HOLD_MAX);
-    g_assert_true(red_stream_policy_parse("batch,hold=700", &policy));
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 700);
-    g_assert_true(red_stream_policy_parse("batch,hold=0", &policy));
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 0);
-    /* nothing is gathered there */
-    g_assert_true(red_stream_policy_parse("cork", &policy));
-    g_assert_cmpuint(red_stream_policy_hold_budget(&policy, 40000), ==, 0);
-}
-
-static void test_hold()
-{
-    const uint64_t start = 1000000000;
-    RedStreamHold hold;
-
-    /* what comes after a pause leaves at once */
-    g_assert_false(hold.begin(start, 1000));
-    g_assert_cmpuint(hold.deadline(), ==, 0);
-    hold.left(start);
-    /* what follows waits, and what follows that does not wait longer */
-    g_assert_true(hold.begin(start + 3000, 1000));
-    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
-    g_assert_true(hold.begin(start + 3900, 1000));
-    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
-    /* also if the budget changes meanwhile */
-    g_assert_true(hold.begin(start + 3950, 0));
-    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
-    hold.left(start + 4010);
-    g_assert_false(hold.active());
-    g_assert_true(hold.begin(start + 4020, 1000));
-    g_assert_cmpuint(hold.deadline(), ==, start + 5020);
-    hold.left(start + 5020);
-    g_assert_false(hold.begin(start + 5020 + RED_STREAM_HOLD_PAUSE * 1000, 1000));
-    /* no budget */
-    g_assert_false(hold.begin(start + 5030, 0));
 }
 
 /* Cut @messages, which are here at a flush, in records of at most @limit bytes as the
@@ -579,12 +363,6 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/policy/record-size", test_record_size);
     g_test_add_func("/server/stream/policy/record-size/idle", test_record_size_idle);
     g_test_add_func("/server/stream/policy/record-size/unknown", test_record_size_unknown);
-    g_test_add_func("/server/stream/policy/seen-rate", test_seen_rate);
-    g_test_add_func("/server/stream/policy/unsent-limit", test_unsent_limit);
-    g_test_add_func("/server/stream/policy/pace", test_pace);
-    g_test_add_func("/server/stream/policy/first-hop", test_first_hop);
-    g_test_add_func("/server/stream/policy/hold-budget", test_hold_budget);
-    g_test_add_func("/server/stream/policy/hold", test_hold);
     g_test_add_func("/server/stream/policy/next-record", test_next_record);
 
     return g_test_run();

@@ -3,6 +3,8 @@
  * all it is given */
 #include <config.h>
 
+#include <iterator>
+
 #include "test-stream-egress.h"
 #include "test-stream-link.h"
 #include "win-alarm.h"
@@ -71,7 +73,7 @@ static void test_gather()
 /* Small messages share a record, but for the last one (rule 1). */
 static void test_batch_small()
 {
-    for (const char *mode : { "batch", "flow" }) {
+    for (const char *mode : test_batch_modes) {
         for (int version : tls_versions) {
             TestConnection stream(mode, version);
 
@@ -141,7 +143,10 @@ static void test_batch_last_record()
 {
     GRand *rand = g_rand_new_with_seed(4);
 
-    for (const char *mode : { "batch", "batch,record=512", "batch,record=3000", "flow" }) {
+    std::vector<const char *> modes(std::begin(test_batch_modes), std::end(test_batch_modes));
+
+    modes.insert(modes.end(), { "batch,record=512", "batch,record=3000" });
+    for (const char *mode : modes) {
         TestConnection stream(mode, TLS1_3_VERSION);
 
         stream.start(false);
@@ -186,135 +191,13 @@ static void test_batch_auto()
     check_sizes(drain_records(&fixed, { { 6, 8000 } }), { 5000, 3006 });
 }
 
-/* And what the channel knows of the path. */
-static void test_path_rate()
-{
-    const RedStreamLink link = test_make_link(400, 100000, 0);
-    TestConnection stream("flow", TLS1_3_VERSION);
-
-    stream.kernel.link = &link;
-    stream.start(false);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
-
-    stream.egress->set_path(250000, 100000);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
-
-    stream.egress->set_path(0, 100000);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
-}
-
-/* What the kernel may hold unsent follows the link too, in flow, when it changes much. */
-static void test_unsent_limit()
-{
-    for (const char *mode : test_modes) {
-        for (int version : test_versions) {
-            RedStreamLink link = test_make_link(20, 40000, 0);
-            TestConnection stream(mode, version);
-            const std::vector<uint32_t> &limits = stream.kernel.unsent_limits;
-
-            stream.kernel.link = &link;
-            stream.start(false);
-            for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
-                link.delivery_rate = rate;
-                drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
-                if (stream.policy.flow) {
-                    g_assert_cmpuint(limits.back(), >, red_stream_policy_unsent_limit(&link) / 2);
-                    g_assert_cmpuint(limits.back(), <, red_stream_policy_unsent_limit(&link) * 2);
-                }
-            }
-            g_assert_cmpuint(limits.size(), ==, stream.policy.flow ? 3 : 0);
-        }
-    }
-}
-
-/* Over a slow link the kernel never holds more unsent than it should, also of what is longer, and
- * gets nothing while it holds that. The rest follows. */
-static void test_room()
-{
-    for (int version : test_versions) {
-        const RedStreamLink link = test_make_link(20, 100000, 250000);
-        const uint32_t limit = red_stream_policy_unsent_limit(&link);
-        TestConnection stream("flow", version);
-        ScriptedKernel &kernel = stream.kernel;
-
-        kernel.link = &link;
-        stream.start(false);
-        drain_records(&stream, { { 6, 40 } });
-        g_assert_cmpuint(kernel.unsent_limits.back(), ==, limit);
-
-        kernel.slow = true;
-        kernel.unsent = limit - 1000;
-        stream.sender->add({ { 6, 60000 } });
-        g_assert_false(stream.sender->push());
-        g_assert_cmpuint(kernel.unsent, ==, limit);
-        /* it need not be a segment, and is to leave all the same */
-        g_assert_false(kernel.calls.back().more);
-        const size_t sends = kernel.count_sends();
-        g_assert_false(stream.sender->push());
-        g_assert_cmpuint(kernel.count_sends(), ==, sends);
-
-        kernel.unsent = 0;
-        for (int i = 0; !stream.sender->push(); ++i) {
-            g_assert_cmpint(i, <, 60000 / static_cast<int>(limit) + 1);
-            g_assert_cmpuint(kernel.unsent, ==, limit);
-            kernel.unsent = 0;
-        }
-        stream.check_sent();
-
-        /* and so is what fills the room to the last byte, though something follows it */
-        for (size_t over = 0; over < 200; ++over) {
-            kernel.unsent = 0;
-            stream.sender->add({ { 6, 2 * limit + over }, { 6 } });
-            while (!stream.sender->push()) {
-                g_assert_cmpuint(kernel.unsent, ==, limit);
-                g_assert_false(kernel.calls.back().more);
-                kernel.unsent = 0;
-            }
-            stream.check_sent();
-        }
-    }
-}
-
-/* The kernel is told a pace when one is wanted, another one when there is a queue, and when
- * none is wanted any more. */
-static void test_pace()
-{
-    for (const char *mode : test_modes) {
-        RedStreamLink link = test_make_link(100, 100000, 0);
-        TestConnection stream(mode, TLS1_3_VERSION);
-        const std::vector<uint64_t> &paces = stream.kernel.paces;
-
-        link.unacked = 10;
-        stream.kernel.link = &link;
-        stream.start(false);
-        stream.egress->set_path(0, 100000);
-        drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 0);
-
-        stream.egress->set_pace(250000);
-        g_assert_cmpuint(paces.size(), ==, 1);
-        g_assert_cmpuint(paces[0], >, 250000);
-        drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 1);
-        link.unacked = 30;
-        drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 2);
-        g_assert_cmpuint(paces[1], <, 250000);
-
-        stream.egress->set_pace(0);
-        drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 3);
-        g_assert_cmpuint(paces[2], ==, 0);
-    }
-}
-
 /* TCP is not asked for each message of a channel without drains, nor again if there is none. */
 static void test_asks_rarely()
 {
     const RedStreamLink link = test_make_link(70, 40000, 2500000);
 
     for (const bool known : { true, false }) {
-        TestConnection stream("flow", TLS1_3_VERSION);
+        TestConnection stream("batch", TLS1_3_VERSION);
 
         stream.kernel.link = known ? &link : nullptr;
         stream.kernel.link_period = known ? 1000000000 : 0;
@@ -343,7 +226,6 @@ static void test_calls()
         { "window", 40, 120, 2 },
         { "more", 40, 120, 0 },
         { "batch", 1, 1, 0 },
-        { "flow", 1, 1, 0 },
     };
 
     for (const auto &row : rows) {
@@ -514,7 +396,7 @@ static void test_image_plain()
  * than the buffer holds: encrypting overlaps with sending. */
 static void test_image_tls()
 {
-    for (const char *mode : { "batch", "flow" }) {
+    for (const char *mode : test_batch_modes) {
         for (int version : tls_versions) {
             TestConnection stream(mode, version);
 
@@ -546,10 +428,6 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/batch-count", test_batch_count);
     g_test_add_func("/server/stream/records/batch-last-record", test_batch_last_record);
     g_test_add_func("/server/stream/records/batch-auto", test_batch_auto);
-    g_test_add_func("/server/stream/records/path-rate", test_path_rate);
-    g_test_add_func("/server/stream/records/unsent-limit", test_unsent_limit);
-    g_test_add_func("/server/stream/records/room", test_room);
-    g_test_add_func("/server/stream/records/pace", test_pace);
     g_test_add_func("/server/stream/records/asks-rarely", test_asks_rarely);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);

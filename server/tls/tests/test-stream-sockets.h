@@ -43,9 +43,6 @@ public:
             g_assert_cmpint(read(nullptr, 0), <=, 0);
         }
         egress->set_auto_flush(false);
-        if (policy.zerocopy) {
-            sender->start_keeping();
-        }
     }
 
     ~SocketConnection()

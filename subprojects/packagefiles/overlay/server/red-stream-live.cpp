@@ -1,1 +1,1 @@
-../../../../server/tls/red-stream-live.cpp
+../../../../server/stats/red-stream-live.cpp

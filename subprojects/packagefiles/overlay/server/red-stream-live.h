@@ -1,1 +1,1 @@
-../../../../server/tls/red-stream-live.h
+../../../../server/stats/red-stream-live.h

@@ -1,1 +1,1 @@
-../../../../server/tls/red-stream-trace.cpp
+../../../../server/stats/red-stream-trace.cpp

@@ -1,1 +1,1 @@
-../../../../server/tls/red-stream-trace.h
+../../../../server/stats/red-stream-trace.h

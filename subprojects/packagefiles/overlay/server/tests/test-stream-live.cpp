@@ -1,1 +1,1 @@
-../../../../../server/tls/tests/test-stream-live.cpp
+../../../../../server/stats/tests/test-stream-live.cpp

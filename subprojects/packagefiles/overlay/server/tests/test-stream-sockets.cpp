@@ -1,1 +1,1 @@
-../../../../../server/flow/tests/test-stream-sockets.cpp
+../../../../../server/tls/tests/test-stream-sockets.cpp

@@ -23,41 +23,6 @@ static const TestRow sendmsg_row = {
     nullptr,
 };
 
-/* where the kernel can't, this is the same again; replay/vm has kernels that can */
-static const TestRow ktls_row = {
-    { "batch,record=3000,ktls=on", "flow,ktls=on" },
-    { TLS1_2_VERSION, TLS1_3_VERSION },
-    { TEST_TCP },
-    nullptr,
-};
-
-static int read_without_copied(int fd, RedStreamNotice *notices, int room)
-{
-    const int n = red_stream_notices_read(fd, notices, room);
-
-    for (int i = 0; i < n; ++i) {
-        notices[i].copied = false;
-    }
-    return n;
-}
-
-/* The kernel's, which does not say that it copies, so that the egress goes on: over loopback it
- * does so when the peer's turn has come, and reads from where it is until then. */
-static const RedStreamSocket *zerocopy_ops()
-{
-    static RedStreamSocket ops = red_stream_kernel_socket;
-
-    ops.read_notices = read_without_copied;
-    return &ops;
-}
-
-static const TestRow zerocopy_row = {
-    { "flow,zerocopy=4096", "cork,zerocopy=20000" },
-    { 0 },
-    { TEST_TCP },
-    zerocopy_ops(),
-};
-
 /* milliseconds; the kernel sends what it was told to hold back after 200 */
 #define AT_ONCE 150
 
@@ -103,10 +68,6 @@ static void test_exact(gconstpointer data)
                     stream.receive();
                 }
                 g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
-                while (stream.sender->parts) {
-                    g_assert_true(test_has_error(stream.sockets[0], 5000));
-                    stream.egress->get_notices()->read();
-                }
             }
         }
     }
@@ -349,59 +310,6 @@ static void test_gtk_reader_can_starve()
     }
 }
 
-/* The kernel sends no faster than it is told, until it is told that it may. */
-static void test_pace()
-{
-#ifdef SO_MAX_PACING_RATE
-    int sockets[2];
-    uint32_t rate = 0;
-    socklen_t len = sizeof(rate);
-
-    test_make_sockets(TEST_TCP, 0, sockets);
-    g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
-    g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
-    g_assert_cmpuint(rate, ==, 250000);
-    for (uint64_t fast : { UINT64_C(0), UINT64_C(5000000000) }) {
-        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
-        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], fast));
-        g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
-        g_assert_cmpuint(rate, ==, UINT32_MAX);
-    }
-    close(sockets[0]);
-    close(sockets[1]);
-#else
-    g_test_skip("no SO_MAX_PACING_RATE");
-#endif
-}
-
-/* A connection that has ended holds nothing: sending has to be tried, for it to fail. */
-static void test_ended()
-{
-#ifdef __linux__
-    const struct linger reset = { 1, 0 };
-    const std::vector<uint8_t> bytes(1 << 20);
-    RedStreamLink link = { };
-    int sockets[2];
-
-    test_make_sockets(TEST_TCP, 65536, sockets);
-    g_assert_true(test_set_nonblocking(sockets[0]));
-    while (send(sockets[0], bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
-        continue;
-    }
-    g_assert_true(red_stream_kernel_socket.get_link(sockets[0], &link));
-    g_assert_cmpuint(link.unsent, >, 0);
-
-    setsockopt(sockets[1], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-    close(sockets[1]);
-    g_assert_true(test_is_readable(sockets[0], 5000));
-    g_assert_true(red_stream_kernel_socket.get_link(sockets[0], &link));
-    g_assert_cmpuint(link.unsent, ==, 0);
-    close(sockets[0]);
-#else
-    g_test_skip("no TCP_INFO");
-#endif
-}
-
 int main(int argc, char *argv[])
 {
     alarm(300);
@@ -413,15 +321,6 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/sockets/no-wait-can-fail", test_no_wait_can_fail);
     g_test_add_data_func("/server/stream/sockets/gtk-reader", &sendmsg_row, test_gtk_reader);
     g_test_add_func("/server/stream/sockets/gtk-reader-can-starve", test_gtk_reader_can_starve);
-    g_test_add_data_func("/server/stream/sockets/ktls/exact", &ktls_row, test_exact);
-    g_test_add_data_func("/server/stream/sockets/ktls/no-wait", &ktls_row, test_no_wait);
-    g_test_add_data_func("/server/stream/sockets/ktls/gtk-reader", &ktls_row, test_gtk_reader);
-    g_test_add_data_func("/server/stream/sockets/zerocopy/exact", &zerocopy_row, test_exact);
-    g_test_add_data_func("/server/stream/sockets/zerocopy/no-wait", &zerocopy_row, test_no_wait);
-    g_test_add_data_func("/server/stream/sockets/zerocopy/gtk-reader", &zerocopy_row, test_gtk_reader);
-
-    g_test_add_func("/server/stream/sockets/pace", test_pace);
-    g_test_add_func("/server/stream/sockets/ended", test_ended);
 
     const int ret = g_test_run();
     test_tls_cleanup();

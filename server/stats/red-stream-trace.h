@@ -21,13 +21,11 @@
  *                                a picture of what is there: REFINED 1 if it was shown before,
  *                                with losses, else AGE microseconds since the oldest change
  *                                that was not sent before it
- *   T S delivered END TIME       the flush that ended with byte END of the stream was acked TIME
- *                                microseconds after it, with timestamps=on
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
- * (RedStreamCounters), the name of its RedStreamSocket and, if it is set, what became of zerocopy=N
- * (RedStreamZerocopyCounters) when it is freed. If it names a folder: see red-stream-live.h.
+ * (RedStreamCounters) and the name of its RedStreamSocket when it is freed. If it names a folder:
+ * see red-stream-live.h.
  *
  * A file that can't be written is warned of once and ignored. Any thread.
  */
@@ -36,14 +34,12 @@
 
 #include <sys/types.h>
 
-#include "red-stream-policy.h"
+#include "red-stream-counters.h"
 #include "sys-socket.h"
 
 #include "push-visibility.h"
 
-struct RedStreamCounters;
 class RedStreamFlow;
-class RedStreamZerocopy;
 
 /* Whether a trace is written; the functions below do nothing if not, but what
  * red-stream-live.h says. */
@@ -59,12 +55,10 @@ void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
 void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined, uint64_t age);
-void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay);
 
-/* The stream is freed. @zerocopy may be null. */
+/* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const char *socket, const RedStreamZerocopy *zerocopy,
-                            const RedStreamCounters *counters);
+                            const char *socket, const RedStreamCounters *counters);
 
 #include "pop-visibility.h"
 

@@ -17,9 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "red-stream-counters.h"
+
 #include "push-visibility.h"
 
-struct RedStreamCounters;
 class RedStreamFlow;
 
 #define RED_STREAM_LIVE_SIZE 256

@@ -16,7 +16,6 @@
 #include "red-stream-flow.h"
 #include "red-stream-live.h"
 #include "red-stream-trace.h"
-#include "red-stream-zerocopy.h"
 
 /* A line is shorter, but for a write of very many iovecs, which is cut. */
 #define LINE_MAX_SIZE 1024
@@ -204,18 +203,7 @@ void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined, uint64_
     }
 }
 
-void red_stream_trace_delivered(int stream, uint64_t end, uint64_t delay)
-{
-    if (red_stream_trace_enabled()) {
-        TraceLine line(stream, "delivered");
-
-        line.number(end);
-        line.number(delay);
-    }
-}
-
 static void write_statistics(int type, int id, const char *mode, bool tls, const char *socket,
-                             const RedStreamZerocopy *zerocopy,
                              const RedStreamCounters *counters)
 {
     static FILE *const file = red_stream_live_folder() ? nullptr :
@@ -223,16 +211,6 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
 
     if (!file) {
         return;
-    }
-    char *more = nullptr;
-    if (zerocopy) {
-        const RedStreamZerocopyCounters &of_it = zerocopy->get_counters();
-
-        more = g_strdup_printf(",\"zerocopy\":\"%s\",\"zerocopy_sends\":%" PRIu64 ","
-                               "\"completions\":%" PRIu64 ",\"zerocopy_copies\":%" PRIu64 ","
-                               "\"zerocopy_refused\":%" PRIu64 ",\"zerocopy_max\":%" PRIu64,
-                               zerocopy->get_state(), of_it.sends, of_it.completions, of_it.copies,
-                               of_it.refused, of_it.max_bytes);
     }
     /* one call, as streams of several threads end at once */
     fprintf(file,
@@ -242,27 +220,22 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
             "\"silences\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 ","
-            "\"oldest\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"delivery_time\":%" PRIu64 ","
-            "\"timestamps\":%" PRIu64 ",\"notice_reads\":%" PRIu64 "%s}\n",
+            "\"oldest\":%" PRIu64 "}\n",
             type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
             counters->flushes, counters->eagains, counters->max_buffered, counters->silences,
-            counters->refreshes, counters->refined_bytes, counters->oldest,
-            counters->delivered, counters->delivery_time,
-            counters->timestamps, counters->notice_reads, more ? more : "");
-    g_free(more);
+            counters->refreshes, counters->refined_bytes, counters->oldest);
     fflush(file);
 }
 
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const char *socket, const RedStreamZerocopy *zerocopy,
-                            const RedStreamCounters *counters)
+                            const char *socket, const RedStreamCounters *counters)
 {
     if (red_stream_trace_enabled()) {
         TraceLine(stream, "close");
         fflush(trace_file());
     }
-    write_statistics(type, id, mode, tls, socket, zerocopy, counters);
+    write_statistics(type, id, mode, tls, socket, counters);
 }

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run patches lines: how much there is to read of each series, for whoever reviews it: lines added and removed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.build import brings, overlay, patchfile, upstream
+from bench.common import paths
+
+_TESTS = Path("server/tests")
+
+
+@dataclass(frozen=True)
+class Size:
+    new: int        # lines of new files that are no tests
+    hooks: int      # lines that patches add to or take from files that are there, tests apart
+    tests: int      # lines of tests, new and added
+
+
+def size(name: str) -> Size:
+    """Of one series, on the default release. A hook may be in a file that a series before it brings."""
+    kept = overlay.sources(paths.ROOT)
+    new = hooks = tests = 0
+    for patch, entries in brings.by_patch().items():
+        for entry in entries if patch.parent.name == name else []:
+            count = len((paths.ROOT / kept[entry.file]).read_text(encoding="utf-8").splitlines())
+            if entry.file.is_relative_to(_TESTS):
+                tests += count
+            else:
+                new += count
+    for patch in upstream.series(names=[name]):
+        for part in re.split(r"^diff --git ", patchfile.read(patch).diff, flags=re.MULTILINE)[1:]:
+            count = len(re.findall(r"^[+-](?!\+\+ |-- )", part, flags=re.MULTILINE))
+            if part.startswith("a/server/tests/"):
+                tests += count
+            else:
+                hooks += count
+    return Size(new, hooks, tests)
+
+
+def table() -> str:
+    rows = [f"| {name} | {one.new} | {one.hooks} | {one.tests} |" for name in upstream.bases() if name != upstream.DEVEL
+            for one in [size(name)]]
+    return "\n".join(["| series | new files | hooks | tests |", "|---|--:|--:|--:|", *rows]) + "\n"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Counts the lines of each series: new files without tests, hooks (lines added to and removed from "
+                          "files that are there), tests. Comments and empty lines count.")
+
+
+def execute(_: argparse.Namespace) -> int:
+    print(table(), end="")
+    return 0

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Builds of the default release with a series that the tree where work is done does not have: the optional ones of
+patches/series, each with what it is made on and no more, as exported."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from bench.build import bases, brings, overlay, sanitized, upstream
+from bench.common import paths
+from bench.common.steps import Steps
+from bench.series import export
+
+_WHO = export.Author("optional", "optional")
+
+
+def build(name: str, steps: Steps, sanitize: bool = False) -> Path:
+    """The build directory, in which server/ has the library and server/tests/ the tests; seconds when nothing changed."""
+    home = paths.cache_dir() / "optional" / name
+    wanted = upstream.below(name)
+    upstream.fetch(upstream.DEFAULT, steps)
+
+    def make() -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home) as work:
+            tree = export.Tree(upstream.DEFAULT, Path(work, "tree"), _WHO)
+            for file in upstream.series(names=wanted):
+                tree.add(file)
+            shutil.rmtree(tree.folder / ".git")
+            tree.folder.rename(home / "source")
+
+    upstream.refresh(home / "source", _fingerprint(wanted), make)
+    env = upstream.protocol_environment(upstream.DEFAULT, steps)
+    what = f"spice {upstream.DEFAULT} with {name}{', sanitized' if sanitize else ''}"
+    target = home / ("sanitized" if sanitize else "build")
+    options = ["-Dmanual=false", "-Doptimization=1", *(sanitized.FLAGS if sanitize else ["-Ddebug=false"])]
+    bases.configure(what, home / "source", target, options, steps, env)
+    steps.run(f"building {what}", ["ninja", "-C", target], quiet=True, env=env)
+    return target
+
+
+def tests(name: str) -> set[str]:
+    """Those of a series, and those of others that its patches change."""
+    brought = {entry.file.stem for patch, new in brings.by_patch().items() if patch.parent.name == name
+               for entry in new if entry.is_test}
+    changed = {file.stem for file in overlay.files() if file.match("server/tests/test-*.cpp")
+               and any(f"\n+++ b/{file}\n" in patch.read_text(encoding="utf-8") for patch in upstream.series(names=[name]))}
+    return brought | changed
+
+
+def _fingerprint(names: list[str]) -> str:
+    digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
+    for file in [*upstream.series(names=names),
+                 *(paths.ROOT / kept for kept in overlay.sources(paths.ROOT, names).values())]:
+        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+
+#include "red-stream-path.h"
+
+/* How much may be in flight, of what fills the path; and the pace, of the path's rate: up to that,
+ * so that a path that has become faster shows, and above. */
+#define PACED_FULL_PERCENT 110
+#define PACED_UP_PERCENT 110
+#define PACED_DOWN_PERCENT 60
+
+bool red_stream_path_is_first_hop(const RedStreamLink *link)
+{
+    return link->path_delay > 2 * uint64_t{link->rtt} + RED_STREAM_HOP_SLACK;
+}
+
+uint64_t red_stream_path_seen_rate(const RedStreamLink *link)
+{
+    if (red_stream_path_is_first_hop(link)) {
+        return 0;
+    }
+    return std::max(link->delivery_rate,
+                    link->slow_start ? red_stream_policy_window_rate(link) : 0);
+}
+
+uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
+{
+    const uint64_t size = red_stream_policy_link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;
+
+    if (!size) {
+        return RED_STREAM_UNSENT_MAX;
+    }
+    return std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_UNSENT_MIN),
+                              RED_STREAM_UNSENT_MAX);
+}
+
+uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
+{
+    if (!rate || link->path_delay < RED_STREAM_PACED_DELAY ||
+        red_stream_path_is_first_hop(link)) {
+        return 0;
+    }
+    /* the path may have become faster, or be faster than was known */
+    rate = std::max(rate, link->delivery_rate);
+
+    /* the client's first answers have waited for the channel to begin */
+    const uint32_t delay = link->min_rtt ? std::min(link->path_delay, link->min_rtt) :
+                           link->path_delay;
+    const uint64_t full = rate * delay / 1000000 * PACED_FULL_PERCENT / 100;
+    const uint64_t in_flight = uint64_t{link->unacked} * link->mss;
+
+    return rate * (in_flight > full ? PACED_DOWN_PERCENT : PACED_UP_PERCENT) / 100;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Test the decisions of red-stream-hold.h */
+#include <config.h>
+
+#include <glib.h>
+
+#include "red-stream-hold.h"
+#include "test-glib-compat.h"
+
+static void test_setting()
+{
+    RedStreamPolicy policy = { };
+
+    for (const char *text : { "flow,hold=", "batch,hold=-1", "batch,hold=20001", "batch,hold=4294967295" }) {
+        g_assert_false(red_stream_policy_parse(text, &policy));
+        g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
+    }
+    g_assert_true(red_stream_policy_parse("flow,hold=2500", &policy));
+    g_assert_cmpuint(policy.hold, ==, 2500);
+    g_assert_true(red_stream_policy_parse("flow,hold=2500,hold=auto", &policy));
+    g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
+}
+
+static void test_hold_budget()
+{
+    RedStreamPolicy policy = { };
+
+    g_assert_true(red_stream_policy_parse("flow", &policy));
+    g_assert_cmpuint(red_stream_hold_budget(&policy, 0), ==, RED_STREAM_HOLD_MIN);
+    g_assert_cmpuint(red_stream_hold_budget(&policy, 300), ==, RED_STREAM_HOLD_MIN);
+    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 3333);
+    g_assert_cmpuint(red_stream_hold_budget(&policy, UINT32_MAX), ==, RED_STREAM_HOLD_MAX);
+    g_assert_true(red_stream_policy_parse("batch,hold=700", &policy));
+    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 700);
+    g_assert_true(red_stream_policy_parse("batch,hold=0", &policy));
+    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 0);
+    /* nothing is gathered there */
+    g_assert_true(red_stream_policy_parse("cork", &policy));
+    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 0);
+}
+
+static void test_hold()
+{
+    const uint64_t start = 1000000000;
+    RedStreamHold hold;
+
+    /* what comes after a pause leaves at once */
+    g_assert_false(hold.begin(start, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, 0);
+    hold.left(start);
+    /* what follows waits, and what follows that does not wait longer */
+    g_assert_true(hold.begin(start + 3000, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
+    g_assert_true(hold.begin(start + 3900, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
+    /* also if the budget changes meanwhile */
+    g_assert_true(hold.begin(start + 3950, 0));
+    g_assert_cmpuint(hold.deadline(), ==, start + 4000);
+    hold.left(start + 4010);
+    g_assert_false(hold.active());
+    g_assert_true(hold.begin(start + 4020, 1000));
+    g_assert_cmpuint(hold.deadline(), ==, start + 5020);
+    hold.left(start + 5020);
+    g_assert_false(hold.begin(start + 5020 + RED_STREAM_HOLD_PAUSE * 1000, 1000));
+    /* no budget */
+    g_assert_false(hold.begin(start + 5030, 0));
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/server/stream/hold/setting", test_setting);
+    g_test_add_func("/server/stream/hold/budget", test_hold_budget);
+    g_test_add_func("/server/stream/hold/hold", test_hold);
+
+    return g_test_run();
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Test what the kernel is told of the path, and that it gets no more than it should hold */
+#include <config.h>
+
+#include "red-stream-path.h"
+#include "test-stream-link.h"
+#include "test-stream-sockets.h"
+#include "win-alarm.h"
+
+#include "push-visibility.h"
+
+typedef std::vector<size_t> Sizes;
+
+static void check_sizes(const Sizes &sizes, const Sizes &expected)
+{
+    g_assert_cmpuint(sizes.size(), ==, expected.size());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        g_assert_cmpuint(sizes[i], ==, expected[i]);
+    }
+}
+
+/* Send @drain and forget the calls and records of before.
+ * Returns the plaintext sizes of its records. */
+static Sizes drain_records(TestConnection *stream, const TestDrain &drain)
+{
+    stream->receive();
+    const size_t before = stream->records.size();
+
+    stream->sender->add(drain);
+    g_assert_true(stream->sender->push());
+    stream->check_sent();
+    return Sizes(stream->records.begin() + before, stream->records.end());
+}
+
+/* The size of records follows what the channel knows of the path, too. */
+static void test_path_rate()
+{
+    const RedStreamLink link = test_make_link(400, 100000, 0);
+    TestConnection stream("flow", TLS1_3_VERSION);
+
+    stream.kernel.link = &link;
+    stream.start(false);
+    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+
+    stream.egress->set_path(250000, 100000);
+    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
+
+    stream.egress->set_path(0, 100000);
+    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+}
+
+/* What the kernel may hold unsent follows the link too, in flow, when it changes much. */
+static void test_unsent_limit()
+{
+    for (const char *mode : test_modes) {
+        for (int version : test_versions) {
+            RedStreamLink link = test_make_link(20, 40000, 0);
+            TestConnection stream(mode, version);
+            const std::vector<uint32_t> &limits = stream.kernel.unsent_limits;
+
+            stream.kernel.link = &link;
+            stream.start(false);
+            for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
+                link.delivery_rate = rate;
+                drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+                if (stream.policy.flow) {
+                    g_assert_cmpuint(limits.back(), >, red_stream_path_unsent_limit(&link) / 2);
+                    g_assert_cmpuint(limits.back(), <, red_stream_path_unsent_limit(&link) * 2);
+                }
+            }
+            g_assert_cmpuint(limits.size(), ==, stream.policy.flow ? 3 : 0);
+        }
+    }
+}
+
+/* Over a slow link the kernel never holds more unsent than it should, also of what is longer, and
+ * gets nothing while it holds that. The rest follows. */
+static void test_budget()
+{
+    for (int version : test_versions) {
+        const RedStreamLink link = test_make_link(20, 100000, 250000);
+        const uint32_t limit = red_stream_path_unsent_limit(&link);
+        TestConnection stream("flow", version);
+        ScriptedKernel &kernel = stream.kernel;
+
+        kernel.link = &link;
+        stream.start(false);
+        drain_records(&stream, { { 6, 40 } });
+        g_assert_cmpuint(kernel.unsent_limits.back(), ==, limit);
+
+        kernel.slow = true;
+        kernel.unsent = limit - 1000;
+        stream.sender->add({ { 6, 60000 } });
+        g_assert_false(stream.sender->push());
+        g_assert_cmpuint(kernel.unsent, ==, limit);
+        /* it need not be a segment, and is to leave all the same */
+        g_assert_false(kernel.calls.back().more);
+        const size_t sends = kernel.count_sends();
+        g_assert_false(stream.sender->push());
+        g_assert_cmpuint(kernel.count_sends(), ==, sends);
+
+        kernel.unsent = 0;
+        for (int i = 0; !stream.sender->push(); ++i) {
+            g_assert_cmpint(i, <, 60000 / static_cast<int>(limit) + 1);
+            g_assert_cmpuint(kernel.unsent, ==, limit);
+            kernel.unsent = 0;
+        }
+        stream.check_sent();
+
+        /* and so is what fills the budget to the last byte, though something follows it */
+        for (size_t over = 0; over < 200; ++over) {
+            kernel.unsent = 0;
+            stream.sender->add({ { 6, 2 * limit + over }, { 6 } });
+            while (!stream.sender->push()) {
+                g_assert_cmpuint(kernel.unsent, ==, limit);
+                g_assert_false(kernel.calls.back().more);
+                kernel.unsent = 0;
+            }
+            stream.check_sent();
+        }
+    }
+}
+
+/* The kernel is told a pace when one is wanted, another one when there is a queue, and when
+ * none is wanted any more. */
+static void test_pace()
+{
+    for (const char *mode : test_modes) {
+        RedStreamLink link = test_make_link(100, 100000, 0);
+        TestConnection stream(mode, TLS1_3_VERSION);
+        const std::vector<uint64_t> &paces = stream.kernel.paces;
+
+        link.unacked = 10;
+        stream.kernel.link = &link;
+        stream.start(false);
+        stream.egress->set_path(0, 100000);
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 0);
+
+        stream.egress->set_pace(250000);
+        g_assert_cmpuint(paces.size(), ==, 1);
+        g_assert_cmpuint(paces[0], >, 250000);
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 1);
+        link.unacked = 30;
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 2);
+        g_assert_cmpuint(paces[1], <, 250000);
+
+        stream.egress->set_pace(0);
+        drain_records(&stream, { { 6, 8000 } });
+        g_assert_cmpuint(paces.size(), ==, 3);
+        g_assert_cmpuint(paces[2], ==, 0);
+    }
+}
+
+/* The kernel sends no faster than it is told, until it is told that it may. */
+static void test_kernel_pace()
+{
+#ifdef SO_MAX_PACING_RATE
+    int sockets[2];
+    uint32_t rate = 0;
+    socklen_t len = sizeof(rate);
+
+    test_make_sockets(TEST_TCP, 0, sockets);
+    g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
+    g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
+    g_assert_cmpuint(rate, ==, 250000);
+    for (uint64_t fast : { UINT64_C(0), UINT64_C(5000000000) }) {
+        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
+        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], fast));
+        g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
+        g_assert_cmpuint(rate, ==, UINT32_MAX);
+    }
+    close(sockets[0]);
+    close(sockets[1]);
+#else
+    g_test_skip("no SO_MAX_PACING_RATE");
+#endif
+}
+
+/* A connection that has ended holds nothing: sending has to be tried, for it to fail. */
+static void test_kernel_ended()
+{
+#ifdef __linux__
+    const struct linger reset = { 1, 0 };
+    const std::vector<uint8_t> bytes(1 << 20);
+    RedStreamLink link = { };
+    int sockets[2];
+
+    test_make_sockets(TEST_TCP, 65536, sockets);
+    g_assert_true(test_set_nonblocking(sockets[0]));
+    while (send(sockets[0], bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
+        continue;
+    }
+    g_assert_true(red_stream_kernel_socket.get_link(sockets[0], &link));
+    g_assert_cmpuint(link.unsent, >, 0);
+
+    setsockopt(sockets[1], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    close(sockets[1]);
+    g_assert_true(test_is_readable(sockets[0], 5000));
+    g_assert_true(red_stream_kernel_socket.get_link(sockets[0], &link));
+    g_assert_cmpuint(link.unsent, ==, 0);
+    close(sockets[0]);
+#else
+    g_test_skip("no TCP_INFO");
+#endif
+}
+
+int main(int argc, char *argv[])
+{
+    alarm(120);
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/server/stream/pacing/path-rate", test_path_rate);
+    g_test_add_func("/server/stream/pacing/unsent-limit", test_unsent_limit);
+    g_test_add_func("/server/stream/pacing/budget", test_budget);
+    g_test_add_func("/server/stream/pacing/pace", test_pace);
+    g_test_add_func("/server/stream/pacing/kernel-pace", test_kernel_pace);
+    g_test_add_func("/server/stream/pacing/kernel-ended", test_kernel_ended);
+
+    const int ret = g_test_run();
+    test_tls_cleanup();
+    return ret;
+}

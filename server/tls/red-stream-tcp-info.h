@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What TCP_INFO of a connection says, and the size of records that follows from it. When TCP
+ * is asked, nothing else: what follows is decided in red-stream-policy.h.
+ *
+ * Not thread safe; used from the thread of the channel.
+ */
+#ifndef RED_STREAM_TCP_INFO_H_
+#define RED_STREAM_TCP_INFO_H_
+
+#include "red-stream-policy.h"
+#include "red-stream-socket.h"
+
+#include "push-visibility.h"
+
+class RedStreamTcpInfo
+{
+public:
+    /* @socket and @policy outlive this. */
+    RedStreamTcpInfo(int socket, const RedStreamPolicy *policy);
+
+    /* See what TCP has learnt, before a drain. A channel without drains calls for each message,
+     * so TCP is not asked more often than it tells something new. @ops: the table of the
+     * socket; @encrypted: records are made. */
+    void update(const RedStreamSocket *ops, bool encrypted);
+
+    /* Plaintext bytes of a record, 1 to RED_STREAM_RECORD_MAX, as of the last update. */
+    size_t get_record_size() const { return record_size; }
+
+private:
+    const int socket;
+    const RedStreamPolicy *const policy;
+
+    size_t record_size = RED_STREAM_RECORD_MAX;
+    /* when TCP is to be asked again (microseconds), UINT64_MAX: never */
+    uint64_t next_link = 0;
+};
+
+#include "pop-visibility.h"
+
+#endif /* RED_STREAM_TCP_INFO_H_ */

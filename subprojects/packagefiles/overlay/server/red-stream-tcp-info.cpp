@@ -1,0 +1,1 @@
+../../../../server/tls/red-stream-tcp-info.cpp

@@ -1,1 +1,0 @@
-../../../../server/kernel/red-stream-timestamps.cpp

@@ -1,1 +1,0 @@
-../../../../../server/kernel/tests/test-stream-timestamps.cpp
