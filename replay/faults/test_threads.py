@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays recordings over TLS with library and player built for ThreadSanitizer, the pointer moving from another thread than the
-one that draws: no report in either.
+"""Library and player built for ThreadSanitizer, no report in either: recordings over TLS, the pointer moving from another thread
+than the one that draws; and two displays, a thread each, that compress for one client.
 
 The build is kept in build/threads; by itself this is ./run test replay/faults/test_threads.py"""
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases
+from bench.build import bases, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
@@ -23,13 +23,23 @@ _COMMANDS = 2000
 _SECONDS = 120
 
 
+_PLAYER = "replay/player/spice-player"
+_DISPLAYS = f"subprojects/spice-{upstream.DEFAULT}/server/tests/test-two-displays"
+_SUPPRESSIONS = paths.ROOT / "server" / "devel" / "tests" / "tsan.supp"
+
+
 @pytest.fixture(scope="module")
-def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    build = paths.build_dir() / "threads"
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = paths.build_dir() / "threads"
     steps = Steps(tmp_path_factory.mktemp("threads") / "log")
-    bases.configure("the project for ThreadSanitizer", paths.ROOT, build, _OPTIONS, steps)
-    steps.run("building the player for ThreadSanitizer", ["ninja", "-C", build, "replay/player/spice-player"])
-    return build / "replay" / "player" / "spice-player"
+    bases.configure("the project for ThreadSanitizer", paths.ROOT, folder, _OPTIONS, steps)
+    steps.run("building for ThreadSanitizer", ["ninja", "-C", folder, _PLAYER, _DISPLAYS])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def player(build: Path) -> Path:
+    return build / _PLAYER
 
 
 def trimmed(name: str, folder: Path) -> Path:
@@ -58,3 +68,9 @@ def test_no_report(recording: str, mode: str, player: Path, tmp_path: Path) -> N
             playing.kill()
     assert [report.read_text() for report in tmp_path.glob("report.*")] == []
     assert (status, client.returncode) == (0, 0), (tmp_path / "player.log").read_text() + client.stderr
+
+
+def test_two_displays(build: Path) -> None:
+    done = subprocess.run([build / _DISPLAYS], capture_output=True, text=True, timeout=_SECONDS, check=False,
+                          env={**os.environ, "TSAN_OPTIONS": f"exitcode=66 suppressions={_SUPPRESSIONS}"})
+    assert done.returncode == 0, done.stdout + done.stderr
