@@ -22,7 +22,7 @@ PORT = 6080
 _MARGIN = 1         # pixels: of a window as large as the screen Chromium leaves out one
 _CONNECT = 90.0     # seconds, for a browser on a busy machine
 _HEAD = ('<!doctype html><meta charset="utf-8"><title>session</title>'
-         '<style>body {{ margin: 0; overflow: hidden; background: #000; }} canvas {{ display: block; }}</style>'
+         '<style>body {{ margin: 0; overflow: hidden; background: #000; }} canvas {{ display: block; outline: none; }}</style>'
          '<body><div id="message" hidden></div><div id="dump" hidden></div><div id="screen"></div>\n<script type="module">')
 _SPICE = _HEAD + """
 import {{ SpiceMainConn }} from './main.js';
