@@ -264,6 +264,22 @@ static void one_comes_and_goes()
     Session::wait_for([&] { return session.display->compressed && session.other->compressed; });
 }
 
+/* A second channel of the same display is refused, or takes over: it comes just as the first one
+ * closes. */
+static void second_while_one_closes()
+{
+    Session session;
+
+    session.while_they_draw([&] {
+        for (int round = 0; round < 40; ++round) {
+            Display second(*session.other_guest, session.client, 1);
+
+            session.other.reset(new Display(*session.other_guest, session.client, 1));
+        }
+    });
+    session.open_other();
+}
+
 /* The machine leaves for another host while the client has not got all of what it showed. */
 static void they_migrate()
 {
@@ -304,6 +320,7 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/two-displays/both-compress", GUINT_TO_POINTER(0), both_compress);
     g_test_add_data_func("/server/two-displays/one-is-slow", GUINT_TO_POINTER(5000), both_compress);
     g_test_add_func("/server/two-displays/one-comes-and-goes", one_comes_and_goes);
+    g_test_add_func("/server/two-displays/second-while-one-closes", second_while_one_closes);
     g_test_add_func("/server/two-displays/they-migrate", they_migrate);
     return g_test_run();
 }
