@@ -144,7 +144,10 @@ def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record])
 
 def execute(args: argparse.Namespace) -> int:
     plans = sets.planned(args)
-    if args.dry_run and args.sessions is None:
+    if args.dry_run and args.sessions is not None:
+        print(f"{len(sessions_of(args))} rows, half a minute to a minute each")
+        return 0
+    if args.dry_run:
         kept = Kept(args.out)
         left = plans if args.again else kept.left(plans)
         for plan, count in left.items():
