@@ -54,7 +54,11 @@ private:
 
 struct TestSurfaceClient: TestDisplayClient
 {
-    using TestDisplayClient::TestDisplayClient;
+    /* Returns when the worker knows the client: what it takes from the guest before that is not sent. */
+    explicit TestSurfaceClient(SpiceServer *server): TestDisplayClient(server)
+    {
+        display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);
+    }
 
     /* Waits for a picture that is drawn on this surface. The server has to have compression off. */
     TestPicture next_picture(uint32_t surface)
