@@ -32,6 +32,11 @@
 #define MIN_FEWER 2
 #define MIN_HELD 4
 
+/* Bytes of a drawing but for its pixels: 106 with a palette of two colours, 122 with GLZ. */
+#define DRAWING_HEADER 120
+/* One picture is made of all that has changed if it has not more than so many times the pixels. */
+#define MAX_SPREAD 4
+
 DisplayMotion::DisplayMotion(DisplayChannel *init_display):
     display(init_display),
     bitmaps(std::make_shared<size_t>(0))
@@ -355,6 +360,81 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
     return held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size();
 }
 
+/*
+ * Whether all clients decode pictures with palettes, and XOR them. Both are as old as the protocol,
+ * but spice-html5 and ryll do not, and there is no capability that says so. Those that are known to
+ * do have the canvas of spice-common. They composite, have A8 surfaces, and play VP8 (where
+ * GStreamer's plugin is installed; without it they get pictures as ever). spice-html5 does not do
+ * the first two, ryll not the last.
+ */
+bool DisplayMotion::takes_planes() const
+{
+    DisplayChannelClient *dcc;
+
+    if (motion->get_bytes() != 4) {
+        return false;
+    }
+    FOREACH_DCC(display, dcc) {
+        if (!dcc->test_remote_cap(SPICE_DISPLAY_CAP_COMPOSITE) ||
+            !dcc->test_remote_cap(SPICE_DISPLAY_CAP_A8_SURFACE) ||
+            !dcc->test_remote_cap(SPICE_DISPLAY_CAP_CODEC_VP8)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether @where, which has all of @rects, is less as pictures of two colours than these are as they
+ * are. */
+bool DisplayMotion::find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects)
+{
+    const size_t stride = motion->get_stride();
+    size_t bytes = n_rects * DRAWING_HEADER, size = *bitmaps;
+
+    if (!red_planes_split(motion->line(where.left, where.top), stride, where.right - where.left,
+                          where.bottom - where.top, &planes)) {
+        return false;
+    }
+    for (const auto &plane : planes) {
+        size += plane.bits.size();
+    }
+    if (size > DISPLAY_MOTION_BITMAPS) {
+        return false;
+    }
+    for (size_t i = 0; i < n_rects; ++i) {
+        bytes += red_planes_count_changes(motion->line(rects[i].left, rects[i].top), stride,
+                                          rects[i].right - rects[i].left,
+                                          rects[i].bottom - rects[i].top);
+    }
+    return planes.size() * DRAWING_HEADER + red_planes_estimate(planes) < bytes;
+}
+
+static SpiceRect bounds_of(const std::vector<SpiceRect> &rects)
+{
+    SpiceRect bounds = rects[0];
+
+    for (const auto &rect : rects) {
+        rect_union(&bounds, &rect);
+    }
+    return bounds;
+}
+
+/* The same of one picture of all that has changed. */
+bool DisplayMotion::find_planes(const std::vector<SpiceRect> &changed)
+{
+    uint64_t pixels = 0;
+
+    if (changed.empty()) {
+        return false;
+    }
+    for (const auto &rect : changed) {
+        pixels += rect_get_area(&rect);
+    }
+    const SpiceRect bounds = bounds_of(changed);
+    return uint64_t(rect_get_area(&bounds)) <= pixels * MAX_SPREAD && motion->is_shown(&bounds) &&
+           find_planes(bounds, changed.data(), changed.size());
+}
+
 void DisplayMotion::flush(bool may_play)
 {
     if (held.empty()) {
@@ -363,7 +443,9 @@ void DisplayMotion::flush(bool may_play)
 
     std::vector<red::shared_ptr<RedDrawable>> drawn;
     const RedMotionFound &found = motion->find();
-    const bool worth = is_worth(found, may_play);
+    const bool can_plane = !may_play && takes_planes();
+    const bool all_planes = can_plane && find_planes(found.changed);
+    const bool worth = all_planes || is_worth(found, may_play);
 
     std::swap(drawn, held);
     if (!worth) {
@@ -381,8 +463,16 @@ void DisplayMotion::flush(bool may_play)
     for (const auto &move : found.moves) {
         emit(move);
     }
+    if (all_planes) {
+        emit_planes(bounds_of(found.changed));
+        return;
+    }
     for (const auto &where : found.changed) {
-        emit(where);
+        if (can_plane && find_planes(where, &where, 1)) {
+            emit_planes(where);
+        } else {
+            emit(where);
+        }
     }
 }
 
@@ -409,36 +499,76 @@ void DisplayMotion::emit(const RedMotionMove &move)
     display_channel_process_draw(display, std::move(drawable), generation);
 }
 
-void DisplayMotion::emit(const SpiceRect &where)
+/* Takes the data of @bitmap, and its palette. */
+void DisplayMotion::emit(const SpiceRect &where, SpiceBitmap *bitmap, uint16_t rop)
 {
-    const int width = where.right - where.left, height = where.bottom - where.top;
-    const size_t stride = SPICE_ALIGN(static_cast<size_t>(width) * motion->get_bytes(), 4);
-    const size_t size = stride * height;
     auto drawable = new_drawable(QXL_DRAW_COPY, where);
     auto image = g_new0(SpiceImage, 1);
-    auto pixels = static_cast<uint8_t *>(spice_malloc_n(height, stride));
+    const size_t size = bitmap->data->data_size;
 
-    for (int y = 0; y < height; ++y) {
-        memcpy(pixels + y * stride, motion->line(where.left, where.top + y),
-               static_cast<size_t>(width) * motion->get_bytes());
-    }
+    bitmap->x = where.right - where.left;
+    bitmap->y = where.bottom - where.top;
+    bitmap->flags = SPICE_BITMAP_FLAGS_TOP_DOWN;
+    bitmap->data->flags |= SPICE_CHUNKS_FLAGS_FREE;
     image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
     QXL_SET_IMAGE_ID(image, QXL_IMAGE_GROUP_RED, display_channel_generate_uid(display));
-    image->descriptor.width = image->u.bitmap.x = width;
-    image->descriptor.height = image->u.bitmap.y = height;
-    image->u.bitmap.format = motion->get_bytes() == 2 ? SPICE_BITMAP_FMT_16BIT :
-                                                        SPICE_BITMAP_FMT_32BIT;
-    image->u.bitmap.flags = SPICE_BITMAP_FLAGS_TOP_DOWN;
-    image->u.bitmap.stride = stride;
-    image->u.bitmap.data = spice_chunks_new_linear(pixels, size);
-    image->u.bitmap.data->flags |= SPICE_CHUNKS_FLAGS_FREE;
+    image->descriptor.width = bitmap->x;
+    image->descriptor.height = bitmap->y;
+    image->u.bitmap = *bitmap;
 
+    if (rop != SPICE_ROPD_OP_PUT) {
+        drawable->effect = QXL_EFFECT_BLEND;
+    }
     drawable->u.copy.src_bitmap = image;
-    drawable->u.copy.src_area = { 0, 0, width, height };
-    drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
+    drawable->u.copy.src_area = { 0, 0, static_cast<int32_t>(bitmap->x),
+                                  static_cast<int32_t>(bitmap->y) };
+    drawable->u.copy.rop_descriptor = rop;
 
     const std::shared_ptr<size_t> total = bitmaps;
     *total += size;
     drawable->goes_with = std::shared_ptr<void>(nullptr, [total, size](void *) { *total -= size; });
     display_channel_process_draw(display, std::move(drawable), generation);
+}
+
+void DisplayMotion::emit(const SpiceRect &where)
+{
+    const int width = where.right - where.left, height = where.bottom - where.top;
+    const size_t line = static_cast<size_t>(width) * motion->get_bytes();
+    const size_t stride = SPICE_ALIGN(line, 4);
+    auto pixels = static_cast<uint8_t *>(spice_malloc_n(height, stride));
+    SpiceBitmap bitmap = {};
+
+    for (int y = 0; y < height; ++y) {
+        memcpy(pixels + y * stride, motion->line(where.left, where.top + y), line);
+    }
+    bitmap.format = motion->get_bytes() == 2 ? SPICE_BITMAP_FMT_16BIT : SPICE_BITMAP_FMT_32BIT;
+    bitmap.stride = stride;
+    bitmap.data = spice_chunks_new_linear(pixels, stride * height);
+    emit(where, &bitmap, SPICE_ROPD_OP_PUT);
+}
+
+/* What find_planes() has found of @where. */
+void DisplayMotion::emit_planes(const SpiceRect &where)
+{
+    uint16_t rop = SPICE_ROPD_OP_PUT;
+
+    for (const auto &plane : planes) {
+        SpiceRect dest = plane.where;
+        SpiceBitmap bitmap = {};
+
+        rect_offset(&dest, where.left, where.top);
+        /* no id: those in the client's cache are the guest's */
+        bitmap.palette = static_cast<SpicePalette *>(
+            g_malloc0(sizeof(SpicePalette) + sizeof(plane.colours)));
+        bitmap.palette->num_ents = G_N_ELEMENTS(plane.colours);
+        memcpy(bitmap.palette->ents, plane.colours, sizeof(plane.colours));
+        bitmap.format = SPICE_BITMAP_FMT_1BIT_BE;
+        bitmap.stride = plane.stride();
+        bitmap.data = spice_chunks_new_linear(
+            static_cast<uint8_t *>(spice_memdup(plane.bits.data(), plane.bits.size())),
+            plane.bits.size());
+        emit(dest, &bitmap, rop);
+        rop = SPICE_ROPD_OP_XOR;
+    }
+    planes.clear();
 }

@@ -9,6 +9,9 @@
  * own back at once. Where that gains little the drawings go on as they came, and all others do,
  * untouched and in order.
  *
+ * What has changed and has few colours is drawn as pictures of two (red-planes.h), if all clients
+ * are known to decode such.
+ *
  * Videos are passed on as they are: what is drawn where one plays, and what is drawn again and
  * again at one place and might be found to be one, see video-stream.cpp.
  *
@@ -24,6 +27,7 @@
 
 #include "red-motion.h"
 #include "red-parse-qxl.h"
+#include "red-planes.h"
 
 #include "push-visibility.h"
 
@@ -83,8 +87,13 @@ private:
     void pass(red::shared_ptr<RedDrawable> &&drawable);
     void flush(bool may_play);
     bool is_worth(const RedMotionFound &found, bool may_play) const;
+    bool takes_planes() const;
+    bool find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects);
+    bool find_planes(const std::vector<SpiceRect> &changed);
     void emit(const RedMotionMove &move);
     void emit(const SpiceRect &where);
+    void emit_planes(const SpiceRect &where);
+    void emit(const SpiceRect &where, SpiceBitmap *bitmap, uint16_t rop);
     void drop();
 
     DisplayChannel *const display;
@@ -105,6 +114,8 @@ private:
     /* bytes of bitmaps, which may be there for longer than this */
     const std::shared_ptr<size_t> bitmaps;
     DisplayMotionCounters counters = {};
+    /* what find_planes() has found */
+    std::vector<RedPlane> planes;
 };
 
 #include "pop-visibility.h"

@@ -57,6 +57,8 @@ public:
     int get_width() const { return width; }
     int get_height() const { return height; }
     int get_bytes() const { return bytes; }
+    /* bytes from a line to the next */
+    size_t get_stride() const { return stride; }
 
     /* Where to write a line of the new picture: @x and @y are within it, and what follows up to
      * its right edge may be written, where wrote() says so afterwards. */
@@ -73,6 +75,9 @@ public:
      * said to wrote() since the last find(). */
     void know_all();
     bool knows_all() const;
+
+    /* What the screen shows at @where is known: after a find(), it is the new picture. */
+    bool is_shown(const SpiceRect *where) const;
 
     /* Something else is drawn at @where, where nothing was written since the last find(). */
     void forget(const SpiceRect *where);
@@ -98,7 +103,6 @@ private:
     bool is_equal(int x, int y, int from_x, int from_y, int pixels) const;
     bool is_equal_pixel(int x, int y, int from_x, int from_y) const;
     uint64_t estimate(Shift shift) const;
-    bool is_shown(const SpiceRect *where) const;
     bool is_wanted(const SpiceRect *where) const;
     void compare_written(QRegion *where);
     void compare(const SpiceRect &where);

@@ -43,6 +43,8 @@ struct Guest
     Picture sent;
     Pictures shown;
     uint64_t commands = 0;
+    /* of noise */
+    uint32_t colours = 1 << 24;
     GRand *const rand = g_rand_new_with_seed(11);
 
     explicit Guest(int width=WIDTH, int height=HEIGHT)
@@ -72,7 +74,7 @@ struct Guest
     {
         for (int y = box.top; y < box.top + box.height; ++y) {
             for (int x = box.left; x < box.left + box.width; ++x) {
-                screen.at(x, y) = random(1 << 24);
+                screen.at(x, y) = random(colours) * (colours < 1000 ? 0x151413 : 1);
             }
         }
     }
@@ -666,23 +668,118 @@ static void other_drawings_meanwhile()
     guest.check_released();
 }
 
-/* Whatever is drawn and in what order, clients that come early and late show it. */
-static void storm()
+/* Capabilities of clients' displays. */
+enum {
+    SPICE_GTK = 0x6f3f,
+    SPICE_HTML5 = 1 << SPICE_DISPLAY_CAP_SIZED_STREAM | 1 << SPICE_DISPLAY_CAP_STREAM_REPORT |
+                  1 << SPICE_DISPLAY_CAP_MULTI_CODEC | 1 << SPICE_DISPLAY_CAP_CODEC_MJPEG |
+                  1 << SPICE_DISPLAY_CAP_CODEC_VP8,
+    RYLL = 0x1b7f,
+};
+
+/* As text: two colours, and some words in so many others. */
+static void write_text(Guest *guest, int others=6)
+{
+    for (int y = 0; y < guest->screen.height; ++y) {
+        for (int x = 0; x < guest->screen.width; ++x) {
+            const bool is_paper = y % LINE < 4 || guest->random(2);
+            const int word = x / 64 % 3 == 1 ? y / LINE % (others + 1) : 0;
+
+            guest->screen.at(x, y) = is_paper ? 0 : 0xaaaaaa ^ word * 0x111100;
+        }
+    }
+}
+
+/* A screen of text goes as pictures of two colours, in few drawings, but where a batch ended early
+ * as the machine was busy. */
+static void text(int others)
+{
+    /* enough for a video, which this is none of */
+    const int screens = 40;
+    Guest guest;
+    Client client(guest.device.server, TEST_UNIX, SPICE_GTK);
+
+    begin(&guest, &client);
+    client.received.clear();
+    client.two_colour_pixels = 0;
+    const uint64_t before = guest.commands;
+    for (int i = 0; i < screens; ++i) {
+        write_text(&guest, others);
+        /* all of it changes */
+        guest.screen.at(0, 0) = guest.screen.at(WIDTH - 1, HEIGHT - 1) = i % 2 ? 0 : 0xaaaaaa;
+        guest.sweep();
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.shown));
+    }
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_COPY] * 4, <, guest.commands - before);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_STREAM_CREATE], ==, 0);
+    g_assert_cmpint(client.two_colour_pixels, >, screens * WIDTH * HEIGHT / 2);
+    g_assert_cmpint(client.plain_pixels, <, screens * WIDTH * HEIGHT / 10);
+    guest.check_released();
+}
+
+static void text_in_colours() { text(6); }
+static void text_in_two_colours() { text(0); }
+
+/* Clients that may not know it get what they got, and all others, too, as long as one is there. */
+static void text_for_any_client()
+{
+    for (uint32_t caps : std::initializer_list<uint32_t>{ SPICE_HTML5, RYLL, 0 }) {
+        Guest guest;
+        Client able(guest.device.server, TEST_UNIX, SPICE_GTK);
+        begin(&guest, &able);
+        able.two_colour_pixels = 0;
+        {
+            Client client(guest.device.server, TEST_UNIX, caps);
+
+            write_text(&guest);
+            guest.sweep();
+            guest.device.run();
+            g_assert_true(client.comes_to_show(guest.shown));
+            g_assert_true(able.comes_to_show(guest.shown));
+            g_assert_cmpint(client.two_colour_pixels, ==, 0);
+            g_assert_cmpint(able.two_colour_pixels, ==, 0);
+        }
+    }
+}
+
+/* What is different everywhere is no smaller with palettes, or has no palette. */
+static void no_text()
 {
     Guest guest;
-    Client client(guest.device.server);
+    Client client(guest.device.server, TEST_UNIX, SPICE_GTK);
+
+    begin(&guest, &client);
+    guest.noise(guest.all());
+    guest.sweep();
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.shown));
+    g_assert_cmpint(client.two_colour_pixels, ==, 0);
+}
+
+/* Whatever is drawn and in what order, clients that come early and late show it. */
+static void storm(uint32_t colours, uint32_t caps)
+{
+    Guest guest;
+    Client client(guest.device.server, TEST_UNIX, caps);
     std::unique_ptr<Client> late;
 
+    guest.colours = colours;
     for (int round = 0; round < 120; ++round) {
         if (round == 60) {
             g_assert_true(client.comes_to_show(guest.shown));
-            late.reset(new Client(guest.device.server));
+            late.reset(new Client(guest.device.server, TEST_UNIX, caps));
             late->came_later = true;
         }
         if (round == 80 || round == 100) {
             g_assert_true(client.comes_to_show(guest.shown));
             g_assert_true(late->comes_to_show(guest.shown));
-            guest.new_screen(100 + guest.random(200), 80 + guest.random(150));
+            /* what changes nothing may be on its way yet, and the server waits until it is taken */
+            client.read_while([&] {
+                late->read_while([&] {
+                    guest.new_screen(100 + guest.random(200), 80 + guest.random(150));
+                });
+            });
         }
         for (int i = guest.random(6); i >= 0; --i) {
             const Box box = guest.random_box();
@@ -724,6 +821,7 @@ static void storm()
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.shown));
     g_assert_true(late->comes_to_show(guest.shown));
+    g_assert_true((client.two_colour_pixels != 0) == (caps != 0));
     guest.check_released();
 }
 
@@ -762,7 +860,8 @@ static void odd_storm()
         auto &client = clients[guest.random(2)];
 
         if (!client) {
-            client.reset(new Client(guest.device.server));
+            client.reset(new Client(guest.device.server, TEST_UNIX,
+                                    guest.random(4) ? SPICE_GTK : 0));
             client->draws = false;
         } else if (guest.random(30) == 0) {
             client.reset();
@@ -806,6 +905,9 @@ static void odd_storm()
     }
     g_assert_true(guest.look().shows(guest.sent));
 }
+
+static void storm_of_many_colours() { storm(1 << 24, 0); }
+static void storm_of_text() { storm(5, SPICE_GTK); }
 
 /* Frames that follow each other at one place are a video after twenty of them, as in
  * video-stream.h, though parts of each are as in the one before. */
@@ -870,8 +972,13 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/display-motion/equal", equal);
     g_test_add_func("/server/display-motion/untouched", untouched);
     g_test_add_func("/server/display-motion/other-drawings-meanwhile", other_drawings_meanwhile);
-    g_test_add_func("/server/display-motion/storm", storm);
     g_test_add_func("/server/display-motion/odd-storm", odd_storm);
+    g_test_add_func("/server/display-motion/text-in-colours", text_in_colours);
+    g_test_add_func("/server/display-motion/text-in-two-colours", text_in_two_colours);
+    g_test_add_func("/server/display-motion/text-for-any-client", text_for_any_client);
+    g_test_add_func("/server/display-motion/no-text", no_text);
+    g_test_add_func("/server/display-motion/storm", storm_of_many_colours);
+    g_test_add_func("/server/display-motion/storm-of-text", storm_of_text);
     g_test_add_func("/server/display-motion/video", video);
     g_test_add_func("/server/display-motion/stopped", stopped);
 

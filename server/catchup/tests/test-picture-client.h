@@ -115,9 +115,12 @@ struct TestPictureClient: TestDisplayClient
     int lossy_pixels = 0;
     int exact_pixels = 0;
     int plain_pixels = 0;
+    /* pixels of pictures of two colours, which are none of those */
+    int two_colour_pixels = 0;
 
-    explicit TestPictureClient(SpiceServer *server, TestTransport transport=TEST_UNIX):
-        TestDisplayClient(server, transport, BUFFER)
+    explicit TestPictureClient(SpiceServer *server, TestTransport transport=TEST_UNIX,
+                               uint32_t caps=0):
+        TestDisplayClient(server, transport, BUFFER, caps)
     {
     }
 
@@ -341,7 +344,8 @@ private:
         Reader image = { reader->body, reader->u32() };
         const Box area = reader->box();
 
-        g_assert_cmpuint(reader->u16(), ==, SPICE_ROPD_OP_PUT);
+        const uint16_t rop = reader->u16();
+        g_assert_true(rop == SPICE_ROPD_OP_PUT || rop == SPICE_ROPD_OP_XOR);
         image.pos += sizeof(uint64_t);
         const uint8_t type = image.u8();
         image.pos += 1 + 2 * sizeof(uint32_t);
@@ -360,6 +364,12 @@ private:
         }
         g_assert_cmpuint(type, ==, SPICE_IMAGE_TYPE_BITMAP);
         const uint8_t format = image.u8();
+        if (format == SPICE_BITMAP_FMT_1BIT_BE) {
+            g_assert_cmpuint(clip.size(), ==, 1);
+            draw_two_colours(&picture, box, area, &image, rop == SPICE_ROPD_OP_XOR);
+            return;
+        }
+        g_assert_cmpuint(rop, ==, SPICE_ROPD_OP_PUT);
         g_assert_true(format == SPICE_BITMAP_FMT_32BIT || format == SPICE_BITMAP_FMT_RGBA);
         const bool top_down = image.u8() & SPICE_BITMAP_FLAGS_TOP_DOWN;
         const int width = image.u32(), height = image.u32();
@@ -376,6 +386,39 @@ private:
         for (const Box &part : clip) {
             picture.copy(part, from, area.left + part.left - box.left,
                          area.top + part.top - box.top);
+        }
+    }
+
+    /* @image: after its format */
+    void draw_two_colours(Picture *picture, const Box &box, const Box &area, Reader *image,
+                          bool is_xor)
+    {
+        g_assert_cmpuint(image->u8(), ==, SPICE_BITMAP_FLAGS_TOP_DOWN);
+        const int width = image->u32(), height = image->u32();
+        const int stride = image->u32();
+        Reader palette = { image->body, image->u32() };
+
+        g_assert_cmpint(width, ==, box.width);
+        g_assert_cmpint(height, ==, box.height);
+        g_assert_cmpint(area.left, ==, 0);
+        g_assert_cmpint(area.top, ==, 0);
+        g_assert_cmpint(stride, ==, (width + 7) / 8);
+        /* it is not kept */
+        g_assert_cmpuint(palette.number<uint64_t>(), ==, 0);
+        g_assert_cmpuint(palette.u16(), ==, 2);
+        const uint32_t first = palette.u32();
+        const uint32_t colours[] = { first, palette.u32() };
+
+        two_colour_pixels += width * height;
+        for (int y = 0; y < height; ++y) {
+            for (int x = 0; x < width; ++x) {
+                uint32_t *pixel = &picture->at(box.left + x, box.top + y);
+                const size_t at = image->pos + y * stride + x / 8;
+
+                g_assert_cmpuint(at, <, image->body.size());
+                const uint32_t colour = colours[image->body[at] >> (7 - x % 8) & 1];
+                *pixel = is_xor ? *pixel ^ colour : colour;
+            }
         }
     }
 };

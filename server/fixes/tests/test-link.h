@@ -308,12 +308,12 @@ struct TestDisplayClient
     const uint32_t id;
     TestLink display;
 
-    /* @transport, @buffer: of the display's channel, as for a TestLink */
+    /* @transport, @buffer, @caps: of the display's channel, as for a TestLink */
     explicit TestDisplayClient(SpiceServer *server, TestTransport transport = TEST_UNIX,
-                               int buffer = 0):
+                               int buffer = 0, uint32_t caps = 0):
         main(server, SPICE_CHANNEL_MAIN),
         id(main.let_in()),
-        display(server, SPICE_CHANNEL_DISPLAY, id, transport, buffer)
+        display(server, SPICE_CHANNEL_DISPLAY, id, transport, buffer, caps)
     {
         g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
         display.say_display_init();

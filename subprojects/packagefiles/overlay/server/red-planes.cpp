@@ -1,0 +1,1 @@
+../../../../server/catchup/red-planes.cpp
