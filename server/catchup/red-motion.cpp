@@ -20,7 +20,7 @@
 #define MIN_GAIN 2048
 /* and than this part of what has changed, as it has to be looked for among that */
 #define MIN_GAIN_PART 64
-/* Cells that are looked at to see whether a guess is worth it. */
+/* Cells that are looked at to see whether a guess is worth it, pixels of an edge to see where it is. */
 #define MAX_SAMPLES 256
 
 /* Moves in one picture, and guesses that are looked at for them. */
@@ -28,8 +28,9 @@
 #define MAX_GUESSES 6
 
 /* After so many pictures in which nothing moved every 16th is searched, if it is not small: video
- * and noise do not pay for what never comes. */
+ * and noise do not pay for what never comes. Nor does a search pay that saves less than an eighth. */
 #define MAX_IN_VAIN 4
+#define WORTH_PART 8
 #define CHEAP_CELLS 2048
 
 /* Lines of which features are taken of the new picture, and how many features. The old one has
@@ -488,7 +489,7 @@ bool RedMotion::find_best(SpiceRect *dest) const
     return is_found;
 }
 
-/* Pixels that become right there less those that become wrong, INT_MIN: it must not be. */
+/* Pixels that become right there less those that become wrong, of some; INT_MIN: it must not be. */
 int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
 {
     SpiceRect from = strip;
@@ -500,8 +501,12 @@ int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
         (!known_cells.empty() && (!is_shown(&from) || !is_shown(&strip)))) {
         return INT_MIN;
     }
-    for (int y = strip.top; y < strip.bottom; ++y) {
-        for (int x = strip.left; x < strip.right; ++x) {
+    /* one side is short, and of the other some pixels tell enough */
+    const int step_x = (strip.right - strip.left) / MAX_SAMPLES + 1;
+    const int step_y = (strip.bottom - strip.top) / MAX_SAMPLES + 1;
+
+    for (int y = strip.top; y < strip.bottom; y += step_y) {
+        for (int x = strip.left; x < strip.right; x += step_x) {
             const bool is_right = is_equal_pixel(x, y, x, y);
 
             if (is_right != is_equal_pixel(x, y, x - shift.dx, y - shift.dy)) {
@@ -656,7 +661,7 @@ void RedMotion::find_moves()
         }
         try_shift(shift, true);
     }
-    in_vain = changed_cells < all ? 0 : in_vain + 1;
+    in_vain = changed_cells + all / WORTH_PART < all ? 0 : in_vain + 1;
 }
 
 /* Make one rectangle of two, if that adds little. */
