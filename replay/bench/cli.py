@@ -20,38 +20,38 @@ from bench.common.errors import BenchError
 # alone will do.
 COMMANDS = {
     "setup": ("bench.build.setup", "get and build everything"),
-    "compare": ("bench.commands.compare", "play recordings in every mode and print what each cost"),
-    "live": ("live.command", "work at a guest as a person does: response time, lag, bytes"),
-    "test": ("bench.build.testing", "run every test"),
-    "diff": ("bench.commands.diff", "compare two result files"),
-    "results": ("bench.commands.makeresults", "make everything in results/ anew"),
-    "watch": ("bench.commands.watch", "what the library in a running guest is doing"),
-    "installed": ("clients.installed", "count what QEMU sends with the library that is installed"),
-    "clients": ("clients.command", "try real clients on a QEMU, in every mode"),
-    "clients migration": ("clients.migration", "move a guest between libraries under a client"),
-    "clients soak": ("clients.soak", "play clients good and bad for an hour, and look for harm"),
-    "record": ("recorder.record", "make the recordings anew, or take in one's own"),
-    "record info": ("recorder.info", "whether a recording is whole, and what is in it"),
-    "record trim": ("recorder.trim", "keep a part of a recording"),
-    "deb": ("distro.deb", "build Debian packages of the library"),
-    "deb recipes": ("distro.recipes", "write the packages' recipes of other distributions"),
-    "patches tree": ("bench.series.tree", "the patches as commits of a git tree, to work on"),
-    "patches refresh": ("bench.series.refresh", "write the patches again, from such a tree or as they are"),
-    "patches export": ("bench.series.export", "write a series of patches as mails"),
-    "patches rebase": ("bench.series.rebase", "whether the patches apply to another release"),
+    "compare": ("bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness"),
+    "live": ("live.command", "drive a guest in a closed loop: response time, lag, bytes"),
+    "test": ("bench.build.testing", "run all tests, or some files of Python tests"),
+    "diff": ("bench.commands.diff", "compare two result files or two libraries; the exit status says worse or not"),
+    "results": ("bench.commands.makeresults", "measure all of results/, or write the page of a result file"),
+    "watch": ("bench.commands.watch", "show live counters of a running guest's streams"),
+    "installed": ("clients.installed", "check the installed library: packets and bytes of a guest of its own"),
+    "clients": ("clients.command", "client compatibility tests on a QEMU"),
+    "clients migration": ("clients.migration", "migrate a guest between libraries while a client watches"),
+    "clients soak": ("clients.soak", "run well-behaved and misbehaving clients at one QEMU for an hour"),
+    "record": ("recorder.record", "add a recording of your own (--attach), or make the shipped ones anew"),
+    "record info": ("recorder.info", "validate a recording and describe it"),
+    "record trim": ("recorder.trim", "cut a part out of a recording"),
+    "deb": ("distro.deb", "build and test the Debian package"),
+    "deb recipes": ("distro.recipes", "write the package recipes of other distributions"),
+    "patches tree": ("bench.series.tree", "make a git tree with one commit per patch"),
+    "patches refresh": ("bench.series.refresh", "write the patches from such a tree"),
+    "patches export": ("bench.series.export", "write a series as mails for git am"),
+    "patches rebase": ("bench.series.rebase", "check whether the patches apply to another release"),
     "patches each": ("bench.series.each", "build and test after every single patch"),
-    "patches lines": ("bench.series.lines", "how much there is to read of each series"),
+    "patches lines": ("bench.series.lines", "count the lines of each series"),
 }
 # for --help; those that are VERBATIM have their own
 EXAMPLES = {
-    "compare": "./run compare; ./run compare linux-desktop --link 20M/40ms --modes stock,flow --quick; "
-               "./run compare FILE.rec --pace recorded",
+    "compare": "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --quick; "
+               "./run compare FILE.rec --pace recorded --modes stock,flow",
     "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
             "./run diff git:HEAD~1 patched linux-desktop --modes flow",
     "results": "./run results --dry-run; ./run results --only main; ./run results distance age --repeat 2; "
                "./run results results/own/compare.json",
     "setup": "./run setup --verbose",
-    "watch": "./run watch DIR, beside a guest started with SPICE_STREAM_STATS=DIR",
+    "watch": "./run watch DIR",
     "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
     "patches refresh": "./run patches refresh /tmp/tree",
     "patches export": "./run patches export --series fixes --base 0.16.0 /tmp/mails",
@@ -90,7 +90,8 @@ class _Parser(argparse.ArgumentParser):
     """Shows its examples first, and complains in one line."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(prog=f"./run {name}", formatter_class=_Help)
+        super().__init__(prog=f"./run {name}", formatter_class=_Help, add_help=False)
+        self.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
         self._examples = EXAMPLES[name].split("; ")
 
     def format_help(self) -> str:

@@ -28,6 +28,14 @@ def test_examples_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[:4] == ["usage: ./run compare [RECORDING ...] [OPTION ...]", "", "examples:", "  ./run compare"]
 
 
+@pytest.mark.parametrize("name", ["compare", "diff"])
+def test_the_longest_helps_fit_on_one_screen(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 50 and max(map(len, lines)) <= 140
+
+
 def test_there_are_at_most_twelve_to_choose_from(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     assert len(re.findall(r"^  [a-z]+  ", capsys.readouterr().out, re.MULTILINE)) <= 12
@@ -39,7 +47,7 @@ def test_the_second_word_of_a_command_is_enough(capsys: pytest.CaptureFixture[st
             cli.main(arguments)
         assert "usage: ./run patches tree " in capsys.readouterr().out
     assert cli.main(["patches", "--help"]) == 0
-    assert "\n  refresh  write the patches again" in capsys.readouterr().out
+    assert "\n  refresh  write the patches from such a tree" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "said"), [

@@ -36,23 +36,23 @@ _NAME = "clients"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Real clients on a QEMU (TCG) whose guest draws text for ever. Needs x86_64 and root, or the packages of "
-        "packages-clients.txt. All of it takes some hours; a choice of it less."
+        "Runs client compatibility tests: a client and a QEMU (TCG) whose guest draws text. Needs x86_64, and root or the "
+        "packages of packages-clients.txt. All of it takes hours."
     )
     names = ", ".join(driver.name for driver in matrix.DRIVERS)
     for option, metavar, says in (
         ("clients", "NAME,...", names),
         ("transports", "T,...", ", ".join(target.TRANSPORTS)),
-        ("modes", "M,...", f"{', '.join(MODES)}, or what SPICE_STREAM takes, with a colon for a comma"),
+        ("modes", "M,...", f"{', '.join(MODES)}; settings after a colon: flow:hold=0"),
         ("scenarios", "S,...", ", ".join(matrix.SCENARIOS)),
     ):
-        parser.add_argument(f"--{option}", metavar=metavar, help=f"only these: {says}")
-    parser.add_argument("--release", default=upstream.DEFAULT, help=f"of spice-server ({upstream.DEFAULT})")
-    parser.add_argument("--seconds", type=float, default=20, help="to watch the drawing for, in the scenario draw (20)")
-    parser.add_argument("--rest", type=float, default=75, metavar="SECONDS", help="to do nothing for, in the scenario rest (75)")
-    parser.add_argument("--buffers", type=int, metavar="KB", help="the most that a TCP socket buffers, of all that run (the system's)")
-    parser.add_argument("--output", type=Path, default=HOME, help="folder of the results (%(default)s)")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be played")
+        parser.add_argument(f"--{option}", metavar=metavar, help=says)
+    parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"release of spice-server ({upstream.DEFAULT})")
+    parser.add_argument("--seconds", type=float, default=20, help="duration of the scenario draw (20)")
+    parser.add_argument("--rest", type=float, default=75, metavar="SECONDS", help="idle time in the scenario rest (75)")
+    parser.add_argument("--buffers", type=int, metavar="KB", help="limit of TCP socket buffers, all programs (default: the system's)")
+    parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
+    parser.add_argument("--dry-run", action="store_true", help="list the cells, run nothing")
 
 
 def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:

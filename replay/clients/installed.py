@@ -44,13 +44,13 @@ class Seen:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Has a guest draw text in a QEMU (TCG) that uses the libspice-server installed here, and counts with "
-                          "tcpdump what it sends to spice-gtk. Prints that beside what other versions sent when they were "
-                          "installed. Needs root.")
-    parser.add_argument("--seconds", type=float, default=20, help="to draw for (%(default)g)")
-    parser.add_argument("--transport", choices=_TRANSPORTS, default=_TRANSPORTS[0], help="(%(default)s)")
+    parser.description = ("Starts a QEMU (TCG) with the installed libspice-server and a guest that draws text, and counts with "
+                          "tcpdump what it sends to spice-gtk. Prints it beside the counts of versions that were installed "
+                          "before. Needs root.")
+    parser.add_argument("--seconds", type=float, default=20, help="duration (%(default)g)")
+    parser.add_argument("--transport", choices=_TRANSPORTS, default=_TRANSPORTS[0], help="default %(default)s")
     parser.add_argument("--output", type=Path, default=paths.build_dir() / "installed.json",
-                        help="where it is kept what each version sent (build/installed.json), and beside it a page")
+                        metavar="FILE", help="counts of all versions (build/installed.json), with a page beside it")
 
 
 def version() -> str:

@@ -61,13 +61,13 @@ def pair(text: str) -> Pair:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Moves a guest that draws from one QEMU to another under a client that watches, and compares pictures."
+        "Migrates a guest that draws from one QEMU to another while a client is connected, and compares pictures."
     )
-    parser.add_argument("--pairs", default=",".join(_PAIRS), help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
-    parser.add_argument("--clients", help=f"only these: {', '.join(_CLIENTS)}")
-    parser.add_argument("--transports", help=f"only these: {', '.join(_TRANSPORTS)}")
-    parser.add_argument("--kinds", help=f"only these: {', '.join(_KINDS)}")
-    parser.add_argument("--output", type=Path, default=HOME, help="folder of the results (%(default)s)")
+    parser.add_argument("--pairs", default=",".join(_PAIRS), metavar="LIST", help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
+    parser.add_argument("--clients", metavar="LIST", help=f"{', '.join(_CLIENTS)}")
+    parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
+    parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
+    parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
 
 
 def move(

@@ -193,14 +193,14 @@ def _right_picture(where: Machine, transport: str, folder: Path) -> None:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Clients that read well, slowly, hardly or not at all come and go at one QEMU whose guest draws; after each dozen a "
-        "good one must get messages without a pause, and see the right picture."
+        "Clients that read fast, slowly or not at all connect to one QEMU whose guest draws, and disconnect. After each dozen "
+        "a client that reads fast must get messages without a pause and show the right picture."
     )
-    parser.add_argument("--minutes", type=float, default=60, help="(60)")
-    parser.add_argument("--mode", default="flow", help=f"{STOCK}, or what SPICE_STREAM takes (flow)")
-    parser.add_argument("--transports", default="plain,tls,ws,relay", help="(%(default)s)")
-    parser.add_argument("--output", type=Path, default=HOME, help="folder of the result (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
+    parser.add_argument("--minutes", type=float, default=60, help="duration (60)")
+    parser.add_argument("--mode", default="flow", help=f"{STOCK}, or a value of SPICE_STREAM (flow)")
+    parser.add_argument("--transports", default="plain,tls,ws,relay", metavar="LIST", help="default %(default)s")
+    parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the result (results/own/clients)")
+    parser.add_argument("--seed", type=int, default=1, help="of the random choices (1)")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -30,13 +30,12 @@ _TEST = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +OK\b")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Builds libspice-server1, its -dev and its -dbgsym from the distribution's source package "
-                          "with our series in debian/patches, runs the tests in the build, and compares the library's "
-                          "interface with the distribution's. The packages are in build/deb/SUITE. Another suite than "
-                          "this machine's is built in a root of its own (needs root, and some 1.5 GB in .cache). "
-                          "Interrupted, it goes on with the step it was at.")
+    parser.description = ("Builds libspice-server1, -dev and -dbgsym from the distribution's source package with our series in "
+                          "debian/patches, runs the tests, and compares the library's ABI with the distribution's. Result: "
+                          "build/deb/SUITE. Another suite than this machine's is built in a chroot (needs root and some 1.5 GB "
+                          "in .cache). Resumes at the step at which it was interrupted.")
     parser.add_argument("--suite", default=debsource.codename(), help="of the distribution (default: this machine's)")
-    parser.add_argument("--verbose", action="store_true", help="print what the tools say")
+    parser.add_argument("--verbose", action="store_true", help="show the output of the tools")
 
 
 def execute(args: argparse.Namespace) -> int:

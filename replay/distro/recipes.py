@@ -21,9 +21,8 @@ _NAME = re.compile(r"@([A-Z0-9_]+)@")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Writes build/recipes/: for Arch, Fedora, Nix and Alpine the recipe of packaging/ with its "
-                          f"blanks filled in, and the whole series as one file, {_PATCH}. packaging/README.md says how "
-                          "each is used.")
+    parser.description = ("Writes build/recipes/: the recipes of packaging/ for Arch, Fedora, Nix and Alpine, filled in, and all patches as "
+                          f"one file, {_PATCH}. How to use each: packaging/README.md.")
     parser.add_argument("--version", default=upstream.DEFAULT, help="upstream's release: "
                         f"{', '.join(upstream.RELEASES)} (default: {upstream.DEFAULT})")
 

@@ -35,24 +35,24 @@ _TRIES = 2              # of a run that does not count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Works at a guest in QEMU (TCG) as a person does: each action waits until the client shows the last one. "
-                          "Goes on where it was when interrupted. Needs root, x86_64, and few other programs at work.")
+    parser.description = ("Drives a guest in QEMU (TCG) in a closed loop: each action waits until the client shows the result of the last "
+                          "one. Resumes when interrupted. Needs root, x86_64 and an otherwise idle machine.")
     parser.add_argument("--set", choices=sets.SETS, default="quick",
-                        help="what to measure; the other options replace a part of it (%(default)s)")
+                        metavar="NAME",
+                        help=f"what to measure: {', '.join(sets.SETS)} (%(default)s); the options below replace parts of it")
     for option, metavar, says in (
             ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", ", ".join(SCENARIOS)),
-            ("links", "L,...", "as ./run compare has them, or 20M/40ms, 20M:4M/40ms/mtu1280/queue2s/ipv6"),
-            ("ways", "W,...", "stock, another mode (flow:catchup=off), or vnc: QEMU's own server, TigerVNC's viewer; "
-             "in a browser by websockify: html5 (flow), html5-stock, novnc")):
+            ("links", "L,...", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
+            ("ways", "W,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
-    parser.add_argument("--library", type=Path, metavar="DIR", help="holds the libspice-server.so.1 of all modes but stock")
-    parser.add_argument("--count", type=int, metavar="N", help="actions of each run (6 to 100)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each cell (%(default)s)")
+    parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes but stock")
+    parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
-                        help="where runs are kept, and the page (results/own/live); with results/live it is published")
-    parser.add_argument("--sessions", metavar="N,...", help="instead: what each of so many sessions at once costs the server (1,8,32)")
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
-    parser.add_argument("--dry-run", action="store_true", help="only say what is left to measure, and how long it takes")
+                        help="for runs and page (results/own/live); results/live publishes them")
+    parser.add_argument("--sessions", metavar="N,...", help="instead: cost of N sessions at once for the server: 1,8,32")
+    parser.add_argument("--again", action="store_true", help="repeat runs that exist")
+    parser.add_argument("--dry-run", action="store_true", help="list what is left and the estimated time, measure nothing")
 
 
 class Kept:

@@ -13,9 +13,9 @@ from recorder.describe import describe
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Checks each recording as the player does and says what is in it. Status 2: one is damaged."
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a shipped recording's name, or a path")
-    parser.add_argument("--json", action="store_true", help="one JSON object a recording")
+    parser.description = "Validates each recording as the player does and describes it. Exit status 2: one is damaged."
+    parser.add_argument("files", metavar="FILE", nargs="+", help="name of a shipped recording, or a path")
+    parser.add_argument("--json", action="store_true", help="one JSON object per recording")
 
 
 def _text(facts: dict[str, object]) -> str:

@@ -49,14 +49,14 @@ checks it, packs it, and puts it among the shipped recordings with its entry in 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Makes recordings of a Debian guest anew (as root), or takes in one of your own (--attach)."
-    parser.add_argument("names", nargs="*", metavar="SESSION", help=f"which: {', '.join(sessions.SESSIONS)} (those shipped)")
-    parser.add_argument("--output", type=Path, help="folder for the recordings (.cache/record/out)")
-    parser.add_argument("--ship", action="store_true", help="put them in the place of the shipped ones")
-    parser.add_argument("--rebuild", action="store_true", help="build the guest again though there is one")
-    parser.add_argument("--mirror", metavar="URL", help="for the guest's packages (this machine's own)")
+    parser.description = "Adds a recording of your own (--attach), or makes the shipped ones anew: a Debian guest, as root."
+    parser.add_argument("names", nargs="*", metavar="SESSION", help=f"{', '.join(sessions.SESSIONS)} (default: those shipped)")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="folder for the recordings (.cache/record/out)")
+    parser.add_argument("--ship", action="store_true", help="replace the shipped recordings")
+    parser.add_argument("--rebuild", action="store_true", help="build the guest even if there is one")
+    parser.add_argument("--mirror", metavar="URL", help="for the guest's packages (default: this machine's)")
     parser.add_argument("--attach", nargs="?", const="", metavar="FILE",
-                        help="take this file in; without FILE: say how to make one")
+                        help="check, pack and add FILE; without FILE: how to record one")
     for field, says in (("name", "its name"), ("what", "what happens in it"), ("driver", "the guest's display driver"),
                         ("licence", "of what is shown"), ("upstream", "the spice-server that recorded it")):
         parser.add_argument(f"--{field}", metavar="TEXT", help=f"with --attach: {says}")

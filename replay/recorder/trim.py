@@ -81,13 +81,13 @@ def trim(path: Path, part: Range, out: Path) -> None:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Keeps a range of time, or of commands from the A-th (the first is 0) up to but not including the B-th, "
-                          "and plays at once what the range depends on. Either end may be left out.")
-    parser.add_argument("file", metavar="FILE", help="a shipped recording's name, or a path")
-    parser.add_argument("--from", dest="first", metavar="SECONDS", type=float, help="begin there")
-    parser.add_argument("--to", dest="last", metavar="SECONDS", type=float, help="end there")
-    parser.add_argument("--commands", metavar="A:B", help="these")
-    parser.add_argument("--output", "-o", metavar="FILE", type=Path, required=True, help="packed if its name ends in .xz or .gz")
+    parser.description = ("Keeps a range of a recording: by time, or commands A (counted from 0) to B (not included). Puts what the range "
+                          "depends on at its beginning, to be played at once. Either end may be left out.")
+    parser.add_argument("file", metavar="FILE", help="name of a shipped recording, or a path")
+    parser.add_argument("--from", dest="first", metavar="SECONDS", type=float, help="start")
+    parser.add_argument("--to", dest="last", metavar="SECONDS", type=float, help="end")
+    parser.add_argument("--commands", metavar="A:B", help="range in commands")
+    parser.add_argument("--output", "-o", metavar="FILE", type=Path, required=True, help="compressed if the name ends in .xz or .gz")
 
 
 def asked(args: argparse.Namespace) -> Range:

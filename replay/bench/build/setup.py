@@ -39,9 +39,9 @@ def _build_project(build: Path, steps: Steps) -> None:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Gets upstream spice, builds the patched server, the player, the client and the link, and "
-                          "beside them the unpatched library. Run again it does what changed.")
-    parser.add_argument("--verbose", action="store_true", help="print what the tools say")
+    parser.description = ("Downloads upstream spice; builds the patched and the unpatched library, the player, the client and the "
+                          "link. Builds only what has changed since the last time.")
+    parser.add_argument("--verbose", action="store_true", help="show the output of the tools")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -26,9 +26,10 @@ _FEW = 3            # failed tests of a part that are run once more
 
 def execute(args: argparse.Namespace) -> int:
     if args.arguments[:1] in (["-h"], ["--help"]):
-        print("usage: ./run test [ARGUMENT...]\n\nBuilds everything and runs every test: upstream's on every release in "
-              "every mode, ours in C and Python,\nand those in C again under sanitizers. With arguments, for pytest, the "
-              "Python tests alone.\n\nexamples: ./run test; ./run test replay/bench/runs/test_modes.py; ./run test -k relay")
+        print("usage: ./run test [ARGUMENT ...]\n\nexamples:\n  ./run test\n  ./run test replay/bench/runs/test_modes.py\n  "
+              "./run test -k relay\n\nBuilds everything and runs all tests: upstream's on every release in every mode, ours in C "
+              "and Python, the C tests again\nunder sanitizers. With arguments, which go to pytest: the Python tests only. Tests of "
+              "the library alone: meson test -C build.")
         return 0
     began = time.monotonic()
     setup.setup()

@@ -27,22 +27,20 @@ _SEED = 1       # of the order of the runs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Plays recordings through libspice-server to a real client over a real link and compares "
-                          f"what the modes cost. Without arguments: {request.NEWCOMER} as fast as it goes in modes "
-                          f"{', '.join(request.QUICK_MODES)}, plain and TLS, and {request.NEWCOMER_PACED} at recorded pace.")
+    parser.description = (f"Plays recordings to a client, compares modes. Default: {request.NEWCOMER} at pace max, "
+                          f"{request.NEWCOMER_PACED} at recorded pace; {','.join(request.QUICK_MODES)}.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
-    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where the table and the "
-                     "result file go (default: results/own)")
+    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, "
+                     "compare.csv, compare.json (default: results/own)")
     publish.add_option(out)
     out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=request.KEEP_PCAP,
-                     help="keep every capture, in DIR (default: pcap)")
+                     help="keep the captures, in DIR (default: pcap)")
     out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=request.KEEP_TRACE,
-                     help="have the patched library write traces, look for stalls in them, and keep them in DIR "
-                     "(default: trace)")
-    out.add_argument("--fresh", action="store_true", help="do not go on with an interrupted comparison, or one with fewer runs "
-                     "of each")
-    out.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes, about")
+                     help="have the patched library write traces, look for stalls, and keep them in DIR (default: trace)")
+    out.add_argument("--fresh", action="store_true", help="start anew: do not resume an interrupted comparison or add runs to "
+                     "a complete one")
+    out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
 
 
 def prepare(asked: request.Request) -> request.Request:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +34,24 @@ Key = tuple[str, ...]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Compares two result files of ./run compare, row by row; or two libraries (stock, patched, a "
-                          "directory, git:REVISION), which are measured first. Status 0: same or better, 1: worse, 2: could "
-                          "not be compared, or in more than half of it a change of a tenth could hide. How much a figure varies "
-                          "from run to run is known from results/ and weighed against the files' own spread, so that three runs of "
-                          "each tell; single rows tell large changes, all rows of a mode together small ones. Better and worse are "
-                          "corrected for the number of comparisons: of twenty pairs of files of one library one says so.")
-    parser.add_argument("before", metavar="A")
-    parser.add_argument("after", metavar="B")
-    parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help=f"of {', '.join(metrics.METRICS)} "
-                        "(default %(default)s)")
+    parser.description = ("Compares two result files of ./run compare row by row, or measures two libraries first and compares them. "
+                          "Exit status 0: same or better; 1: worse; 2: not comparable, or more than half of the comparisons could "
+                          "hide a change of 10 %. Three runs per row are enough: the spread of each metric is known from results/. A "
+                          "single row shows large changes, all rows of a mode together small ones. Verdicts are corrected for the "
+                          "number of comparisons: of 20 pairs of results of one library, one says worse or better.")
+    parser.add_argument("before", metavar="A", help="a result file, or a library: stock, patched, a directory, git:REVISION")
+    parser.add_argument("after", metavar="B", help="the same, to compare with A")
+    parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help="what to compare, of the metrics below (default "
+                        f"{','.join(_METRICS[:4])},...)")
     parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
-    parser.add_argument("--show-all", action="store_true", help="show what is the same or unknown, too")
-    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="where diff.json goes, the runs "
-                        "of two libraries")
+    parser.add_argument("--show-all", action="store_true", help="also show rows that are the same or unknown")
+    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for diff.json, the runs of two libraries "
+                        "(default: results/own)")
     own = {action.dest for action in parser._actions}
     request.configure(parser, whole=False)
+    parser.epilog = "\n".join(["metrics (* by default):", *textwrap.wrap(", ".join(
+        f"{name}*" if name in _METRICS else name for name in metrics.METRICS), request.WIDTH, initial_indent="  ",
+        subsequent_indent="  "), str(parser.epilog)])
     # what only measuring heeds, and what it is when it was not asked for
     parser.set_defaults(measuring={action.dest: (action.option_strings, parser.get_default(action.dest))
                                    for action in parser._actions if action.dest not in own})

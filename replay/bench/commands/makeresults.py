@@ -38,15 +38,16 @@ _APART = ("Apart from these, for they take a QEMU, other kernels and programs fr
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Makes the folders of results/ with the library as it is. What is done of the same library is left alone, "
-                          "what was interrupted goes on.")
-    parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"of {', '.join(dict.fromkeys(part.folder for part in PARTS))}, "
-                        "or one part of a folder, as distance/download (default: all); or a compare.json: only its page is written anew")
-    parser.add_argument("--only", choices=("main",), help="only what README.md shows: it comes first, and takes an hour")
-    parser.add_argument("--repeat", metavar="N", type=int, help="runs of each row (default: each part's own)")
-    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="where they go (default: results)")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
-    parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} anew")
+    parser.description = ("Measures the folders of results/ with the library of this tree. Skips those that are complete with this "
+                          "library, and resumes one that was interrupted. With a result file it measures nothing: it writes "
+                          "its page.")
+    parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
+                        "a part: distance/download; or FILE.json (default: all)")
+    parser.add_argument("--only", choices=("main",), help="only what README.md shows: an hour")
+    parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 4)")
+    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
+    parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
+    parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} and the tables of ../README.md and docs/modes.md")
 
 
 def chosen(names: Sequence[str], main: bool = False) -> list[Part]:

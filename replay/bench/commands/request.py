@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,59 +28,61 @@ _REPEATS = 10
 _ALL_REPEATS = 3
 _PROBE_EVERY = 100          # ms, where latency is what a pace is for
 _PAUSES = 3
+WIDTH = 136        # of lines in --help
 _WAYS: dict[str, Callable[[links.Link], links.Link]] = {"direct": lambda link: link, "relay": links.via_relay}
+
+
+def _epilog() -> str:
+    """What the lists of links and paces are of."""
+    links_named = textwrap.wrap(f"links: {', '.join(links.LINKS)}", WIDTH, subsequent_indent="  ")
+    return "\n".join([
+        *links_named, "  20M/40ms/1% (loss), 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue), host:USER@HOST (client on that machine, by ssh)",
+        "  20M/40ms@10s:1M@15s:out@20s:20M (changes, in seconds after the client has connected; out: every packet is lost)",
+        "paces: max, as fast as the server takes it; recorded, open loop (latency, staleness); user, closed loop (response time)"])
 
 
 def configure(parser: argparse.ArgumentParser, whole: bool = True) -> None:
     """whole: with all conditions of a run, and which libraries play; else these are as they are if nobody asks."""
-    what = parser.add_argument_group("what is played")
-    how = parser.add_argument_group("how often and how")
+    what = parser.add_argument_group("what is played, and how often")
     rest = parser if whole else argparse.ArgumentParser()
     beside = rest.add_argument_group("under what conditions")
-    what.add_argument("recordings", metavar="RECORDING", nargs="*", help="a shipped one's name, or a path")
+    what.add_argument("recordings", metavar="RECORDING", nargs="*", help="name of a shipped recording, or a path; a part of one: NAME@FROM-TO (s)")
     what.add_argument("--all", action="store_true", help="every shipped real session, mode, transport and link")
-    what.add_argument("--modes", metavar="LIST", help=f"of {','.join(modes.MODES)}; options follow a colon, as in "
-                      "gather:threshold=64")
-    what.add_argument("--transports", metavar="LIST", help="plain,tls")
-    what.add_argument("--links", metavar="LIST", help=f"of {','.join(links.LINKS)}, or written as 20M/40ms, 20M/40ms/1%% "
-                      "(loss) or 20M/40ms@10s:1M@15s:out@20s:20M (changes, seconds after the client has connected; out: nothing gets "
-                      "through), or 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue), or "
-                      f"{links.HOST}USER@HOST (the client runs there, over ssh) (default lan)")
-    what.add_argument("--via", metavar="LIST", help="direct (default), relay (a TCP relay stands beside the server, as in "
-                      f"spiceproxy or ssh -L; rows are named LINK{links.RELAY})")
-    what.add_argument("--pace", metavar="LIST", help="max (as fast as the server takes it; default); recorded, or a factor "
-                      "of that (open loop: nobody waits for the picture; measures latency); user (closed loop: after each pause of "
-                      "200 ms or more the session goes on only when the client has shown all; measures response times)")
-    how.add_argument("--repeat", metavar="N", type=int, help=f"runs of each (default {_QUICK_REPEATS}; "
-                     f"{_REPEATS} where --modes names what is compared, {_ALL_REPEATS} with --all)")
-    how.add_argument("--jobs", metavar="N", type=int, default=1, help="so many runs at once where they mostly wait for an "
-                     "emulated link (default %(default)s)")
-    how.add_argument("--quick", action="store_true", help="one run of each")
-    how.add_argument("--only", metavar="PATTERN", help="only what matches recording/link/pace/transport/mode, as in "
-                     "'linux-*/lan/*/tls/*'")
+    what.add_argument("--modes", metavar="LIST", help=f"{','.join(modes.MODES)}; settings after a colon: gather:threshold=64")
+    what.add_argument("--transports", metavar="LIST", help="plain,tls (default: both)")
+    what.add_argument("--links", metavar="LIST", help="by name, or RATE/ROUNDTRIP as 20M/40ms; more below (default: lan)")
+    what.add_argument("--via", metavar="LIST", help="direct (default), relay: a TCP relay beside the server, as spiceproxy or ssh -L "
+                      f"(rows LINK{links.RELAY})")
+    what.add_argument("--pace", metavar="LIST", help="max (default), recorded, a factor of recorded, user; meanings below")
+    what.add_argument("--repeat", metavar="N", type=int, help=f"runs per row (default {_QUICK_REPEATS}; {_REPEATS} if --modes and a "
+                     f"recording are named; {_ALL_REPEATS} with --all)")
+    what.add_argument("--jobs", metavar="N", type=int, default=1, help="runs at once, of those that mostly wait for an emulated link "
+                     "(default %(default)s)")
+    what.add_argument("--quick", action="store_true", help="one run per row")
+    what.add_argument("--only", metavar="PATTERN", help="rows that match recording/link/pace/transport/mode: 'linux-*/lan/*/tls/*'")
     beside.add_argument("--library", metavar="NAME", action="append",
-                        help="stock, patched or a directory holding libspice-server.so.1; may be given again")
-    beside.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="the TLS version")
-    beside.add_argument("--compression", metavar="NAME", help="of images, see spice-player --help")
-    beside.add_argument("--jpeg", metavar="NAME", help="for pictures, see spice-player --help (default: over a slow link)")
-    beside.add_argument("--streaming", metavar="NAME", help="of video, see spice-player --help (default: off at pace max)")
-    beside.add_argument("--emulator", choices=lab.EMULATORS, default=lab.SPICE_LINK, help="of links with a rate or a delay (default: "
-                      "%(default)s)")
-    beside.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="what TCP does at both ends "
-                      "(default: %(default)s)")
-    beside.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="the client takes so many times as "
-                      "long for everything")
+                        help="stock, patched, or a directory that holds libspice-server.so.1; repeatable")
+    beside.add_argument("--tls", choices=certs.VERSIONS, default="1.3", help="TLS version (default %(default)s)")
+    beside.add_argument("--compression", metavar="NAME", help="image compression, see spice-player --help")
+    beside.add_argument("--jpeg", metavar="NAME", help="JPEG for images, see spice-player --help (default: over a slow link)")
+    beside.add_argument("--streaming", metavar="NAME", help="video streams, see spice-player --help (default: off at pace max)")
+    beside.add_argument("--emulator", choices=lab.EMULATORS, default=lab.SPICE_LINK, metavar="NAME", help="of links with a rate or "
+                        f"a delay: {', '.join(lab.EMULATORS)} (default %(default)s)")
+    beside.add_argument("--congestion", metavar="NAME", default=lab.CONGESTION, help="TCP congestion control at both ends "
+                        "(default %(default)s)")
+    beside.add_argument("--slow-client", metavar="FACTOR", type=float, default=1.0, help="slow the client down by this factor")
     beside.add_argument("--beside-download", action="store_true", help="a bulk TCP download shares the link")
-    beside.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on the other channels, too: all "
-                      "(default), or of sound,sound-raw,record,inputs,pointer,agent[:KIB],port[:MIB]")
-    beside.add_argument("--probe-every", metavar="MS", type=int, help=f"a latency probe so often (default {_PROBE_EVERY} "
-                     "unless the pace is max); 0 is never")
-    beside.add_argument("--pauses", metavar="N", type=int, help="moments of a recording in which pictures are compared, too "
-                     f"(default {_PAUSES} at pace max, else none)")
-    beside.add_argument("--show-surfaces", action="store_true", help="compare what is on every other surface, too, by drawing it "
-                     "onto the primary for a moment (a few more messages)")
-    beside.add_argument("--max-stolen", metavar="PERCENT", type=float, help="do not count runs in which a virtual "
-                     "machine's host took more of the processors' time than this (default: any)")
+    beside.add_argument("--channels", metavar="LIST", nargs="?", const=channels.ALL, help="traffic on other channels: all, or of "
+                        "sound,sound-raw,record,inputs,pointer,agent[:KIB],port[:MIB]")
+    beside.add_argument("--probe-every", metavar="MS", type=int, help=f"interval of latency probes (default {_PROBE_EVERY}, none at "
+                        "pace max or user); 0: none")
+    beside.add_argument("--pauses", metavar="N", type=int, help="points inside a recording at which pictures are compared "
+                        f"(default {_PAUSES} at pace max, else 0)")
+    beside.add_argument("--show-surfaces", action="store_true", help="compare off-screen surfaces too: draw each onto the primary "
+                        "for a moment (more messages)")
+    beside.add_argument("--max-stolen", metavar="PERCENT", type=float, help="discard runs with more steal time of a virtual machine "
+                        "(default: no limit)")
+    parser.epilog = _epilog()
     if not whole:
         parser.set_defaults(**{action.dest: action.default for action in rest._actions if action.dest != "help"})
 

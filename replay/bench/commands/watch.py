@@ -96,12 +96,12 @@ def page(before: dict[Path, Stream], now: dict[Path, Stream], seconds: float, cl
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Shows what the streams of running guests are doing: start QEMU with "
-                          "SPICE_STREAM_STATS=FOLDER in its environment, a folder that is there and that QEMU may "
-                          "write to. rate and delay are those of the path as its client's answers show them (mode flow).")
-    parser.add_argument("folder", metavar="FOLDER", type=Path)
-    parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two looks (1)")
-    parser.add_argument("--once", action="store_true", help="one table, and end")
+    parser.description = ("Shows the counters of running guests' streams. Start QEMU with SPICE_STREAM_STATS=FOLDER in its environment; "
+                          "the folder must exist, and QEMU must be able to write to it. rate and delay are of the path, from the "
+                          "client's pongs (mode flow).")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="of SPICE_STREAM_STATS")
+    parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two tables (1)")
+    parser.add_argument("--once", action="store_true", help="print one table and exit")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from bench.runs import results
 
 def add_option(parser: Any) -> None:
     """To a parser or a group of one."""
-    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="pictures (default: yes)")
+    parser.add_argument("--plots", action=argparse.BooleanOptionalAction, help="plots as SVG (default: yes)")
 
 
 def write(result: dict[str, Any], output: Path, name: str, wanted: bool | None = None, only: Sequence[str] = ("*",)) -> list[Path]:

@@ -173,19 +173,18 @@ def _passed(state: State, tests: int, began: float) -> Checked:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Builds each release after every patch of each series as it is exported, and runs upstream's "
-                          "tests and those that have come. What has passed is in patches/checked.csv and is not done again. "
-                          "Stops at the first that fails.")
+    parser.description = ("Builds each release after every patch of each series, as exported, and runs upstream's tests and those "
+                          "brought so far. Skips what patches/checked.csv lists as passed. Stops at the first failure.")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--whole", action="store_true",
-                     help="each series and all together, after the last patch only; upstream's tests in every mode")
+                     help="only after the last patch of each series, and of all together with upstream's tests in every mode")
     how.add_argument("--autotools", action="store_true",
-                     help="the same by autoreconf, configure, make and make check, which need autoconf, automake, libtool "
-                     "and autoconf-archive")
-    parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), help="only this one; may be repeated")
-    parser.add_argument("--series", action="append", metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--patch", action="append", metavar="SERIES/NUMBER", help="only this one; may be repeated")
-    parser.add_argument("--dry-run", action="store_true", help="say what is left, and do nothing")
+                     help="build with autotools (needs autoconf, automake, libtool, autoconf-archive)")
+    parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), metavar="VERSION",
+                        help=f"only this one: {', '.join(upstream.RELEASES)}; repeatable")
+    parser.add_argument("--series", action="append", metavar="NAME", help="only this one; repeatable")
+    parser.add_argument("--patch", action="append", metavar="SERIES/NUMBER", help="only this one; repeatable")
+    parser.add_argument("--dry-run", action="store_true", help="list what is left, build nothing")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -165,15 +165,15 @@ def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Writes a series as mails for git am on a release, or on the series it is made on. The cover "
-                          "letter is 0000-cover-letter.txt.")
+    parser.description = ("Writes a series as mails for git am, with a cover letter (0000-cover-letter.txt). fixes and display apply to "
+                          "a release; every other series applies on the series it needs.")
     parser.add_argument("--series", required=True, metavar="NAME", help="fixes, tls, flow, catchup, display, kernel")
     parser.add_argument("--patch", action="append", default=[], metavar="NUMBER",
-                        help="only this one, as 0009, made on what the series is made on; may be repeated")
+                        help="only this patch: 0009; repeatable")
     parser.add_argument("--on", action="append", default=[], metavar="NAME",
-                        help="a series that is there already, beside what this one needs; may be repeated")
-    parser.add_argument("--base", default=upstream.DEFAULT, metavar="VERSION", help=f"default {upstream.DEFAULT}")
-    parser.add_argument("folder", type=Path)
+                        help="a series that is already applied, besides those this one needs; repeatable")
+    parser.add_argument("--base", default=upstream.DEFAULT, metavar="VERSION", help=f"release (default {upstream.DEFAULT})")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="for the mails")
 
 
 def execute(args: argparse.Namespace) -> int:

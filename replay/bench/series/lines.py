@@ -50,7 +50,7 @@ def table() -> str:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Counts the lines of each series: new files without tests, hooks (lines added to and removed from "
-                          "files that are there), tests. Comments and empty lines count.")
+                          "existing files), tests. Comments and empty lines count.")
 
 
 def execute(_: argparse.Namespace) -> int:

@@ -99,8 +99,8 @@ def rebase(source: Path) -> list[Found]:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Says for each patch whether it applies to another release, with which variant, and where it "
-                          "fails. Status 1 when one does not.")
-    parser.add_argument("source", type=Path, help="a tarball of spice-server, or the folder of its source")
+                          "fails. Exit status 1: one does not apply.")
+    parser.add_argument("source", type=Path, metavar="SOURCE", help="tarball or source folder of spice-server")
 
 
 def execute(args: argparse.Namespace) -> int:

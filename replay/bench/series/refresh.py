@@ -15,9 +15,9 @@ from bench.series import faults, patchtree
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Writes all patches again in the one form they have, numbered by their order: from the "
-                          "commits of a tree that ./run tree made, or else from themselves, for all releases.")
-    parser.add_argument("tree", nargs="?", type=Path, help="made by ./run tree")
+    parser.description = ("Writes all patches, numbered in order and in one format: from the commits of a tree that ./run tree made; "
+                          "without one, from the patch files, variants for other releases included.")
+    parser.add_argument("tree", nargs="?", type=Path, metavar="DIR", help="tree made by ./run tree")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -13,11 +13,10 @@ from bench.series import patchtree
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Makes a git tree of a release with the overlay and each patch as a commit. Change, rebase "
-                          "and add commits there, then: ./run refresh TREE. Where a patch does not apply it stops, and "
-                          "goes on when called again.")
-    parser.add_argument("tree", type=Path)
-    parser.add_argument("--release", default=upstream.DEFAULT, help=f"default {upstream.DEFAULT}")
+    parser.description = ("Makes a git tree of a release with one commit per patch. Change, rebase and add commits there, then: "
+                          "./run refresh DIR. Stops at a patch that does not apply; fix it, and call it again to continue.")
+    parser.add_argument("tree", type=Path, metavar="DIR", help="folder to make")
+    parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"default {upstream.DEFAULT}")
 
 
 def execute(args: argparse.Namespace) -> int:
