@@ -42,6 +42,10 @@ void red_stream_live_flow(int, const RedStreamFlow *)
 {
 }
 
+void red_stream_live_motion(int, uint64_t, uint64_t, uint64_t, uint64_t)
+{
+}
+
 void red_stream_live_close(int)
 {
 }
@@ -167,6 +171,19 @@ void red_stream_live_flow(int stream, const RedStreamFlow *flow)
         live->delay = flow->get_path_delay();
         g_strlcpy(live->phase, flow->get_phase(), sizeof(live->phase));
         live->time = g_get_monotonic_time();
+    }
+}
+
+void red_stream_live_motion(int stream, uint64_t moves, uint64_t moved, uint64_t equal,
+                            uint64_t drawn)
+{
+    RedStreamLive *const live = find(stream);
+
+    if (live) {
+        live->moves = moves;
+        live->moved = moved;
+        live->equal = equal;
+        live->drawn = drawn;
     }
 }
 

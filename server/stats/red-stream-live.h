@@ -24,7 +24,7 @@
 class RedStreamFlow;
 
 #define RED_STREAM_LIVE_SIZE 256
-#define RED_STREAM_LIVE_MAGIC "spice-1"
+#define RED_STREAM_LIVE_MAGIC "spice-2"
 
 /* The content of the file. What comes later goes to the end, with another magic. */
 struct RedStreamLive {
@@ -34,7 +34,7 @@ struct RedStreamLive {
     uint32_t channel_type;
     uint32_t channel_id;
     uint32_t unused;
-    /* microseconds, CLOCK_MONOTONIC, of the latest change */
+    /* microseconds, CLOCK_MONOTONIC, of the latest change of what is said below, up to the phase */
     uint64_t time;
     /* as in RedStreamCounters */
     uint64_t messages;
@@ -50,6 +50,12 @@ struct RedStreamLive {
     uint64_t rate;
     uint64_t delay;
     char phase[16];
+    /* of a display whose bitmaps are compared with the screen, since it began, and told to a client
+     * from the next comparison on: copies, and pixels copied, equal and drawn */
+    uint64_t moves;
+    uint64_t moved;
+    uint64_t equal;
+    uint64_t drawn;
 };
 
 /* The folder, null if there is none to write to. */
@@ -58,6 +64,8 @@ const char *red_stream_live_folder();
 void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls);
 void red_stream_live_update(int stream, const RedStreamCounters *counters, size_t pending);
 void red_stream_live_flow(int stream, const RedStreamFlow *flow);
+void red_stream_live_motion(int stream, uint64_t moves, uint64_t moved, uint64_t equal,
+                            uint64_t drawn);
 void red_stream_live_close(int stream);
 
 #include "pop-visibility.h"

@@ -15,9 +15,9 @@ from bench.common.errors import BenchError
 
 
 def _file(folder: Path, stream: int, messages: int = 10, time: int = 5_000_000, pid: int = os.getpid(), tls: int = 1,
-          limit: int = 40960, magic: bytes = b"spice-1") -> Path:
-    content = struct.pack("8s16s4I10Q16s", magic, b"flow", tls, 2, 1, 0, time, messages, 4, 3, 125_000, 0, 20480, limit,
-                          2_500_000, 40_500, b"steady")
+          limit: int = 40960, magic: bytes = b"spice-2", pixels: int = 0) -> Path:
+    content = struct.pack("8s16s4I10Q16s4Q", magic, b"flow", tls, 2, 1, 0, time, messages, 4, 3, 125_000, 0, 20480, limit,
+                          2_500_000, 40_500, b"steady", pixels // 100, pixels, 2 * pixels, 3 * pixels)
     file = folder / f"{pid}-{stream}"
     file.write_bytes(content.ljust(256, b"\0"))
     return file
@@ -30,7 +30,26 @@ def test_a_row_says_how_much_in_a_second_and_what_is_so_now(tmp_path: Path) -> N
     _file(tmp_path, 1, messages=50)
     cells = watch.row(before[file], watch.look(tmp_path)[file], 2.0, 5.5)
     assert cells == [str(os.getpid()), "display-1", "flow tls", "20", "0", "0", "0 kbit/s", "20.0 Mbit/s", "40.5 ms",
-                     "20 KiB", "40 KiB", "steady", ""]
+                     "20 KiB", "40 KiB", "steady", "", "", "", "", ""]
+
+
+def test_what_the_display_stage_saves_is_in_pixels_a_second(tmp_path: Path) -> None:
+    _file(tmp_path, 1, pixels=1_000_000)
+    before = watch.look(tmp_path)
+    [file] = before
+    _file(tmp_path, 1, pixels=2_000_000)
+    cells = watch.row(before[file], watch.look(tmp_path)[file], 2.0, 5.5)
+    assert cells[12:16] == ["5000", "0.50 Mpx/s", "1.00 Mpx/s", "1.50 Mpx/s"]
+    assert len(cells) == len(watch._HEAD)
+
+
+def test_what_was_before_a_client_came_is_not_of_this_second(tmp_path: Path) -> None:
+    _file(tmp_path, 1)
+    before = watch.look(tmp_path)
+    [file] = before
+    _file(tmp_path, 1, pixels=1_000_000)
+    cells = watch.row(before[file], watch.look(tmp_path)[file], 2.0, 5.5)
+    assert cells[12:16] == ["", "", "", ""]
 
 
 def test_what_has_been_quiet_for_long_has_nothing_in_flight(tmp_path: Path) -> None:
@@ -44,7 +63,7 @@ def test_only_streams_of_running_guests_are_shown(tmp_path: Path) -> None:
     _file(tmp_path, 2, pid=2 ** 22 + 1)     # more than a pid can be
     _file(tmp_path, 3, magic=b"other")
     (tmp_path / "notes.txt").write_text("no stream")
-    (tmp_path / f"{os.getpid()}-4").write_bytes(b"spice-1")
+    (tmp_path / f"{os.getpid()}-4").write_bytes(b"spice-2")
     assert list(watch.look(tmp_path)) == [shown]
 
 
@@ -62,5 +81,5 @@ def test_the_layout_is_the_librarys() -> None:
     letters = {"uint32_t": "I", "uint64_t": "Q"}
     packed = "".join(f"{size}s" if kind == "char" else letters[kind] for kind, size in members)
     assert struct.calcsize(packed) == watch.LAYOUT.size
-    assert packed.replace("IIII", "4I").replace("Q" * 10, "10Q") == watch.LAYOUT.format
+    assert packed.replace("IIII", "4I").replace("Q" * 10, "10Q").replace("QQQQ", "4Q") == watch.LAYOUT.format
     assert f'"{watch.MAGIC.decode()}"' in header

@@ -13,13 +13,13 @@ from pathlib import Path
 from bench.common import table
 from bench.common.errors import BenchError
 
-# RedStreamLive of server/red-stream-live.h
-LAYOUT = struct.Struct("8s16s4I10Q16s")
-MAGIC = b"spice-1"
+# RedStreamLive of server/stats/red-stream-live.h
+LAYOUT = struct.Struct("8s16s4I10Q16s4Q")
+MAGIC = b"spice-2"
 _CHANNELS = ("", "main", "display", "inputs", "cursor", "sound", "microphone", "", "smartcard", "usb", "port", "webdav")
 _QUIET = 2.0        # seconds without a change, after which what was in flight has long arrived
 _HEAD = ["guest", "channel", "mode", "messages/s", "records/s", "writes/s", "sent", "rate", "delay", "in flight",
-         "limit", "phase", "quiet"]
+         "limit", "phase", "copies/s", "copied", "equal", "drawn", "quiet"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class Stream:
     rate: int
     delay: int
     phase: str
+    moves: int
+    moved: int          # pixels, as the next two
+    equal: int
+    drawn: int
 
 
 def read(file: Path) -> Stream | None:
@@ -48,14 +52,14 @@ def read(file: Path) -> Stream | None:
         return None
     if len(content) < LAYOUT.size:
         return None
-    magic, mode, tls, kind, number, _, *numbers, phase = LAYOUT.unpack_from(content)
+    magic, mode, tls, kind, number, _, *numbers, phase, moves, moved, equal, drawn = LAYOUT.unpack_from(content)
     if _text(magic) != MAGIC.decode() or not Path(f"/proc/{pid}").is_dir():
         return None
     changed, messages, records, writes, written, _pending, in_flight, limit, rate, delay = numbers
     name = _CHANNELS[kind] if kind < len(_CHANNELS) else ""
     return Stream(pid, f"{name or f'channel {kind}'}{f'-{number}' if number else ''}",
                   _text(mode) + (" tls" if tls else ""), changed / 1e6, messages, records, writes, written, in_flight,
-                  limit, rate, delay, _text(phase))
+                  limit, rate, delay, _text(phase), moves, moved, equal, drawn)
 
 
 def _text(field: bytes) -> str:
@@ -79,13 +83,20 @@ def row(before: Stream | None, now: Stream, seconds: float, clock: float) -> lis
     def each_second(what: str) -> float:
         return (getattr(now, what) - getattr(before, what)) / seconds if before else 0.0
 
+    def pixels(what: str) -> str:
+        return f"{each_second(what) / 1e6:.2f} Mpx/s" if compares else ""
+
+    # a client that comes later is told what was before it as well, with the first comparison
+    compares = before is not None and before.moved + before.equal + before.drawn > 0
     quiet = clock - now.time
     knows_path = now.limit > 0
     return [str(now.pid), now.channel, now.mode, f"{each_second('messages'):.0f}", f"{each_second('records'):.0f}",
             f"{each_second('writes'):.0f}", _bits(each_second("written")),
             _bits(now.rate) if now.rate else "", f"{now.delay / 1e3:.1f} ms" if now.delay else "",
             f"{now.in_flight / 1024:.0f} KiB" if knows_path and quiet < _QUIET else "",
-            f"{now.limit / 1024:.0f} KiB" if knows_path else "", now.phase, f"{quiet:.0f} s" if quiet >= 1 else ""]
+            f"{now.limit / 1024:.0f} KiB" if knows_path else "", now.phase,
+            f"{each_second('moves'):.0f}" if compares else "", pixels("moved"), pixels("equal"), pixels("drawn"),
+            f"{quiet:.0f} s" if quiet >= 1 else ""]
 
 
 def page(before: dict[Path, Stream], now: dict[Path, Stream], seconds: float, clock: float) -> str:
@@ -98,7 +109,8 @@ def page(before: dict[Path, Stream], now: dict[Path, Stream], seconds: float, cl
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Shows the counters of running guests' streams. Start QEMU with SPICE_STREAM_STATS=FOLDER in its environment; "
                           "the folder must exist, and QEMU must be able to write to it. rate and delay are of the path, from the "
-                          "client's pongs (mode flow).")
+                          "client's pongs (mode flow). copies, copied, equal and drawn are what the display stage found in the guest's "
+                          "bitmaps (display= in docs/modes.md); empty where it is off or not at work.")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="of SPICE_STREAM_STATS")
     parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two tables (1)")
     parser.add_argument("--once", action="store_true", help="print one table and exit")
