@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Damage tracking: a client of a display whose path does not keep up gets the current screen.
+/* Damage tracking: a display client whose path does not keep up gets the current screen.
  *
- * A drawing that has waited for the path for longer than red_catch_up_late says is not sent any
- * more, nor is any other that waits. Where they draw becomes a region to be refreshed, one for
- * each surface of each client. As long as there is something to refresh on a surface, what is
- * drawn on it or reads it makes regions grow and is not sent either; all else is sent as ever. But
- * a COPY_BITS on the screen, as of what scrolls, is sent, ahead of the refresh, and the region is
- * copied with it. A refresh is an item in the pipe: it takes a piece of the region, reads what the surface shows by
- * then, and goes to the end of the pipe again if something is left. So nothing in the pipe grows
- * old, the worker need not wait for a slow client, and where the path keeps up none of this
- * happens.
+ * A drawing is late if it has waited for the path for longer than red_catch_up_late(). It is then
+ * dropped with all others that wait in the pipe, and their areas become damage, a region per
+ * surface and client. While a surface has damage, drawings on it or from it are not sent, and
+ * extend the damage; other items are sent as before. An exception is a COPY_BITS on the screen,
+ * as when text scrolls: it is sent ahead of the refresh, and the damage is copied with it.
  *
- * What holds at any time, for each client: when it has received all that is in the pipe now, each
- * surface is there as it is here, except in the region to be refreshed. For
- *  - a drawing that is sent reads and changes surfaces without such a region only, and is made
- *    there from what it is made from here;
- *  - one that is taken out of the pipe leaves its destination in the region, and takes all others
- *    along, which might have read that;
- *  - a copy that is kept comes after all drawings on the screen that were before it and are sent,
- *    and before the next piece of the screen: what the client copies is wrong where the region
- *    was, so the region is there, too. One is kept where that order can be had without looking far,
- *    and no more than MAX_KEPT between two refreshes, so that these have their turn; of others the
- *    destination is refreshed;
- *  - a piece is taken out of what was in the region when the refresh was queued. What was queued
- *    before the refresh has been sent then, and none that was queued later draws on that surface
- *    but a video's frames and pictures of what was there: what has changed since they were queued
- *    is still in the region, as it is not ready, and comes after them.
+ * A refresh is an item in the pipe. In its turn it takes a piece of the damage, reads the current
+ * pixels from the surface, and is queued at the end of the pipe again if damage is left. So no
+ * item in the pipe grows old, and the worker need not wait for a slow client. A path that keeps
+ * up is not affected.
  *
- * A video goes on as one: a frame replaces the one that waits, and what is under a video is not
- * refreshed until it ends. A picture of the screen that a refresh has sent with losses is sent again
- * without them, once, where nothing has been drawn for RED_CATCH_UP_STILL and while nothing is
- * drawn anywhere or waits, as far as it shows what upstream would have sent exactly; and so is what
- * was drawn from it.
- * What upstream sends with losses stays as it is, unless RedStreamPolicy::exact.
+ * Invariant, for each client: once it has received all items that are in the pipe now, each of its
+ * surfaces equals the server's except in the damage.
+ *  - A drawing that is sent reads and changes only surfaces without damage, so the client draws
+ *    from the same pixels as the server.
+ *  - A drawing that is dropped adds its destination to the damage. All others that wait are
+ *    dropped with it, as they might have read that destination.
+ *  - A copy that is kept comes after all drawings of the screen that were before it and are sent,
+ *    and before the next piece of the screen. The client copies wrong pixels where there was
+ *    damage, so the damage is copied, too. A copy is kept if that order needs no long
+ *    search of the pipe, and at most MAX_KEPT between two refreshes, so that these have their
+ *    turn. The destination of any other copy becomes damage.
+ *  - A piece is taken from the damage that there was when the refresh was queued. All items queued
+ *    before the refresh have been sent then. Of those queued later only frames of videos and
+ *    images of older pixels draw on that surface. Changes since they were queued are damage
+ *    that is not ready yet, and are sent after them.
+ *
+ * Videos: a frame replaces the one that waits, and the area under a video is not refreshed until
+ * the video ends.
+ *
+ * Refinement: an image that a refresh sent with losses is resent without them, once, with what was
+ * drawn from it, as far as upstream would have sent the pixels exactly. The area must be still
+ * for RED_CATCH_UP_STILL, and nothing may be drawn anywhere or wait. Pixels that upstream sends
+ * with losses stay lossy, unless RedStreamPolicy::exact is set.
  */
 #ifndef DCC_REFRESH_H_
 #define DCC_REFRESH_H_
@@ -48,7 +50,7 @@ struct RedDrawablePipeItem;
 struct RedImageItem;
 struct VideoStreamClipItem;
 
-/* See DisplayChannelClientPrivate. All of it is for the thread of the display only. */
+/* Owned by DisplayChannelClientPrivate. To be called from the thread of the display only. */
 class DccRefresh
 {
 public:
@@ -59,55 +61,57 @@ public:
     DccRefresh(const DccRefresh &) = delete;
     DccRefresh &operator=(const DccRefresh &) = delete;
 
-    /* What the path takes now has been sent; @waits: there is more; @delay: microseconds of its
-     * round trip, 0: not known. */
+    /* All that the path takes now has been sent; @waits: more is waiting; @delay: the round trip
+     * in microseconds, 0: unknown. */
     void pushed(bool waits, uint32_t delay);
 
-    /* Pictures of surfaces that the client does not know would only make it wait longer: a drawing
-     * that needs one is taken, and the client gets to see what is drawn when its turn comes. */
+    /* Whether the client is behind. An image of a surface that it does not have would then only
+     * delay it further: a drawing that needs one becomes damage instead. */
     bool is_behind();
 
-    /* A drawing is about to be queued. True if it is not to be: the region has grown. With
-     * @all, what waits in the pipe may go the same way. */
+    /* A drawing is about to be queued. Returns true if it became damage and must not be queued.
+     * With @all the drawings that wait in the pipe may become damage, too. */
     bool takes(Drawable *drawable, bool all=true);
 
-    /* A drawing or a picture was taken from the pipe to be sent. True if it is not to be. */
+    /* A drawing or an image was taken from the pipe to be sent. Returns true if it became damage
+     * and must not be sent. */
     bool overtakes(RedPipeItem *item);
 
-    /* The turn of a refresh has come. Returns the picture to send, or null. */
+    /* The turn of a refresh has come. Returns the image to send, or null. */
     red::shared_ptr<RedImageItem> next();
 
-    /* It has become a message of @bytes. */
+    /* That image became a message of @bytes. */
     void sent(size_t bytes);
 
-    /* A video that hid something may have ended, or shows through less. */
+    /* A video may have ended, or cover less: damage that it hid may be sent. */
     void uncover();
 
-    /* True if the clip of a video that waits to be sent has become the one of @item. */
+    /* Returns true if a clip of the same video waits in the pipe and now has the value of @item. */
     bool replaces_clip(VideoStreamClipItem *item);
 
-    /* The surface goes. True if the client need not know, as it did not know of it yet. */
+    /* The surface is destroyed. Returns true if the client was not sent its creation yet, so that
+     * it need not be told. */
     bool forgets_created(uint32_t surface_id);
     void forget(uint32_t surface_id);
 
-    /* The client comes from another server, and has that surface, in part with losses. */
+    /* The client was migrated from another server and has that surface, parts of it lossy. */
     void restored(uint32_t surface_id);
 
-    /* The worker is about to wait until the client has been sent everything: leave what nobody
-     * sees. */
+    /* The worker is about to wait until everything is sent: drop off-screen surfaces that have
+     * damage. They are created again when something is drawn from them. */
     void shorten();
 
-    /* Queue all that is left, and take nothing any more: the client goes to another server. */
+    /* The client migrates to another server: queue all damage, and drop nothing any more. */
     void finish();
 
-    /* The client has gone. */
+    /* The client has disconnected. */
     void stop();
 
-    /* Messages that the worker has to wait for until it may take more from the guest. */
+    /* Number of items that must be sent before the worker takes more commands from the guest. */
     uint32_t backlog() const;
 
-    /* The worker takes no more from the guest though what could be sent has been, or it has
-     * taken all that there is. */
+    /* @waits: the worker stops taking commands although all that the path takes has been sent.
+     * Not @waits: it has taken all commands. */
     void guest_waits(bool waits);
 
 private:
@@ -150,37 +154,37 @@ private:
     uint32_t n_areas = 0;
     RedCatchUpPace pace;
     RedCatchUpPath path;
-    /* microseconds after which what waits for the path is late */
+    /* microseconds after which a drawing that waits for the path is late */
     uint64_t late_after = RED_CATCH_UP_LATE;
     /* a refresh is in the pipe */
     bool is_queued = false;
-    /* copies that were kept since a refresh had its turn */
+    /* copies kept since the last refresh */
     unsigned n_kept = 0;
     bool is_finished = false;
-    /* nothing is drawn, so what was sent with losses is sent again */
+    /* nothing is drawn, so lossy areas are resent */
     bool is_refining = false;
     SpiceTimer *timer = nullptr;
     bool is_timing = false;
-    /* microseconds: when anything was drawn or sent but a refresh, and when on another surface
-     * than the screen */
+    /* microseconds: when anything other than a refresh was last drawn or sent, and when
+     * something was last drawn on another surface than the screen */
     uint64_t last_drawn = 0;
     uint64_t last_off_screen = 0;
-    /* the screen */
+    /* still areas of the screen */
     RedCatchUpStill still;
-    /* of each surface, what has been sent with losses here, or was made from that; some of it may have
-     * been sent without since */
+    /* of each surface, the area that was sent with losses here, or drawn from such an area; parts
+     * of it may have been sent without losses since */
     std::array<QRegion, NUM_SURFACES> made_lossy;
-    /* on the screen, where what was taken is what upstream sends with losses */
+    /* the area of the screen where dropped drawings are ones that upstream sends with losses */
     QRegion lossy_upstream;
-    /* of which the picture is that is being sent */
+    /* surface and area of the image that is being sent */
     uint32_t piece_surface = 0;
     SpiceRect piece_area = { 0, 0, 0, 0 };
-    /* the piece that is being sent was there already, with losses, and how old it is */
+    /* the image that is being sent refines a lossy one; and the time of its oldest change */
     bool is_refined = false;
     uint64_t piece_since = UINT64_MAX;
-    /* how long the guest has waited since the worker had last taken all that it drew, and since
-     * when it does, 0: it does not. By the clock: one answer of the client may end a wait, and
-     * the path has then been asked but once. */
+    /* how long the guest has waited since the worker had last taken all commands, and since when
+     * it waits, 0: it does not. Elapsed time, as one pong may end a wait during which the path
+     * was tried only once. */
     uint64_t waited = 0;
     uint64_t waiting_since = 0;
 };

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The stage between a guest's drawings and the display: what moved is copied on the screen, what
- * is equal is not drawn, and what has changed is drawn in few pieces.
+/* The display stage, between a guest's drawings and the display channel: moved areas become copies,
+ * equal areas are not drawn, changed areas become few drawings.
  *
- * The worker hands all drawings to draw() and calls flush() before it does anything else. Opaque
- * DRAW_COPYs of bitmaps onto the screen are held until then, or for a millisecond, or until one
- * draws where another has; see red-motion.h for what is found in them. What comes out are COPY_BITS
- * and DRAW_COPYs as a guest would send them, whose bitmaps are the server's own: the guest has its
- * own back at once. Where that gains little the drawings go on as they came, and all others do,
- * untouched and in order.
+ * The worker passes all drawings to draw(), and calls flush() before it does anything else. Opaque
+ * DRAW_COPYs of bitmaps onto the screen are held until then, for a millisecond at most, or until
+ * two overlap. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
+ * as a guest would send them, with bitmaps owned by the server: the guest's resources are released
+ * at once. If the gain is small, the held drawings are passed on unchanged. All other drawings are
+ * passed on unchanged and in order.
  *
- * What has changed and has few colours is drawn as pictures of two (red-planes.h), if all clients
- * are known to decode such.
+ * A changed area of few colours is drawn as images of two colours (red-planes.h), if all clients
+ * are known to decode them.
  *
- * Videos are passed on as they are: what is drawn where one plays, and what is drawn again and
- * again at one place and might be found to be one, see video-stream.cpp.
+ * Videos are passed on unchanged: drawings where a video plays, and drawings repeated at one place
+ * that may be detected as a video, see video-stream.cpp.
  *
- * Memory, for each display: twice the pixels of the screen, only while a client is there and
- * bitmaps are most of what is drawn on it, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait
- * to be sent. A screen of more pixels than 7680 x 4320 is left alone. All of it is for the thread
- * of the display only.
+ * Memory per display: two screens of pixels, only while a client is connected and most drawings of
+ * the screen are bitmaps, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to be sent. A
+ * screen of more pixels than 7680 x 4320 has no stage. To be used from the thread of the display.
  */
 #ifndef DISPLAY_MOTION_H_
 #define DISPLAY_MOTION_H_
@@ -36,7 +35,7 @@ struct DisplayChannel;
 /* bytes */
 #define DISPLAY_MOTION_BITMAPS (64 * 1024 * 1024)
 
-/* What has been found, in pixels but for the moves. */
+/* Totals: the number of moves, and pixels moved, equal and sent. */
 struct DisplayMotionCounters {
     uint64_t moves;
     uint64_t moved;
@@ -57,20 +56,21 @@ public:
     /* @generation: see display_channel_process_draw */
     void draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t generation);
 
-    /* Draw all that is held. */
+    /* Draw all held drawings. */
     void flush();
 
-    /* There is another screen, of which nothing is known. Nothing is held. */
+    /* There is a new primary surface of unknown content. No drawing may be held. */
     void new_screen();
 
     const DisplayMotionCounters &get_counters() const { return counters; }
 
 private:
-    /* where something was drawn that could have been a frame of a video */
+    /* an earlier drawing that could have been a frame of a video */
     struct Trace {
         SpiceRect where;
         uint64_t time;
-        /* drawings since one that was no text, or more than is looked back */
+        /* number of drawings since the last one that was no text, limited to the number that
+         * video detection looks back */
         unsigned since_gradual;
     };
     enum { TRACES = 64 };
@@ -98,23 +98,23 @@ private:
 
     DisplayChannel *const display;
     std::unique_ptr<RedMotion> motion;
-    /* in the order in which they came, since when, and of the last one */
+    /* held drawings in order, since when, and the generation of the last one */
     std::vector<red::shared_ptr<RedDrawable>> held;
     uint64_t held_since = 0;
     uint32_t generation = 0;
-    /* rises with what is no bitmap, falls with what is one */
+    /* rises with each drawing that is no bitmap, falls with each bitmap */
     int others = 0;
     bool is_off = false;
-    /* what others have drawn is worth to be looked at */
+    /* before the next drawing is held, fill unknown parts of the mirror from the canvas */
     bool looks = false;
     std::vector<Trace> traces;
     size_t next_trace = 0;
-    /* of the bitmap that is being read, from its top */
+    /* lines of the bitmap that is being read, from its top */
     std::vector<const uint8_t *> lines;
-    /* bytes of bitmaps, which may be there for longer than this */
+    /* bytes of the server's bitmaps; shared with them, as they may outlive this object */
     const std::shared_ptr<size_t> bitmaps;
     DisplayMotionCounters counters = {};
-    /* what find_planes() has found */
+    /* the result of find_planes() */
     std::vector<RedPlane> planes;
 };
 

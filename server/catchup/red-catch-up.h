@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Damage tracking for a client whose path does not keep up: pure decisions.
  *
- * Drawings wait in a channel's pipe until the path takes them. On a line that is slower than
- * the guest draws they would grow old there, and nobody wants to see what was on the screen
- * seconds ago. So what has waited too long is forgotten, and where it drew becomes a region of
- * which the client is shown what is there when its turn comes (see dcc-refresh.h).
+ * Drawings wait in a channel's pipe until the path takes them. On a link that is slower than the
+ * guest draws they become stale there. So a drawing that has waited too long is dropped, and its
+ * area becomes damage. When the client's turn comes, it gets the current pixels of that area
+ * (see dcc-refresh.h).
  *
  * No clock, canvas or pipe here; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -17,48 +17,48 @@
 
 #include "push-visibility.h"
 
-/* Microseconds: a drawing that waits longer for a path whose round trip takes @delay (0: not known)
- * is not sent any more. One and a half of them: what is drawn in one may leave in the next; at least
- * RED_CATCH_UP_LATE_MIN, for a client may be busy for that long, and at most RED_CATCH_UP_LATE. */
+/* Microseconds after which a drawing that waits for a path with a round trip of @delay (0: unknown)
+ * is late and is dropped. 1.5 round trips, as a drawing made in one may be sent in the next; at
+ * least RED_CATCH_UP_LATE_MIN, as a client may be busy for that long, at most RED_CATCH_UP_LATE. */
 uint64_t red_catch_up_late(uint32_t delay);
 
 #define RED_CATCH_UP_LATE_MIN (50 * 1000)
 #define RED_CATCH_UP_LATE (150 * 1000)
 
-/* Tells waiting for the path from waiting for this thread, which may not have run: on a busy host
- * a drawing is old before anybody tries to send it, and then the path takes it at once. */
+/* Measures how long the path made drawings wait. Waiting for this thread does not count: on a busy
+ * host a drawing is old before the thread tries to send it, and then the path takes it at once. */
 class RedCatchUpPath
 {
 public:
-    /* The path has been given all that it takes at @now; @waits: that was not all there is;
-     * @message: the number of the one that it has taken a part of, 0: of none. */
+    /* At @now the socket took all that it can; @waits: more is waiting; @message: the number of
+     * the message that the socket took in part, 0: none. */
     void pushed(uint64_t now, bool waits, uint64_t message);
 
-    /* How long what is there since @since had waited for the path when that last took no more. */
+    /* How long an item queued at @since had waited when the path was last blocked. */
     uint64_t refused(uint64_t since) const;
 
-    /* The same, but for the one message that the path was not through with when it first did not
-     * take all. Nothing overtakes that, and a photograph of the screen takes a while on any line:
-     * what is drawn meanwhile may be little, and gone as soon as it has its turn. */
+    /* The same without the time for the message during which the path first blocked. No item can
+     * overtake that message, and an image of the whole screen takes a while on any link. The
+     * drawings queued meanwhile may be few, and be sent as soon as it is through. */
     uint64_t waited(uint64_t since) const;
 
 private:
     uint64_t waited_from(uint64_t first) const;
 
-    /* when the path has first not taken all, and last, 0: it has taken all */
+    /* when the path was blocked first and last, 0: it is not blocked */
     uint64_t first_refused = 0;
     uint64_t last_refused = 0;
-    /* the message then, until it has gone, and when that was */
+    /* the message sent in part at first_refused until it is sent, and when it was */
     uint64_t first_message = 0;
     uint64_t first_gone = 0;
 };
 
-/* Where a surface is not what the client has been shown.
+/* The damage of a surface: where the client does not have its current pixels.
  *
- * Changes become ready when asked for, so that all that was in the pipe before is sent before
- * them. What is ready is taken piece by piece: in turn of what has changed last, for that is
- * what the user looks at, and of what was ready when the sweep began, so that nothing waits for
- * longer than two sweeps, nor is much shown twice in one while it changes on and on.
+ * Damage becomes ready by make_ready(), so that all items that were in the pipe before are sent
+ * before it. Ready damage is taken piece by piece, in turn from the latest changes, as the user
+ * looks at those, and from the damage that was ready when the current sweep began. So no area
+ * waits for longer than two sweeps, and one that changes all the time is not sent twice in one.
  */
 class RedCatchUpArea
 {
@@ -70,62 +70,61 @@ public:
     RedCatchUpArea(const RedCatchUpArea &) = delete;
     RedCatchUpArea &operator=(const RedCatchUpArea &) = delete;
 
-    /* It changed at @since. */
+    /* The surface changed at @since in @changed. */
     void add(const QRegion *changed, uint64_t since);
 
-    /* Whether there is something to show outside of @hidden. */
+    /* Whether there is damage outside of @hidden. */
     bool is_dirty(const QRegion *hidden) const;
 
-    /* Nothing at all is left. */
+    /* Whether there is no damage at all. */
     bool is_empty() const;
 
-    /* The client is told to copy onto @dest what is by so much to the left and above: what it
-     * gets there is wrong where that was, and right otherwise. It must do so before a piece is
-     * taken. */
+    /* The client is sent a copy onto @dest from @dx pixels to the left and @dy above. The damage
+     * moves with it: @dest becomes damaged where the source is, and undamaged elsewhere. The copy
+     * must be sent before the next piece is taken. */
     void copied(const QRegion *dest, int dx, int dy);
 
-    /* Forget what is not within @bounds. */
+    /* Drop the damage outside of @bounds. */
     void keep(const SpiceRect *bounds);
 
-    /* What has changed by now may be taken from now on, except in @hidden. */
+    /* All damage so far becomes ready, except in @hidden. */
     void make_ready(const QRegion *hidden);
     bool is_ready() const;
 
-    /* Take a piece of what is ready, of about @pixels. False if nothing is. */
+    /* Take a piece of about @pixels from the ready damage. False if there is none. */
     bool take(uint32_t pixels, SpiceRect *piece);
 
-    /* All of it, ready or not. */
+    /* All damage, ready or not. */
     void get_all(QRegion *all) const;
 
-    /* Since when the oldest change is there that was not taken and is not hidden, UINT64_MAX:
-     * there is none. */
+    /* The time of the oldest change that was not taken and is not hidden, UINT64_MAX: none. */
     uint64_t get_oldest() const;
 
 private:
     QRegion waiting;
-    /* ready: changed since the last sweep over everything began, and before */
+    /* ready damage: of changes after the current sweep began, and before */
     QRegion newer;
     QRegion older;
     /* the oldest change in each */
     uint64_t waiting_since = UINT64_MAX;
     uint64_t newer_since = UINT64_MAX;
     uint64_t older_since = UINT64_MAX;
-    /* the latest changes, if they are near each other */
+    /* bounds of the latest changes, if these are near each other */
     SpiceRect latest;
     bool latest_is_next = true;
 };
 
-/* What @region tells of pixels is copied onto @dest with them, from so much to the left and above. */
+/* Moves @region with copied pixels: @dest of it becomes what it is @dx to the left, @dy above. */
 void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy);
 
-/* Leave of @region what is within @bounds. */
+/* Intersects @region with @bounds. */
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds);
 
-/* A box of at most about @pixels that holds the beginning of @region, which is not empty. Small
- * rectangles share a box if that does not hold much else. */
+/* A box of at most about @pixels at the start of @region, which is not empty. Small rectangles
+ * share a box if the box holds little else. */
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
 
-/* What is not drawn on any more, so that it is worth while to show it exactly. */
+/* Finds still areas, where it is worth while to resend lossy images exactly. */
 class RedCatchUpStill
 {
 public:
@@ -136,13 +135,13 @@ public:
 
     void drawn(uint64_t now, const QRegion *where);
 
-    /* Leave of @region what was not drawn on for RED_CATCH_UP_STILL or half as long again. */
+    /* Removes from @region what was drawn on in the last 1 to 1.5 RED_CATCH_UP_STILL. */
     void keep_still(uint64_t now, QRegion *region);
 
 private:
     void turn(uint64_t now);
 
-    /* what was drawn on in the latest part of RED_CATCH_UP_STILL, and in those before it */
+    /* areas drawn on: in the latest half of RED_CATCH_UP_STILL, and in those before it */
     enum { PARTS = 3 };
     QRegion drawn_on[PARTS];
     uint64_t turned = 0;
@@ -151,19 +150,19 @@ private:
 /* microseconds */
 #define RED_CATCH_UP_STILL (1000 * 1000)
 
-/* How many pixels make a piece that the path carries in RED_CATCH_UP_PIECE_TIME. It is seen from
- * the pieces themselves: how well they compress differs more than lines do. */
+/* The piece size: how many pixels the path carries in RED_CATCH_UP_PIECE_TIME. It is measured from
+ * the pieces sent, as their compression differs more than links do. */
 class RedCatchUpPace
 {
 public:
-    /* The path is said to carry @rate bytes a second, 0: not known. */
+    /* The first estimate: the path carries @rate bytes per second, 0: unknown. */
     void start(uint64_t rate);
     bool is_started() const { return started; }
 
-    /* A piece of @pixels is sent at @now; until then the path had no time for it. */
+    /* A piece of @pixels is sent at @now; the path was busy until then. */
     void sent(uint64_t now, uint32_t pixels);
 
-    /* There is nothing left to send: the time to the next piece says nothing. */
+    /* No damage is left, so the time to the next piece is not measured. */
     void pause() { since = 0; }
 
     uint32_t get_pixels() const { return pixels; }
@@ -176,7 +175,7 @@ private:
 
 public:
     enum {
-        /* a square of 96 */
+        /* pixels; the minimum is a square of 96 */
         RED_CATCH_UP_PIECE_MIN = 96 * 96,
         RED_CATCH_UP_PIECE_MAX = 2 * 1024 * 1024,
         /* microseconds */

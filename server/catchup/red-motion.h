@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds in a new picture of a screen what has moved, what is equal and what has changed.
+/* Compares a new image of a screen with the old one: finds moved, equal and changed areas.
  *
- * Guests without a drawing driver send rectangles of their frame buffer. When text scrolls, all of
- * it comes again, though the client has nearly all of it on its screen, some lines further down.
+ * Guests without a drawing driver send rectangles of their frame buffer. When text scrolls, the
+ * whole screen is sent again, though the client has nearly all of it, some lines further down.
  *
- * A RedMotion holds two pictures: what the screen shows, and what it is to show. What is found are
- * copies from one place of the screen to another, and then rectangles of the new picture. Copies
- * are guessed from hashes and done to the first picture, as a client will do them; what differs
- * from the second one after that has changed, whatever the hashes said. So a bad guess costs
- * bytes, never a pixel.
+ * A RedMotion holds two images: the screen as it is shown, and as it is to be. The result is a list
+ * of copies within the screen, and then of rectangles of the new image. Copies are guessed from
+ * hashes and applied to the first image, as a client will do. The pixels that differ from the
+ * second image after that are the changes, whatever the hashes said: a bad guess costs bytes,
+ * never a pixel.
  *
  * No clock, canvas or guest here. Not thread safe.
  */
@@ -24,19 +24,19 @@
 
 #include "push-visibility.h"
 
-/* The screen at @dest becomes what is at @src, which has its size and may overlap it. */
+/* Copy the pixels at @src, an area of the size of @dest that may overlap it, to @dest. */
 struct RedMotionMove {
     SpiceRect dest;
     SpicePoint src;
 };
 
-/* What makes the screen show the new picture: first @moves in order, then the new picture in each
- * of @changed, in any order. */
+/* How to update the screen: first @moves in order, then draw the new image in each rectangle of
+ * @changed, in any order. */
 struct RedMotionFound {
     std::vector<RedMotionMove> moves;
     std::vector<SpiceRect> changed;
-    /* pixels: of what was written, of what need not be sent thanks to moves, and in @changed,
-     * some of which are equal and only there to have few rectangles */
+    /* pixels: written; saved by moves; in @changed, which may include equal pixels to have fewer
+     * rectangles */
     uint64_t written_pixels;
     uint64_t moved_pixels;
     uint64_t changed_pixels;
@@ -47,8 +47,8 @@ class RedMotion
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @bytes of a pixel are 2 or 4. Memory: two pictures of this size, and one byte for each 32
-     * pixels. Of the screen nothing is known. */
+    /* @bytes per pixel: 2 or 4. Memory: two images of this size, and one byte per 32 pixels. At
+     * first no pixel of the screen is known. */
     RedMotion(int width, int height, int bytes);
     ~RedMotion();
     RedMotion(const RedMotion &) = delete;
@@ -57,38 +57,40 @@ public:
     int get_width() const { return width; }
     int get_height() const { return height; }
     int get_bytes() const { return bytes; }
-    /* bytes from a line to the next */
+    /* bytes from one line to the next */
     size_t get_stride() const { return stride; }
 
-    /* Where to write a line of the new picture: @x and @y are within it, and what follows up to
-     * its right edge may be written, where wrote() says so afterwards. */
+    /* The pixel at @x, @y of the new image, which must be within it. The caller may write from
+     * there to the right edge, and passes the area to wrote() afterwards. */
     uint8_t *line(int x, int y) { return at(next, x, y); }
     const uint8_t *line(int x, int y) const { return at(next, x, y); }
 
-    /* The new picture has been written at @where, which is within it and not empty. */
+    /* The new image was written at @where, which is within it and not empty. */
     void wrote(const SpiceRect &where) { written.push_back(where); }
 
-    /* Something that was written since the last find() is in @where. */
+    /* Whether an area written since the last find() overlaps @where. */
     bool is_written(const SpiceRect &where) const;
 
-    /* The screen shows all that was written to the new picture, which is all of it; nothing was
-     * said to wrote() since the last find(). */
+    /* The whole new image was written, and the screen shows it. There must be no wrote() since the
+     * last find(). */
     void know_all();
     bool knows_all() const;
 
-    /* What the screen shows at @where is known: after a find(), it is the new picture. */
+    /* Whether all pixels of the screen at @where are known; after a find() they are those of the
+     * new image. */
     bool is_shown(const SpiceRect *where) const;
 
-    /* Something else is drawn at @where, where nothing was written since the last find(). */
+    /* Another drawing changes @where, so its pixels become unknown. Nothing may have been written
+     * there since the last find(). */
     void forget(const SpiceRect *where);
 
-    /* What to do for the screen to show all that was written since the last time. It is taken to
-     * do so from now on, by these means or any other. */
+    /* Returns how to update the screen with all that was written since the last find(). From now
+     * on this object assumes that the screen shows it. The result is valid until the next call. */
     const RedMotionFound &find();
 
 private:
     enum {
-        /* a cell is so many pixels of a line, a block so many lines of cells */
+        /* pixels per cell (a part of a line), lines of cells per block */
         CELL = 32,
         BLOCK_LINES = 8,
     };
@@ -132,29 +134,30 @@ private:
 
     std::unique_ptr<uint8_t[]> shown;
     std::unique_ptr<uint8_t[]> next;
-    /* where the first picture is what the screen shows */
+    /* where the first image equals the screen */
     QRegion known;
-    /* what was written and not yet looked at */
+    /* areas written and not yet compared */
     std::vector<SpiceRect> written;
-    /* where the second picture is what the screen is to show */
+    /* where the second image is the screen as it is to be */
     QRegion wanted;
 
-    /* of each cell: whether the screen has to change there */
+    /* per cell: whether it differs */
     std::vector<uint8_t> is_changed;
-    /* of each cell: all of it is known. Empty if that is so of all of them. */
+    /* per cell: all of it is known. Empty if all cells are known. */
     std::vector<uint8_t> known_cells;
-    /* in pixels, where cells have changed */
+    /* bounds of the changed cells, in pixels */
     SpiceRect bounds;
     uint64_t changed_cells = 0;
 
-    /* of blocks within bounds, pixels that a move saves, less those that it spoils */
+    /* per block within bounds: pixels that a move makes right less those that it makes wrong */
     std::vector<int> scores;
-    /* of each rectangle in found.changed, pixels of cells that have changed */
+    /* per rectangle in found.changed: pixels of changed cells */
     std::vector<uint64_t> filled_pixels;
     RedMotionFound found;
-    /* the last moves that were good for something */
+    /* the last shifts that saved pixels */
     Shift lately[2] = {};
-    /* finds without a search, as those before were in vain, and so far */
+    /* after searches without a result: finds to do without a search, and the number of such
+     * searches in a row */
     unsigned searches_left_out = 0;
     unsigned in_vain = 0;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The coalescing delay ("hold"): when drawings wait for each other.
+/* The coalescing delay ("hold"): how long a drawing waits for the next one.
  *
- * A guest draws in bursts, and each drawing that leaves by itself is a record, a packet, and
- * soon an ack. So what follows something that has just left waits for what follows it in turn;
- * what comes after a pause leaves at once.
+ * A guest draws in bursts, and each drawing that is sent alone is a record, a packet, and soon
+ * an ack. So a drawing that closely follows a message waits for further ones; the first drawing
+ * after a pause is sent at once.
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -15,24 +15,24 @@
 #include "push-visibility.h"
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
- * @delay microseconds (0: not known): a twelfth of it, which nobody sees, from
- * RED_STREAM_HOLD_MIN to RED_STREAM_HOLD_MAX. */
+ * @delay microseconds (0: unknown): a twelfth of it, within RED_STREAM_HOLD_MIN and
+ * RED_STREAM_HOLD_MAX. 0 in modes without batch; a setting hold=N of @policy comes first. */
 uint32_t red_stream_hold_budget(const RedStreamPolicy *policy, uint32_t delay);
 
 /* microseconds */
 #define RED_STREAM_HOLD_MIN 2000
 #define RED_STREAM_HOLD_MAX 4000
 
-/* Whoever calls begin() sees to it that all leaves at deadline(), whatever happens elsewhere. */
+/* The caller of begin() must send all that waits at deadline() at the latest. */
 class RedStreamHold
 {
 public:
-    /* There is something to send at @now that may wait for @budget. Returns whether it
-     * should: then deadline() is set, if it is not already. */
+    /* At @now there is a drawing to send that may wait for @budget microseconds. Returns whether
+     * it should wait; then deadline() is set. */
     bool begin(uint64_t now, uint32_t budget);
-    /* All there was has left at @now. */
+    /* All was sent at @now. */
     void left(uint64_t now);
-    /* When all must leave, 0: nothing waits. */
+    /* When all must be sent, 0: nothing waits. */
     uint64_t deadline() const { return until; }
     bool active() const { return until != 0; }
 
@@ -41,7 +41,7 @@ private:
     uint64_t until = 0;
 };
 
-/* After so many budgets without anything that left it was a pause. */
+/* Multiples of the budget: a pause is a time without a send of at least that. */
 #define RED_STREAM_HOLD_PAUSE 4
 
 #include "pop-visibility.h"

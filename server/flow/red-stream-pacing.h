@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel is told of the path of a connection, and given: TCP_NOTSENT_LOWAT, the pacing
- * rate, and no more than it should hold. When it is told, nothing else: how much is decided in
- * red-stream-path.h. The output buffer owns one.
+/* Sets TCP_NOTSENT_LOWAT and SO_MAX_PACING_RATE of a socket, and computes the send budget: how much
+ * the kernel may be given. This file decides when; the values are decided in red-stream-path.h.
+ * The output buffer owns one.
  *
  * Not thread safe; used from the thread of the channel.
  */
@@ -18,16 +18,16 @@ public:
     /* @tcp_info outlives this, of the same @socket. */
     RedStreamPacing(int socket, const RedStreamTcpInfo *tcp_info);
 
-    /* Have the kernel send at about @rate bytes a second, see red_stream_path_pace; 0: as it
-     * likes. @ops: the table of the socket, here and below. */
+    /* Have the kernel send at about @rate bytes per second, see red_stream_path_pace; 0: no
+     * limit. @ops: the table of the socket, here and below. */
     void set_pace(const RedStreamSocket *ops, uint64_t rate);
 
-    /* TCP has learnt something new of the link. */
+    /* TCP_INFO or the pongs have given a new @link. */
     void update(const RedStreamSocket *ops, const RedStreamLink *link);
 
-    /* The send budget: how many bytes the kernel is to be given now, SIZE_MAX: all. To be called
-     * before each send. What is left the next acks make room for, and the socket is writable
-     * then. */
+    /* The send budget: how many bytes may be given to the kernel now, SIZE_MAX: no limit. To be
+     * called before each send. The rest can be sent when the socket is writable, which the next
+     * acks of TCP cause. */
     size_t get_budget(const RedStreamSocket *ops);
 
 private:
@@ -36,9 +36,9 @@ private:
     const int socket;
     const RedStreamTcpInfo *const tcp_info;
 
-    /* what the kernel was told to hold unsent, bytes, 0: all that it takes */
+    /* TCP_NOTSENT_LOWAT as set, bytes, 0: not set */
     uint32_t unsent_limit = 0;
-    /* bytes a second that set_pace wants, and that the kernel was told, 0: as it likes */
+    /* bytes per second: as given to set_pace, and SO_MAX_PACING_RATE as set, 0: no limit */
     uint64_t pace = 0;
     uint64_t kernel_pace = 0;
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The error queue of a socket (Linux, TCP), in which the kernel reports later what became
- * of data: when it was acked (red-stream-timestamps.h), and that the memory it was sent from is
- * free again (red-stream-zerocopy.h).
+/* Reader of a socket's error queue (Linux, TCP). The kernel reports there that data was acked
+ * (red-stream-timestamps.h), and that memory given to MSG_ZEROCOPY is free again
+ * (red-stream-zerocopy.h).
  *
- * While the queue holds anything every poll of the socket returns at once with POLLERR. So it is
- * read whenever the socket's watch calls back, and there is one reader, which tells each consumer.
+ * While the queue is not empty, every poll of the socket returns at once with POLLERR. So it is
+ * read whenever the socket's watch is called. There is one reader per socket, which passes
+ * each entry on to all consumers. Not thread safe; used from the thread of the channel.
  */
 #ifndef RED_STREAM_ERRQUEUE_H_
 #define RED_STREAM_ERRQUEUE_H_
@@ -19,26 +20,26 @@
 
 struct RedStreamNotice {
     enum { OTHER, ACKED, COMPLETED } what;
-    /* ACKED: the last byte that was acked, of those after set_timestamps, from 0 on.
+    /* ACKED: the last byte acked, counted from 0 at set_timestamps.
      * COMPLETED: the last of the sends, see first. */
     uint32_t last;
-    /* ACKED: when, microseconds, CLOCK_REALTIME */
+    /* ACKED: time of the ack, microseconds, CLOCK_REALTIME */
     int64_t time;
-    /* COMPLETED: the first of the sends by send_kept, which count from 0 on; and the kernel has
-     * copied what it was to send from where it was */
+    /* COMPLETED: the first of the sends, counted from 0 over the calls of send_kept; and whether
+     * the kernel copied the data after all */
     uint32_t first;
     bool copied;
 };
 
-/* Who wants to know. */
+/* A consumer of entries; owned by the caller of add(). */
 class RedStreamErrqueueConsumer
 {
 public:
     virtual ~RedStreamErrqueueConsumer() { }
-    /* Whether the kernel may tell something that this wants to know. */
+    /* Whether an entry for this consumer may come. */
     virtual bool expects_notices() const = 0;
     virtual void notice(const RedStreamNotice &notice) = 0;
-    /* All that the kernel has told by now was passed on. */
+    /* All entries in the queue were passed on. */
     virtual void no_more_notices() = 0;
 };
 
@@ -47,14 +48,14 @@ class RedStreamErrqueue
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @read_notices: as in RedStreamSocket; @reads: counts the calls of it. */
+    /* @read_notices: as in RedStreamSocket; @reads: is incremented by each call of it. */
     RedStreamErrqueue(int init_fd, int (*init_read_notices)(int, RedStreamNotice *, int),
                       uint64_t *init_reads):
         fd(init_fd), read_notices(init_read_notices), reads(init_reads) { }
 
-    /* It stays the caller's. */
+    /* @consumer stays the caller's and outlives this. */
     void add(RedStreamErrqueueConsumer *consumer) { consumers.push_back(consumer); }
-    /* Take what the kernel has told, if anybody expects something. */
+    /* Read the queue until it is empty, if a consumer expects an entry. */
     void read();
 
 private:

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The functions of RedStreamSocket with which the kernel makes the TLS records (Linux, the
- * module tls, and an OpenSSL and a cipher that know of it). The TLS library shakes hands,
- * reads, and sends alerts; what the egress sends goes past it.
+/* A transport in which the kernel makes the TLS records (Linux with the module tls, and an OpenSSL
+ * and a cipher that support it). The TLS library does the handshake, reads, and sends alerts.
+ * The output buffer sends without the library.
  *
- * Nobody can be asked beforehand: a stream begins with a socket BIO, over which OpenSSL hands
- * its keys to the kernel at the end of the handshake. If it did not, the first record puts the
- * BIO of red-stream-bio.h in its place, and all is as without.
+ * Support cannot be queried beforehand. A stream begins with a socket BIO, over which OpenSSL
+ * passes its keys to the kernel at the end of the handshake. If it did not, the first record
+ * installs the BIO of red-stream-bio.h instead, and the stream works as without kTLS.
  *
- * A call without MSG_MORE ends a record, so there is a call for each one, and records share a
- * segment by TCP_CORK. One call for all of them, with MSG_MORE, would let the last messages of
- * a drain share its last record (see red_stream_policy_next_record).
+ * A send without MSG_MORE ends a record. So each record is one system call, and TCP_CORK joins
+ * records in a segment. One call for all records, with MSG_MORE, would let the last messages of
+ * a send turn share its last record (see red_stream_policy_next_record).
  *
- * The keys stay in the kernel. A peer that asks for new ones (KeyUpdate of TLS 1.3) gets them
+ * The kernel has the keys. A peer that asks for new ones (KeyUpdate of TLS 1.3) gets them
  * where the TLS library and the kernel can replace them (OpenSSL 3.5, Linux 6.14). Elsewhere the
  * library ends the connection with an alert. No SPICE client is known to ask.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an output buffer has the kernel do beyond sending: timestamps=on and zerocopy=N, and the
- * error queue for both.
+/* The kernel features of an output buffer: timestamps=on and zerocopy=N, with the error queue that
+ * both need. Owned by the output buffer; not thread safe.
  */
 #ifndef RED_STREAM_OFFLOAD_H_
 #define RED_STREAM_OFFLOAD_H_
@@ -20,23 +20,24 @@ class RedStreamOffload
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* For a channel's stream @stream; null if @policy wants none of it, or its socket has none. */
+    /* Returns null if @policy asks for none of the features or the socket has none. @stream: its
+     * number in the trace. @fd, @ops and @counters stay the caller's. */
     static RedStreamOffload *create(const RedStreamPolicy *policy, int fd,
                                     const RedStreamSocket *ops, bool tls, int stream,
                                     RedStreamCounters *counters);
     ~RedStreamOffload();
 
-    /* As RedStreamSocket::send; the first @own bytes, an entry of @iov, are the output buffer's,
-     * the rest is the caller's. */
+    /* As RedStreamSocket::send. The first @own bytes, one entry of @iov, are in the output buffer
+     * itself and are copied; the rest is in a marshaller. */
     ssize_t send(const struct iovec *iov, int iovcnt, size_t own, bool more);
-    /* All that was written has been given to the kernel, by now. */
+    /* A flush is complete: the kernel has taken all bytes. */
     void flushed();
-    /* Take what the kernel has told. To be called whenever the socket's watch calls. */
+    /* Read the error queue. To be called whenever the socket's watch is called. */
     void read() { errqueue.read(); }
-    /* The stream ends: have the kernel hold no memory any more. */
+    /* The stream ends: make the kernel release all memory. See RedStreamZerocopy::take_back. */
     void end();
 
-    /* null without */
+    /* null if it is off */
     RedStreamZerocopy *get_zerocopy() { return zerocopy; }
     /* For the statistics: entries of a JSON object, each after a comma. */
     std::string describe() const;
@@ -48,7 +49,7 @@ private:
     const RedStreamSocket *const ops;
     RedStreamCounters *const counters;
     RedStreamErrqueue errqueue;
-    /* each null without */
+    /* each null if it is off */
     RedStreamTimestamps *timestamps = nullptr;
     RedStreamZerocopy *zerocopy = nullptr;
 };

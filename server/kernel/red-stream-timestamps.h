@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When the other end has acknowledged what a flush sent (Linux, TCP): the kernel tells once the
- * last byte of a send is acked, see red-stream-errqueue.h. It is asked at each flush as well.
+/* Measures when the peer has acked each flush (SO_TIMESTAMPING; Linux, TCP). The kernel reports
+ * when the last byte of a send is acked, see red-stream-errqueue.h, which is also read at each
+ * flush.
  *
- * The other end is TCP's: of a relay on the way it is the relay, and a client need not have read
- * what its kernel acked. The channel's pongs say when it has.
+ * The peer is TCP's: with a relay on the path it is the relay. And a client need not have read
+ * what its kernel has acked; the channel's pongs show that.
  */
 #ifndef RED_STREAM_TIMESTAMPS_H_
 #define RED_STREAM_TIMESTAMPS_H_
@@ -23,37 +24,37 @@ class RedStreamTimestamps final: public RedStreamErrqueueConsumer
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @unacked: as of set_timestamps; @stream: its number in the trace; @counters: its own, to
-     * which it adds. */
+    /* @unacked: from set_timestamps; @stream: its number in the trace; @counters: of the stream,
+     * which this adds to. */
     RedStreamTimestamps(uint32_t unacked, int stream, RedStreamCounters *counters);
 
-    /* All that was written has been given to the kernel, by now.
-     * Returns whether there was anything. */
+    /* A flush is complete: the kernel has taken all bytes.
+     * Returns whether there were any since the last flush. */
     bool flushed();
 
     bool expects_notices() const override { return true; }
     void notice(const RedStreamNotice &notice) override;
-    /* a near client may have acked a flush before it was over */
+    /* a near client may have acked a flush before flushed() was called */
     void no_more_notices() override { settle(); }
 
 private:
     void settle();
 
     struct Flush {
-        /* counters->written_bytes then */
+        /* counters->written_bytes at the flush */
         uint64_t end;
         int64_t time;
     };
 
     const int stream;
     RedStreamCounters *const counters;
-    /* counters->written_bytes at byte 0 */
+    /* counters->written_bytes at the kernel's byte 0 */
     const uint64_t begin;
-    /* not acked, as far as is known */
+    /* flushes not known to be acked */
     std::deque<Flush> flushes;
     /* the end of the last one */
     uint64_t last;
-    /* what the kernel has told, time 0: nothing */
+    /* the latest report of the kernel, time 0: none */
     uint32_t latest_byte = 0;
     int64_t latest_time = 0;
 };

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Large messages that the kernel reads from where they are (MSG_ZEROCOPY; Linux, TCP, no TLS).
+/* Sends large messages with MSG_ZEROCOPY (Linux, TCP, no TLS): the kernel reads their memory
+ * instead of copying it.
  *
- * sendmsg returns at once, and what it took may be read until the peer has acked it, for a
- * retransmission even again. The kernel tells when that is over, a completion for each send, see
- * red-stream-errqueue.h: late, several at once, seldom out of order.
+ * sendmsg returns at once. The kernel may read the memory until the peer has acked it, and again
+ * for a retransmission. It then reports a completion for each send, see red-stream-errqueue.h:
+ * late, several at once, rarely out of order.
  *
- * Who owns the memory. A message is all in its marshaller, which holds a reference to whatever
- * it did not copy (a picture, or a drawable and so the guest's memory) until it is reset: the
- * pipe item is gone before, as a blocked channel shows. So when a message is written, its
- * marshaller is kept here, as it is, until the last of its sends is over, and the channel goes
- * on with a fresh one. To keep the message in the channel instead would allow one in a round
- * trip. What the egress copied to its own buffer, TLS, SASL and WebSocket frames is sent as ever.
- * Whoever gives a marshaller memory that it writes to again once the message has gone (sound
- * does, its messages have 2 KB) must send less than RED_STREAM_ZEROCOPY_MIN.
+ * Ownership. A marshaller holds references to all memory of its message that it did not copy (an
+ * image, or a drawable and so the guest's memory) until it is reset; the pipe item may be gone
+ * before. So when a message is written, its marshaller is kept ("pinned") here until its last send
+ * is complete, and the channel continues with a fresh one. Keeping the message in the channel
+ * instead would allow one message per round trip. Bytes that the output buffer copied, TLS, and
+ * frames of SASL and WebSocket are sent without MSG_ZEROCOPY. Code that gives a marshaller memory
+ * which it writes to again after the message is sent must send less than RED_STREAM_ZEROCOPY_MIN
+ * (sound does: its messages have 2 KB).
  *
- * How much. What the kernel takes is bounded by the socket's buffer, some MB; here by a number
- * of messages, as the display has 1000 drawables. Beyond it, or when the kernel has no memory to
- * tell (ENOBUFS), messages are copied. When the kernel says of several sends after each other that
- * it has copied anyway (loopback, veth, tun, somebody who listens) there is nothing to gain, and
- * zero copy is off for good. Of one that says nothing: a card that can't cut a large packet into
- * segments has a segment with the ends of two sends copied.
+ * Limits. The kernel takes up to a socket buffer, some MB. The number of pinned messages is
+ * limited here, as the display has 1000 drawables. Beyond that, or if the kernel has no memory for
+ * completions (ENOBUFS), messages are copied. If the kernel reports several sends in a row as
+ * copied after all (loopback, veth, tun, a packet capture), zero copy gains nothing and is turned
+ * off for this stream. One such report does not count: a network card without segmentation causes
+ * it for the segment that joins two sends.
  *
- * The end. Waits for what was sent (before a guest's memory may go, for migration) also wait for
- * what is outstanding. A channel that is disconnected gives its memory back, and what is freed
- * must not be sent. The peer may ack for a moment that nobody notices, as the thread may be QEMU's
- * main loop (USB, ports); from far away it loses what it has not acked by then. Then the connection
- * is reset, by connect(AF_UNSPEC): close with SO_LINGER drops TCP's queue as well, but nobody is
- * told any more when the network card has let go of what it holds.
+ * Disconnect. Waits for sent data (before the guest's memory may go, and for migration) include the
+ * outstanding sends. A channel that is disconnected releases its memory, and freed memory must not
+ * be sent. So the peer has RED_STREAM_ZEROCOPY_WAIT to ack, short because the thread may be QEMU's
+ * main loop (USB, ports). Then connect(AF_UNSPEC) resets the connection, and a client that is
+ * farther away loses what it has not acked. close() with SO_LINGER drops TCP's queue as well, but
+ * then no completion says when the network card has released its memory.
  */
 #ifndef RED_STREAM_ZEROCOPY_H_
 #define RED_STREAM_ZEROCOPY_H_
@@ -44,23 +45,23 @@
 #include "push-visibility.h"
 
 struct RedStreamZerocopyCounters {
-    /* sends that the kernel reads from where they are, those that are over, those of them that
-     * it has copied after all, and calls that it refused for want of memory */
+    /* sends with MSG_ZEROCOPY; completed ones; those of these that the kernel copied after all;
+     * calls that failed with ENOBUFS */
     uint64_t sends;
     uint64_t completions;
     uint64_t copies;
     uint64_t refused;
-    /* the most bytes that it could read at a time */
+    /* maximum of outstanding() */
     uint64_t max_bytes;
 };
 
-/* Messages that are kept, and sends that are not over, at the most. */
+/* Maximum number of messages pinned, and of outstanding sends. */
 #define RED_STREAM_ZEROCOPY_MESSAGES 64
 #define RED_STREAM_ZEROCOPY_SENDS 1024
-/* Sends after each other that the kernel has copied, after which there are no more. */
+/* Sends in a row that the kernel copied, after which zero copy is turned off. */
 #define RED_STREAM_ZEROCOPY_COPIES 16
-/* milliseconds that the peer has to ack what a stream has sent that ends, and then the kernel to let
- * go of it */
+/* milliseconds at the end of a stream: for the peer to ack, and then for the kernel to release the
+ * memory */
 #define RED_STREAM_ZEROCOPY_WAIT 20
 
 class RedStreamZerocopy final: public RedStreamErrqueueConsumer
@@ -68,31 +69,32 @@ class RedStreamZerocopy final: public RedStreamErrqueueConsumer
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @errqueue reads what the kernel tells; @limit: bytes, what has no more is copied; @writes:
-     * counts the calls of send that are more than one. */
+    /* @errqueue: delivers completions; @limit: sends of at most so many bytes are copied; @writes:
+     * is incremented for each system call of a send after its first. */
     RedStreamZerocopy(RedStreamErrqueue *errqueue, int fd, const RedStreamSocket *ops,
                       uint32_t limit, bool tls, uint64_t *writes);
     ~RedStreamZerocopy();
 
-    /* From now on what is sent is of messages that are given to keep. */
+    /* From now on the caller passes each message to keep(). */
     void start();
-    /* As RedStreamSocket::send; the first @own bytes, an entry of @iov, are of no message. */
+    /* As RedStreamSocket::send. The first @own bytes, one entry of @iov, are in no marshaller and
+     * are copied. */
     ssize_t send(const struct iovec *iov, int iovcnt, size_t own, bool more);
-    /* The message of @marshaller has been written, or given up.
-     * Returns what the next is to be made in, empty: @marshaller, or another one if the kernel
-     * still reads it. */
+    /* The message of @marshaller was written, or dropped. Takes ownership of @marshaller if the
+     * kernel may still read it. Returns the marshaller for the next message, empty: @marshaller or
+     * a new one. */
     SpiceMarshaller *keep(SpiceMarshaller *marshaller);
     /* Bytes that the kernel may still read. */
     size_t outstanding() const { return bytes; }
-    /* Wait until there are none, RED_STREAM_ZEROCOPY_WAIT at the most, then end the connection to have
-     * it so, which may take as long once more. */
+    /* Wait until outstanding() is 0, at most RED_STREAM_ZEROCOPY_WAIT. Then reset the connection
+     * and wait as long again. Blocks. */
     void take_back();
 
     bool expects_notices() const override { return bytes > 0; }
     void notice(const RedStreamNotice &notice) override;
     void no_more_notices() override { release(); }
 
-    /* For the statistics: on, or why not. */
+    /* For the statistics: "on", or why it is off. */
     const char *get_state() const { return state; }
     const RedStreamZerocopyCounters &get_counters() const { return counters; }
 
@@ -103,7 +105,7 @@ private:
 
     struct Message {
         SpiceMarshaller *marshaller;
-        /* the first send after it */
+        /* the number of the first send after it */
         uint32_t end;
     };
 
@@ -116,15 +118,15 @@ private:
     RedStreamZerocopyCounters counters = { };
     const char *state;
     bool on = false;
-    /* bytes of each send from the first one on that is not over, 0: it is */
+    /* bytes of each send from the first outstanding one, 0: it is complete */
     std::deque<size_t> sends;
     /* the number of the first of them */
     uint32_t begin = 0;
     /* their sum */
     size_t bytes = 0;
-    /* the latest that were copied, after each other */
+    /* number of the latest sends in a row that were copied */
     uint32_t copies = 0;
-    /* the end of the last message that was given to keep */
+    /* the end of the last message passed to keep() */
     uint32_t kept_end = 0;
     std::deque<Message> messages;
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The stats files: what the streams of a running process are doing, for a reader outside.
+/* The stats files: the state of the streams of a running process, for a reader outside.
  *
- * With SPICE_STREAM_STATS=FOLDER, a folder that is there, each stream that has a channel keeps
- * a file of RED_STREAM_LIVE_SIZE bytes in it, PID-STREAM, and removes it when it is freed. The
- * file is memory that both sides map: an update is a few stores, and what can be read is what
- * is so now. Integers are the machine's own; each is written at once, all of them are not.
+ * With SPICE_STREAM_STATS=FOLDER, an existing folder, each stream of a channel keeps a file of
+ * RED_STREAM_LIVE_SIZE bytes there, PID-STREAM, and removes it when the stream is freed. The file
+ * is mapped by both sides, so an update is a few stores and a reader sees the current state.
+ * Integers are in the machine's byte order. Each one is written atomically, the file is not.
  *
- * A file that can't be made is warned of once, and there is none. One that is there already, left by
- * a process of the same number, is replaced: whoever has it open could cut it short, and a store
- * behind its end would end this process. Any thread; what is said of
- * one stream comes from its thread.
+ * If a file cannot be created, this warns once and does without. A file of that name, left by an
+ * earlier process of the same pid, is replaced, not reused: another process that has it open could
+ * truncate it, and a store beyond its end would raise SIGBUS. Any thread; calls for one stream
+ * come from that stream's thread.
  */
 #ifndef RED_STREAM_LIVE_H_
 #define RED_STREAM_LIVE_H_
@@ -26,7 +26,7 @@ class RedStreamFlow;
 #define RED_STREAM_LIVE_SIZE 256
 #define RED_STREAM_LIVE_MAGIC "spice-2"
 
-/* The content of the file. What comes later goes to the end, with another magic. */
+/* The content of the file. New members go to the end, with another magic. */
 struct RedStreamLive {
     char magic[8];
     char mode[16];
@@ -34,7 +34,7 @@ struct RedStreamLive {
     uint32_t channel_type;
     uint32_t channel_id;
     uint32_t unused;
-    /* microseconds, CLOCK_MONOTONIC, of the latest change of what is said below, up to the phase */
+    /* time of the latest change of the members up to phase: microseconds, CLOCK_MONOTONIC */
     uint64_t time;
     /* as in RedStreamCounters */
     uint64_t messages;
@@ -43,22 +43,23 @@ struct RedStreamLive {
     uint64_t written_bytes;
     /* bytes that the kernel has not taken yet */
     uint64_t pending;
-    /* of RedStreamFlow: bytes in flight and allowed, bytes a second, microseconds, and its
-     * phase. Zeros in other modes. */
+    /* from RedStreamFlow: bytes in flight, their limit, rate (bytes per second), delay
+     * (microseconds) and phase. Zeros in other modes. */
     uint64_t in_flight;
     uint64_t limit;
     uint64_t rate;
     uint64_t delay;
     char phase[16];
-    /* of a display whose bitmaps are compared with the screen, since it began, and told to a client
-     * from the next comparison on: copies, and pixels copied, equal and drawn */
+    /* of the display stage (display-motion.h), totals since the display was created, as of its
+     * latest comparison while this client was connected: number of copies, and pixels copied,
+     * equal and drawn */
     uint64_t moves;
     uint64_t moved;
     uint64_t equal;
     uint64_t drawn;
 };
 
-/* The folder, null if there is none to write to. */
+/* The folder, null if the environment names none. */
 const char *red_stream_live_folder();
 
 void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What streams were asked and what they did, for measurements.
+/* Traces and statistics of streams, for measurements.
  *
- * With SPICE_STREAM_TRACE=FILE every process appends lines to FILE, buffered, written
- * out at the latest when a stream is freed:
+ * With SPICE_STREAM_TRACE=FILE every process appends lines to FILE, buffered, and written
+ * at the latest when a stream is freed. T: microseconds, CLOCK_MONOTONIC; S: the stream:
  *
- *   T S open                     stream S was made at T (microseconds, CLOCK_MONOTONIC)
- *   T S channel TYPE ID          it is this channel's
- *   T S write FLAGS L,L,...      a call gave iovecs of these lengths; FLAGS is one of
+ *   T S open                     the stream was created
+ *   T S channel TYPE ID          the channel that it belongs to
+ *   T S write FLAGS L,L,...      a write of iovecs of these lengths; FLAGS is one of
  *                                - (nothing), m (another follows), s (a message starts),
  *                                sm
  *   T S send SIZE MORE TAKEN     a system call: SIZE bytes, MORE 1 with MSG_MORE, TAKEN
  *                                bytes or -errno
  *   T S flow BYTES LIMIT RATE DELAY SILENCES PHASE
- *                                the client answered a mark: bytes in flight and allowed, the
- *                                rate (bytes/s) and delay (us) of the path, times that nothing
- *                                was answered, phase growing, steady, probing, silent or off
- *   T S wait                     messages wait in the channel's pipe until the client answers,
- *                                in the mode flow; over with the next write
+ *                                a pong of a probe: bytes in flight, their limit, rate
+ *                                (bytes/s) and delay (us) of the path, number of probe
+ *                                timeouts, phase growing, steady, probing, silent or off
+ *   T S wait                     messages wait in the channel's pipe for a pong or ack, in
+ *                                mode flow, until the next write
  *   T S refresh BYTES REFINED AGE
- *                                a picture of what is there: REFINED 1 if it was shown before,
- *                                with losses, else AGE microseconds since the oldest change
- *                                that was not sent before it
+ *                                an image of a refresh: REFINED 1 if it replaces a lossy
+ *                                one, else AGE microseconds since the oldest change that
+ *                                was not sent before it
  *   T S close
  *
- * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON with its counters
- * (RedStreamCounters) and the name of its RedStreamSocket when it is freed. If it names a folder:
+ * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON when it is freed: its
+ * counters (RedStreamCounters) and the name of its RedStreamSocket. If it names a folder,
  * see red-stream-live.h.
  *
- * A file that can't be written is warned of once and ignored. Any thread.
+ * If a file cannot be written, this warns once and does without. Any thread.
  */
 #ifndef RED_STREAM_TRACE_H_
 #define RED_STREAM_TRACE_H_
@@ -41,8 +41,8 @@
 
 class RedStreamFlow;
 
-/* Whether a trace is written; the functions below do nothing if not, but what
- * red-stream-live.h says. */
+/* Whether a trace is written. If not, the functions below do nothing but update the stats
+ * file of red-stream-live.h. */
 bool red_stream_trace_enabled();
 
 /* Returns a number for a new stream, 1 for the first one of the process. */
