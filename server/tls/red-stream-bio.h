@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The BIO between the TLS library and the egress: reads from the socket, and gives
- * what is to be sent to RedStreamEgress::take_record; and the functions of RedStreamSocket
- * with which the TLS library makes the records.
+/* The BIO between the TLS library and the output buffer: reads from the socket, and passes bytes to
+ * send to RedStreamEgress::take_record. Also the functions of RedStreamSocket for transports in
+ * which the TLS library makes the records. Used from the thread of the channel.
  */
 #ifndef RED_STREAM_BIO_H_
 #define RED_STREAM_BIO_H_
@@ -12,10 +12,10 @@
 
 class RedStreamEgress;
 
-/* @egress stays the caller's and outlives the BIO.
- * Returns null if there is no memory for it. */
+/* @egress stays the caller's and outlives the BIO. Returns null if out of memory. */
 BIO *red_stream_bio_new(RedStreamEgress *egress);
 
+/* RedStreamSocket::set_ssl and RedStreamSocket::encrypt, see there. */
 bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress);
 int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bytes that wait in the egress, and lists of iovec. */
+/* A byte queue for the output buffer, and helpers for arrays of iovec. Not thread safe. */
 #ifndef RED_STREAM_BUFFER_H_
 #define RED_STREAM_BUFFER_H_
 
@@ -8,7 +8,7 @@
 
 #include "push-visibility.h"
 
-/* A queue of bytes of a fixed capacity, allocated once, when first used. */
+/* A byte queue of fixed capacity, allocated at the first append(). */
 class RedStreamBuffer
 {
 public:
@@ -21,13 +21,13 @@ public:
     size_t size() const { return len; }
     size_t room() const { return capacity - len; }
 
-    /* At most room(). */
+    /* Copies @count bytes, at most room(). */
     void append(const void *bytes, size_t count);
 
-    /* The bytes of @iov from @offset on, at most room(). */
+    /* Copies the bytes of @iov from @offset on, at most room(). */
     void append(const struct iovec *iov, int iovcnt, size_t offset=0);
 
-    /* At most size(), from the start on. */
+    /* Removes @count bytes from the start, at most size(). */
     void consume(size_t count);
 
 private:
@@ -39,8 +39,8 @@ private:
 
 size_t red_iov_size(const struct iovec *iov, int iovcnt);
 
-/* Describe the first @size bytes of @iov in @out, which has room for @room entries.
- * Returns the number of entries; @size becomes what they hold. */
+/* Fills @out, of @room entries, with the first @size bytes of @iov; no bytes are copied.
+ * Returns the number of entries; @size becomes the bytes that they have. */
 int red_iov_head(struct iovec *out, int room, const struct iovec *iov, int iovcnt, size_t *size);
 
 #include "pop-visibility.h"

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The output buffer of a stream ("egress" in names), its bottom layer: takes the bytes of
- * messages, gives them to the kernel, over TLS as records.
+ * messages and passes them to the kernel, over TLS as records.
  *
  *   RedChannelClient -> red_stream_writev_flags -> [SASL] -> [WebSocket] -> egress
  *
- * How it does so is its policy's (red-stream-policy.h). In the modes without batch
- * every call ends in system calls. In batch:
+ * RedStreamPolicy decides how (red-stream-policy.h). In the modes without batch every call
+ * of writev() ends in system calls. In batch:
  *
- * - Small messages are copied one behind the other, payloads that are not small are
- *   given to the kernel (plain) or to the cipher (TLS, in full records) from where
- *   they are. A record may hold many messages.
- * - Bytes leave when a buffer is full, when a call says that no message follows, or
- *   at flush. Nothing leaves by a timer.
- * - As long as a message is said to follow, the last bytes of the latest one stay
- *   here. So a flush always has something to send without MSG_MORE, which is what
- *   makes the kernel send all, and over TLS the last record of a flush holds the end
- *   of one message only (see red_stream_policy_next_record).
+ * - Small messages are copied one behind the other. Large payloads are not copied: the
+ *   kernel (plain) or the cipher (TLS, in full records) reads them from the caller's
+ *   memory. A record may hold many messages.
+ * - Bytes are sent when a buffer is full, when a call says that no message follows, or
+ *   at flush(). No timer sends them.
+ * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
+ *   message stay here. So a flush always has bytes to send without MSG_MORE, which makes
+ *   the kernel send all, and over TLS only one message ends in the last record of a flush
+ *   (see red_stream_policy_next_record).
  *
- * Back pressure: what a call accepted may still be here when it returns; see
- * pending(). While the kernel takes nothing no further byte is accepted, so that
- * messages wait in the channel's pipe, where they can be merged and dropped. At most
- * RED_STREAM_EGRESS_MAX bytes are ever here.
+ * Back-pressure: accepted bytes may still be here when writev() returns; see pending().
+ * While the kernel takes none, no further byte is accepted, so that messages wait in the
+ * channel's pipe, where they can be merged and dropped. At most RED_STREAM_EGRESS_MAX
+ * bytes are buffered.
  *
- * TLS hardly ever has to repeat a write: every SSL_write is one record, and the BIO
+ * TLS hardly ever has to retry a write: every SSL_write is one record, and the BIO
  * below it takes any record whole.
  *
  * Not thread safe; used from the thread of the channel.
@@ -46,13 +46,13 @@
 
 /* Flags of a write. */
 enum {
-    /* another message follows at once, or a flush */
+    /* another message or a flush follows at once */
     RED_STREAM_MORE = 1 << 0,
     /* the first byte is the first of a message */
     RED_STREAM_MESSAGE_START = 1 << 1,
 };
 
-/* Bytes that an egress buffers at the most. */
+/* Maximum number of bytes buffered. */
 #define RED_STREAM_EGRESS_MAX (64 * 1024)
 
 class RedStreamEgress
@@ -64,43 +64,43 @@ public:
     RedStreamEgress(int socket, const RedStreamPolicy *policy,
                     const RedStreamSocket *ops = nullptr);
 
-    /* Send all that follows through @ssl, before its handshake. Makes the BIO of
-     * @ssl. @ssl stays the caller's, and is freed before the egress.
-     * Returns false if there is no memory for it. */
+    /* Send everything from now on through @ssl. To be called before its handshake; creates
+     * the BIO of @ssl. @ssl stays the caller's, and is freed before the egress.
+     * Returns false if out of memory. */
     bool set_ssl(SSL *ssl);
-    /* The handshake failed and the caller freed what it gave to set_ssl. Nothing can be
-     * sent any more, above all not without TLS. */
+    /* The handshake failed and the caller freed the SSL. Every later write fails with
+     * EPIPE; in particular nothing is sent without TLS. */
     void clear_ssl() {
         ssl = nullptr;
         error = EPIPE;
     }
 
-    /* With false the mode may hold back what was written until flush.
+    /* With false the mode may buffer written bytes until flush().
      * Returns false if the mode leaves this to Nagle's algorithm. */
     bool set_auto_flush(bool auto_flush);
 
-    /* Accept bytes of @iov, which may be refused in part: the caller repeats the rest,
-     * from the same or other memory.
-     * Returns the number of bytes accepted, not 0 unless @iov is empty, or -1 with
-     * errno EAGAIN (the kernel takes nothing now) or the error that ended the
-     * connection, which every later call gives again. */
+    /* Accept the bytes of @iov or a part of them; the caller passes the rest again, from
+     * the same or other memory. @flags: RED_STREAM_MORE, RED_STREAM_MESSAGE_START.
+     * Returns the number of bytes accepted, 0 only if @iov is empty, or -1 with errno:
+     * EAGAIN (the kernel takes nothing now) or the error that ended the connection, which
+     * every later call returns again. */
     ssize_t writev(const struct iovec *iov, int iovcnt, unsigned flags);
 
-    /* Send all that is here, and let nothing wait in the kernel for more to follow.
-     * Returns the bytes that the kernel did not take yet (call again when the socket
-     * is writable), or -1 with the errno that ended the connection. */
+    /* Send all buffered bytes, and have the kernel send incomplete segments as well.
+     * Returns the number of bytes that the kernel did not take yet (call again when the
+     * socket is writable), or -1 with the errno that ended the connection. */
     ssize_t flush();
 
-    /* Bytes that were accepted and not yet given to the kernel. Over TLS those of
-     * finished records count with the overhead of the record. */
+    /* Bytes accepted that the kernel has not taken yet. Over TLS finished records count
+     * with their overhead. */
     size_t pending() const;
 
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
     /* For the BIO: accept bytes of the TLS library. Those of an SSL_write of the egress
-     * may stay here; others, of a handshake or an alert, are accepted as far as the
-     * kernel takes them, so that the TLS library waits as over a socket of its own.
+     * may be buffered. Others, of a handshake or an alert, are accepted as far as the
+     * kernel takes them, so that the TLS library waits as with a socket BIO.
      * Returns the number of bytes accepted, or -1 with errno. */
     ssize_t take_record(const void *data, size_t size);
     int get_socket() const { return socket; }
@@ -132,18 +132,18 @@ private:
     /* where the last message begins in clear, 0 if it began before */
     size_t last_message = 0;
     RedStreamTcpInfo tcp_info;
-    /* size of an SSL_write that has to be repeated, 0: none */
+    /* size of an SSL_write to retry, 0: none */
     size_t repeat_size = 0;
 
-    /* the kernel did not take all of the last send */
+    /* the kernel took only a part of the last send */
     bool blocked = false;
-    /* the kernel may keep bytes waiting for more */
+    /* the kernel may hold an incomplete segment (MSG_MORE) */
     bool held = false;
-    /* the record that take_record gets is followed by others */
+    /* other records follow the one that take_record gets */
     bool encrypting_more = false;
     bool encrypting = false;
     bool corked = false;
-    /* something was written since the last flush */
+    /* bytes were written since the last flush */
     bool dirty = false;
     /* errno that ended the connection, 0: none */
     int error = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Transports of an output buffer, a table of functions each: what it needs of its socket, and
- * over TLS of whoever makes the records. The egress does not know which one it has; a test can
- * put a scripted one in the place of the kernel's.
+/* Transports of an output buffer. A transport is a table of functions: those for the socket, and
+ * those that make TLS records. The output buffer does not know which transport it has; a test can
+ * replace the kernel by a script. To be called from the thread of the channel.
  */
 #ifndef RED_STREAM_SOCKET_H_
 #define RED_STREAM_SOCKET_H_
@@ -21,24 +21,24 @@ struct RedStreamSocket {
     /* for the statistics */
     const char *name;
     /* Send the bytes of @iov, at most IOV_MAX entries, as far as the kernel takes
-     * them now. @more: other bytes follow at once, a last segment that is not full
-     * may wait for them.
+     * them now. @more: other bytes follow at once, so the kernel may hold the last,
+     * incomplete segment (MSG_MORE).
      * Returns the bytes taken, or -1 with errno: EAGAIN, EINTR or an error that ends
      * the connection. */
     ssize_t (*send)(int fd, const struct iovec *iov, int iovcnt, bool more);
-    /* Set TCP_CORK. Clearing it sends a segment that waits for more bytes, whatever
-     * made it wait. Returns false if the socket has no such thing. */
+    /* Set TCP_CORK. Clearing it sends an incomplete segment, also one held by MSG_MORE.
+     * Returns false if not supported. */
     bool (*set_cork)(int fd, bool enabled);
-    /* Fill @link. Returns false where it can't be known (not TCP, not Linux). */
+    /* Fill @link from TCP_INFO. Returns false if not available (not TCP, not Linux). */
     bool (*get_link)(int fd, RedStreamLink *link);
-    /* Microseconds for which what get_link has said is good enough. */
+    /* Microseconds for which a result of get_link is recent enough. */
     uint64_t (*get_link_period)();
-    /* Make the BIOs of @ssl, before its handshake. Returns false if there is no memory. */
+    /* Create the BIOs of @ssl, before its handshake. Returns false if out of memory. */
     bool (*set_ssl)(SSL *ssl, RedStreamEgress *egress);
     /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to
      * RedStreamEgress::take_record or send_record.
-     * Returns @size, 0 if that can't be now and is to be repeated with the same bytes, or
-     * -1 if the connection has ended. */
+     * Returns @size, 0 if the caller must retry later with the same bytes, or -1 if the
+     * connection has ended. */
     int (*encrypt)(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
 };
 

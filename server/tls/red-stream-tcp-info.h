@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What TCP_INFO of a connection says, and the size of records that follows from it. When TCP
- * is asked, nothing else: what follows is decided in red-stream-policy.h.
+/* Reads TCP_INFO of a connection, and keeps the record size. This file decides when to read; the
+ * size is decided in red-stream-policy.h.
  *
  * Not thread safe; used from the thread of the channel.
  */
@@ -18,12 +18,12 @@ public:
     /* @socket and @policy outlive this. */
     RedStreamTcpInfo(int socket, const RedStreamPolicy *policy);
 
-    /* See what TCP has learnt, before a drain. A channel without drains calls for each message,
-     * so TCP is not asked more often than it tells something new. @ops: the table of the
+    /* Read TCP_INFO, before a send turn. A channel without send turns calls for each message,
+     * so this reads no more often than get_link_period() says. @ops: the table of the
      * socket; @encrypted: records are made. */
     void update(const RedStreamSocket *ops, bool encrypted);
 
-    /* Plaintext bytes of a record, 1 to RED_STREAM_RECORD_MAX, as of the last update. */
+    /* Plaintext bytes per record, 1 to RED_STREAM_RECORD_MAX, as of the last update. */
     size_t get_record_size() const { return record_size; }
 
 private:
@@ -31,7 +31,7 @@ private:
     const RedStreamPolicy *const policy;
 
     size_t record_size = RED_STREAM_RECORD_MAX;
-    /* when TCP is to be asked again (microseconds), UINT64_MAX: never */
+    /* when to read TCP_INFO again (microseconds), UINT64_MAX: never */
     uint64_t next_link = 0;
 };
 
