@@ -32,9 +32,9 @@ _NOTES = "notes.md"     # by whoever measured
 _TABLE = "table.csv"    # the one table
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _SHOWN = 12     # digits of a hash
-_APART = ("Apart from these, for they take a QEMU, other kernels and programs from elsewhere: [live](live/README.md) (`./run live`), "
-          "[clients](clients/README.md) (`./run clients`, `./run installed`) and other kernels ([kernel](kernel/README.md)). They say "
-          "themselves which library they are of.")
+_APART = ("Not made by `./run results`, and each says which library it is of: [live](live/README.md) (`./run live`: response time at a QEMU), "
+          "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (the optional series on other "
+          "kernels).")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -183,27 +183,27 @@ def index(output: Path) -> str:
     rows = [[f"[{part.where}]({part.where}/{part.kind}.md)", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library), _short(there.commit),
              there.kernel or table.UNKNOWN, f"`{there.said}`"] for part, there in found]
-    head = ("page", "question", "runs of each", "taken in", "library", "commit", "kernel", "command")
+    head = ("page", "question", "n", "duration", "library", "commit", "kernel", "command")
     more = [f"[{name}]({name})" for name in (_TABLE, "recordings/releases.md") if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        first, "# Results", "`./run results` makes all of it, `./run results FOLDER` one folder. *library* is a hash of patches/ and "
-        "server/. Whoever measures alone finds the same in results/own/, or where `--output` says.",
+        first, "# Results", "`./run results` measures all pages, `./run results FOLDER` one. *library* is a hash of patches/ and server/; *n*: runs per "
+        "row. Results of your own are in results/own/, or where `--output` says.",
         table.markdown(head, rows, left=2) if rows else "",
-        f"How busy the machine was, and what else tables do not tell: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
-        _APART, f"Besides: {', '.join(more)}." if more else "",
-        "`compare.md` has the tables, `compare.json.xz` every single run as it was measured: what its fields mean is in "
-        "[replay/bench/README.md](../replay/bench/README.md). `./run results FILE` makes of one `compare.csv`: every figure with its interval "
-        "and how many runs it is of.", onetable.markdown(_one_table(output))) if part) + "\n"
+        f"Targets met and missed, machine, load: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
+        _APART, f"More: {', '.join(more)}." if more else "",
+        "`compare.md` has the tables, `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
+        "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`: every figure with "
+        "interval and n.", onetable.markdown(_one_table(output))) if part) + "\n"
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written
     *((f"{name}: seconds", part, name, "wall", lambda value: f"{value:.1f} s") for part, name in
       (("distance", "20M40ms"), ("distance/far", "50M100ms"), ("distance/far", "100M10ms"), ("distance/far", "2M100ms"))),
-    ("20M40ms, beside a bulk download: share of the line", "distance/download", "20M40ms", "own_share",
+    ("20M40ms, beside a bulk download: share of the link", "distance/download", "20M40ms", "own_share",
      lambda value: f"{value * 100:.0f} %"),
-    ("2M100ms, recorded pace: 95 % of what is drawn shows within", "age", "2M100ms", "latency_p95",
+    ("2M100ms, recorded pace: p95 latency", "age", "2M100ms", "latency_p95",
      lambda value: f"{value / 1e3:.2f} s"),
-    ("the same: the picture is at most so old, 95 % of the time", "age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"))
+    ("2M100ms, recorded pace: p95 staleness", "age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"))
 
 
 _RELAYED = {"distance": "distance/relay", "distance/far": "distance/relay", "age": "age/relay"}

@@ -218,7 +218,7 @@ def test_more_runs_of_each_are_added(bench: Bench) -> None:
     after = json.loads(file.read_text())
     assert after["complete"] and after["plan"]["repeats"] == 3 and after["command"][-1] == "3"
     assert after["runs"][:4] == before["runs"] and [run["repeat"] for run in after["runs"][4:]] == [3, 3]
-    assert after["seconds"] > before["seconds"] > 0 and "taken in 0:" in more.stdout
+    assert after["seconds"] > before["seconds"] > 0 and "measured in 0:" in more.stdout
     assert "[7/7]" in bench.compare(*arguments, "3").stderr     # a complete one is done anew
     assert "[2/2]" in bench.compare(*arguments, "1").stderr
 

@@ -197,11 +197,11 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     measured("distance/relay", both[1::2], "max")
     measured("age", both[-2:-1], "recorded")
     measured("age/relay", both[-1:], "recorded")
-    assert "share of the line" not in (makeresults.distances(tmp_path) or "share of the line")
+    assert "share of the link" not in (makeresults.distances(tmp_path) or "share of the link")
     measured("distance/download", ("20M40ms",), "max")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
     assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s"]
-    assert rows[6] == ["20M40ms, beside a bulk download: share of the line", "30 %", "30 %", "–", "–"]
+    assert rows[6] == ["20M40ms, beside a bulk download: share of the link", "30 %", "30 %", "–", "–"]
     assert len(rows) == 2 + 7
     relayed = tmp_path / "distance/relay/compare.json.xz"
     relayed.write_bytes(lzma.compress(json.dumps(

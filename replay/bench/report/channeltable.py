@@ -13,12 +13,16 @@ Run = dict[str, Any]
 Rows = Mapping[tuple[str, str], list[Run]]      # mode and transport, as they are to be written
 
 COLUMNS = f"""\
-By channel: *bytes* are what the client read, before TLS; *messages*, TLS *records* and *writes* (system calls) are the
-patched library's own count, which an unpatched one does not keep.
-*sound* is from the moment a packet is played at the server until it is at the client, in ms; *left out*: packets that the
-server had no room for any more; *gaps*: packets more than {channels.BUFFER_MS:.0f} ms later than the fastest. *key* is from a
-key's press at the client until it has the server's answer, the keyboard's light. *pointer* is from the moment the pointer is
-moved at the server until the client has moved it."""
+By channel:
+
+| column | meaning |
+|---|---|
+| bytes | what the client read, before TLS |
+| messages, records, writes | counted by the patched library (TLS records, system calls); the unpatched one does not count |
+| sound | ms from playback at the server until the packet is at the client |
+| left out, gaps | packets the server dropped; packets more than {channels.BUFFER_MS:.0f} ms later than the fastest |
+| key | ms from a key's press at the client until the keyboard's light, the server's reply, is there |
+| pointer | ms from the pointer's move at the server until the client has moved it |"""
 
 # by the number of the protocol
 _TYPES = {1: "main", 2: "display", 4: "cursor", 3: "inputs", 5: "playback", 6: "record", 10: "port", 11: "webdav"}

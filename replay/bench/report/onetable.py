@@ -25,13 +25,13 @@ _COLUMNS: tuple[tuple[str, str, Figure], ...] = (
     ("staleness p95, ms", "age_p95", table.milliseconds))
 _NAMES = ("recording", "pace", "link", "transport", "mode")
 SAYS = """\
-Made by `./run results modes` ([CSV](table.csv)). Medians; in brackets the change against `stock`, the unpatched library over the same transport and line. Packets and bytes are the server's,
-headers included; *n* is runs with a capture (packets, bytes, records) + without (CPU, seconds). *seconds* tell at pace max (as fast as
-it goes), *staleness* where the pace is recorded. At pace max `flow` sends all that is drawn (`catchup=off`).
+`./run results modes` writes this table ([CSV](table.csv)). Medians; in brackets the change against `stock`, the unpatched library over the same
+transport and link. Packets and bytes are of the server's Ethernet frames. *n*: runs with a capture (packets, bytes, records) + without
+(CPU, seconds). Compare *seconds* at pace max, *staleness* at recorded pace. At pace max `flow` sends every drawing (`catchup=off`).
 
-The mail of 2017 had, against `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %,
-+5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. It counted frames before the network card cut them up; here
-offloads are off."""
+The mail of 2017, relative to `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %, +5.2 %;
+`cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. It counted frames before segmentation offload; here offloads are
+off."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import re
 import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,49 +21,61 @@ Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures
 Group = tuple[str, str, str]    # recording, link, pace
 
 _COLUMNS = """\
-*packets*, *with data*: sent by the server. *messages*: bytes of the protocol's messages, before TLS. *payload*: what the
-packets carried. *wire*: all bytes the server put on the wire, as Ethernet frames; *of {base}*: the same as a part of what
-*{base}* put there on the same transport. *overhead*: bytes on the wire beyond the messages themselves, in bytes, as part of the
-message bytes, and as a multiple of the least any sender could do (*x floor*). *records*: TLS application data. *from
-client*: packets the client sent, acknowledgements mostly. *CPU*: user and system seconds of the server process. *seconds*:
-until the client has the last picture. A smaller overhead is no gain where *wire* grows: it falls, too, when more messages are
-sent. Medians of the runs that count. *runs*: how many of those had their packets captured and
-how many not, of all: capturing takes of the processors, most from who sends most packets, so every other run is without it.
-CPU and seconds are of those alone, unless there is but one run of each; packets, bytes and records are of the captured ones.
-Rows called *JPEG* are runs whose pictures lost something on the way: the server sent photographs as JPEG, as it does where its
-own measurement, when the client connected, took the link for a slow one; it then lets more messages be under way, too."""
+## Columns
+
+Medians of the runs that count.
+
+| column | meaning |
+|---|---|
+| packets, with data | sent by the server |
+| messages | bytes of the protocol's messages, before TLS |
+| payload | TCP payload |
+| wire; of {base} | bytes of the server's Ethernet frames; relative to *{base}* over the same transport |
+| overhead, % | bytes on the wire beyond the messages, and in percent of the messages. Falls also when more messages are sent: no gain where *wire* grows |
+| x minimum | overhead as a multiple of the minimum: full records in full packets |
+| records | TLS records of application data |
+| from client | packets of the client, mostly acks |
+| CPU | user + system seconds of the server process |
+| seconds | until the client shows the last picture |
+| runs | captured + not captured / all. tcpdump uses CPU in proportion to the packets, so CPU and seconds are of runs without it, if there is one; packets, bytes and records of those with it |
+
+Rows *JPEG*: the server's bandwidth test at connect took the link for slow, so it sent photos as JPEG, and allows more messages in flight."""
 
 STALL_COLUMNS = """\
-*longest stall*: how long messages waited in a channel's pipe for the client's ack while the path carried nothing. The ack of
-what it carried last takes a round trip; *too long* counts stalls of more than that and 50 ms."""
+*longest stall*: longest time in which messages waited in a channel's pipe for an ack while the path was idle. *too long*: stalls of more
+than a round trip + 50 ms."""
 
 PATH_COLUMNS = """\
-*x path*: the seconds as a multiple of 1.3 times what the link's rate needs for the bytes on the wire, and four round trips.
-*CPU around*: CPU seconds of what plays the recording, carries the packets and receives them: where they and *CPU* come near to
-the seconds times the processors, a run says more of this machine than of the mode."""
+*x path*: seconds as a multiple of 1.3 times the wire bytes divided by the link's rate, plus four round trips. *CPU around*: CPU seconds of
+player, link emulator and client. Where *CPU* and *CPU around* together approach seconds x processors, the machine is the limit, not the mode."""
 
 LOSSY = ", JPEG"
 
 LATENCY_COLUMNS = """\
-*p50* to *max*: ms from the moment a drawing command is handed to the server to the moment the client library reports it,
-of probes placed in the stream; the median over the runs of each. *age*, *oldest*: how old the picture is at 95 % of the time, and
-at most, by what is to be seen on the client's screen, measured from when the session drew it: that a server makes a guest wait is
-in it. *back*: seconds after a change of the line until the picture is less than 2 s old and stays so, the longest.
-*dropped*: probes that the server left out because something newer was on its way."""
+Latency and staleness:
+
+| column | meaning |
+|---|---|
+| p50, p95, p99, max | latency, ms: from the moment a drawing command is handed to the server until the client library reports it; of probes; median over the runs |
+| staleness p95, max | ms: age of the oldest change that the client's screen does not show, counted from when the session drew it (a server that makes the guest wait is stale, too) |
+| back | seconds from a change of the link until staleness is under 2 s and stays so; the longest |
+| dropped | probes that the server replaced by something newer |"""
 
 RESPONSE_COLUMNS = """\
-Closed loop: the recording's gaps of 200 ms and more are taken for somebody looking and thinking (nobody reacts in less to what he
-sees), what lies between two of them is a *burst*. The next burst begins when the client has shown all of the last and the gap,
-of which no more than 2 s, has passed. *missed*: bursts whose picture, but for what JPEG loses, had not come after 20 s. *response*: ms from when the burst's last drawing was due, counted from the burst's beginning,
-until the client has shown all of it: how much later than on the guest's own screen; the median over the runs. A marker that the
-server left out is drawn again, which makes a response up to 30 ms, or an eighth, longer than it was. *seconds* are of the whole
-session. A cursor that blinks is a burst as well: *p50* may be of those alone. *of {base}* and the bytes are of the same drawings."""
+Closed loop: a gap of 200 ms or more in the recording counts as a person who looks and thinks; a *burst* is what is between two gaps. The
+next burst begins when the client shows all of the last one and the gap (at most 2 s) has passed.
+
+| column | meaning |
+|---|---|
+| bursts, missed | *missed*: the picture, JPEG losses aside, had not come after 20 s |
+| response | ms from when the burst's last drawing was due until the client shows the burst: how much later than on the guest's own screen; median over the runs. Up to 30 ms or 1/8 too long where the server dropped the marker. A blinking cursor is a burst, too: *p50* may be of those alone |
+| seconds | whole session |
+| wire, of {base} | of the same drawings |"""
 
 AGAINST = """\
-Change of the median against *{base}* on the same transport, its 95 % interval (bootstrap; of three runs hardly more than what
-they span, which holds a median three times in four), and what it means: *better* and *worse* where the whole interval lies
-beyond what two measurements of one thing may differ by and chance is unlikely among as many comparisons as the table has, *same*
-where it lies within, *unknown* where more runs are needed."""
+Change of the median against *{base}* over the same transport, with its 95 % interval (bootstrap; of three runs hardly more than their range,
+which holds a median three times in four). *better*, *worse*: the whole interval is beyond what two measurements of one library differ by,
+corrected for the number of comparisons in the table. *same*: it is within. *unknown*: more runs are needed."""
 
 
 def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
@@ -117,14 +130,14 @@ _COST: tuple[Column, ...] = (
     ("messages", "message_bytes", table.megabytes), ("payload", "tcp_payload_bytes", table.megabytes),
     ("wire", "wire_bytes", table.megabytes))
 _COST_BEYOND: tuple[Column, ...] = (
-    ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x floor", "over_floor", table.factor),
+    ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x minimum", "over_floor", table.factor),
     ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
 _PATH: tuple[Column, ...] = (("x path", "over_path", table.factor), ("CPU around", "cpu_around", table.seconds))
 _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
-    ("age", "age_p95", table.milliseconds), ("oldest", "age_max", table.milliseconds))
+    ("staleness p95", "age_p95", table.milliseconds), ("staleness max", "age_max", table.milliseconds))
 _RECOVERY: tuple[Column, ...] = (("back, s", "recovery", table.seconds),)
 _RESPONSE: tuple[Column, ...] = (
     ("bursts", "bursts", table.count), ("missed", "missed", table.count), ("response p50", "response_p50", table.milliseconds),
@@ -136,7 +149,7 @@ _BESIDE: tuple[Column, ...] = (
     ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
     ("packets", "packets"), ("wire", "wire_bytes"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
-    ("p95", "latency_p95"), ("age", "age_p95"), ("response p95", "response_p95"))
+    ("p95", "latency_p95"), ("staleness p95", "age_p95"), ("response p95", "response_p95"))
 
 
 def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
@@ -255,7 +268,7 @@ def _outliers(runs: list[Run]) -> str:
                     found.append([title(group), name(cell, group[2]), cell[0], metrics.METRICS[metric].says, str(number)])
     if not found:
         return ""
-    return "## Values far from the rest\n\nThey are kept: medians and intervals include them.\n\n" + table.markdown(
+    return "## Outliers\n\nMedians and intervals include them.\n\n" + table.markdown(
         ("recording", "mode", "transport", "figure", "runs"), found, left=4)
 
 
@@ -287,7 +300,7 @@ def latencies_not_taken(runs: list[Run]) -> str:
     if not reasons:
         return ""
     rows = [[*map(str, key[:5]), str(number), str(key[5])] for key, number in sorted(reasons.items())]
-    return "## Latencies that could not be taken\n\n" + table.markdown(
+    return "## Latencies that could not be measured\n\n" + table.markdown(
         ("recording", "mode", "transport", "link", "pace", "runs", "reason"), rows, left=7)
 
 
@@ -300,15 +313,15 @@ def about(result: dict[str, Any]) -> str:
     said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
             f"commit {commit}", f"library {(environment.get('library_tree') or 'unknown')[:12]}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
             f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
-            f"runs of each: {result['plan']['repeats']}, shuffled with seed {result['plan']['seed']}"]
+            f"n = {result['plan']['repeats']} per row, shuffled with seed {result['plan']['seed']}"]
     if emulator := result["plan"].get("emulator"):
         said.append(f"links with a rate or a delay by {emulator}")
     if result["plan"].get("jobs", 1) > 1:
-        said.append(f"{result['plan']['jobs']} runs at a time where they wait")
+        said.append(f"up to {result['plan']['jobs']} waiting runs at once")
     if result.get("seconds"):
-        said.append(f"taken in {duration(result['seconds'])}")
+        said.append(f"measured in {duration(result['seconds'])}")
     if result["plan"].get("slow_client", 1) > 1:
-        said.append(f"the client takes {result['plan']['slow_client']:g} times as long for everything")
+        said.append(f"the client is slowed down {result['plan']['slow_client']:g} times")
     if result["plan"].get("beside_download"):
         said.append("a bulk TCP download shares the link")
     said += _tried_again(result["runs"])
@@ -319,7 +332,7 @@ def _tried_again(runs: list[Run]) -> list[str]:
     """What did not go well at once."""
     again = sum(run.get("attempt", 1) > 1 for run in runs)
     tests = sum(max(run.get("link_tests") or 1, 1) - 1 for run in runs)
-    return [f"{number} {what} more than once" for number, what in ((again, "runs done"), (tests, "links tested")) if number]
+    return [f"{number} {what}" for number, what in ((again, "runs repeated"), (tests, "link tests repeated")) if number]
 
 
 def mode_list(runs: list[Run]) -> str:
@@ -342,7 +355,7 @@ def _of(group: list[Run], mode: str, slow: bool, metric: str) -> float | None:
                     and run["library"] in ("stock", "patched")], metric)
 
 
-_VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("age", "age_p95", None),
+_VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("staleness p95", "age_p95", None),
         ("messages", "message_bytes", None), ("wire", "wire_bytes", None), ("packets with data", "data_packets", None), ("CPU", "cpu", None))
 
 
@@ -372,16 +385,17 @@ def via_table(runs: list[Run]) -> str:
                     _from_to(base, cell_runs, metric) if only in (None, pace) else "" for _, metric, only in _VIA)])
     if not rows:
         return ""
-    return "## Through a relay\n\nDirect → through a relay beside the server, the change of the median in brackets; *alike*: JPEG " \
-        "for pictures, or none, both ways.\n\n" + table.markdown(
+    return "## Through a relay\n\nDirect → through a relay beside the server; change of the median in brackets. *alike*: both with JPEG, or both " \
+        "without.\n\n" + table.markdown(
             ("recording", "link", "pace", "mode", "transport", "alike", *(head for head, _, _ in _VIA)), rows, left=6)
 
 
 _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB"), None),
-              ("Overhead over TLS, part of the message bytes", "overhead_ratio", table.percent, None),
-              ("Seconds to play it over TLS, as fast as it goes", "wall", table.seconds, "max"),
-              ("Response time over TLS, ms, 95th percentile", "response_p95", table.milliseconds, "user"),
-              ("Latency over TLS, ms, 95th percentile", "latency_p95", table.milliseconds, None))
+              ("Overhead over TLS, percent of the message bytes", "overhead_ratio", table.percent, None),
+              ("Seconds to play it over TLS, pace max", "wall", table.seconds, "max"),
+              ("p95 response time over TLS, ms", "response_p95", table.milliseconds, "user"),
+              ("p95 latency over TLS, ms", "latency_p95", table.milliseconds, None),
+              ("p95 staleness over TLS, ms", "age_p95", table.milliseconds, None))
 
 
 def overview(runs: list[Run]) -> str:
@@ -403,6 +417,11 @@ def overview(runs: list[Run]) -> str:
     return "## Overview\n\n" + "\n\n".join(parts) if parts else ""
 
 
+def _has(text: str, column: str) -> bool:
+    """Whether one of its tables has the column, however wide that is."""
+    return re.search(rf"\| +{column} ", text) is not None
+
+
 def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
     """The whole page; pictures are the files of each group's plots, beside it."""
     runs = result["runs"]
@@ -414,9 +433,10 @@ def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None 
     base = _base_name(runs)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
     parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text,
-             _COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if "| bursts" in text else "", PATH_COLUMNS if "| x path" in text else "",
-             LATENCY_COLUMNS if "| p50" in text else "",
-             STALL_COLUMNS if "| longest stall" in text else "",
+             _COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if _has(text, "bursts") else "",
+             PATH_COLUMNS if _has(text, "x path") else "",
+             LATENCY_COLUMNS if _has(text, "p50") else "",
+             STALL_COLUMNS if _has(text, "longest stall, ms") else "",
              channeltable.COLUMNS if "### By channel" in text else "",
              AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
              mode_list(runs), invalid_runs(runs), latencies_not_taken(runs), _outliers(runs)]

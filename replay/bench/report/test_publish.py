@@ -88,10 +88,10 @@ def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
 
 def test_what_was_tried_again_is_told() -> None:
     result = samples.result(["stock", "flow"], repeats=3)
-    assert "more than once" not in report.markdown(result)
+    assert "repeated" not in report.about(result)
     for run, attempt, tests in zip(result["runs"], (2, 2, 1), (1, 3, 2), strict=False):
         run.update(attempt=attempt, link_tests=tests)
-    assert "2 runs done more than once; 3 links tested more than once" in report.markdown(result)
+    assert "2 runs repeated; 3 link tests repeated" in report.markdown(result)
 
 
 def test_no_two_modes_look_the_same() -> None:
@@ -109,14 +109,14 @@ def test_a_first_line_says_what_came_out() -> None:
         if run["latency"]:
             run["latency"]["p95"], run["latency"]["age"]["p95"] = (0.74, 16.0) if mine else (0.84, 29_500.0)
     first = report.markdown(result).splitlines()[0]
-    assert first.startswith("**`flow` against `stock` over TLS.** Over a LAN, as fast as it goes, `flow` with `catchup=off`: "
+    assert first.startswith("**`flow` against `stock` over TLS.** On a LAN, pace max, `flow` with `catchup=off`: "
                                 "50 % fewer packets, 30 % fewer bytes on the wire, 50 % less CPU, "
-                            "5.0 % overhead instead of 50.0 %. Over a LAN, at the session's own pace: ")
-    assert "95 % of what is drawn shows within 0.74 ms instead of 0.84 ms" in first
-    assert "Over a distance, as fast as it goes, `flow` with `catchup=off`: " in first and "3.0 s instead of 80.0 s" in first
+                            "5.0 % overhead instead of 50.0 %. On a LAN, recorded pace: ")
+    assert "p95 latency 0.74 ms instead of 0.84 ms" in first
+    assert "Over links with a delay, pace max, `flow` with `catchup=off`: " in first and "3.0 s instead of 80.0 s" in first
     faster = report.markdown(samples.result(["stock", "flow"], 1, paces=("10",)))
-    assert "at 10 times the session's pace: " in faster.splitlines()[0]
-    assert "the picture is at most so old, 95 % of the time: 16 ms instead of 29.5 s" in first
+    assert "10 times the recorded pace: " in faster.splitlines()[0]
+    assert "p95 staleness 16 ms instead of 29.5 s" in first
     assert report.markdown(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
 
 
@@ -126,7 +126,7 @@ def test_the_verdict_is_of_the_middle_of_several() -> None:
         factor = {"one": 0.5, "other": 1.2, "third": 0.9}[run["recording"]] if run["mode"] == "batch" else 1
         run["server"].update(packets=round(1000 * factor))
     first = report.markdown(result).splitlines()[0]
-    assert "**`batch` against `cork` over TLS.** Over a LAN, as fast as it goes (the middle one of 3): 10 % fewer packets" in first
+    assert "**`batch` against `cork` over TLS.** On a LAN, pace max (median of 3 rows): 10 % fewer packets" in first
 
 
 def test_the_one_table() -> None:

@@ -55,7 +55,7 @@ def test_a_setting_nobody_asked_for_is_named() -> None:
 
 def test_latencies_that_could_not_be_taken_are_said_with_the_reason() -> None:
     result = samples.result(["stock", "flow"], repeats=2, paces=["recorded"])
-    assert "could not be taken" not in report.markdown(result)
+    assert "could not be measured" not in report.markdown(result)
     for run in result["runs"]:
         if run["mode"] == "flow":
             run["latency"] = None
@@ -65,6 +65,14 @@ def test_latencies_that_could_not_be_taken_are_said_with_the_reason() -> None:
     assert [(row["mode"], row["transport"], row["runs"], row["reason"]) for row in told] == [
         ("flow", transport, "1", reason) for transport in ("plain", "tls")
         for reason in ("the client reported no probes", latency.UNMATCHED)]
+
+
+def test_a_column_is_explained_where_it_is_shown() -> None:
+    paced = samples.result(["stock"], repeats=1, paces=["recorded"])
+    for run in paced["runs"]:
+        run["latency"]["p50"] = 12345.678       # makes the column wider than its head
+    assert "\nLatency and staleness:\n" in report.markdown(paced)
+    assert "Latency and staleness:" not in report.markdown(samples.result(["stock"], repeats=1))
 
 
 def test_what_was_not_probed_is_not_missing() -> None:

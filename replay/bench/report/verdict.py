@@ -16,7 +16,7 @@ Run = dict[str, Any]
 Pair = tuple[list[Run], list[Run]]      # of one recording, link and pace: upstream's, the mode's
 
 _BASES = ("stock", "cork")
-_PACES = {"max": ", as fast as it goes", "recorded": ", at the session's own pace", "user": ", at the user's pace"}
+_PACES = {"max": ", pace max", "recorded": ", recorded pace", "user": ", user's pace (closed loop)"}
 _MODES = ("flow", "batch", "window", "gather")
 
 
@@ -77,16 +77,15 @@ def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair], mode: str) -> str |
     if far and fast and (wall := _middle(pairs, "wall")):
         said.append(f"{wall[1]:.1f} s instead of {wall[0]:.1f} s")
     if pace == "user" and (found := _middle(pairs, "response_p95")):
-        said.append(f"95 % of responses within {_duration(found[1])} instead of {_duration(found[0])}")
+        said.append(f"p95 response time {_duration(found[1])} instead of {_duration(found[0])}")
     elif not fast:
-        for metric, what in (("latency_p95", "95 % of what is drawn shows within"), ("age_p95", "the picture is at most so old, "
-                             "95 % of the time:")):
+        for metric, what in (("latency_p95", "p95 latency"), ("age_p95", "p95 staleness")):
             if (found := _middle(pairs, metric)) and any(found):
                 said.append(f"{what} {_duration(found[1])} instead of {_duration(found[0])}")
     if not said:
         return None
-    where = ("over a distance" if far else "over a LAN") + _PACES.get(pace, f", at {pace} times the session's pace")
-    middle = f" (the middle one of {len(pairs)})" if len(pairs) > 1 else ""
+    where = ("over links with a delay" if far else "on a LAN") + _PACES.get(pace, f", {pace} times the recorded pace")
+    middle = f" (median of {len(pairs)} rows)" if len(pairs) > 1 else ""
     unasked = modes.unasked(mode, pace)
     with_setting = f", `{mode}` with `{unasked}`" if unasked else ""
     return f"{where[0].upper()}{where[1:]}{with_setting}{middle}: {', '.join(said)}."

@@ -24,14 +24,14 @@ class Mode:
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (
-    Mode(STOCK, "the unpatched library, whatever it does", "#4d4d4d", "", ()),
-    Mode("normal", "one write a message; over TLS one record a piece of a message", "#e69f00", "//", (4, 2)),
-    Mode("gather", "as normal, but a small message is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2)),
-    Mode("cork", "TCP_CORK around a drain; what upstream does today", "#009e73", "xx", (1, 1.5)),
-    Mode("more", "no cork: the kernel is told with each message whether another follows", "#c7b500", "||", (2, 1)),
-    Mode("window", "cork, and more messages in flight before an answer", "#cc79a7", "++", (4, 1, 1, 1, 1, 1)),
+    Mode(STOCK, "the unpatched library", "#4d4d4d", "", ()),
+    Mode("normal", "one write per message; over TLS one record per iovec", "#e69f00", "//", (4, 2)),
+    Mode("gather", "as normal; a small message (threshold=1024 bytes) is one TLS record", "#56b4e9", "\\\\", (6, 2, 1, 2)),
+    Mode("cork", "TCP_CORK around the messages of a send turn: upstream today", "#009e73", "xx", (1, 1.5)),
+    Mode("more", "no cork: MSG_MORE on every message of a send turn except the last", "#c7b500", "||", (2, 1)),
+    Mode("window", "cork, more messages in flight (window=400)", "#cc79a7", "++", (4, 1, 1, 1, 1, 1)),
     Mode("batch", "messages share writes and TLS records", "#0072b2", "", (10, 1.5)),
-    Mode("flow", "batch, as much in flight as the path carries, and nothing that is old by then", "#d55e00", "--", (7, 1.5, 2, 1.5)),
+    Mode("flow", "batch, about one bandwidth-delay product in flight; a slow client gets the current screen instead of stale updates", "#d55e00", "--", (7, 1.5, 2, 1.5)),
 )}
 
 
