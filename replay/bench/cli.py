@@ -22,7 +22,7 @@ COMMANDS = {
     "setup": ("bench.build.setup", "get and build everything"),
     "compare": ("bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness"),
     "live": ("live.command", "drive a guest in a closed loop: response time, lag, bytes"),
-    "test": ("bench.build.testing", "run all tests, or some files of Python tests"),
+    "test": ("bench.commands.testing", "run all tests, or some files of Python tests"),
     "diff": ("bench.commands.diff", "compare two result files or two libraries; the exit status says worse or not"),
     "results": ("bench.commands.makeresults", "measure all of results/, or write the page of a result file"),
     "watch": ("bench.commands.watch", "show live counters of a running guest's streams"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench import cli
-from bench.build import testing
+from bench.commands import testing
 from bench.common import paths
 
 _TOOLS = ("bash", "sed", "grep", "xargs", "dirname", "mkdir", "env", "echo")

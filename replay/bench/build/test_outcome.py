@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import outcome, testing
+from bench.build import outcome
 from bench.build.outcome import Outcome
+from bench.commands import testing
 from bench.common.errors import BenchError
 
 _XML = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
