@@ -130,8 +130,8 @@ def _scale(args: argparse.Namespace) -> int:
     (args.out / "sessions.md").write_text(
         f"# Sessions at once\n\nWritten by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from "
         f"{facts['tree']}: {sessions.RECORDING} at recorded pace over TLS on loopback, medians of the sessions, {sessions.SECONDS:.0f} s. Memory holds the "
-        f"recording as well. Clients only acknowledge and are not counted. Latency: of one more session beside them, from drawing to the "
-        f"picture of a client that decodes; clients and servers share the processors.\n\n{text}\n")
+        f"recording as well. Clients only ack, and their CPU is not counted. Latency: p95 of one more session, whose client decodes, from "
+        f"drawing to picture; clients and servers share the processors.\n\n{text}\n")
     print(text)
     return 0
 

@@ -113,39 +113,43 @@ def _more(records: Sequence[Record]) -> list[str]:
     text = []
     if any(record["way"].partition(" ")[0] in BROWSERS for record in records):
         text.append("*html5-stock*, *html5* (this library, mode flow), *novnc*: spice-html5 and noVNC in Chromium, through websockify beside the "
-                    "server; the browser's own time is in the response.\n")
+                    "server. The browser's own time is in the response.\n")
     if any("sound" in record for record in records):
-        text.append("*sound*: noise that the guest plays all the time, put to a player with a buffer of 100 ms: *gaps* when nothing was left to "
-                    "play, *silent* for what part of the time, *late*: packets behind the fastest since the last gap. The emulated guest "
-                    "leaves gaps of its own.\n")
+        text.append("*sound*: the guest plays noise, to a model of a player with a 100 ms buffer. *gaps*: the buffer was empty; *silent*: share of "
+                    "the time; *late*: p95 lateness of packets against the fastest since the last gap. The emulated guest leaves gaps "
+                    "of its own.\n")
     return text
 
 
 def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None) -> str:
     """`short`: the table that README.md shows."""
     text = [
-        "# Live guests: what a person waits for\n",
+        "# Live guests: response time\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
-        f"{facts['tree']}. TLS everywhere; emulated links, one kernel. {len(records)} runs count, {len(thrown_out)} were thrown out.\n",
-        "A run is a closed loop: the next action comes when the client shows what the guest's frame buffer holds. *Response*: from the "
-        "action until the client has become that picture, the guest's own time included (its processor is emulated). *Lag*: from when "
-        "a guest that drew by itself has stopped. *n*: how many; *failed*: not shown within 30 s, and not in the percentiles; p95 "
-        f"of fewer than {_FEWEST} is not given. *wire*: Ethernet bytes from the server. *bytes/stock*: the same, relative to stock on that "
-        "link. *worker*: the threads that encode and send (VNC sends from QEMU's main thread); *QEMU*: all but the guest's processor. "
-        "VNC is QEMU's own server and TigerVNC's viewer; SPICE's client is spice-client-glib without a window, which has no "
-        "cost of drawing on a screen.\n", *_more(records)]
+        f"{facts['tree']}. TLS; emulated links, one kernel. {len(records)} runs count, {len(thrown_out)} do not.\n",
+        "Closed loop: the next action comes when the client shows what the guest's frame buffer holds. VNC is QEMU's own server with "
+        "TigerVNC's viewer. SPICE's client is spice-client-glib without a window: drawing on a screen costs it nothing.\n",
+        "\n".join((
+            "| column | meaning |", "|---|---|",
+            "| response | seconds from the action until the client shows the result, the guest's own time included (its processor is emulated) |",
+            "| lag | seconds from when a guest that drew by itself stops until the client shows its last picture |",
+            f"| n, failed | actions or stops; pictures not shown within 30 s, which are in no percentile. No p95 of fewer than {_FEWEST} |",
+            "| wire, bytes/stock | Ethernet bytes from the server; relative to stock on that link |",
+            "| worker, QEMU | CPU of the threads that encode and send (VNC sends from QEMU's main thread); of all QEMU but the guest's processor |",
+            "| exact at rest | whether the client's picture equals the guest's, pixel by pixel, at the end of the run |")) + "\n",
+        *_more(records)]
     if short:
-        text += ["## In short\n", "Median / 95th percentile; bytes per action, or per second of drawing.\n", short + "\n"]
+        text += ["## In short\n", "Median / p95; bytes per action, or per second of drawing.\n", short + "\n"]
     for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
         mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
         text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",
                  table(rows(mine), mine[0]["figure"] == "lag") + "\n",
-                 *(f"Not run in the way {way}: {why}.\n" for way, why in SCENARIOS[scenario].not_by.items())]
+                 *(f"Not run by {way}: {why}.\n" for way, why in SCENARIOS[scenario].not_by.items())]
     if thrown_out:
-        text += ["## Thrown out\n", *(f"- {each['guest']}, {each['scenario']}, {each['link']}, {each['way']}: {each['invalid']}"
+        text += ["## Runs that do not count\n", *(f"- {each['guest']}, {each['scenario']}, {each['link']}, {each['way']}: {each['invalid']}"
                                       for each in thrown_out), ""]
     loads = [load for record in records for load in record["load"]]
     if loads:
         text.append(f"Load average during the runs: {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
-                    f"{'; figures of time are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.")
+                    f"{'; times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.")
     return "\n".join(text).rstrip() + "\n"

@@ -179,7 +179,7 @@ def test_what_cannot_be_shown_so_is_not_planned_and_the_page_says_why() -> None:
     with pytest.raises(BenchError, match="nothing to measure"):
         sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--ways", "vnc"))
     facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
-    assert "Not run in the way vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], facts)
+    assert "Not run by vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], facts)
 
 
 @pytest.mark.parametrize("package", ["spice-html5", "novnc"])
