@@ -169,12 +169,11 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
     ]
     worse = table.worse_than(STOCK, cells)
     text = [
-        "# Real clients on QEMU\n",
-        f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}. Each cell "
-        f"is one scenario; *good* alone means in all the modes {', '.join(modes)}, otherwise it says in which. "
-        f"{len(cells)} cells: {sum(cell.outcome == GOOD for cell in cells)} good, {sum(cell.outcome == BAD for cell in cells)} bad, "
-        f"{sum(cell.outcome == NOT_RUN for cell in cells)} not run. "
-        f"**Worse than stock: {len(worse) or 'none'}.**\n",
+        "# Client compatibility\n",
+        f"**Worse than stock: {len(worse) or 'none'}.** {len(cells)} runs: {sum(cell.outcome == GOOD for cell in cells)} good, "
+        f"{sum(cell.outcome == BAD for cell in cells)} bad, {sum(cell.outcome == NOT_RUN for cell in cells)} not run. A cell lists the modes "
+        f"in which a scenario was run once; none: in all of {', '.join(modes)}. [Scenarios](#scenarios).\n",
+        f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}.\n",
         table.markdown(cells, modes, matrix.SCENARIOS, "client"),
         _messages(cells, modes),
     ]
@@ -185,7 +184,7 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
     text += [
         "## Versions\n",
         table.libraries(cells) + "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
-        "## What is done\n",
+        "## Scenarios\n",
         "".join(f"- **{name}**: {_does(name)}\n" for name in matrix.SCENARIOS),
     ]
     return "\n".join(text)
@@ -201,7 +200,7 @@ def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
     if not counted:
         return ""
     lines = [
-        "Messages of the display channel a line of text that the guest drew (and messages in all), in the scenario draw:\n",
+        "Scenario draw: display messages per line of text that the guest drew (messages in all):\n",
         "| client | transport | " + " | ".join(modes) + " |",
         "|---|---|" + "--:|" * len(modes),
     ]

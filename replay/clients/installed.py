@@ -62,7 +62,7 @@ def version() -> str:
 
 
 def page(seen: list[Seen]) -> str:
-    lines = ["| libspice-server1 | transport | data packets a line | bytes on the wire a line | packets from the client a line | lines |",
+    lines = ["| libspice-server1 | transport | data packets/line | wire bytes/line | client packets/line | lines |",
              "|---|---|--:|--:|--:|--:|"]
     lines += [f"| {each.version} | {each.transport} | {each.packets / each.lines:.2f} | {each.wire_bytes / each.lines:.0f} "
               f"| {each.client_packets / each.lines:.2f} | {each.lines} |" for each in seen]
@@ -140,7 +140,7 @@ def execute(args: argparse.Namespace) -> int:
     text = page(everything)
     args.output.with_suffix(".md").write_text(
         f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a guest that "
-        f"draws text (TCG, QXL) for spice-gtk, tcpdump on a network of MTU 1500. A line is a line of text; the guest scrolls, so "
-        f"that most of a line's bytes are pictures, and whole packets are what is left.\n\n{text}\n")
+        f"draws text (TCG, QXL) for spice-gtk, tcpdump, MTU 1500. Per line of text; the guest scrolls, so most bytes of a line are "
+        f"images.\n\n{text}\n")
     print(text)
     return 0

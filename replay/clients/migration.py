@@ -150,10 +150,9 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
     columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
     by_key = {cell.key: cell for cell in cells}
     lines = [
-        "# A guest moves to another QEMU while a client watches\n",
+        "# Migration between libraries, with a client connected\n",
         f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
-        "client that watched the old QEMU goes on at the new one by itself, gets what is drawn there, and then shows the guest's "
-        "screen pixel by pixel.\n",
+        "client switches to the new QEMU by itself, gets what is drawn there, and then shows the guest's screen pixel by pixel.\n",
         "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
@@ -163,8 +162,8 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
             f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome if cell else "–" for cell in found) + " |"
         )
     again = sum(cell.figures.get("tries", 1) > 1 for cell in cells)
-    lines.append(f"\nThe guest has an emulated processor, and on a busy machine one is lost on the way now and then, whatever the "
-                 f"library; such a migration is tried once more: {again} of these {len(cells)} were.")
+    lines.append(f"\nOn a busy machine a guest with an emulated processor sometimes does not survive a migration, whatever the library; such a "
+                 f"migration is repeated once: {again} of these {len(cells)} were.")
     for title, outcome in (("Bad", BAD), ("Not run", table.NOT_RUN)):
         if told := table.reasons(cells, outcome):
             lines += [f"\n## {title}\n", told]

@@ -233,7 +233,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def page(told: str, qemu: str, date: str) -> str:
     return (
-        f"# Clients good and bad come and go\n\nWritten by `./run clients soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), the library "
-        f"of {library_of()}. After each {_CHECK_EVERY} visits a good client must get something every second or so, and another one "
-        f"see the guest's screen pixel by pixel; memory is QEMU's, resident.\n\n{told}\n"
+        f"# Soak test: well-behaved and misbehaving clients\n\nWritten by `./run clients soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), the library "
+        f"of {library_of()}. After every {_CHECK_EVERY} connections a well-behaved client must get messages every second or so, and another "
+        f"one show the guest's screen pixel by pixel. Memory: QEMU's resident set.\n\n{told}\n"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The clipboard goes both ways while the guest draws: the guest carries the bytes, its agent is one of ours that speaks the protocol."""
+"""The clipboard is copied both ways while the guest draws. The guest carries the bytes; a stand-in on the host speaks the agent's protocol."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest reads a USB disc that the client redirects (usbredir), byte by byte, while it draws."""
+"""The guest reads a USB disc that the client redirects (usbredir) while it draws; every byte is compared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest draws text without a pause: messages come all the time, as many a line as with any other library."""
+"""The guest draws text without a pause: messages arrive all the time. Their number per line is in the table above."""
 
 from __future__ import annotations
 

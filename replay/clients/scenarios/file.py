@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A file goes through webdav into the guest, and another one back, byte by byte, while it draws."""
+"""A file is copied through webdav into the guest and another one back while it draws; every byte is compared."""
 
 from __future__ import annotations
 

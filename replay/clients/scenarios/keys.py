@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is typed at the client reaches the guest, letter by letter, while it draws."""
+"""Keys typed at the client reach the guest, letter by letter, while it draws."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Bytes go through a port into the guest and come back, each as it was, while it draws."""
+"""Bytes go through a port into the guest and come back unchanged while it draws."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Comes and goes four times while the guest draws; the last one sees the right picture."""
+"""The client connects and disconnects four times while the guest draws; the last one shows the right picture."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The screen becomes another size while it is drawn on: from VGA text to the qxl driver's frame buffer, once a machine's life."""
+"""The screen changes its size while the guest draws: from VGA text to the qxl driver's frame buffer, once per QEMU."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Through a relay that people use: the guest draws, the picture is right, keys arrive; then nothing for longer than the minute after
-which many relays close what is idle; then keys arrive and the guest draws again, and the picture is right."""
+"""Through a common relay: the guest draws, the picture is right, keys arrive. Then the session is idle for longer than the minute after
+which many relays close idle connections. Then keys must arrive, the guest draws again, and the picture must be right."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""After drawing, what the client shows is QEMU's screendump, pixel by pixel: three times."""
+"""After drawing, the client's picture equals QEMU's screendump, pixel by pixel; three times."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest plays a tone while it draws: sound comes all the time."""
+"""The guest plays a tone while it draws: sound arrives all the time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A second client takes the session over from the first, as spice-server has it."""
+"""A second client takes the session over from the first, as upstream allows."""
 
 from __future__ import annotations
 

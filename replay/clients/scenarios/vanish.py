@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The client is killed while the guest draws, three times; the next one finds everything as it should be."""
+"""The client is killed while the guest draws, three times; the next one connects and shows the right picture."""
 
 from __future__ import annotations
 
