@@ -23,11 +23,11 @@ SHARE_BOUND = 0.15           # a type's share of all commands may differ so much
 COUNT_BOUND = 2.0            # and the number of commands by this factor
 
 ATTACH = """\
-To record a virtual machine of your own, start its QEMU with
+To record a guest of your own, start its QEMU with
 
     SPICE_WORKER_RECORD_FILENAME=/somewhere/with/room/session.rec
 
-in its environment; it needs a QXL device and SPICE (-device qxl-vga -spice ...). With libvirt, in `virsh edit NAME`:
+in its environment, a QXL device and SPICE (-device qxl-vga -spice ...). With libvirt, in `virsh edit NAME`:
 
     <domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
       ...
@@ -35,17 +35,16 @@ in its environment; it needs a QXL device and SPICE (-device qxl-vga -spice ...)
         <qemu:env name='SPICE_WORKER_RECORD_FILENAME' value='/var/lib/libvirt/qemu/session.rec'/>
       </qemu:commandline>
 
-Recording begins when the machine starts and ends when it is switched off; a minute of desktop work is some 100 MB. To pack it on
-the way, set SPICE_WORKER_RECORD_FILTER='xz -3' too. The file holds what was on the screen: passwords shown, documents read.
-Then
+It records from start to power-off; a minute of desktop work is some 100 MB. SPICE_WORKER_RECORD_FILTER='xz -3' compresses while
+recording. The file holds everything that was on the screen, passwords included. Then
 
-    ./run compare /somewhere/with/room/session.rec
+    ./run record info session.rec                                              # is it whole, and what is in it
+    ./run compare session.rec --links 20M/40ms --modes stock,flow --quick      # compare modes; pages in results/own
+    ./run compare session.rec --pace recorded --modes stock,flow               # latency and staleness
 
-plays it as it is, and
+To ship it with this tree (checks and packs it, adds it to the manifest; all it shows must be free to ship):
 
-    ./run record --attach /somewhere/with/room/session.rec --name NAME --what TEXT --driver TEXT --licence TEXT
-
-checks it, packs it, and puts it among the shipped recordings with its entry in the manifest."""
+    ./run record --attach session.rec --name NAME --what TEXT --driver TEXT --licence TEXT"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
