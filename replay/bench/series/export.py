@@ -165,9 +165,9 @@ def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Writes a series as mails for git am, with a cover letter (0000-cover-letter.txt). fixes and display apply to "
-                          "a release; every other series applies on the series it needs.")
-    parser.add_argument("--series", required=True, metavar="NAME", help="fixes, tls, flow, catchup, display, kernel")
+    parser.description = ("Writes a series as mails for git am, with a cover letter (0000-cover-letter.txt). fixes applies to a "
+                          "release, every other series on the series it needs.")
+    parser.add_argument("--series", required=True, metavar="NAME", help=", ".join(name for name in upstream.bases() if name != "devel"))
     parser.add_argument("--patch", action="append", default=[], metavar="NUMBER",
                         help="only this patch: 0009; repeatable")
     parser.add_argument("--on", action="append", default=[], metavar="NAME",
