@@ -39,7 +39,7 @@ class Part:
         return self.where.split("/")[0]
 
 
-# What README.md shows comes first, about an hour; an interrupted ./run results has that.
+# What README.md shows comes first, about two hours; an interrupted ./run results has that.
 PARTS: tuple[Part, ...] = (
     Part("first", "The first comparison: what does it save?", "", 4, pictures=("*",), main=True),
     Part("distance", "How long does a session take over a link with delay?", f"{_SESSIONS} --link 20M40ms {_FAST} {_TLS} --jobs 8", 4,

@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "its page.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
                         "a part: distance/download; or FILE.json (default: all)")
-    parser.add_argument("--only", choices=("main",), help="only what README.md shows: an hour")
+    parser.add_argument("--only", choices=("main",), help="only what README.md shows: 2 hours")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 4)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
