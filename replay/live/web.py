@@ -9,14 +9,17 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.lab import certs
 from bench.lab.lab import LOOPBACK, Lab
 from clients.errors import Failed
-from live import onx
 from live.viewers import Viewer
+
+if TYPE_CHECKING:
+    from live import onx
 
 PORT = 6080
 _MARGIN = 1         # pixels: of a window as large as the screen Chromium leaves out one
@@ -51,6 +54,7 @@ def site(package: str, folder: Path, at: str) -> Path:
 
 @contextlib.contextmanager
 def browser(package: str, lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
+    from live import onx    # Xlib, which only who measures has
     made = certs.kept(lab.server_address)
     at = f"[{lab.server_address}]:{PORT}" if ":" in lab.server_address else f"{lab.server_address}:{PORT}"
     argv = [proc.require("websockify", "websockify"), "--cert", str(made.certificate), "--key", str(made.key), "--ssl-only",

@@ -87,7 +87,10 @@ class Outcome:
 def _meson_tests(build: Path) -> list[dict[str, Any]]:
     log = meson_log(build)
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
-    return [json.loads(line) for line in lines]
+    tests: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    for test in tests:      # "spice / test-x" where there are several projects, but `meson test` takes the last part alone
+        test["name"] = test["name"].rpartition(" / ")[2]
+    return tests
 
 
 def place(name: str) -> str:

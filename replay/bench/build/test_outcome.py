@@ -33,7 +33,7 @@ def test_programs_are_counted_and_skipped_cases_by_reason(tmp_path: Path) -> Non
          {"name": "none", "result": "SKIP", "stdout": "ok 1 /d # SKIP no kernel\n"},
          {"name": "words", "result": "SKIP", "stdout": "", "stderr": "first\nwithout Opus\n"},
          {"name": "silent", "result": "SKIP", "stdout": ""},
-         {"name": "slow", "result": "TIMEOUT", "stdout": "\n".join(map(str, range(100)))})
+         {"name": "spice / slow", "result": "TIMEOUT", "stdout": "\n".join(map(str, range(100)))})
     tests = Outcome()
     tests.add_meson(tmp_path)
     assert (tests.passed, tests.failed) == (2, ["slow"])
