@@ -13,7 +13,8 @@
  *
  * The kernel has the keys. A peer that asks for new ones (KeyUpdate of TLS 1.3) gets them
  * where the TLS library and the kernel can replace them (OpenSSL 3.5, Linux 6.14). Elsewhere the
- * library ends the connection with an alert. No SPICE client is known to ask.
+ * connection ends: the TLS library fails, or the peer cannot decrypt what follows. No SPICE client
+ * is known to ask.
  */
 #ifndef RED_STREAM_KTLS_H_
 #define RED_STREAM_KTLS_H_
