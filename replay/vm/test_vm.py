@@ -157,7 +157,7 @@ def test_an_unknown_kernel_is_one_line() -> None:
 def test_a_machine_runs_a_command(suite: str, tmp_path: Path) -> None:
     kernel = kernels.fetch(suite, Steps(tmp_path / "log"))
     (tmp_path / "there").write_text("old\n")
-    program = optional.build("kernel", Steps(tmp_path / "build.log")) / "server" / "tests" / "test-stream-ktls"
+    program = optional.build("kernel", Steps(tmp_path / "log")) / "server" / "tests" / "test-stream-ktls"
     done = _run_vm("--kernel", suite, "bash", "-c", _LOOK_AROUND, str(program), str(tmp_path), "two  words",
                    SPICE_VM_TEST="a b")
     assert done.stderr == "complaint\n"
