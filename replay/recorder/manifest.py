@@ -4,7 +4,8 @@
   python3 -m recorder.manifest check            the files are as the manifest says; exit status 1 and a line each if not
   python3 -m recorder.manifest update [NAME..]  compute anew what can be computed, keep what was written by hand
 
-The pictures' hashes are noted by recorder.pictures, which plays the recordings, and by recorder.synthetic, which computes them.
+The pictures' hashes are noted by recorder.pictures, which plays the recordings; those of generated ones were computed
+(recorder.canvas).
 """
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ SCHEMA = {"schema": "spice-recordings", "version": 1,
           "guests": "Linux only, on an emulated processor (QEMU's TCG, no KVM): no Windows guest was ever recorded. `made` says of each "
                     "which guest, device and emulation, `driver` what drew."}
 MOST_BYTES = 25_000_000      # of the whole corpus, packed
-WRITTEN = ("name", "file", "kind", "what", "driver", "made", "upstream", "licence")   # by hand, or by synthetic.py
+WRITTEN = ("name", "file", "kind", "what", "driver", "made", "upstream", "licence")   # by hand
 KINDS = ("real", "synthetic")
 
 Entry = dict[str, Any]
@@ -53,13 +54,12 @@ def refreshed(entry: Entry, folder: Path) -> Entry:
     return {**{key: entry[key] for key in WRITTEN}, **facts, **pictures}
 
 
-def put(entry: Entry, folder: Path | None = None, picture: str | None = None) -> None:
-    """Add a recording, or replace the one of that name; with its picture's hash if that is known."""
+def put(entry: Entry, folder: Path | None = None) -> None:
+    """Add a recording, or replace the one of that name."""
     folder = folder or FOLDER
     entries = load(folder)
     known = {old["name"]: at for at, old in enumerate(entries)}
     fresh = refreshed({**(entries[known[entry["name"]]] if entry["name"] in known else {}), **entry}, folder)
-    fresh["picture_sha256"] = picture or fresh["picture_sha256"]
     if entry["name"] in known:
         entries[known[entry["name"]]] = fresh
     else:

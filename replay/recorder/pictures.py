@@ -17,14 +17,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from bench.common.errors import BenchError
 from recorder import manifest
 from recorder.play import Played, play
-from recorder.png import Picture, read_png, write_png
 
 # Video streams are lossy, and how lossy depends on the time: without them the same commands give the same picture.
 OPTIONS = ("--streaming", "off")
-THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT, ACROSS, GAP = 320, 240, 4, 8
+THUMBNAIL, ACROSS, GAP = (320, 240), 4, 8
 
 
 def shown(entry: dict[str, Any], folder: Path, png: Path, library: Path | None) -> Played:
@@ -62,34 +63,17 @@ def note(entry: dict[str, Any], played: Played) -> None:
         entry["checkpoint"]["sha256"] = played.pauses[0]
 
 
-def thumbnail(picture: Picture) -> list[bytes]:
-    """Shrunk to fit, each pixel the mean of those it stands for, on a grey ground; RGB rows."""
-    scale = max(picture.width / THUMBNAIL_WIDTH, picture.height / THUMBNAIL_HEIGHT)
-    width, height = int(picture.width / scale), int(picture.height / scale)
-    rows = []
-    for y in range(height):
-        lines = picture.rows[int(y * scale):max(int((y + 1) * scale), int(y * scale) + 1)]
-        row = bytearray()
-        for x in range(width):
-            first, last = int(x * scale), max(int((x + 1) * scale), int(x * scale) + 1)
-            for channel in range(3):
-                values = b"".join(line[first * picture.step + channel:last * picture.step:picture.step] for line in lines)
-                row.append(sum(values) // len(values))
-        rows.append(bytes(row) + b"\xc0" * 3 * (THUMBNAIL_WIDTH - width))
-    return rows + [b"\xc0" * 3 * THUMBNAIL_WIDTH] * (THUMBNAIL_HEIGHT - height)
-
-
-def sheet(pictures: list[Picture]) -> Picture:
-    width = ACROSS * (THUMBNAIL_WIDTH + GAP) + GAP
-    blank = b"\xff" * 3 * width
-    rows = [blank] * GAP
-    for start in range(0, len(pictures), ACROSS):
-        thumbnails = [thumbnail(picture) for picture in pictures[start:start + ACROSS]]
-        for y in range(THUMBNAIL_HEIGHT):
-            line = b"".join(b"\xff" * 3 * GAP + each[y] for each in thumbnails)
-            rows.append(line + blank[len(line):])
-        rows += [blank] * GAP
-    return Picture(width, len(rows), rows, 3)
+def sheet(pictures: list[Path]) -> Image.Image:
+    """Each shrunk to fit, on grey."""
+    step = (THUMBNAIL[0] + GAP, THUMBNAIL[1] + GAP)
+    together = Image.new("RGB", (ACROSS * step[0] + GAP, -(-len(pictures) // ACROSS) * step[1] + GAP), "white")
+    for at, path in enumerate(pictures):
+        corner = (GAP + at % ACROSS * step[0], GAP + at // ACROSS * step[1])
+        together.paste(0xC0C0C0, (*corner, corner[0] + THUMBNAIL[0], corner[1] + THUMBNAIL[1]))
+        with Image.open(path) as picture:
+            picture.thumbnail(THUMBNAIL)
+            together.paste(picture, corner)
+    return together
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -119,12 +103,12 @@ def main(arguments: list[str] | None = None) -> int:
             found = differences(entry, played)
             wrong |= bool(found)
             print("\n".join(f"{entry['name']}: {line}" for line in found or ["as the manifest says"]), flush=True)
-            if chosen.sheet and png.exists():
-                pictures.append(read_png(png))
+            if png.exists():
+                pictures.append(png)
+        if chosen.sheet:
+            sheet(pictures).save(chosen.sheet)
     if chosen.note:
         manifest.save(entries)
-    if chosen.sheet:
-        write_png(chosen.sheet, sheet(pictures))
     return 1 if wrong else 0
 
 

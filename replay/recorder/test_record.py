@@ -8,7 +8,7 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from recorder import guest, manifest, record, sessions, surfaces, torture
+from recorder import guest, manifest, record, sessions, surfaces
 from recorder.commands import Copy, Drawable, Fill, FromSurface, Need, Rect
 from recorder.describe import describe
 from recorder.documents import pdf, web_page
@@ -71,7 +71,10 @@ def test_how_to_attach_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
     with (tmp_path / "own.rec").open("wb") as file:
-        torture.write_tiny(file)
+        writer = RecordingWriter(file)
+        writer.create_primary(80, 80)
+        for colour in range(50):
+            writer.draw(Drawable(BOX, Fill(colour)))
     about = ("--what", "w", "--driver", "d", "--licence", "l")
     assert record.execute(parsed("--attach", str(tmp_path / "own.rec"), "--name", "own", *about)) == 0
     entry = manifest.load(shipped)[0]
