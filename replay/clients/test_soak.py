@@ -32,7 +32,7 @@ def _server() -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Target]]]:
     """Draws for as long as clients come."""
     made, ports = certs.kept(target.HOST), (free_port(), free_port())
     argv: list[str | Path] = [
-        paths.tool("faults", "lasting-server"),
+        paths.tool("clients", "lasting-server"),
         "--port",
         str(ports[0]),
         "--tls-port",

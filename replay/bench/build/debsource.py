@@ -159,27 +159,6 @@ class Mirror:
 
         return self._first("deb", suites, download, target)
 
-    def packages(self, package: str, wanted: re.Pattern[str], suite: str, target: Path) -> bool:
-        """Writes the .deb files of what a package depends on, however far down, to the folder target: those of a name
-        that is wanted. False as above."""
-        base = self._cache / f"{suite}-deb"
-        try:
-            env = self._area(base, "deb", suite)
-            known, asked = [package], 0
-            while asked < len(known):
-                told = self._steps.run(f"looking for {known[asked]}", ["apt-cache", "depends", known[asked]],
-                                       quiet=True, env=env)
-                named = (line.split()[-1] for line in told if line.strip().startswith("Depends: "))
-                known += [name for name in named if wanted.match(name) and name not in known]
-                asked += 1
-            target.mkdir(parents=True, exist_ok=True)
-            self._steps.run(f"downloading {known[-1]}", ["apt-get", "-q", "download", *known[1:]], cwd=target, env=env)
-        except StepFailed:
-            return False
-        finally:
-            shutil.rmtree(base, ignore_errors=True)
-        return len(known) > 1
-
     def source(self, package: str, suite: str, target: Path) -> SourcePackage | None:
         """Fetches the newest source package that a suite has, its updates and security fixes too, into the folder
         target. None when the suite has none, or when this machine has no apt."""

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Test that the kernel makes the TLS records where it can, the same ones as the TLS library,
  * and that what the peer sees of the rest of TLS is as it should be. Where the kernel can't,
- * the same is true of the TLS library.
- *
- * replay/vm has kernels that can. */
+ * the same is true of the TLS library. */
 #include <config.h>
 
 #include "test-stream-sockets.h"

@@ -391,7 +391,7 @@ static void test_loop()
     g_assert_cmpint(counter("completions"), ==, counter("zerocopy_sends"));
     g_assert_cmpint(counter("zerocopy_max"), >, 0);
 
-    /* replay/vm has network cards that do not copy all, see test_peer_socket */
+    /* over real or virtio cards not all is copied, see test_peer_socket */
     if (!g_getenv("SPICE_TEST_NETNS")) {
         g_assert_true(last_line().find("\"zerocopy\":\"the kernel copies\"") != std::string::npos);
         g_assert_cmpint(counter("zerocopy_copies"), ==, counter("completions"));

@@ -2,7 +2,7 @@
 """Library and player built for ThreadSanitizer, no report in either: recordings over TLS, the pointer moving from another thread
 than the one that draws; and two displays, a thread each, that compress for one client.
 
-The build is kept in build/threads; by itself this is ./run test replay/faults/test_threads.py"""
+The build is kept in build/threads; by itself this is ./run test replay/player/test_threads.py"""
 
 from __future__ import annotations
 
