@@ -225,6 +225,9 @@ static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
     if (!end_burst_if_due(feeder, recorded, begins)) {
         return;
     }
+    if (begins) {
+        feeder->events.begun(feeder->events.opaque);
+    }
     feeder->last_recorded = recorded;
     due = feeder->due_ns = feeder->start_ns + recorded / options->pace;
     while ((now = clock_ns()) < due && !is_stopping(feeder)) {
@@ -389,6 +392,9 @@ static void *run(void *opaque)
     feeder->result.begun_ns = feeder->start_ns = clock_ns();
     feeder->next_probe_ns = feeder->start_ns;
     display_set_stream(feeder->display, feeder->options.stream);
+    if (feeder->options.pace == PACE_MAX) {
+        feeder->events.begun(feeder->events.opaque);
+    }
     feed(feeder);
     conclude(feeder);
     feeder->events.finished(feeder->events.opaque);

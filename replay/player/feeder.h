@@ -75,6 +75,11 @@ typedef struct FeederResult {
 
 /* Called in the feeder's thread. */
 typedef struct FeederEvents {
+    /*
+     * The session's clock begins, once: recorded times count from here, without a pace the
+     * playing. Not called when nothing in the recording has a time of its own.
+     */
+    void (*begun)(void *opaque);
     void (*paused)(void *opaque, unsigned int number, uint64_t command);
     void (*finished)(void *opaque);
     void *opaque;

@@ -94,19 +94,35 @@ static char *damage_line(const char *file, uint64_t offset, const char *reason)
     return g_strdup_printf("%s: byte %" G_GUINT64_FORMAT ": %s", file, offset, reason);
 }
 
-/* Runs in the feeder's thread; the report is the main loop's. */
+/* Events come in the feeder's thread; the report is the main loop's. */
 typedef struct Pause {
     unsigned int number;
     uint64_t command;
 } Pause;
 
+static void check_reported(bool reported)
+{
+    if (!reported) {
+        finish(EXIT_USAGE, g_strdup("cannot write to standard output"));
+    }
+}
+
+static gboolean report_begun_idle(gpointer data G_GNUC_UNUSED)
+{
+    check_reported(report_begun());
+    return G_SOURCE_REMOVE;
+}
+
+static void feeder_begun(void *opaque G_GNUC_UNUSED)
+{
+    g_idle_add(report_begun_idle, NULL);
+}
+
 static gboolean report_pause_idle(gpointer data)
 {
     Pause *pause = data;
 
-    if (!report_pause(pause->number, pause->command)) {
-        finish(EXIT_USAGE, g_strdup("cannot write to standard output"));
-    }
+    check_reported(report_pause(pause->number, pause->command));
     g_free(pause);
     return G_SOURCE_REMOVE;
 }
@@ -152,6 +168,7 @@ static void resume(void)
 static void start_playing(void)
 {
     const FeederEvents events = {
+        .begun = feeder_begun,
         .paused = feeder_paused,
         .finished = feeder_finished,
     };

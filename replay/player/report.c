@@ -29,6 +29,12 @@ bool report_listening(void)
     return flush();
 }
 
+bool report_begun(void)
+{
+    printf("{\"event\":\"begun\"}");
+    return flush();
+}
+
 bool report_pause(unsigned int number, uint64_t command)
 {
     printf("{\"event\":\"pause\",\"n\":%u,\"command\":%" G_GUINT64_FORMAT "}", number, command);

@@ -21,6 +21,7 @@ typedef struct ReportDone {
 
 /* Each returns false when standard output cannot be written. */
 bool report_listening(void);
+bool report_begun(void);
 bool report_pause(unsigned int number, uint64_t command);
 
 /* Reads the stream statistics, so the server must be destroyed by now. */

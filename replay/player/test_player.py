@@ -419,6 +419,8 @@ def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path
     time.sleep(0.5)     # as if it took that long
     play.player.say("go\n")
     player, _ = play.finish()
+    # a link's changes count from "begun"
+    assert [line["event"] for line in play.player.lines] == ["listening", "pause", "begun", "done"]
     assert player["begun_ns"] - player["started_ns"] >= 5 * 10**8
     assert player["fed_ns"] - player["begun_ns"] >= 5 * 10**8
 
@@ -493,6 +495,7 @@ def test_at_the_users_pace_a_pause_is_waited_in(start: Start, tmp_path: Path) ->
         resumed.append(time.monotonic_ns())
         play.player.say("go\n")
     player, last = play.finish()
+    assert [line["event"] for line in play.player.lines] == ["listening", "begun", "pause", "pause", "done"]
     bursts = player["bursts"]
     assert [command for command, *_ in bursts] == sorted({command for command, *_ in bursts})
     assert len(bursts) == 2 and all(back >= said for (*_, back), said in zip(bursts, resumed, strict=True))

@@ -37,7 +37,7 @@ def _epilog() -> str:
     links_named = textwrap.wrap(f"links: {', '.join(links.LINKS)}", WIDTH, subsequent_indent="  ")
     return "\n".join([
         *links_named, "  20M/40ms/1% (loss), 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue), host:USER@HOST (client on that machine, by ssh)",
-        "  20M/40ms@10s:1M@15s:out@20s:20M (changes, in seconds after the client has connected; out: every packet is lost)",
+        "  20M/40ms@10s:1M@15s:out@20s:20M (changes, in seconds after the session begins; out: every packet is lost)",
         "paces: max, as fast as the server takes it; recorded, open loop (latency, staleness); user, closed loop (response time)"])
 
 

@@ -55,6 +55,8 @@ def main():
         connection = context.wrap_socket(connection, server_side=True)
     pauses = [int(number) for number in (args.pause_at or "").split(",") if number]
     began, probes = time.monotonic_ns(), []
+    if fault != "timeless":
+        say(event="begun")
     for number in range(MESSAGES):
         if fault == "die" and number == 10:
             os._exit(5)

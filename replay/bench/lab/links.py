@@ -16,7 +16,7 @@ MTU = 1500
 
 @dataclass(frozen=True)
 class Change:
-    at: float                       # seconds after the client has connected
+    at: float                       # seconds after the session's clock has begun
     rate: int | None                # from then on; None: the cable is out, what is on its way meanwhile is lost
 
     @property

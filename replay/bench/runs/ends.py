@@ -160,7 +160,7 @@ class Ends:
     def _take(self, sender: proc.Process, event: dict[str, Any]) -> None:
         if event.get("event") == "done":
             self.done[sender.name] = event
-        elif event.get("event") == "connected" and sender is self.client:
+        elif event.get("event") == "begun":
             self._begin_changes()
         elif event.get("event") == "pause" and sender is self.client and self._is_user:
             self.shown.append(event)

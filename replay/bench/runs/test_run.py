@@ -46,6 +46,23 @@ def test_an_unpatched_library_counts_no_messages(spec: RunSpec) -> None:
     assert matrix.perform(replace(spec, mode="stock"))["messages"] is None
 
 
+def test_a_link_changes_by_the_clock_of_the_session(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by the client's connect: a fast mode would meet a change with another part of the session than a slow one."""
+    began: list[str] = []
+    connect = lab.connect
+
+    @contextlib.contextmanager
+    def noted(*about: Any) -> Iterator[lab.Lab]:
+        with connect(*about) as where:
+            where.begin_changes = lambda: began.append("now")
+            yield where
+
+    monkeypatch.setattr(lab, "connect", noted)
+    assert matrix.perform(spec)["valid"] and began == ["now"]
+    monkeypatch.setenv("FAKE_PLAYER", "timeless")
+    assert matrix.perform(spec)["valid"] and began == ["now"]
+
+
 def test_as_fast_as_it_goes_nothing_is_left_out_unasked(spec: RunSpec) -> None:
     assert replace(spec, mode="flow").stream == "flow,catchup=off"
     assert replace(spec, mode="flow:hold=0").stream == "flow,hold=0,catchup=off"
