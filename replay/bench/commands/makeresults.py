@@ -71,16 +71,10 @@ def command(part: Part, output: Path, repeat: int | None) -> list[str]:
 class Made:
     """What is there of a part."""
     library: str | None     # the hash of patches/ and server/
-    commit: str | None
-    kernel: str | None
     repeat: int
     complete: bool
     seconds: float | None
     argv: list[str]         # the command
-
-    @property
-    def said(self) -> str:
-        return " ".join(self.argv)
 
 
 def made(part: Part, output: Path) -> Made | None:
@@ -91,9 +85,7 @@ def made(part: Part, output: Path) -> Made | None:
     if file == folder:
         return None
     found = results.load(file)
-    about = found["environment"]
-    return Made(about.get("library_tree"), about["git"]["commit"], about.get("kernel"), found["plan"]["repeats"], found["complete"],
-                found.get("seconds"), found["command"])
+    return Made(found["environment"].get("library_tree"), found["plan"]["repeats"], found["complete"], found.get("seconds"), found["command"])
 
 
 def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
@@ -168,7 +160,7 @@ def _one_table(output: Path) -> list[dict[str, Any]]:
 
 
 def index(output: Path) -> str:
-    """Which page answers what, and what it is of; its first line says whether all are of one library."""
+    """Which page answers what, and of which library it is."""
     folders = list(dict.fromkeys(part.folder for part in PARTS))
     found = [(part, there) for part in sorted(PARTS, key=lambda part: folders.index(part.folder)) if (there := made(part, output))]
     libraries = dict.fromkeys(there.library for _, there in found)
@@ -179,15 +171,14 @@ def index(output: Path) -> str:
     else:
         most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
         others = [f"{part.where} ({_short(there.library)})" for part, there in found if there.library != most]
-        first = f"**Not all of this is of one library**: of {_short(most)}, but for {', '.join(others)}."
+        first = f"**Not all pages are of one library**: {_short(most)}, except {', '.join(others)}."
     rows = [[f"[{part.where}]({part.where}/{part.kind}.md)", part.question, str(there.repeat),
-             duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library), _short(there.commit),
-             there.kernel or table.UNKNOWN, f"`{there.said}`"] for part, there in found]
-    head = ("page", "question", "n", "duration", "library", "commit", "kernel", "command")
+             duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
+    head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, "recordings/releases.md") if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        first, "# Results", "`./run results` measures all pages, `./run results FOLDER` one. *library* is a hash of patches/ and server/; *n*: runs per "
-        "row. Results of your own are in results/own/, or where `--output` says.",
+        "# Results", first, "`./run results` measures all pages, `./run results FOLDER` one. *library* is a hash of patches/ and server/; *n*: runs per "
+        "row. Each page has its command, commit and kernel. Results of your own are in results/own/, or where `--output` says.",
         table.markdown(head, rows, left=2) if rows else "",
         f"Targets met and missed, machine, load: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
         _APART, f"More: {', '.join(more)}." if more else "",
@@ -235,9 +226,10 @@ _FIRST_TABLES = {"compare": ("first",), "modes": ("modes", "modes/made")}
 
 
 def first_table(mark: str, output: Path) -> str | None:
-    """The first tables of pages, as one."""
-    pages = [page for where in _FIRST_TABLES[mark] if (page := output / where / "compare.md").is_file()]
-    found = [shown[0].splitlines() for page in pages if (shown := re.search(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE))]
+    """The tables of overhead of pages, as one; where a page has none, its first table."""
+    pages = [page.read_text() for where in _FIRST_TABLES[mark] if (page := output / where / "compare.md").is_file()]
+    found = [shown[0].splitlines() for page in pages
+             if (shown := re.search(r"(?:^\|.*\n)+", page.partition("\n### Overhead ")[2] or page, re.MULTILINE))]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for number, lines in enumerate(found)
             for line in (lines[2:] if number else [lines[0], *lines[2:]])]
     return table.markdown(rows[0], rows[1:], left=3) + "\n" if rows else None
