@@ -25,7 +25,6 @@ from bench.series import export
 _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # nothing in SPICE_STREAM
 _AUTOTOOLS = "autotools"    # as _DEFAULT, but by upstream's other build system
-_ALL = "all"            # after every patch of every series that is not optional
 _PROCESSES = 3 * (os.cpu_count() or 1)          # the tests mostly wait
 # All test programs are linked anew after each patch, and gold takes a third of the time.
 _LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}
@@ -86,8 +85,8 @@ def choices(options: str) -> list[str]:
 
 
 def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[State]]:
-    """A git tree with every series; what it is after each patch of each, and after each series and after all that are
-    not optional in every mode that there is by then."""
+    """A git tree with every series; what it is after each patch of each, and after each series in every mode that there
+    is by then. Each series is made on another one: the last that is not optional has all of them."""
     tree = export.Tree(version, folder, _WHO)
     tree.git("tag", upstream.RELEASE)
     each: list[State] = []
@@ -110,11 +109,6 @@ def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[S
         tree.git("tag", name)
         brought[name] = tree.there
         whole += every_mode(each[-1].patch)
-    tree.git("checkout", "-q", upstream.RELEASE)
-    tree.there = set(brought[upstream.RELEASE])
-    for file in upstream.series(version, [name for name in upstream.built() if name in exported]):
-        tree.add(file)
-    whole += every_mode(_ALL)
     # the tarball's times are years old: what the build folder was made of last, a patch that is gone, would be taken for it
     for file in folder.rglob("*"):
         if file.is_file() and ".git" not in file.parts:
@@ -177,7 +171,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "brought so far. Skips what patches/checked.csv lists as passed. Stops at the first failure.")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--whole", action="store_true",
-                     help="only after the last patch of each series, and of all together with upstream's tests in every mode")
+                     help="only after the last patch of each series, with upstream's tests in every mode")
     how.add_argument("--autotools", action="store_true",
                      help="build with autotools (needs autoconf, automake, libtool, autoconf-archive)")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), metavar="VERSION",

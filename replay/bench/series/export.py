@@ -90,18 +90,17 @@ class Tree:
             f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self._who.signature}\n"))
 
 
-def make(version: str, name: str, folder: Path, who: Author, chosen: Sequence[str] = (),
-         on: Sequence[str] = ()) -> tuple[Tree, str]:
+def make(version: str, name: str, folder: Path, who: Author, chosen: Sequence[str] = ()) -> tuple[Tree, str]:
     """The tree with a series, or those patches of it that are chosen by number, and what it is made on; also the commit
     before the series."""
-    if NOT_EXPORTED in (name, *on):
+    if name == NOT_EXPORTED:
         raise BenchError(f"{NOT_EXPORTED} is for the tree where work is done, and not for export", 2)
-    needed = _below(name, on)
+    below = upstream.below(name)[:-1]
     files = upstream.series(version, [name])
     if unknown := [number for number in chosen if number not in {file.name[:4] for file in files}]:
         raise BenchError(f"{name} has no patch {unknown[0]}: they are {files[0].name[:4]} to {files[-1].name[:4]}", 2)
     tree = Tree(version, folder, who)
-    for file in upstream.series(version, needed):
+    for file in upstream.series(version, below):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
@@ -110,17 +109,9 @@ def make(version: str, name: str, folder: Path, who: Author, chosen: Sequence[st
     return tree, base
 
 
-def _below(name: str, on: Sequence[str]) -> list[str]:
-    """The series that are there before one: those it is made on, and others."""
-    wanted = {*upstream.below(name)[:-1], *(series for other in on for series in upstream.below(other))}
-    if name in wanted:
-        raise BenchError(f"{name} cannot be on {' and '.join(on)}, which needs it", 2)
-    return [series for series in upstream.bases() if series in wanted]
-
-
-def _with(name: str, on: Sequence[str]) -> str:
-    """The same for a sentence."""
-    below = _below(name, on)
+def _with(name: str) -> str:
+    """The series that one is made on, for a sentence."""
+    below = upstream.below(name)[:-1]
     return f" with {' and '.join(below)}" if below else ""
 
 
@@ -136,28 +127,27 @@ def _figures(name: str) -> str:
     return ""
 
 
-def _cover(name: str, tree: Tree, base: str, who: Author, on: Sequence[str]) -> str:
+def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
     """What the series' README says, without its links, and the figures."""
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     return (f"From: {who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
-            f"{_figures(name)}\n\nFor spice {tree.version}{_with(name, on)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
+            f"{_figures(name)}\n\nFor spice {tree.version}{_with(name)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
-def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[str] = (),
-           on: Sequence[str] = ()) -> list[Path]:
+def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[str] = ()) -> list[Path]:
     """Writes the mails of a series into a folder that is empty or not there; returns those that are patches. Some of a
     series have no cover letter: it tells of all."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BenchError(f"{target} is there and not empty", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree, base = make(version, name, Path(work, "tree"), who, chosen, on)
+        tree, base = make(version, name, Path(work, "tree"), who, chosen)
         mails = Path(work, "mails")
         tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(mails), base)
         if not chosen:
-            Path(mails, "0000-cover-letter.txt").write_text(_cover(name, tree, base, who, on), encoding="utf-8")
+            Path(mails, "0000-cover-letter.txt").write_text(_cover(name, tree, base, who), encoding="utf-8")
         target.mkdir(parents=True, exist_ok=True)
         for mail in sorted(mails.iterdir()):
             shutil.move(mail, target / mail.name)
@@ -170,15 +160,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--series", required=True, metavar="NAME", help=", ".join(name for name in upstream.bases() if name != "devel"))
     parser.add_argument("--patch", action="append", default=[], metavar="NUMBER",
                         help="only this patch: 0009; repeatable")
-    parser.add_argument("--on", action="append", default=[], metavar="NAME",
-                        help="a series that is already applied, besides those this one needs; repeatable")
     parser.add_argument("--base", default=upstream.DEFAULT, metavar="VERSION", help=f"release (default {upstream.DEFAULT})")
     parser.add_argument("folder", type=Path, metavar="DIR", help="for the mails")
 
 
 def execute(args: argparse.Namespace) -> int:
     upstream.fetch(args.base, Steps(paths.build_dir() / "export.log"))
-    mails = export(args.base, args.series, args.folder, author(), args.patch, args.on)
+    mails = export(args.base, args.series, args.folder, author(), args.patch)
     print(f"{args.folder}: {len(mails)} {'patch' if len(mails) == 1 else 'patches'} for spice {args.base}"
-          f"{_with(args.series, args.on)}")
+          f"{_with(args.series)}")
     return 0

@@ -1,1 +1,1 @@
-../../../../server/catchup/display-motion.cpp
+../../../../server/display/display-motion.cpp

@@ -1,1 +1,1 @@
-../../../../server/catchup/display-motion.h
+../../../../server/display/display-motion.h

@@ -1,1 +1,1 @@
-../../../../server/catchup/red-motion.cpp
+../../../../server/display/red-motion.cpp

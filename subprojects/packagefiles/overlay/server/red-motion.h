@@ -1,1 +1,1 @@
-../../../../server/catchup/red-motion.h
+../../../../server/display/red-motion.h

@@ -1,1 +1,1 @@
-../../../../server/catchup/red-planes.cpp
+../../../../server/display/red-planes.cpp

@@ -1,1 +1,1 @@
-../../../../server/catchup/red-planes.h
+../../../../server/display/red-planes.h

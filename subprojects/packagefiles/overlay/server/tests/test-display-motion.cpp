@@ -1,1 +1,1 @@
-../../../../../server/catchup/tests/test-display-motion.cpp
+../../../../../server/display/tests/test-display-motion.cpp

@@ -1,1 +1,1 @@
-../../../../../server/catchup/tests/test-motion.cpp
+../../../../../server/display/tests/test-motion.cpp

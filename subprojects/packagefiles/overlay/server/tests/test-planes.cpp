@@ -1,1 +1,1 @@
-../../../../../server/catchup/tests/test-planes.cpp
+../../../../../server/display/tests/test-planes.cpp
