@@ -7,61 +7,70 @@
 
 #include "red-stream-flow.h"
 
-/* Bytes that may be in flight as long as nothing is known: twice what TCP itself sends
- * at first (RFC 6928). */
+/* Each constant says who notices if it is changed by half. */
+
+/* Limit in bytes until the first pong: twice TCP's initial window (RFC 6928). A new client on a long
+ * path: half takes one round trip more to fill the path. */
 #define INITIAL_LIMIT (32 * 1024)
+/* Smallest limit in bytes. Users below 100 kbit/s: twice queues their next key by 0.3 s. */
 #define MIN_LIMIT 4096
 
-/* How much more is in flight each round trip. That the path is full shows only a round trip later, and
- * then a router that keeps one flight must not have lost any of it: with 2, what TCP takes, it has. */
+/* Gain on the BDP while the rate grows. A full path shows a round trip later, and a router that keeps one
+ * BDP must not have dropped packets until then: with 2, TCP's own, it has. At 140 a long path
+ * takes twice as many round trips to fill. */
 #define GROWING_GAIN_PERCENT 175
+/* Gain on the BDP afterwards: at 112 a path that became faster is found in twice the time; at 150 keys wait
+ * behind a queue of half a round trip. */
 #define STEADY_GAIN_PERCENT 125
 
-/* What is in flight tells the rate of the path if it is at least this part of what may be: by the gain
- * that still fills the path. */
-#define STARVED_PERCENT 80
+/* A sender with less than this part of the BDP in flight is limited by itself, and shows less than the path's
+ * rate: the inverse of STEADY_GAIN_PERCENT. */
+#define STARVED_PERCENT (100 * 100 / STEADY_GAIN_PERCENT)
 
-/* The rate has stopped growing after so many rounds with less growth than this. */
+/* The rate has stopped growing after so many round trips with less growth than this, as in BBR. On jittery
+ * paths fewer end the growth too early; more queue at the start. */
 #define FULL_ROUNDS 3
 #define FULL_GROWTH_PERCENT 125
 
-/* Microseconds. On a short path this, not the delay, is what lets the messages of a drain
- * go together. */
+/* Microseconds added to the delay. Users on a LAN: without it each message would wait for a pong. */
 #define SLACK 5000
 
-/* An answer costs the client a packet and both ends a wake-up, so a mark should come so many
- * microseconds after the last; but a full flight has no fewer and no more marks than these. */
-#define MARK_TIME 4000
-/* bytes: TCP answers the packet with one that takes its time from the pictures of a slow line */
-#define MARK_BYTES 4096
-#define LEAST_MARKS 8
-#define MOST_MARKS 16
-/* bytes: the least that is worth one */
-#define MARK_BYTES_MIN 1024
+/* Distance of two probes. A pong costs the client a packet and both ends a wake-up, so a probe should come
+ * so many microseconds and bytes after the last: with half, clients on slow uplinks send twice the packets.
+ * With too few per BDP sending comes in bursts. */
+#define PROBE_TIME 4000
+#define PROBE_BYTES 4096
+/* probes per BDP, and the fewest bytes between two */
+#define LEAST_PROBES 8
+#define MOST_PROBES 16
+#define PROBE_BYTES_MIN 1024
 
-/* The path has enough to carry with so many marks in flight. */
-#define BUSY_MARKS 4
+/* With so many probes in flight the path is busy while drawings coalesce. */
+#define BUSY_PROBES 4
 
-/* A queue has built up: what lies between two marks took so many times as long as on an empty
- * line, and so many microseconds more. */
+/* A pong shows a queue if its probe took so many times as long as on an empty path, and so many microseconds
+ * more. Wi-Fi jitters by less; more would be heard as late sound. */
 #define QUEUE_TIMES 2
 #define QUEUE_DELAY 25000
 
-/* While the delay is measured anew no more than this part of what the path holds is in flight: the
- * queue is gone then, and the line not idle. */
-#define PROBING_PERCENT 75
+/* Limit while the delay is measured anew, as a part of the BDP: the queue drains, and the path is not idle.
+ * A user with a full path loses a quarter of one round trip in 30 s. */
+#define REMEASURING_PERCENT 75
 
-#define PATIENCE_DELAYS 2
-#define PATIENCE_MOST_DELAYS 3
+/* The probe timeout in delays, and its maximum. Users whose client stops answering wait so long, once. */
+#define TIMEOUT_DELAYS 2
+#define TIMEOUT_MOST_DELAYS 3
 
-/* Of a flight so much may be in flight again when nothing was heard for long. */
+/* Part of the BDP that may be in flight when the estimates are old. Users of a path that became slower
+ * while idle see half of the queue with twice the value. */
 #define RESTART_PART 4
 
-/* After a silence it takes 2 to the power of the doubt answers until the client is trusted again,
- * after another one more, unless so many came in between. */
-#define DOUBT_STEP 4u
-#define DOUBT_MAX 20u
-#define FORGIVING_ANSWERS 1024
+/* Back-off: after a probe timeout flow control resumes after 2^n pongs, n being BACKOFF_STEP more after each
+ * further timeout, unless BACKOFF_RESET_PONGS came in between. Users of a client that answers now and
+ * then: half the step doubles the number of waits. */
+#define BACKOFF_STEP 4u
+#define BACKOFF_MAX 20u
+#define BACKOFF_RESET_PONGS 1024
 
 #define SECOND 1000000
 
@@ -70,9 +79,9 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
     if (in_flight() == 0 && rate && now - acked_time > RED_STREAM_FLOW_RATE_AGE) {
         start_again(now);
     }
-    const uint64_t full = flight();
+    const uint64_t full = bdp();
 
-    if (sent_bytes == marked_bytes) {
+    if (sent_bytes == probed_bytes) {
         span_time = now;
     }
     sent_bytes += bytes;
@@ -83,64 +92,64 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
     ++messages;
 }
 
-bool RedStreamFlow::wants_mark() const
+bool RedStreamFlow::wants_probe() const
 {
-    const uint64_t full = flight();
-    const uint64_t least = std::max<uint64_t>(rate * MARK_TIME / SECOND, MARK_BYTES);
-    const uint64_t span = std::max(full / MOST_MARKS, std::min(least, full / LEAST_MARKS));
+    const uint64_t full = bdp();
+    const uint64_t least = std::max<uint64_t>(rate * PROBE_TIME / SECOND, PROBE_BYTES);
+    const uint64_t span = std::max(full / MOST_PROBES, std::min(least, full / LEAST_PROBES));
 
-    return counted_bytes - marked_counted >= std::max<uint64_t>(span, MARK_BYTES_MIN) &&
-           in_flight() < RED_STREAM_FLOW_MARKS && !off;
+    return counted_bytes - probed_counted >= std::max<uint64_t>(span, PROBE_BYTES_MIN) &&
+           in_flight() < RED_STREAM_FLOW_PROBES && !off;
 }
 
-void RedStreamFlow::mark_sent(uint64_t now, uint32_t bytes)
+void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
 {
-    Mark *mark = &marks[mark_end % RED_STREAM_FLOW_MARKS];
+    Probe *probe = &probes[probe_end % RED_STREAM_FLOW_PROBES];
 
-    spice_assert(in_flight() < RED_STREAM_FLOW_MARKS);
+    spice_assert(in_flight() < RED_STREAM_FLOW_PROBES);
     sent(now, bytes);
     if (acked_time == 0 || in_flight() == 0) {
-        /* The path was idle. Of what took long to come together most has arrived by now. */
+        /* The path was idle. If these bytes took long to be sent, most have arrived by now. */
         acked_time = span_time;
         acked_sent_time = span_time;
     }
-    mark->bytes = sent_bytes - marked_bytes;
-    mark->uncounted = (marked_bytes - acked_bytes) - (marked_counted - counted_acked);
-    marked_bytes = sent_bytes;
-    marked_counted = counted_bytes;
-    mark->sent_bytes = sent_bytes;
-    mark->counted_bytes = counted_bytes;
-    mark->messages = messages;
-    mark->sent_time = now;
-    mark->acked_bytes = acked_bytes;
-    mark->acked_time = acked_time;
-    mark->acked_sent_time = acked_sent_time;
-    /* with all answered, too: until the first answer nobody knows how much the path takes */
-    mark->starved = starved_until && starved_until >= acked_bytes;
-    ++mark_end;
+    probe->bytes = sent_bytes - probed_bytes;
+    probe->uncounted = (probed_bytes - acked_bytes) - (probed_counted - counted_acked);
+    probed_bytes = sent_bytes;
+    probed_counted = counted_bytes;
+    probe->sent_bytes = sent_bytes;
+    probe->counted_bytes = counted_bytes;
+    probe->messages = messages;
+    probe->sent_time = now;
+    probe->acked_bytes = acked_bytes;
+    probe->acked_time = acked_time;
+    probe->acked_sent_time = acked_sent_time;
+    /* also without probes in flight: until the first pong the rate of the path is unknown */
+    probe->starved = starved_until && starved_until >= acked_bytes;
+    ++probe_end;
 }
 
-bool RedStreamFlow::answered(uint64_t now, uint32_t id)
+bool RedStreamFlow::pong_received(uint64_t now, uint32_t id)
 {
-    const uint32_t behind = (mark_end - id) & ~RED_STREAM_FLOW_MARK;
+    const uint32_t behind = (probe_end - id) & ~RED_STREAM_FLOW_PROBE;
 
-    if (!(id & RED_STREAM_FLOW_MARK) || behind == 0 || behind > in_flight()) {
+    if (!(id & RED_STREAM_FLOW_PROBE) || behind == 0 || behind > in_flight()) {
         return false;
     }
-    /* answers come in order, so those of the marks before it will not come any more */
-    mark_begin = mark_end - behind;
-    const Mark *mark = &marks[mark_begin++ % RED_STREAM_FLOW_MARKS];
+    /* pongs come in order, so the probes before it will not be answered */
+    probe_begin = probe_end - behind;
+    const Probe *probe = &probes[probe_begin++ % RED_STREAM_FLOW_PROBES];
 
-    ++answers;
-    silent = silent && answers < trusted_from;
+    ++pongs;
+    timed_out = timed_out && pongs < trusted_from;
     off = off || is_overtaken(now);
     overtaken_time = 0;
-    acked_bytes = mark->sent_bytes;
-    counted_acked = mark->counted_bytes;
+    acked_bytes = probe->sent_bytes;
+    counted_acked = probe->counted_bytes;
     acked_time = now;
-    acked_sent_time = mark->sent_time;
-    const bool queued = update_delay(now, mark);
-    update_rate(now, mark);
+    acked_sent_time = probe->sent_time;
+    const bool queued = update_delay(now, probe);
+    update_rate(now, probe);
     update_restart(now, queued);
     return true;
 }
@@ -148,59 +157,59 @@ bool RedStreamFlow::answered(uint64_t now, uint32_t id)
 void RedStreamFlow::acked(uint64_t now, uint32_t count)
 {
     acked_messages = std::min(acked_messages + count, messages);
-    if (in_flight() && acked_messages > marks[mark_begin % RED_STREAM_FLOW_MARKS].messages) {
+    if (in_flight() && acked_messages > probes[probe_begin % RED_STREAM_FLOW_PROBES].messages) {
         overtaken_time = overtaken_time ? overtaken_time : now;
     }
     off = off || is_overtaken(now);
 }
 
-void RedStreamFlow::silence(uint64_t now)
+void RedStreamFlow::probe_timed_out(uint64_t now)
 {
-    /* as long as no mark was answered nothing depends on the answers, nor is known of the path */
-    if (answers == 0) {
+    /* before the first pong upstream's limit applies anyway */
+    if (pongs == 0) {
         off = off || is_overtaken(now);
         return;
     }
-    if (!silent) {
-        doubt = answers - trusted_from < FORGIVING_ANSWERS ?
-            std::min(doubt + DOUBT_STEP, DOUBT_MAX) : DOUBT_STEP;
-        trusted_from = answers + (1u << doubt);
+    if (!timed_out) {
+        backoff = pongs - trusted_from < BACKOFF_RESET_PONGS ?
+            std::min(backoff + BACKOFF_STEP, BACKOFF_MAX) : BACKOFF_STEP;
+        trusted_from = pongs + (1u << backoff);
     }
-    silent = true;
-    ++silences;
+    timed_out = true;
+    ++probe_timeouts;
     off = off || is_overtaken(now);
 }
 
-/* The client has acked what came after a mark that it has not answered for some time. */
+/* The client has acked a message behind a probe, and not answered the probe for some time. */
 bool RedStreamFlow::is_overtaken(uint64_t now) const
 {
-    return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_PATIENCE_MIN;
+    return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_TIMEOUT_MIN;
 }
 
-/* Returns whether the answer shows a queue. */
-bool RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
+/* Returns whether the pong shows a queue. */
+bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
 {
-    const uint32_t sample = std::max<uint64_t>(now - mark->sent_time, 1);
-    /* the time that the line takes for what lies before the mark */
-    const uint64_t own = rate ? mark->bytes * SECOND / rate : 0;
-    /* and for large messages before that: of these more is in flight than fills the path */
-    const uint64_t large = rate ? mark->uncounted * SECOND / rate : 0;
-    const uint64_t before = mark->sent_bytes - mark->bytes - mark->acked_bytes;
+    const uint32_t sample = std::max<uint64_t>(now - probe->sent_time, 1);
+    /* the time that the path takes for the bytes before the probe */
+    const uint64_t own = rate ? probe->bytes * SECOND / rate : 0;
+    /* and for large messages before those, of which more than a BDP is in flight */
+    const uint64_t large = rate ? probe->uncounted * SECOND / rate : 0;
+    const uint64_t before = probe->sent_bytes - probe->bytes - probe->acked_bytes;
 
     if (delay == 0 || sample <= delay) {
         delay = sample;
         delay_time = now;
-        probing = false;
-    } else if (probing && !restart && before <= probing_flight()) {
-        /* There was no queue before it. What is left of the sample is a longer path only if it
-         * differs for certain: with too low a rate it is too short. */
+        remeasuring = false;
+    } else if (remeasuring && !restart && before <= remeasuring_bdp()) {
+        /* There was no queue before it. The path became longer only if the difference is
+         * clear, as the rate may be estimated too low. */
         if (sample > own + delay + delay / 4) {
             delay = sample - own;
         }
         delay_time = now;
-        probing = false;
+        remeasuring = false;
     } else if (now - delay_time > RED_STREAM_FLOW_DELAY_AGE) {
-        probing = true;
+        remeasuring = true;
     }
 
     const bool queued = sample > QUEUE_TIMES * (delay + own) + large + QUEUE_DELAY;
@@ -209,18 +218,18 @@ bool RedStreamFlow::update_delay(uint64_t now, const Mark *mark)
     return queued;
 }
 
-/* What was sent when the last round ended has arrived. */
+/* A round trip ends: the bytes sent when the last one ended have arrived. */
 void RedStreamFlow::next_round()
 {
     round_end = acked_bytes;
     if (round_queued) {
-        /* either the path has become slower, which rates of earlier rounds hide, or longer,
-         * which only an empty path shows */
+        /* The path became slower, which the rates of earlier round trips hide, or longer,
+         * which only a path without a queue shows. */
         const uint64_t last = rates[round % RED_STREAM_FLOW_ROUNDS];
 
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, last);
         rate = last;
-        probing = true;
+        remeasuring = true;
     }
     round_queued = true;
     ++round;
@@ -228,21 +237,21 @@ void RedStreamFlow::next_round()
     check_full_rate();
 }
 
-void RedStreamFlow::update_rate(uint64_t now, const Mark *mark)
+void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
 {
-    const uint64_t elapsed = std::max(now - mark->acked_time,
-                                      mark->sent_time - mark->acked_sent_time);
+    const uint64_t elapsed = std::max(now - probe->acked_time,
+                                      probe->sent_time - probe->acked_sent_time);
 
-    if (mark->acked_bytes >= round_end && !mark->starved && !probing) {
+    if (probe->acked_bytes >= round_end && !probe->starved && !remeasuring) {
         next_round();
     }
-    /* answers that came together say nothing about the path */
+    /* pongs that came together do not show the rate of the path */
     if (elapsed == 0 || elapsed < delay) {
         return;
     }
 
-    const uint64_t sample = (acked_bytes - mark->acked_bytes) * SECOND / elapsed;
-    if (sample > rate || !(mark->starved || probing)) {
+    const uint64_t sample = (acked_bytes - probe->acked_bytes) * SECOND / elapsed;
+    if (sample > rate || !(probe->starved || remeasuring)) {
         uint64_t *const round_rate = &rates[round % RED_STREAM_FLOW_ROUNDS];
 
         *round_rate = std::max(*round_rate, sample);
@@ -250,22 +259,22 @@ void RedStreamFlow::update_rate(uint64_t now, const Mark *mark)
     rate = *std::max_element(rates, rates + RED_STREAM_FLOW_ROUNDS);
 }
 
-/* After a long pause: the path is what it was, as far as it has answered, or it is not. */
+/* After a long pause the rate is confirmed step by step, see "Old estimates" in the header. */
 void RedStreamFlow::start_again(uint64_t now)
 {
-    restart = std::max<uint64_t>(full_flight() / RESTART_PART, MIN_LIMIT);
+    restart = std::max<uint64_t>(full_bdp() / RESTART_PART, MIN_LIMIT);
     restart_time = now;
     restart_begin = sent_bytes;
 }
 
-uint64_t RedStreamFlow::answered_since_restart() const
+uint64_t RedStreamFlow::covered_since_restart() const
 {
     return acked_bytes > restart_begin ? acked_bytes - restart_begin : 0;
 }
 
 void RedStreamFlow::update_restart(uint64_t now, bool queued)
 {
-    const uint64_t carried = answered_since_restart();
+    const uint64_t carried = covered_since_restart();
 
     if (!restart || carried == 0) {
         return;
@@ -274,7 +283,7 @@ void RedStreamFlow::update_restart(uint64_t now, bool queued)
         rate = std::min(rate, carried * SECOND / std::max<uint64_t>(now - restart_time, 1));
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, rate);
         restart = 0;
-    } else if (restart + carried >= full_flight()) {
+    } else if (restart + carried >= full_bdp()) {
         restart = 0;
     }
 }
@@ -294,14 +303,14 @@ void RedStreamFlow::check_full_rate()
 
 void RedStreamFlow::starved()
 {
-    /* Who has little room only is soon stopped by the limit, and answers tell the path's rate. */
-    if (bytes_in_flight() < flight() * STARVED_PERCENT / 100) {
+    /* A sender that is close to the limit is soon stopped by it, and pongs show the path's rate. */
+    if (bytes_in_flight() < bdp() * STARVED_PERCENT / 100) {
         starved_until = sent_bytes;
     }
 }
 
-/* Bytes that fill the path, as far as is known. */
-uint64_t RedStreamFlow::full_flight() const
+/* The BDP in bytes with its gain, from the estimates. */
+uint64_t RedStreamFlow::full_bdp() const
 {
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + SLACK;
     const uint64_t time = growing ?
@@ -311,42 +320,42 @@ uint64_t RedStreamFlow::full_flight() const
     return std::max(rate * time / SECOND, least);
 }
 
-/* And as far as that can be believed. */
-uint64_t RedStreamFlow::flight() const
+/* The same, less while the estimates are old. */
+uint64_t RedStreamFlow::bdp() const
 {
-    const uint64_t full = full_flight();
+    const uint64_t full = full_bdp();
 
-    return restart ? std::min(restart + answered_since_restart(), full) : full;
+    return restart ? std::min(restart + covered_since_restart(), full) : full;
 }
 
 uint64_t RedStreamFlow::get_pace() const
 {
     const bool large = acked_bytes < large_until;
 
-    return large && expected_rate && !silent && !off ? std::max(rate, expected_rate) : 0;
+    return large && expected_rate && !timed_out && !off ? std::max(rate, expected_rate) : 0;
 }
 
-/* Bytes without a queue. */
-uint64_t RedStreamFlow::probing_flight() const
+/* Bytes in flight that cause no queue. */
+uint64_t RedStreamFlow::remeasuring_bdp() const
 {
-    return std::min(rate * delay / SECOND * PROBING_PERCENT / 100, flight());
+    return std::min(rate * delay / SECOND * REMEASURING_PERCENT / 100, bdp());
 }
 
 uint64_t RedStreamFlow::limit() const
 {
-    const uint64_t full = flight();
+    const uint64_t full = bdp();
 
     if (in_flight() == 0) {
         return full;
     }
-    /* of what lies before a mark no byte is known to have arrived before the last */
-    const uint64_t span = marks[mark_begin % RED_STREAM_FLOW_MARKS].counted_bytes - counted_acked;
+    /* A pong covers all bytes before its probe at once, so these may all have arrived. */
+    const uint64_t span = probes[probe_begin % RED_STREAM_FLOW_PROBES].counted_bytes - counted_acked;
     return full + std::min(span, full);
 }
 
 bool RedStreamFlow::has_room() const
 {
-    return in_flight() == 0 || bytes_in_flight() < (probing ? probing_flight() : limit());
+    return in_flight() == 0 || bytes_in_flight() < (remeasuring ? remeasuring_bdp() : limit());
 }
 
 bool RedStreamFlow::may_send(bool slack) const
@@ -354,33 +363,33 @@ bool RedStreamFlow::may_send(bool slack) const
     if (off) {
         return slack;
     }
-    if (answers == 0 || silent) {
+    if (pongs == 0 || timed_out) {
         return slack || has_room();
     }
     return has_room();
 }
 
-uint32_t RedStreamFlow::get_patience() const
+uint32_t RedStreamFlow::get_probe_timeout() const
 {
-    /* the path takes its time for what is in flight, and within a large picture is no mark */
+    /* the time for the bytes in flight: a large image has no probe inside */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * SECOND / rate : 0;
 
     const uint64_t most = std::min<uint64_t>(
-        std::max<uint64_t>(uint64_t{delay} * PATIENCE_MOST_DELAYS, RED_STREAM_FLOW_PATIENCE_MAX),
-        RED_STREAM_FLOW_PATIENCE_LONG);
+        std::max<uint64_t>(uint64_t{delay} * TIMEOUT_MOST_DELAYS, RED_STREAM_FLOW_TIMEOUT_MAX),
+        RED_STREAM_FLOW_TIMEOUT_LONG);
 
-    return std::min(std::max<uint64_t>(uint64_t{delay} * PATIENCE_DELAYS + carried,
-                                       RED_STREAM_FLOW_PATIENCE_MIN), most);
+    return std::min(std::max<uint64_t>(uint64_t{delay} * TIMEOUT_DELAYS + carried,
+                                       RED_STREAM_FLOW_TIMEOUT_MIN), most);
 }
 
 bool RedStreamFlow::is_path_busy() const
 {
-    return !(growing || probing || silent || off) && in_flight() >= BUSY_MARKS;
+    return !(growing || remeasuring || timed_out || off) && in_flight() >= BUSY_PROBES;
 }
 
 bool RedStreamFlow::wants_fewer_acks()
 {
-    const bool wants = !fewer_acks && !off && answers >= RED_STREAM_FLOW_KNOWN;
+    const bool wants = !fewer_acks && !off && pongs >= RED_STREAM_FLOW_KNOWN;
 
     fewer_acks = fewer_acks || wants;
     return wants;

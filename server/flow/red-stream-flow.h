@@ -5,8 +5,8 @@
  *
  * Upstream stops when twice the ack interval is in flight, on any path: at 100 ms that is 400
  * messages per second, and on a slow link it may be seconds of stale drawings. Its acks stay as
- * they are, as each client counts them in its own way. The estimates come from probes ("marks"
- * in names): SPICE_MSG_PING, which each client answers with a PONG of the same id when it has
+ * they are, as each client counts them in its own way. The estimates come from probes:
+ * SPICE_MSG_PING, which each client answers with a PONG of the same id when it has
  * handled all messages before. So a pong covers the whole path, relays and decoder included.
  *
  * The model is that of BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control",
@@ -24,7 +24,7 @@
  * At most rate * delay * gain bytes may be in flight. The gain is 1.75 until the rate stops growing
  * or the delay shows a queue, and a little above 1 from then on, so that the estimate follows a
  * path that becomes faster. The client is part of the path: one that decodes slowly shows a low
- * rate, and gets a short queue. Below, "BDP" is rate * delay (flight() in the code).
+ * rate, and gets a short queue. Below, "BDP" is rate * delay (bdp() in the code, with the gain).
  *
  * Messages larger than the BDP: when the socket has taken the end of one, most of it has left
  * already, though its probe comes only after it. So at most half a BDP of it counts as in flight;
@@ -40,11 +40,11 @@
  * only allows more,
  *
  *   - until the first pong;
- *   - after a probe timeout ("silence" in names): sending has stopped, and no pong has come for
- *     get_patience(). It applies until some pongs have come, more of them after each further
+ *   - after a probe timeout: sending has stopped, and no pong has come for
+ *     get_probe_timeout(). It applies until some pongs have come, more of them after each further
  *     timeout. On a long path the timeout is three round trips;
  *   - for good, if the client has acked a message sent after a probe, and has not answered the
- *     probe for RED_STREAM_FLOW_PATIENCE_MIN.
+ *     probe for RED_STREAM_FLOW_TIMEOUT_MIN.
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -56,20 +56,20 @@
 #include "push-visibility.h"
 
 /* Probes in flight at the most. */
-#define RED_STREAM_FLOW_MARKS 128
+#define RED_STREAM_FLOW_PROBES 128
 #define RED_STREAM_FLOW_ROUNDS 10
 /* microseconds */
 #define RED_STREAM_FLOW_DELAY_AGE (30 * 1000 * 1000)
-#define RED_STREAM_FLOW_PATIENCE_MIN (300 * 1000)
-#define RED_STREAM_FLOW_PATIENCE_MAX (1000 * 1000)
+#define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
+#define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
 /* the maximum on paths with a round trip of more than a third of it */
-#define RED_STREAM_FLOW_PATIENCE_LONG (10 * 1000 * 1000)
+#define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)
 #define RED_STREAM_FLOW_RATE_AGE (30 * 1000 * 1000)
 /* limits of a path within this host: microseconds, bytes per second */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
-#define RED_STREAM_FLOW_MARK (UINT32_C(1) << 31)
+#define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
 /* Pongs after which the client is asked to ack less often. */
 #define RED_STREAM_FLOW_KNOWN 16
 
@@ -86,23 +86,23 @@ public:
 
     /* Whether to send a probe now, as enough was sent since the last one. To be called after
      * each message. */
-    bool wants_mark() const;
+    bool wants_probe() const;
 
     /* The id of the next probe. */
-    uint32_t get_next_mark() const { return mark_end | RED_STREAM_FLOW_MARK; }
+    uint32_t get_next_probe() const { return probe_end | RED_STREAM_FLOW_PROBE; }
 
     /* That probe, of @bytes, was written to the stream (do not call sent() for it). */
-    void mark_sent(uint64_t now, uint32_t bytes);
+    void probe_sent(uint64_t now, uint32_t bytes);
 
     /* A pong with @id has come: the client has handled all that was sent before the probe.
      * Returns false if no such probe is in flight. */
-    bool answered(uint64_t now, uint32_t id);
+    bool pong_received(uint64_t now, uint32_t id);
 
     /* The client has acked @messages more, at most as many as were sent. */
     void acked(uint64_t now, uint32_t messages);
 
-    /* Probe timeout: no pong has come for get_patience() since sending has stopped. */
-    void silence(uint64_t now);
+    /* Probe timeout: no pong has come for get_probe_timeout() since sending has stopped. */
+    void probe_timed_out(uint64_t now);
 
     /* The pipe is empty although the limit allows more. */
     void starved();
@@ -111,9 +111,9 @@ public:
      * false, either upstream's limit forbids it as well, or a probe is in flight. */
     bool may_send(bool slack) const;
 
-    /* The probe timeout in microseconds: silence() is to be called when sending has stopped for
+    /* The probe timeout in microseconds: probe_timed_out() is to be called when sending has stopped for
      * that long without a pong. */
-    uint32_t get_patience() const;
+    uint32_t get_probe_timeout() const;
 
     /* Whether the bytes in flight keep the path busy for the next few milliseconds. */
     bool is_path_busy() const;
@@ -145,15 +145,15 @@ public:
     uint64_t limit() const;
     uint64_t get_rate() const { return rate; }
     /* number of probe timeouts */
-    uint32_t get_silences() const { return silences; }
+    uint32_t get_probe_timeouts() const { return probe_timeouts; }
     const char *get_phase() const
     {
-        return off ? "off" : silent ? "silent" : probing ? "probing" : growing ? "growing" :
-               "steady";
+        return off ? "off" : timed_out ? "timeout" : remeasuring ? "remeasuring" :
+               growing ? "growing" : "steady";
     }
 
 private:
-    struct Mark {
+    struct Probe {
         /* bytes since the previous probe */
         uint64_t bytes;
         /* when it was sent; and totals then: bytes sent, bytes counted, messages */
@@ -172,28 +172,28 @@ private:
         bool starved;
     };
 
-    bool update_delay(uint64_t now, const Mark *mark);
-    void update_rate(uint64_t now, const Mark *mark);
+    bool update_delay(uint64_t now, const Probe *probe);
+    void update_rate(uint64_t now, const Probe *probe);
     void update_restart(uint64_t now, bool queued);
     void start_again(uint64_t now);
     void next_round();
     bool is_overtaken(uint64_t now) const;
     void check_full_rate();
     bool has_room() const;
-    uint64_t flight() const;
-    uint64_t full_flight() const;
-    uint64_t answered_since_restart() const;
-    uint64_t probing_flight() const;
-    uint32_t in_flight() const { return mark_end - mark_begin; }
+    uint64_t bdp() const;
+    uint64_t full_bdp() const;
+    uint64_t covered_since_restart() const;
+    uint64_t remeasuring_bdp() const;
+    uint32_t in_flight() const { return probe_end - probe_begin; }
 
     /* probes in flight, a ring indexed by numbers that only grow */
-    Mark marks[RED_STREAM_FLOW_MARKS];
-    uint32_t mark_begin = 0;
-    uint32_t mark_end = 0;
+    Probe probes[RED_STREAM_FLOW_PROBES];
+    uint32_t probe_begin = 0;
+    uint32_t probe_end = 0;
     /* bytes sent and bytes counted up to the last probe, and when the first byte after it was
      * sent */
-    uint64_t marked_bytes = 0;
-    uint64_t marked_counted = 0;
+    uint64_t probed_bytes = 0;
+    uint64_t probed_counted = 0;
     uint64_t span_time = 0;
 
     uint64_t sent_bytes = 0;
@@ -215,13 +215,13 @@ private:
     uint64_t acked_messages = 0;
 
     /* pongs received */
-    uint32_t answers = 0;
-    uint32_t silences = 0;
-    bool silent = false;
+    uint32_t pongs = 0;
+    uint32_t probe_timeouts = 0;
+    bool timed_out = false;
     /* after a probe timeout: the number of pongs from which on flow control resumes, and the
      * power of 2 that is the back-off */
     uint32_t trusted_from = 0;
-    uint32_t doubt = 0;
+    uint32_t backoff = 0;
     /* when the client first acked a message behind a probe that it has not answered, 0: has not */
     uint64_t overtaken_time = 0;
     bool off = false;
@@ -230,7 +230,7 @@ private:
     /* microseconds, 0: unknown */
     uint32_t delay = 0;
     uint64_t delay_time = 0;
-    bool probing = false;
+    bool remeasuring = false;
     /* all pongs of this round trip showed a queue */
     bool round_queued = false;
 

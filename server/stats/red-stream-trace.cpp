@@ -180,7 +180,7 @@ void red_stream_trace_flow(int stream, const RedStreamFlow *flow)
         line.number(flow->limit());
         line.number(flow->get_rate());
         line.number(flow->get_path_delay());
-        line.number(flow->get_silences());
+        line.number(flow->get_probe_timeouts());
         line.word(flow->get_phase());
     }
 }
@@ -219,13 +219,13 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"floor_records\":%" PRIu64 ","
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
-            "\"silences\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 ","
+            "\"probe_timeouts\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 ","
             "\"oldest\":%" PRIu64 "}\n",
             type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
-            counters->flushes, counters->eagains, counters->max_buffered, counters->silences,
+            counters->flushes, counters->eagains, counters->max_buffered, counters->probe_timeouts,
             counters->refreshes, counters->refined_bytes, counters->oldest);
     fflush(file);
 }

@@ -11,10 +11,11 @@
  *                                sm
  *   T S send SIZE MORE TAKEN     a system call: SIZE bytes, MORE 1 with MSG_MORE, TAKEN
  *                                bytes or -errno
- *   T S flow BYTES LIMIT RATE DELAY SILENCES PHASE
+ *   T S flow BYTES LIMIT RATE DELAY TIMEOUTS PHASE
  *                                a pong of a probe: bytes in flight, their limit, rate
  *                                (bytes/s) and delay (us) of the path, number of probe
- *                                timeouts, phase growing, steady, probing, silent or off
+ *                                timeouts, phase growing, steady, remeasuring (the delay),
+ *                                timeout or off
  *   T S wait                     messages wait in the channel's pipe for a pong or ack, in
  *                                mode flow, until the next write
  *   T S refresh BYTES REFINED AGE

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Is a wake-up ever lost between the guest's ring, the worker, a channel's pipe, the
- * egress, the socket and the client's acks, or its answers to marks?
+ * egress, the socket and the client's acks, or its answers to probes?
  *
  *   spin -search stream-wakeup.pml
  *
  * looks at every order of events, for any number of messages in flight that a policy or
  * RedStreamFlow may choose: whether sending stops is decided by chance each time, under
  * the one rule that both keep, that a complete group (the messages between two acks, or up
- * to a mark) is in flight then. What may be held back is decided by chance, too. An end in
+ * to a probe) is in flight then. What may be held back is decided by chance, too. An end in
  * which not all has been delivered is an error ("invalid end state").
  *
  * Each of these shows that the model can tell, by an error that it finds:
@@ -162,7 +162,7 @@ inline process() {
             ring--;
             took = true;
             if
-            :: pipe == 0 && !item && !refused -> held = true    /* hold_back() */
+            :: pipe == 0 && !item && !refused -> held = true    /* coalesce() */
             :: pipe == 0 || held -> watch_write = true
             :: else
             fi;

@@ -19,12 +19,12 @@
 
 /* more than may be in flight as long as nothing is known of the path */
 #define MANY 1200
-/* less than that, and enough for some marks */
+/* less than that, and enough for some probes */
 #define FEW 300
 /* less than an interval of acks, and more bytes than fill a path that is no path at all */
 #define LARGE_ITEMS 15
 /* microseconds */
-#define LONGER_THAN_PATIENCE (RED_STREAM_FLOW_PATIENCE_MAX + 200000)
+#define LONGER_THAN_TIMEOUT (RED_STREAM_FLOW_TIMEOUT_MAX + 200000)
 /* of PING's body: number, time */
 #define PING_SIZE 12
 
@@ -34,12 +34,12 @@ struct FlowFixture: public AckFixture
     uint64_t received = 0;
     /* what has arrived: all messages, and of these */
     uint32_t messages = 0;
-    uint32_t marks = 0;
+    uint32_t probes = 0;
     uint32_t set_acks = 0;
     /* as the last SET_ACK said */
     uint32_t window = 20;
     uint32_t unacked = 0;
-    /* how many marks are answered, and the last one that was not */
+    /* how many probes are answered, and the last one that was not */
     uint32_t answered = UINT32_MAX;
     uint8_t unanswered[PING_SIZE];
     bool answers = true;
@@ -80,8 +80,8 @@ struct FlowFixture: public AckFixture
             return;
         }
         if (type == SPICE_MSG_PING) {
-            ++marks;
-            if (answers && marks <= answered) {
+            ++probes;
+            if (answers && probes <= answered) {
                 answer(SPICE_MSGC_PONG, data, PING_SIZE);
             } else {
                 memcpy(unanswered, data, PING_SIZE);
@@ -149,12 +149,12 @@ static void stops_until_answered()
     g_assert_false(f.all_sent());
     f.take_all();
     g_assert_true(f.all_sent());
-    g_assert_cmpuint(f.marks, >, 8);
-    g_assert_cmpuint(f.messages, ==, MANY + f.marks + f.set_acks);
+    g_assert_cmpuint(f.probes, >, 8);
+    g_assert_cmpuint(f.messages, ==, MANY + f.probes + f.set_acks);
 }
 
 /* A thread that waits for the pipe does not wait for the path as well. */
-static void hurries_when_waited_for()
+static void flushes_when_waited_for()
 {
     FlowFixture f;
 
@@ -163,7 +163,7 @@ static void hurries_when_waited_for()
     g_assert_true(f.channel->wait_all_sent(1000000000));
     g_assert_true(f.all_sent());
     f.take();
-    g_assert_cmpuint(f.messages - f.marks - f.set_acks, ==, MANY);
+    g_assert_cmpuint(f.messages - f.probes - f.set_acks, ==, MANY);
 
     /* afterwards it does again */
     f.add_items(MANY);
@@ -176,7 +176,7 @@ static void wants_fewer_acks()
 {
     FlowFixture f;
 
-    /* how many marks there are depends on how fast it goes, and so on what else the machine does */
+    /* how many probes there are depends on how fast it goes, and so on what else the machine does */
     for (int i = 0; i < 1000 && f.set_acks == 0; ++i) {
         f.send_many();
     }
@@ -200,7 +200,7 @@ static void keeps_quiet_in_migration()
     g_assert_true(f.all_sent());
     f.take();
     g_assert_cmpuint(f.messages, ==, FEW + 1);
-    g_assert_cmpuint(f.marks, ==, 0);
+    g_assert_cmpuint(f.probes, ==, 0);
 
     /* nor when the client has said that it is ready for it */
     f.answer(SPICE_MSGC_MIGRATE_FLUSH_MARK, nullptr, 0);
@@ -209,17 +209,17 @@ static void keeps_quiet_in_migration()
     f.rcc->push();
     f.take();
     g_assert_cmpuint(f.messages, ==, FEW + 2);
-    g_assert_cmpuint(f.marks, ==, 0);
+    g_assert_cmpuint(f.probes, ==, 0);
 }
 
-/* The answer that shows that the client may be asked for fewer acks comes when it is moving, and
+/* The pong that shows that the client may be asked for fewer acks comes when it is moving, and
  * MIGRATE waits in the pipe: SET_ACK would be behind it. */
 static void keeps_its_acks_in_migration()
 {
     FlowFixture f;
 
     f.answered = RED_STREAM_FLOW_KNOWN - 1;
-    for (int i = 0; f.marks <= f.answered; ++i) {
+    for (int i = 0; f.probes <= f.answered; ++i) {
         g_assert_cmpint(i, <, 1000);
         f.add_items(FEW);
         f.rcc->push();
@@ -240,27 +240,27 @@ static void overtaken()
 {
     FlowFixture f;
     int stops = 0;
-    uint32_t marks;
+    uint32_t probes;
 
     f.send_many();
     f.answers = false;
     for (int i = 0; i < 40; ++i) {
-        marks = f.marks;
+        probes = f.probes;
         f.send_many();
         if (!f.all_sent()) {
             ++stops;
-            g_usleep(LONGER_THAN_PATIENCE);
+            g_usleep(LONGER_THAN_TIMEOUT);
             f.take_all();
         }
         g_assert_true(f.all_sent());
     }
     g_assert_cmpint(stops, <=, 1);
-    g_assert_cmpuint(f.marks, ==, marks);
+    g_assert_cmpuint(f.probes, ==, probes);
 }
 
-/* A client that is silent stops the channel for its patience, then upstream's rule holds: fewer
+/* A client that does not answer stops the channel for the probe timeout, then upstream's rule holds: fewer
  * messages than two intervals are in flight. */
-static void silent()
+static void times_out()
 {
     FlowFixture f;
 
@@ -272,7 +272,7 @@ static void silent()
     f.rcc->push();
     f.take_all();
     g_assert_false(f.all_sent());
-    g_usleep(LONGER_THAN_PATIENCE);
+    g_usleep(LONGER_THAN_TIMEOUT);
     f.take_all();
     g_assert_true(f.all_sent());
     /* and until it has answered again for a while */
@@ -281,8 +281,8 @@ static void silent()
     g_assert_true(f.all_sent());
 }
 
-/* A client has gone while a message was half sent and a mark is due, which sending notices: no
- * mark is left to be sent. */
+/* A client has gone while a message was half sent and a probe is due, which sending notices: no
+ * probe is left to be sent. */
 static void client_goes()
 {
     FlowFixture f;
@@ -385,12 +385,12 @@ static const BatchTest tests[] = {
     { "paces", "flow", paces_what_is_long },
 #endif
     { "stops", "flow", stops_until_answered },
-    { "hurry", "flow", hurries_when_waited_for },
+    { "sync-flush", "flow", flushes_when_waited_for },
     { "fewer-acks", "flow", wants_fewer_acks },
     { "migration", "flow", keeps_quiet_in_migration },
     { "migration-acks", "flow", keeps_its_acks_in_migration },
     { "overtaken", "flow", overtaken },
-    { "silent", "flow", silent },
+    { "timeout", "flow", times_out },
     { "goes", "flow", client_goes },
     { "acks", "flow", acks_too_much },
     { "acks-batch", "batch", acks_too_much },

@@ -71,7 +71,7 @@ struct ZooChannelClient final: public TestChannelClient
 /* Returns how many messages have arrived. */
 static uint32_t play(const ZooClient &kind, const Mix &mix)
 {
-    const int64_t patience = kind.recovers ? PATIENCE : SHORT_PATIENCE;
+    const int64_t timeout = kind.recovers ? PATIENCE : SHORT_PATIENCE;
     TestServer server;
     int fd;
     RedStream *stream = test_stream_new(server.server, &fd);
@@ -113,7 +113,7 @@ static uint32_t play(const ZooClient &kind, const Mix &mix)
             looks = 0;
         } else {
             peer.idle();
-            if (++looks > LOOKS && g_get_monotonic_time() - since > patience) {
+            if (++looks > LOOKS && g_get_monotonic_time() - since > timeout) {
                 break;
             }
             g_usleep(500);

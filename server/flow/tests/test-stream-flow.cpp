@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* RedStreamFlow against a simulated path and client: TCP in slow start, a line with a
  * rate, a delay and an endless queue, a client that decodes one message after the other
- * and answers marks. No socket and no clock, so every figure below is the same on
+ * and pongs probes. No socket and no clock, so every figure below is the same on
  * every machine. */
 #include <config.h>
 
@@ -19,7 +19,7 @@
 /* messages between the client's own acks */
 #define ACK_INTERVAL 20
 /* bytes, with the small header */
-#define MARK_SIZE (6 + 12)
+#define PROBE_SIZE (6 + 12)
 #define SEGMENT 1448
 /* segments, RFC 6928 */
 #define FIRST_WINDOW 10
@@ -39,7 +39,7 @@ struct Result {
     uint64_t time;      /* when the client had everything */
     uint64_t max_queue; /* bytes in the line's queue and the client's, after the start */
     uint64_t idle;      /* of the line, after the start, microseconds */
-    uint64_t marks;
+    uint64_t probes;
 };
 
 class Simulation
@@ -54,7 +54,7 @@ public:
     Result send(const Sizes &sizes, uint64_t settle)
     {
         Result result = { };
-        const uint64_t marks_before = marks;
+        const uint64_t probes_before = probes;
 
         for (uint32_t size : sizes) {
             wait_until_allowed();
@@ -63,8 +63,8 @@ public:
             }
             transmit(size, path.decode);
             flow.sent(now, size);
-            if (flow.wants_mark()) {
-                mark();
+            if (flow.wants_probe()) {
+                probe();
             }
             wait_for_socket();
             if (now > settle) {
@@ -72,7 +72,7 @@ public:
             }
         }
         result.time = std::max(client_free, now);
-        result.marks = marks - marks_before;
+        result.probes = probes - probes_before;
         return result;
     }
 
@@ -82,8 +82,8 @@ public:
         const uint64_t end = now + time;
 
         flow.starved();
-        while (!answers_coming.empty() && answers_coming.front().time <= end) {
-            next_answer();
+        while (!pongs_coming.empty() && pongs_coming.front().time <= end) {
+            next_pong();
         }
         now = end;
     }
@@ -91,7 +91,7 @@ public:
     Path path;
     uint64_t now = 1;
     RedStreamFlow flow;
-    /* bytes that the kernel takes beyond a flight */
+    /* bytes that the kernel takes beyond a BDP */
     uint64_t socket = 64 * 1024;
     /* TCP's window grows without end */
     bool bold = false;
@@ -99,19 +99,19 @@ public:
     uint64_t peak = 0;
 
 private:
-    struct Answer {
+    struct Pong {
         uint64_t time;
         uint32_t id;
     };
 
-    void mark()
+    void probe()
     {
-        const uint32_t id = flow.get_next_mark();
+        const uint32_t id = flow.get_next_probe();
 
-        flow.mark_sent(now, MARK_SIZE);
-        ++marks;
-        transmit(MARK_SIZE, 0);
-        answers_coming.push_back({ client_free + path.delay / 2, id });
+        flow.probe_sent(now, PROBE_SIZE);
+        ++probes;
+        transmit(PROBE_SIZE, 0);
+        pongs_coming.push_back({ client_free + path.delay / 2, id });
     }
 
     /* The line and then the client take the message when they are done with the one
@@ -160,37 +160,37 @@ private:
         }
     }
 
-    void next_answer()
+    void next_pong()
     {
-        /* a stop without an answer on its way would last until the patience is over */
-        g_assert_false(answers_coming.empty());
-        const Answer answer = answers_coming.front();
+        /* a stop without a pong on its way would last until the timeout is over */
+        g_assert_false(pongs_coming.empty());
+        const Pong pong = pongs_coming.front();
 
-        answers_coming.pop_front();
-        now = std::max(now, answer.time);
-        /* an honest client acks nothing that is beyond a mark before it has answered that */
-        while (!acks_coming.empty() && acks_coming.front() < answer.time) {
+        pongs_coming.pop_front();
+        now = std::max(now, pong.time);
+        /* an honest client acks nothing that is beyond a probe before it has answered that */
+        while (!acks_coming.empty() && acks_coming.front() < pong.time) {
             flow.acked(acks_coming.front(), ACK_INTERVAL);
             acks_coming.pop_front();
             g_assert_cmpstr(flow.get_phase(), !=, "off");
         }
-        g_assert_true(flow.answered(now, answer.id));
-        answered_time = now;
+        g_assert_true(flow.pong_received(now, pong.id));
+        pong_time = now;
     }
 
     void wait_until_allowed()
     {
-        while (!answers_coming.empty() && answers_coming.front().time <= now) {
-            next_answer();
+        while (!pongs_coming.empty() && pongs_coming.front().time <= now) {
+            next_pong();
         }
         const uint64_t stopped = now;
         while (!flow.may_send(false)) {
-            const uint64_t silence = std::max(stopped, answered_time) + flow.get_patience();
+            const uint64_t timeout = std::max(stopped, pong_time) + flow.get_probe_timeout();
 
-            if (!answers_coming.empty() && answers_coming.front().time > silence) {
-                flow.silence(silence);
+            if (!pongs_coming.empty() && pongs_coming.front().time > timeout) {
+                flow.probe_timed_out(timeout);
             }
-            next_answer();
+            next_pong();
         }
     }
 
@@ -202,8 +202,8 @@ private:
         if (line_free / 1000 > now + room) {
             const uint64_t end = line_free / 1000 - room;
 
-            while (!answers_coming.empty() && answers_coming.front().time <= end) {
-                next_answer();
+            while (!pongs_coming.empty() && pongs_coming.front().time <= end) {
+                next_pong();
             }
             now = end;
         }
@@ -233,9 +233,9 @@ private:
     /* when TCP has sent the last segment */
     uint64_t tcp_time = 0;
     uint64_t client_free = 0;
-    uint64_t marks = 0;
-    uint64_t answered_time = 0;
-    std::deque<Answer> answers_coming;
+    uint64_t probes = 0;
+    uint64_t pong_time = 0;
+    std::deque<Pong> pongs_coming;
     uint64_t client_count = 0;
     std::deque<uint64_t> acks_coming;
     /* TCP: its congestion window, segments on their way and back with the time at which
@@ -305,8 +305,8 @@ static void assert_fills(const Path &path, const Sizes &sizes)
     const uint64_t least = total(sizes) * SECOND / path.rate;
 
     g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
-                   " us of %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " marks", path.rate, path.delay,
-                   result.time, least, result.marks);
+                   " us of %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " probes", path.rate, path.delay,
+                   result.time, least, result.probes);
     g_assert_cmpuint(result.time, <=, least * 13 / 10 + 4 * path.delay + SECOND / 100);
 }
 
@@ -319,7 +319,7 @@ static void test_fills_the_link()
     }
 }
 
-/* A router keeps about a flight, or 64 KiB. What is beyond that is lost, to all who share the line,
+/* A router keeps about a BDP, or 64 KiB. What is beyond that is lost, to all who share the line,
  * so the path must not be learnt by filling it. TCP grows without end here, as behind a relay. */
 static void test_start_is_gentle()
 {
@@ -328,21 +328,21 @@ static void test_start_is_gentle()
             continue;
         }
         for (uint32_t size : { 240, 1400, 5000 }) {
-            const uint64_t flight = path.rate * path.delay / SECOND;
+            const uint64_t bdp = path.rate * path.delay / SECOND;
             Simulation simulation(path);
 
             simulation.bold = true;
             simulation.socket = 100 << 20;
             simulation.send(Sizes(5 * path.rate / size, size), 0);
             g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
-                           " of a flight of %" G_GUINT64_FORMAT " before the line",
-                           path.rate, path.delay, simulation.peak, flight);
-            g_assert_cmpuint(simulation.peak, <=, std::max<uint64_t>(flight * 11 / 10, 64 * 1024));
+                           " of a BDP of %" G_GUINT64_FORMAT " before the line",
+                           path.rate, path.delay, simulation.peak, bdp);
+            g_assert_cmpuint(simulation.peak, <=, std::max<uint64_t>(bdp * 11 / 10, 64 * 1024));
         }
     }
 }
 
-/* There are more of them in flight than of marks. */
+/* There are more of them in flight than of probes. */
 static void test_short_messages()
 {
     assert_fills({ 100 * mbit, 20000, 0 }, Sizes(20000, 40));
@@ -365,7 +365,7 @@ static void test_long_messages()
 }
 
 /* What waits does so here and not in the line: after the start the queue is a part of a
- * flight, whatever the messages. A fixed window of 4000 has seconds in it. */
+ * bdp, whatever the messages. A fixed window of 4000 has seconds in it. */
 static void test_queue_is_short()
 {
     const Sizes all[] = { text(100000), images(1000) };
@@ -374,43 +374,43 @@ static void test_queue_is_short()
         for (const Sizes &sizes : all) {
             Simulation simulation(path);
             const Result result = simulation.send(sizes, 20 * path.delay + SECOND);
-            const uint64_t flight = path.rate * path.delay / SECOND;
+            const uint64_t bdp = path.rate * path.delay / SECOND;
 
             g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
-                           G_GUINT64_FORMAT " of a flight of %" G_GUINT64_FORMAT,
-                           path.rate, path.delay, result.max_queue, flight);
-            /* gain, slack, and what lies before the mark that is being received */
-            g_assert_cmpuint(result.max_queue, <=, flight + path.rate / 100 + 2 * sizes[0] + 32 * 1024);
+                           G_GUINT64_FORMAT " of a BDP of %" G_GUINT64_FORMAT,
+                           path.rate, path.delay, result.max_queue, bdp);
+            /* gain, slack, and what lies before the probe that is being received */
+            g_assert_cmpuint(result.max_queue, <=, bdp + path.rate / 100 + 2 * sizes[0] + 32 * 1024);
         }
     }
 }
 
-/* Each answer costs the client a packet and both ends a wake-up, so there is one for many small
- * messages, and on a slow line for some packets, as long as that is not much of a flight. */
-static void test_marks_are_few()
+/* Each pong costs the client a packet and both ends a wake-up, so there is one for many small
+ * messages, and on a slow line for some packets, as long as that is not much of a BDP. */
+static void test_probes_are_few()
 {
     for (const Path &path : paths) {
         Simulation simulation(path);
         const Sizes sizes = text(100000);
         const Result result = simulation.send(sizes, 0);
-        const uint64_t flight = path.rate * path.delay / SECOND;
+        const uint64_t bdp = path.rate * path.delay / SECOND;
 
-        g_assert_cmpuint(result.marks, <=, 20 * result.time / path.delay);
-        g_assert_cmpuint(total(sizes) / result.marks, >=, std::min<uint64_t>(flight / 9, 3600));
+        g_assert_cmpuint(result.probes, <=, 20 * result.time / path.delay);
+        g_assert_cmpuint(total(sizes) / result.probes, >=, std::min<uint64_t>(bdp / 9, 3600));
     }
 }
 
-/* A picture that fills the path has a mark right behind it. */
-static void test_large_messages_are_marked()
+/* A picture that fills the path has a probe right behind it. */
+static void test_large_messages_are_probed()
 {
     RedStreamFlow flow;
 
     flow.sent(1, 1000);
-    g_assert_false(flow.wants_mark());
+    g_assert_false(flow.wants_probe());
     flow.sent(2, 100000);
-    g_assert_true(flow.wants_mark());
-    flow.mark_sent(3, MARK_SIZE);
-    g_assert_false(flow.wants_mark());
+    g_assert_true(flow.wants_probe());
+    flow.probe_sent(3, PROBE_SIZE);
+    g_assert_false(flow.wants_probe());
 }
 
 /* To measure the delay anew, three times here, the line need not be idle for a round trip. */
@@ -472,82 +472,82 @@ static void test_idle()
     }
 }
 
-/* A satellite's or a mobile phone's path takes its time, which is no silence: what is in flight fills
+/* A satellite's or a mobile phone's path takes its time, which is no timeout: what is in flight fills
  * it, after a pause, too, and not more. */
 static void test_long_path()
 {
     for (const Path &path : { Path{ 2 * mbit, 1200000, 0 }, Path{ 20 * mbit, 1200000, 0 },
                               Path{ 2 * mbit, 3000000, 0 }, Path{ 20 * mbit, 3000000, 0 } }) {
         Simulation simulation(path);
-        const uint64_t flight = path.rate * path.delay / SECOND;
+        const uint64_t bdp = path.rate * path.delay / SECOND;
 
-        simulation.send(text(20 * flight / 240), 0);
+        simulation.send(text(20 * bdp / 240), 0);
         for (int i = 0; i < 20; ++i) {
             simulation.idle(2 * path.delay + i % 4 * 5 * SECOND);
             const uint64_t before = simulation.now;
-            const Sizes burst = text(3 * flight / 240);
+            const Sizes burst = text(3 * bdp / 240);
             const Result result = simulation.send(burst, before);
             const uint64_t least = total(burst) * SECOND / path.rate;
 
             g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + path.delay);
-            g_assert_cmpuint(result.max_queue, <=, flight + path.rate / 50 + 64 * 1024);
+            g_assert_cmpuint(result.max_queue, <=, bdp + path.rate / 50 + 64 * 1024);
         }
-        g_assert_cmpuint(simulation.flow.get_silences(), ==, 0);
+        g_assert_cmpuint(simulation.flow.get_probe_timeouts(), ==, 0);
     }
 }
 
 /* What is sent with pauses in between and does not fill the path says nothing of what that carries,
- * however often: a picture after it leaves at once, as long as it is one flight. */
+ * however often: a picture after it leaves at once, as long as it is one BDP. */
 static void test_little_lowers_no_rate()
 {
     for (const Path &path : paths) {
         Simulation simulation(path);
-        const uint64_t flight = path.rate * path.delay / SECOND;
+        const uint64_t bdp = path.rate * path.delay / SECOND;
 
         if (path.delay < SECOND / 100) {
             continue;
         }
-        simulation.send(text(60 * flight / 240), 0);
+        simulation.send(text(60 * bdp / 240), 0);
         const uint64_t known = simulation.flow.get_rate();
         for (int i = 0; i < 200; ++i) {
             simulation.idle(2 * path.delay + SECOND / 10);
-            simulation.send(Sizes(4, flight / 20), UINT64_MAX);
+            simulation.send(Sizes(4, bdp / 20), UINT64_MAX);
             g_assert_cmpuint(simulation.flow.get_rate(), >=, known);
         }
         simulation.idle(2 * path.delay + SECOND / 10);
         const uint64_t before = simulation.now;
-        simulation.send(Sizes(flight / 1000, 1000), 0);
-        /* it did not stop: the simulated socket takes a flight and more */
+        simulation.send(Sizes(bdp / 1000, 1000), 0);
+        /* it did not stop: the simulated socket takes a BDP and more */
         g_assert_cmpuint(simulation.now, ==, before);
     }
 }
 
 /* While nothing was sent the line has become twenty times slower, which nobody knows. What is sent
- * then makes no queue of a whole flight of the line that it was; where it is the same, it is full
+ * then makes no queue of a whole BDP of the line that it was; where it is the same, it is full
  * again after some round trips. */
 static void test_path_changes_while_idle()
 {
     for (const Path &path : { paths[1], paths[2], paths[3] }) {
         for (const uint64_t slower : { 1, 20 }) {
-            const uint64_t flight = path.rate * path.delay / SECOND;
+            const uint64_t bdp = path.rate * path.delay / SECOND;
             Simulation simulation(path);
 
             simulation.bold = true;
             simulation.socket = 100 << 20;
-            simulation.send(text(60 * flight / 240), 0);
+            simulation.send(text(60 * bdp / 240), 0);
             simulation.idle(180 * SECOND);
             simulation.path.rate = path.rate / slower;
             const uint64_t before = simulation.now;
-            const Sizes burst = text(4 * flight / 240);
+            const Sizes burst = text(4 * bdp / 240);
             const Result result = simulation.send(burst, before - 1);
             const uint64_t least = total(burst) * SECOND / simulation.path.rate;
 
             g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: queue %"
-                           G_GUINT64_FORMAT " of a flight of %" G_GUINT64_FORMAT ", %"
+                           G_GUINT64_FORMAT " of a BDP of %" G_GUINT64_FORMAT ", %"
                            G_GUINT64_FORMAT " us of %" G_GUINT64_FORMAT, simulation.path.rate,
-                           path.delay, result.max_queue, flight, result.time - before, least);
+                           path.delay, result.max_queue, bdp, result.time - before, least);
             if (slower > 1) {
-                g_assert_cmpuint(result.max_queue, <=, flight / 2 + simulation.path.rate / 10);
+                g_assert_cmpuint(result.max_queue, <=, bdp / 2 + simulation.path.rate / 10);
             }
             g_assert_cmpuint(result.time - before, <=, least * 13 / 10 + 4 * path.delay);
         }
@@ -555,8 +555,8 @@ static void test_path_changes_while_idle()
 }
 
 /* A desktop between two bursts: a few small messages now and then, an image among them.
- * What lies between two marks takes seconds to come together, and most of it has arrived long
- * before the answer. */
+ * What lies between two probes takes seconds to come together, and most of it has arrived long
+ * before the pong. */
 static void test_trickle()
 {
     for (const Path &path : paths) {
@@ -602,14 +602,14 @@ static void test_path_changes()
 
 namespace {
 
-/* When a client that has handled mark @n at @handled sends its answer, 0: never. */
+/* When a client that has handled probe @n at @handled sends its pong, 0: never. */
 typedef uint64_t (*Habit)(unsigned n, uint64_t handled, uint64_t last);
 
-/* A channel to a client that counts and acks as it is asked to, and answers marks as it likes. */
-class Doubtful
+/* A channel to a client that counts and acks as it is asked to, and pongs probes as it likes. */
+class Backoff
 {
 public:
-    Doubtful(const Path &init_path, Habit init_habit): path(init_path), habit(init_habit) {}
+    Backoff(const Path &init_path, Habit init_habit): path(init_path), habit(init_habit) {}
 
     /* Returns when the client has all. @flow: or by upstream's rule */
     uint64_t send(const Sizes &sizes, bool by_flow)
@@ -618,13 +618,13 @@ public:
             uint64_t stopped = now;
 
             while (!may_send(by_flow)) {
-                const uint64_t patience = stopped + flow.get_patience();
+                const uint64_t timeout = stopped + flow.get_probe_timeout();
 
                 /* upstream waits for an ack, which comes */
                 g_assert_true(by_flow || !events.empty());
-                if (events.empty() || (by_flow && events.begin()->first > patience)) {
-                    now = std::max(now, patience);
-                    flow.silence(now);
+                if (events.empty() || (by_flow && events.begin()->first > timeout)) {
+                    now = std::max(now, timeout);
+                    flow.probe_timed_out(now);
                     stopped = now;
                 } else if (next_event()) {
                     stopped = now;
@@ -632,17 +632,17 @@ public:
             }
             message(size);
             flow.sent(now, size);
-            if (by_flow && flow.wants_mark()) {
-                const uint32_t id = flow.get_next_mark();
+            if (by_flow && flow.wants_probe()) {
+                const uint32_t id = flow.get_next_probe();
 
-                flow.mark_sent(now, MARK_SIZE);
-                message(MARK_SIZE);
-                last_answer = habit(marks++, handled, last_answer);
-                if (last_answer) {
-                    events.insert({ last_answer + path.delay / 2, id });
+                flow.probe_sent(now, PROBE_SIZE);
+                message(PROBE_SIZE);
+                last_pong = habit(probes++, handled, last_pong);
+                if (last_pong) {
+                    events.insert({ last_pong + path.delay / 2, id });
                 }
             }
-            /* the socket takes a flight and a little more */
+            /* the socket takes a BDP and a little more */
             now = std::max(now, line_free > path.delay + SECOND / 10 ?
                            line_free - path.delay - SECOND / 10 : 0);
             while (!events.empty() && events.begin()->first <= now) {
@@ -652,7 +652,7 @@ public:
         return handled;
     }
 
-    unsigned marks = 0;
+    unsigned probes = 0;
     RedStreamFlow flow;
 
 private:
@@ -674,19 +674,19 @@ private:
         }
     }
 
-    /* Returns whether it was an answer. */
+    /* Returns whether it was a pong. */
     bool next_event()
     {
         const auto event = *events.begin();
 
         events.erase(events.begin());
         now = std::max(now, event.first);
-        if (!(event.second & RED_STREAM_FLOW_MARK)) {
+        if (!(event.second & RED_STREAM_FLOW_PROBE)) {
             acked += event.second;
             flow.acked(now, event.second);
             return false;
         }
-        const bool answered = flow.answered(now, event.second);
+        const bool answered = flow.pong_received(now, event.second);
 
         if (flow.wants_fewer_acks()) {
             interval = 10 * ACK_INTERVAL;
@@ -699,7 +699,7 @@ private:
     uint64_t now = 1;
     uint64_t line_free = 0;
     uint64_t handled = 0;
-    uint64_t last_answer = 0;
+    uint64_t last_pong = 0;
     uint32_t interval = ACK_INTERVAL;
     uint32_t messages = 0;
     uint32_t counted = 0;
@@ -741,23 +741,23 @@ static void test_no_later_than_upstream()
     for (const auto &habit : habits) {
         for (const Path &path : paths) {
             for (const Sizes &sizes : { Sizes(20000, 240), Sizes(1000, 30000) }) {
-                Doubtful by_upstream(path, habit.habit);
-                Doubtful by_flow(path, habit.habit);
+                Backoff by_upstream(path, habit.habit);
+                Backoff by_flow(path, habit.habit);
                 const uint64_t upstream = by_upstream.send(sizes, false);
                 const uint64_t time = by_flow.send(sizes, true);
 
                 if (time > upstream + upstream / 15 + SECOND) {
                     g_error("%s, %u bytes, %" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %"
                             G_GUINT64_FORMAT " us, %" G_GUINT64_FORMAT " by upstream's rule; %u "
-                            "silences, %s", habit.name, sizes[0], path.rate, path.delay, time,
-                            upstream, by_flow.flow.get_silences(), by_flow.flow.get_phase());
+                            "probe_timeouts, %s", habit.name, sizes[0], path.rate, path.delay, time,
+                            upstream, by_flow.flow.get_probe_timeouts(), by_flow.flow.get_phase());
                 }
             }
         }
     }
 }
 
-/* Sends messages and marks as far as it goes, @count messages at the most. */
+/* Sends messages and probes as far as it goes, @count messages at the most. */
 static int send_some(RedStreamFlow *flow, uint64_t now, bool slack, int count,
                      std::vector<uint32_t> *ids = nullptr)
 {
@@ -765,43 +765,43 @@ static int send_some(RedStreamFlow *flow, uint64_t now, bool slack, int count,
 
     while (n < count && flow->may_send(slack)) {
         flow->sent(now, 1000);
-        if (flow->wants_mark()) {
+        if (flow->wants_probe()) {
             if (ids) {
-                ids->push_back(flow->get_next_mark());
+                ids->push_back(flow->get_next_probe());
             }
-            flow->mark_sent(now, MARK_SIZE);
+            flow->probe_sent(now, PROBE_SIZE);
         }
         ++n;
     }
     return n;
 }
 
-/* Answers to marks that are not in flight, or to nothing, come from a client that does as it
+/* Answers to probes that are not in flight, or to nothing, come from a client that does as it
  * likes. */
-static void test_unexpected_answers()
+static void test_unexpected_pongs()
 {
     RedStreamFlow flow;
     std::vector<uint32_t> ids;
 
-    g_assert_false(flow.answered(1, 0));
-    g_assert_false(flow.answered(1, RED_STREAM_FLOW_MARK));
+    g_assert_false(flow.pong_received(1, 0));
+    g_assert_false(flow.pong_received(1, RED_STREAM_FLOW_PROBE));
     send_some(&flow, 2, false, 1000, &ids);
     g_assert_cmpuint(ids.size(), >, 3);
     const uint64_t before = flow.bytes_in_flight();
-    g_assert_false(flow.answered(3, ids.back() + 1));
-    g_assert_false(flow.answered(3, ids[0] - 1));
-    g_assert_false(flow.answered(3, ids[0] & ~RED_STREAM_FLOW_MARK));
+    g_assert_false(flow.pong_received(3, ids.back() + 1));
+    g_assert_false(flow.pong_received(3, ids[0] - 1));
+    g_assert_false(flow.pong_received(3, ids[0] & ~RED_STREAM_FLOW_PROBE));
     g_assert_cmpuint(flow.bytes_in_flight(), ==, before);
-    /* one answers for all before it, and once */
-    g_assert_true(flow.answered(4, ids[2]));
+    /* one pongs for all before it, and once */
+    g_assert_true(flow.pong_received(4, ids[2]));
     g_assert_cmpuint(flow.bytes_in_flight(), <, before);
-    g_assert_false(flow.answered(5, ids[1]));
-    g_assert_false(flow.answered(5, ids[2]));
-    g_assert_true(flow.answered(6, ids.back()));
+    g_assert_false(flow.pong_received(5, ids[1]));
+    g_assert_false(flow.pong_received(5, ids[2]));
+    g_assert_true(flow.pong_received(6, ids.back()));
     g_assert_true(flow.may_send(false));
 }
 
-/* A client that answers no mark is served by upstream's rule, or as long as that stops by what
+/* A client that answers no probe is served by upstream's rule, or as long as that stops by what
  * may be in flight at first. */
 static void test_never_answered()
 {
@@ -813,55 +813,55 @@ static void test_never_answered()
 }
 
 /* One that stops answering, until it has answered for a while; the more often it did the longer. */
-static void test_silence()
+static void test_probe_timeout()
 {
     RedStreamFlow flow;
     std::vector<uint32_t> ids;
     uint64_t now = 100000;
 
     send_some(&flow, 1, false, 1000, &ids);
-    flow.answered(now, ids.back());
-    for (uint32_t silences = 1; silences <= 3; ++silences) {
+    flow.pong_received(now, ids.back());
+    for (uint32_t probe_timeouts = 1; probe_timeouts <= 3; ++probe_timeouts) {
         ids.clear();
         send_some(&flow, now, true, 1000, &ids);
         g_assert_false(flow.may_send(true));
-        g_assert_cmpuint(flow.get_patience(), >=, RED_STREAM_FLOW_PATIENCE_MIN);
-        g_assert_cmpuint(flow.get_patience(), <=, RED_STREAM_FLOW_PATIENCE_MAX);
-        now += flow.get_patience();
-        flow.silence(now);
+        g_assert_cmpuint(flow.get_probe_timeout(), >=, RED_STREAM_FLOW_TIMEOUT_MIN);
+        g_assert_cmpuint(flow.get_probe_timeout(), <=, RED_STREAM_FLOW_TIMEOUT_MAX);
+        now += flow.get_probe_timeout();
+        flow.probe_timed_out(now);
         g_assert_false(flow.may_send(false));
-        g_assert_cmpuint(flow.get_silences(), ==, silences);
-        uint32_t answers = 0;
-        while (strcmp(flow.get_phase(), "silent") == 0) {
+        g_assert_cmpuint(flow.get_probe_timeouts(), ==, probe_timeouts);
+        uint32_t pongs = 0;
+        while (strcmp(flow.get_phase(), "timeout") == 0) {
             g_assert_true(flow.may_send(true));
             ids.clear();
             while (ids.empty()) {
                 send_some(&flow, now, true, 1, &ids);
             }
-            g_assert_true(flow.answered(now += 1000, ids.back()));
-            ++answers;
+            g_assert_true(flow.pong_received(now += 1000, ids.back()));
+            ++pongs;
         }
-        g_assert_cmpuint(answers, ==, 1u << 4 * silences);
+        g_assert_cmpuint(pongs, ==, 1u << 4 * probe_timeouts);
     }
 }
 
-/* While a picture that fills the path for longer is under way no answer can come. */
-static void test_patience()
+/* While a picture that fills the path for longer is under way no pong can come. */
+static void test_timeout()
 {
     RedStreamFlow flow;
     uint64_t now = 1;
 
     for (int i = 0; i < 100; ++i) {
-        const uint32_t id = flow.get_next_mark();
+        const uint32_t id = flow.get_next_probe();
 
         flow.sent(now, 25000);
-        flow.mark_sent(now, MARK_SIZE);
-        flow.answered(now += 100000, id);
+        flow.probe_sent(now, PROBE_SIZE);
+        flow.pong_received(now += 100000, id);
     }
-    const uint32_t patience = flow.get_patience();
+    const uint32_t timeout = flow.get_probe_timeout();
     flow.sent(now, 125000);
-    g_assert_cmpuint(flow.get_patience(), >=, patience + 125000 * SECOND / flow.get_rate() / 2);
-    g_assert_cmpuint(flow.get_patience(), <=, RED_STREAM_FLOW_PATIENCE_MAX);
+    g_assert_cmpuint(flow.get_probe_timeout(), >=, timeout + 125000 * SECOND / flow.get_rate() / 2);
+    g_assert_cmpuint(flow.get_probe_timeout(), <=, RED_STREAM_FLOW_TIMEOUT_MAX);
 }
 
 /* One whose own acks show that it has what it does not answer for. */
@@ -871,21 +871,21 @@ static void test_overtaken()
     std::vector<uint32_t> ids;
 
     send_some(&flow, 1, true, 20, &ids);
-    g_assert_true(flow.answered(100000, ids[0]));
+    g_assert_true(flow.pong_received(100000, ids[0]));
     ids.clear();
     send_some(&flow, 100000, true, 1000, &ids);
-    /* the answer may be on its way */
+    /* the pong may be on its way */
     flow.acked(200000, 1000);
     flow.acked(400000, 20);
     g_assert_cmpstr(flow.get_phase(), ==, "growing");
-    g_assert_true(flow.answered(450000, ids[0]));
+    g_assert_true(flow.pong_received(450000, ids[0]));
     flow.acked(600000, 20);
     g_assert_cmpstr(flow.get_phase(), ==, "growing");
     flow.acked(1000000, 20);
     g_assert_cmpstr(flow.get_phase(), ==, "off");
     g_assert_true(flow.may_send(true));
     g_assert_false(flow.may_send(false));
-    g_assert_false(flow.wants_mark());
+    g_assert_false(flow.wants_probe());
     /* more acks than messages do no harm */
     for (int i = 0; i < 1000; ++i) {
         flow.acked(2000000, UINT32_MAX);
@@ -899,11 +899,11 @@ static void test_fewer_acks()
 
     for (int i = 0; i < RED_STREAM_FLOW_KNOWN; ++i) {
         g_assert_false(flow.wants_fewer_acks());
-        const uint32_t id = flow.get_next_mark();
+        const uint32_t id = flow.get_next_probe();
 
         flow.sent(now, 100000);
-        flow.mark_sent(now, MARK_SIZE);
-        flow.answered(now + 10, id);
+        flow.probe_sent(now, PROBE_SIZE);
+        flow.pong_received(now + 10, id);
         now += 1000;
     }
     g_assert_true(flow.wants_fewer_acks());
@@ -926,8 +926,8 @@ static void test_busy()
     g_assert_true(flow.is_path_busy());
 }
 
-/* Sending stops only when a mark is in flight, whatever the sizes and the times: the simulation
- * asserts that an answer is on its way. */
+/* Sending stops only when a probe is in flight, whatever the sizes and the times: the simulation
+ * asserts that a pong is on its way. */
 static void test_never_stuck()
 {
     GRand *rand = g_rand_new_with_seed(11);
@@ -949,24 +949,24 @@ static void test_never_stuck()
     g_rand_free(rand);
 }
 
-/* What waits behind a picture that is longer than a flight waits for that, not in a queue that
+/* What waits behind a picture that is longer than a BDP waits for that, not in a queue that
  * stays: the rate goes on growing. */
 static void test_large_message_while_growing()
 {
     for (const Path &path : paths) {
         Simulation simulation(path);
-        const uint64_t flight = path.rate * path.delay / SECOND;
-        const uint32_t large = 2 * flight + path.rate / 20;
+        const uint64_t bdp = path.rate * path.delay / SECOND;
+        const uint32_t large = 2 * bdp + path.rate / 20;
 
         simulation.socket = large;
-        simulation.send(Sizes(flight / 8 / 30, 30), 0);
+        simulation.send(Sizes(bdp / 8 / 30, 30), 0);
         simulation.send({ large }, 0);
-        simulation.send(Sizes(4 * flight / 80, 80), 0);
+        simulation.send(Sizes(4 * bdp / 80, 80), 0);
         g_assert_cmpstr(simulation.flow.get_phase(), ==, "growing");
     }
 }
 
-/* The limit cannot hold back a part of a message: one longer than a flight has the kernel told at
+/* The limit cannot hold back a part of a message: one longer than a BDP has the kernel told at
  * which rate, until it has arrived. */
 static void test_pace()
 {
@@ -990,7 +990,7 @@ static void test_pace()
     g_assert_cmpuint(flow.get_pace(), ==, 500000);
 
     /* nor is anything held up for one that does not answer */
-    flow.silence(simulation.now);
+    flow.probe_timed_out(simulation.now);
     g_assert_cmpuint(flow.get_pace(), ==, 0);
 }
 
@@ -1000,11 +1000,11 @@ static void test_pace_ends()
 
     flow.expect(200000);
     flow.sent(1, 1000000);
-    const uint32_t id = flow.get_next_mark();
-    flow.mark_sent(2, MARK_SIZE);
+    const uint32_t id = flow.get_next_probe();
+    flow.probe_sent(2, PROBE_SIZE);
     flow.sent(3, 300);
     g_assert_cmpuint(flow.get_pace(), ==, 200000);
-    g_assert_true(flow.answered(4 * SECOND, id));
+    g_assert_true(flow.pong_received(4 * SECOND, id));
     g_assert_cmpuint(flow.get_pace(), ==, 0);
 }
 
@@ -1034,9 +1034,9 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/short-messages", test_short_messages);
     g_test_add_func("/server/stream-flow/long-messages", test_long_messages);
     g_test_add_func("/server/stream-flow/queue-is-short", test_queue_is_short);
-    g_test_add_func("/server/stream-flow/marks-are-few", test_marks_are_few);
-    g_test_add_func("/server/stream-flow/large-messages-are-marked",
-                    test_large_messages_are_marked);
+    g_test_add_func("/server/stream-flow/probes-are-few", test_probes_are_few);
+    g_test_add_func("/server/stream-flow/large-messages-are-probed",
+                    test_large_messages_are_probed);
     g_test_add_func("/server/stream-flow/measures-on-the-way", test_measures_on_the_way);
     g_test_add_func("/server/stream-flow/slow-client", test_slow_client);
     g_test_add_func("/server/stream-flow/pausing-client", test_pausing_client);
@@ -1046,11 +1046,11 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/little-lowers-no-rate", test_little_lowers_no_rate);
     g_test_add_func("/server/stream-flow/path-changes", test_path_changes);
     g_test_add_func("/server/stream-flow/path-changes-while-idle", test_path_changes_while_idle);
-    g_test_add_func("/server/stream-flow/unexpected-answers", test_unexpected_answers);
+    g_test_add_func("/server/stream-flow/unexpected-pongs", test_unexpected_pongs);
     g_test_add_func("/server/stream-flow/never-answered", test_never_answered);
-    g_test_add_func("/server/stream-flow/silence", test_silence);
+    g_test_add_func("/server/stream-flow/probe-timeout", test_probe_timeout);
     g_test_add_func("/server/stream-flow/no-later-than-upstream", test_no_later_than_upstream);
-    g_test_add_func("/server/stream-flow/patience", test_patience);
+    g_test_add_func("/server/stream-flow/timeout", test_timeout);
     g_test_add_func("/server/stream-flow/overtaken", test_overtaken);
     g_test_add_func("/server/stream-flow/fewer-acks", test_fewer_acks);
     g_test_add_func("/server/stream-flow/busy", test_busy);

@@ -9,29 +9,6 @@
 
 #include "push-visibility.h"
 
-typedef std::vector<size_t> Sizes;
-
-static void check_sizes(const Sizes &sizes, const Sizes &expected)
-{
-    g_assert_cmpuint(sizes.size(), ==, expected.size());
-    for (size_t i = 0; i < sizes.size(); ++i) {
-        g_assert_cmpuint(sizes[i], ==, expected[i]);
-    }
-}
-
-/* Send @drain and forget the calls and records of before.
- * Returns the plaintext sizes of its records. */
-static Sizes drain_records(TestConnection *stream, const TestDrain &drain)
-{
-    stream->receive();
-    const size_t before = stream->records.size();
-
-    stream->sender->add(drain);
-    g_assert_true(stream->sender->push());
-    stream->check_sent();
-    return Sizes(stream->records.begin() + before, stream->records.end());
-}
-
 /* The size of records follows what the channel knows of the path, too. */
 static void test_path_rate()
 {
@@ -40,13 +17,13 @@ static void test_path_rate()
 
     stream.kernel.link = &link;
     stream.start(false);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
     stream.egress->set_path(250000, 100000);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
 
     stream.egress->set_path(0, 100000);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 }
 
 /* What the kernel may hold unsent follows the link too, in flow, when it changes much. */
@@ -62,7 +39,7 @@ static void test_unsent_limit()
             stream.start(false);
             for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
                 link.delivery_rate = rate;
-                drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+                test_drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
                 if (stream.policy.flow) {
                     g_assert_cmpuint(limits.back(), >, red_stream_path_unsent_limit(&link) / 2);
                     g_assert_cmpuint(limits.back(), <, red_stream_path_unsent_limit(&link) * 2);
@@ -85,7 +62,7 @@ static void test_budget()
 
         kernel.link = &link;
         stream.start(false);
-        drain_records(&stream, { { 6, 40 } });
+        test_drain_records(&stream, { { 6, 40 } });
         g_assert_cmpuint(kernel.unsent_limits.back(), ==, limit);
 
         kernel.slow = true;
@@ -134,21 +111,21 @@ static void test_pace()
         stream.kernel.link = &link;
         stream.start(false);
         stream.egress->set_path(0, 100000);
-        drain_records(&stream, { { 6, 8000 } });
+        test_drain_records(&stream, { { 6, 8000 } });
         g_assert_cmpuint(paces.size(), ==, 0);
 
         stream.egress->set_pace(250000);
         g_assert_cmpuint(paces.size(), ==, 1);
         g_assert_cmpuint(paces[0], >, 250000);
-        drain_records(&stream, { { 6, 8000 } });
+        test_drain_records(&stream, { { 6, 8000 } });
         g_assert_cmpuint(paces.size(), ==, 1);
         link.unacked = 30;
-        drain_records(&stream, { { 6, 8000 } });
+        test_drain_records(&stream, { { 6, 8000 } });
         g_assert_cmpuint(paces.size(), ==, 2);
         g_assert_cmpuint(paces[1], <, 250000);
 
         stream.egress->set_pace(0);
-        drain_records(&stream, { { 6, 8000 } });
+        test_drain_records(&stream, { { 6, 8000 } });
         g_assert_cmpuint(paces.size(), ==, 3);
         g_assert_cmpuint(paces[2], ==, 0);
     }

@@ -12,7 +12,7 @@
 
 enum {
     WIDTH = TEST_QXL_WIDTH, HEIGHT = TEST_QXL_HEIGHT,
-    /* microseconds, of marks */
+    /* microseconds, of probes */
     FAR = 40 * 1000, NEAR = 200,
 };
 
@@ -33,16 +33,16 @@ static void unknown()
     g_assert_cmpuint(message.body.size(), <, pixels.size() * sizeof(pixels[0]) / 4);
 }
 
-/* Messages, marks, and answers after @delay. */
-static void answer_marks(RedStreamFlow *flow, uint64_t delay, uint64_t *now)
+/* Messages, probes, and pongs after @delay. */
+static void answer_probes(RedStreamFlow *flow, uint64_t delay, uint64_t *now)
 {
     for (int i = 0; i < 20; ++i) {
         flow->sent(*now, 1000);
-        const uint32_t id = flow->get_next_mark();
-        flow->mark_sent(*now, 18);
+        const uint32_t id = flow->get_next_probe();
+        flow->probe_sent(*now, 18);
         *now += delay;
         flow->starved();
-        g_assert_true(flow->answered(*now, id));
+        g_assert_true(flow->pong_received(*now, id));
         *now += 1000 * 1000;
     }
 }
@@ -53,9 +53,9 @@ static void known()
     RedStreamFlow near_by, far_away;
 
     g_assert_false(near_by.is_local());
-    answer_marks(&near_by, NEAR, &now);
+    answer_probes(&near_by, NEAR, &now);
     g_assert_true(near_by.is_local());
-    answer_marks(&far_away, FAR, &now);
+    answer_probes(&far_away, FAR, &now);
     g_assert_false(far_away.is_local());
 }
 

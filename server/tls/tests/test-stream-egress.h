@@ -605,6 +605,29 @@ private:
     RedStreamCounters started = { };
 };
 
+/* of records, in bytes of plaintext */
+typedef std::vector<size_t> TestSizes;
+
+static inline void test_check_sizes(const TestSizes &sizes, const TestSizes &expected)
+{
+    g_assert_cmpuint(sizes.size(), ==, expected.size());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        g_assert_cmpuint(sizes[i], ==, expected[i]);
+    }
+}
+
+/* Send @drain. Returns the plaintext sizes of its records. */
+static inline TestSizes test_drain_records(TestConnection *stream, const TestDrain &drain)
+{
+    stream->receive();
+    const size_t before = stream->records.size();
+
+    stream->sender->add(drain);
+    g_assert_true(stream->sender->push());
+    stream->check_sent();
+    return TestSizes(stream->records.begin() + before, stream->records.end());
+}
+
 #include "pop-visibility.h"
 
 #endif /* TEST_STREAM_EGRESS_H_ */

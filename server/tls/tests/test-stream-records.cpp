@@ -11,29 +11,6 @@
 
 static const int tls_versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
 
-typedef std::vector<size_t> Sizes;
-
-static void check_sizes(const Sizes &sizes, const Sizes &expected)
-{
-    g_assert_cmpuint(sizes.size(), ==, expected.size());
-    for (size_t i = 0; i < sizes.size(); ++i) {
-        g_assert_cmpuint(sizes[i], ==, expected[i]);
-    }
-}
-
-/* Send @drain and forget the calls and records of before.
- * Returns the plaintext sizes of its records. */
-static Sizes drain_records(TestConnection *stream, const TestDrain &drain)
-{
-    stream->receive();
-    const size_t before = stream->records.size();
-
-    stream->sender->add(drain);
-    g_assert_true(stream->sender->push());
-    stream->check_sent();
-    return Sizes(stream->records.begin() + before, stream->records.end());
-}
-
 /* Each piece of an iovec is a record. */
 static void test_normal()
 {
@@ -42,10 +19,10 @@ static void test_normal()
             TestConnection stream(mode, version);
 
             stream.start(false);
-            check_sizes(drain_records(&stream, { { 6, 40, 180 } }), { 6, 40, 180 });
-            check_sizes(drain_records(&stream, { { 6 }, { 6, 0, 1 } }), { 6, 6, 1 });
-            check_sizes(drain_records(&stream, { { 6, 16384 }, { 6, 16385, 5 }, { 40000 } }),
-                        { 6, 16384, 6, 16384, 1, 5, 16384, 16384, 7232 });
+            test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 6, 40, 180 });
+            test_check_sizes(test_drain_records(&stream, { { 6 }, { 6, 0, 1 } }), { 6, 6, 1 });
+            test_check_sizes(test_drain_records(&stream, { { 6, 16384 }, { 6, 16385, 5 }, { 40000 } }),
+                             { 6, 16384, 6, 16384, 1, 5, 16384, 16384, 7232 });
         }
     }
 }
@@ -57,16 +34,16 @@ static void test_gather()
         TestConnection stream("gather", version);
 
         stream.start(false);
-        check_sizes(drain_records(&stream, { { 6, 40, 180 } }), { 226 });
-        check_sizes(drain_records(&stream, { { 6, 40, 978 }, { 6, 40, 979 } }),
-                    { 1024, 6, 40, 979 });
-        check_sizes(drain_records(&stream, { TestMessage(1024, 1), TestMessage(3, 400) }),
-                    { 1024, 400, 400, 400 });
+        test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 226 });
+        test_check_sizes(test_drain_records(&stream, { { 6, 40, 978 }, { 6, 40, 979 } }),
+                         { 1024, 6, 40, 979 });
+        test_check_sizes(test_drain_records(&stream, { TestMessage(1024, 1), TestMessage(3, 400) }),
+                         { 1024, 400, 400, 400 });
 
         TestConnection other("gather,threshold=16384", version);
 
         other.start(false);
-        check_sizes(drain_records(&other, { { 6, 16378 }, { 6, 16379 } }), { 16384, 6, 16379 });
+        test_check_sizes(test_drain_records(&other, { { 6, 16378 }, { 6, 16379 } }), { 16384, 6, 16379 });
     }
 }
 
@@ -78,17 +55,17 @@ static void test_batch_small()
             TestConnection stream(mode, version);
 
             stream.start(false);
-            check_sizes(drain_records(&stream, { { 6, 40, 180 } }), { 226 });
-            check_sizes(drain_records(&stream, { { 6, 40, 180 }, { 6 } }), { 226, 6 });
+            test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 226 });
+            test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 }, { 6 } }), { 226, 6 });
             for (size_t n = 2; n < 70; ++n) {
-                check_sizes(drain_records(&stream, TestDrain(n, { 6, 40, 180 })),
-                            { (n - 1) * 226, 226 });
+                test_check_sizes(test_drain_records(&stream, TestDrain(n, { 6, 40, 180 })),
+                                 { (n - 1) * 226, 226 });
             }
-            check_sizes(drain_records(&stream, TestDrain(73, { 6, 40, 180 })), { 16384, 114 });
+            test_check_sizes(test_drain_records(&stream, TestDrain(73, { 6, 40, 180 })), { 16384, 114 });
             /* the last message ends where a record does */
-            check_sizes(drain_records(&stream, { { 6, 40, 180 }, { 16384 - 226 } }),
-                        { 226, 16384 - 226 });
-            check_sizes(drain_records(&stream, { { 6, 40, 180 }, { 16384 - 225 } }), { 16384, 1 });
+            test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 }, { 16384 - 226 } }),
+                             { 226, 16384 - 226 });
+            test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 }, { 16384 - 225 } }), { 16384, 1 });
         }
     }
 }
@@ -123,7 +100,7 @@ static void test_batch_count()
                     drain.push_back(message);
                 }
 
-                const Sizes records = drain_records(&stream, drain);
+                const TestSizes records = test_drain_records(&stream, drain);
                 const size_t least = (test_size(drain) + limit - 1) / limit;
 
                 g_assert_cmpuint(records.size(), >=, least);
@@ -156,7 +133,7 @@ static void test_batch_last_record()
             for (int n = g_rand_int_range(rand, 1, 20); n > 0; --n) {
                 drain.push_back({ 6, static_cast<size_t>(g_rand_int_range(rand, 1, 2000)) });
             }
-            const Sizes records = drain_records(&stream, drain);
+            const TestSizes records = test_drain_records(&stream, drain);
 
             g_assert_cmpuint(records.back(), <=, test_size(drain.back()));
         }
@@ -172,15 +149,15 @@ static void test_batch_auto()
 
     stream.kernel.link = &link;
     stream.start(false);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
     link = test_make_link(20, 100000, 250000);
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
-    check_sizes(drain_records(&stream, { { 8006 } }), { 2500, 2500, 2500, 506 });
-    check_sizes(drain_records(&stream, { { 6, 40, 180 }, { 6, 3000 } }), { 2500, 732 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
+    test_check_sizes(test_drain_records(&stream, { { 8006 } }), { 2500, 2500, 2500, 506 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 }, { 6, 3000 } }), { 2500, 732 });
 
     link.delivery_rate = 1000000000;
-    check_sizes(drain_records(&stream, { { 6, 8000 } }), { 8006 });
+    test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
     /* a setting stands above what is known */
     TestConnection fixed("batch,record=5000", TLS1_3_VERSION);
@@ -188,7 +165,7 @@ static void test_batch_auto()
     link.delivery_rate = 250000;
     fixed.kernel.link = &link;
     fixed.start(false);
-    check_sizes(drain_records(&fixed, { { 6, 8000 } }), { 5000, 3006 });
+    test_check_sizes(test_drain_records(&fixed, { { 6, 8000 } }), { 5000, 3006 });
 }
 
 /* TCP is not asked for each message of a channel without drains, nor again if there is none. */
@@ -203,7 +180,7 @@ static void test_asks_rarely()
         stream.kernel.link_period = known ? 1000000000 : 0;
         stream.start(false);
         for (int i = 0; i < 10; ++i) {
-            drain_records(&stream, TestDrain(1, { 6, 40 }));
+            test_drain_records(&stream, TestDrain(1, { 6, 40 }));
         }
         g_assert_cmpuint(stream.kernel.link_calls, ==, 1);
     }
@@ -237,7 +214,7 @@ static void test_calls()
                 const size_t sends = stream.kernel.count_sends();
                 const size_t corks = stream.kernel.count_corks();
 
-                drain_records(&stream, drain);
+                test_drain_records(&stream, drain);
                 g_assert_cmpuint(stream.kernel.count_sends() - sends, ==,
                                  version ? row.tls : row.plain);
                 g_assert_cmpuint(stream.kernel.count_corks() - corks, ==, row.corks);
@@ -269,13 +246,13 @@ static void test_more()
                     drain.push_back({ 6, static_cast<size_t>(g_rand_int_range(rand, 0, most)) });
                 }
                 /* with the promise kept */
-                drain_records(&stream, drain);
+                test_drain_records(&stream, drain);
                 g_assert_cmpuint(stream.kernel.count_corks() - corks, ==, policy.cork ? 2 : 0);
                 const size_t broken = stream.kernel.count_corks();
 
                 /* and with a flush instead of the message announced */
                 stream.sender->breaks_promise = true;
-                drain_records(&stream, drain);
+                test_drain_records(&stream, drain);
                 stream.sender->breaks_promise = false;
                 g_assert_true(stream.kernel.pushed);
                 if (policy.batch) {
@@ -300,7 +277,7 @@ static void test_auto_flush()
 
             stream.start(true);
             for (int i = 0; i < 5; ++i) {
-                drain_records(&stream, { { 6, 40, 180 }, { 6 } });
+                test_drain_records(&stream, { { 6, 40, 180 }, { 6 } });
             }
             g_assert_cmpuint(stream.kernel.count_corks(), ==, 0);
 
@@ -401,8 +378,8 @@ static void test_image_tls()
             TestConnection stream(mode, version);
 
             stream.start(false);
-            const Sizes records = drain_records(&stream, { { 6, 40, 180 }, { 18, image_size },
-                                                           { 6, 40, 180 } });
+            const TestSizes records = test_drain_records(&stream, { { 6, 40, 180 }, { 18, image_size },
+                                                                { 6, 40, 180 } });
             /* what was here, with the header; the image; the last message */
             g_assert_cmpuint(records.size(), ==, 1 + (image_size + 16383) / 16384 + 1);
             g_assert_cmpuint(records[0], ==, 226 + 18);

@@ -7,24 +7,24 @@
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
-#ifndef RED_STREAM_HOLD_H_
-#define RED_STREAM_HOLD_H_
+#ifndef RED_STREAM_COALESCING_H_
+#define RED_STREAM_COALESCING_H_
 
 #include "red-stream-policy.h"
 
 #include "push-visibility.h"
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
- * @delay microseconds (0: unknown): a twelfth of it, within RED_STREAM_HOLD_MIN and
- * RED_STREAM_HOLD_MAX. 0 in modes without batch; a setting hold=N of @policy comes first. */
-uint32_t red_stream_hold_budget(const RedStreamPolicy *policy, uint32_t delay);
+ * @delay microseconds (0: unknown): a twelfth of it, within RED_STREAM_COALESCING_MIN and
+ * RED_STREAM_COALESCING_MAX. 0 in modes without batch; a setting hold=N of @policy comes first. */
+uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay);
 
 /* microseconds */
-#define RED_STREAM_HOLD_MIN 2000
-#define RED_STREAM_HOLD_MAX 4000
+#define RED_STREAM_COALESCING_MIN 2000
+#define RED_STREAM_COALESCING_MAX 4000
 
 /* The caller of begin() must send all that waits at deadline() at the latest. */
-class RedStreamHold
+class RedStreamCoalescing
 {
 public:
     /* At @now there is a drawing to send that may wait for @budget microseconds. Returns whether
@@ -42,8 +42,8 @@ private:
 };
 
 /* Multiples of the budget: a pause is a time without a send of at least that. */
-#define RED_STREAM_HOLD_PAUSE 4
+#define RED_STREAM_COALESCING_PAUSE 4
 
 #include "pop-visibility.h"
 
-#endif /* RED_STREAM_HOLD_H_ */
+#endif /* RED_STREAM_COALESCING_H_ */

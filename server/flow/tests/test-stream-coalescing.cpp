@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Test the decisions of red-stream-hold.h */
+/* Test the decisions of red-stream-coalescing.h */
 #include <config.h>
 
 #include <glib.h>
 
-#include "red-stream-hold.h"
+#include "red-stream-coalescing.h"
 #include "test-glib-compat.h"
 
 static void test_setting()
@@ -26,23 +26,23 @@ static void test_hold_budget()
     RedStreamPolicy policy = { };
 
     g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_cmpuint(red_stream_hold_budget(&policy, 0), ==, RED_STREAM_HOLD_MIN);
-    g_assert_cmpuint(red_stream_hold_budget(&policy, 300), ==, RED_STREAM_HOLD_MIN);
-    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 3333);
-    g_assert_cmpuint(red_stream_hold_budget(&policy, UINT32_MAX), ==, RED_STREAM_HOLD_MAX);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 0), ==, RED_STREAM_COALESCING_MIN);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 300), ==, RED_STREAM_COALESCING_MIN);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 40000), ==, 3333);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, UINT32_MAX), ==, RED_STREAM_COALESCING_MAX);
     g_assert_true(red_stream_policy_parse("batch,hold=700", &policy));
-    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 700);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 40000), ==, 700);
     g_assert_true(red_stream_policy_parse("batch,hold=0", &policy));
-    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 0);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 40000), ==, 0);
     /* nothing is gathered there */
     g_assert_true(red_stream_policy_parse("cork", &policy));
-    g_assert_cmpuint(red_stream_hold_budget(&policy, 40000), ==, 0);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 40000), ==, 0);
 }
 
 static void test_hold()
 {
     const uint64_t start = 1000000000;
-    RedStreamHold hold;
+    RedStreamCoalescing hold;
 
     /* what comes after a pause leaves at once */
     g_assert_false(hold.begin(start, 1000));
@@ -61,7 +61,7 @@ static void test_hold()
     g_assert_true(hold.begin(start + 4020, 1000));
     g_assert_cmpuint(hold.deadline(), ==, start + 5020);
     hold.left(start + 5020);
-    g_assert_false(hold.begin(start + 5020 + RED_STREAM_HOLD_PAUSE * 1000, 1000));
+    g_assert_false(hold.begin(start + 5020 + RED_STREAM_COALESCING_PAUSE * 1000, 1000));
     /* no budget */
     g_assert_false(hold.begin(start + 5030, 0));
 }

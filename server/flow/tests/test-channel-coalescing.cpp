@@ -98,9 +98,9 @@ static void drawn_while_waited_for()
     HoldFixture f;
 
     f.draw(1);
-    f.rcc->set_hurry(true);
+    f.rcc->set_sync_flush(true);
     g_assert_cmpint(f.draw(3), ==, 3);
-    f.rcc->set_hurry(false);
+    f.rcc->set_sync_flush(false);
 }
 
 /* Nor if it is for what is being sent only. */
@@ -174,7 +174,7 @@ static void keys_and_clicks()
     close(peer);
 }
 
-/* The answer to a key leaves at once. */
+/* The response to a key leaves at once. */
 static void after_a_key()
 {
     HoldFixture f;
@@ -279,7 +279,7 @@ static void not_a_live_video()
         TestLinkMessage message;
 
         agent.say(TestStreamingAgent::make(STREAM_TYPE_DATA, nullptr, 0, SIZE));
-        g_assert_false(channel->is_holding());
+        g_assert_false(channel->is_coalescing());
         do {
             message = client.channel.next_message();
             g_assert_cmpuint(message.type, !=, SPICE_MSG_PING);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+
+#include "red-stream-coalescing.h"
+
+/* The part of the round trip that a drawing may wait. */
+#define COALESCING_PART 12
+
+uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay)
+{
+    if (!policy->batch) {
+        return 0;
+    }
+    if (policy->hold != RED_STREAM_HOLD_AUTO) {
+        return policy->hold;
+    }
+    return std::min<uint32_t>(std::max<uint32_t>(delay / COALESCING_PART, RED_STREAM_COALESCING_MIN),
+                              RED_STREAM_COALESCING_MAX);
+}
+
+bool RedStreamCoalescing::begin(uint64_t now, uint32_t budget)
+{
+    if (budget == 0 || now - last >= uint64_t{budget} * RED_STREAM_COALESCING_PAUSE) {
+        return active();
+    }
+    if (!active()) {
+        until = now + budget;
+    }
+    return true;
+}
+
+void RedStreamCoalescing::left(uint64_t now)
+{
+    last = now;
+    until = 0;
+}

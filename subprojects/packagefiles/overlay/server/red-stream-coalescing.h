@@ -1,0 +1,1 @@
+../../../../server/flow/red-stream-coalescing.h
