@@ -44,13 +44,13 @@ COMMANDS = {
 }
 # for --help; those that are VERBATIM have their own
 EXAMPLES = {
-    "compare": "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --quick; "
+    "compare": "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --repeat 1; "
                "./run compare FILE.rec --pace recorded --modes stock,flow",
     "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
             "./run diff git:HEAD~1 patched linux-desktop --modes flow",
-    "results": "./run results --dry-run; ./run results --only main; ./run results distance age --repeat 2; "
+    "results": "./run results --dry-run; ./run results main; ./run results distance age --repeat 2; "
                "./run results results/own/compare.json",
-    "setup": "./run setup --verbose",
+    "setup": "./run setup",
     "watch": "./run watch DIR",
     "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
     "patches refresh": "./run patches refresh /tmp/tree",
@@ -64,7 +64,7 @@ EXAMPLES = {
             "stock,flow,vnc; ./run live --library DIR --ways flow; ./run live --sessions 1,8,32",
     "clients": "./run clients --dry-run; ./run clients --modes flow --transports tls",
     "clients migration": "./run clients migration --transports tls",
-    "installed": "./run installed --seconds 60",
+    "installed": "./run installed --transport tls",
     "clients soak": "./run clients soak --minutes 5 --mode flow",
     "record info": "./run record info linux-desktop; ./run record info --json FILE.rec",
     "record trim": "./run record trim linux-desktop --from 20 --to 35 -o part.rec.xz",

@@ -126,5 +126,4 @@ class Bench:
                                 stdout=subprocess.DEVNULL, text=True, start_new_session=True)
 
     def compare(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-        plots = () if {"--plots", "--no-plots"} & {*arguments} else ("--no-plots",)     # they take longer than the runs
-        return self("compare", str(self.folder / "tiny.rec"), "--output", str(self.output), *plots, *arguments, **extra)
+        return self("compare", str(self.folder / "tiny.rec"), "--output", str(self.output), *arguments, **extra)

@@ -16,7 +16,6 @@ from bench.build import setup, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.lab import netns
 from bench.runs import modes as mode_names
 from clients import guest, machine, matrix, packages, proxies, table, target
 from clients.drivers.base import Driver
@@ -32,6 +31,7 @@ from recorder import releases
 MODES = (STOCK, "cork", "batch", "flow")
 HOME = paths.OWN_RESULTS / "clients"
 _NAME = "clients"
+_DRAW, _REST = 20.0, 75.0       # seconds of these scenarios; proxies close what has been idle for 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("scenarios", "S,...", ", ".join(matrix.SCENARIOS)),
     ):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
-    parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"release of spice-server ({upstream.DEFAULT})")
-    parser.add_argument("--seconds", type=float, default=20, help="duration of the scenario draw (20)")
-    parser.add_argument("--rest", type=float, default=75, metavar="SECONDS", help="idle time in the scenario rest (75)")
-    parser.add_argument("--buffers", type=int, metavar="KB", help="limit of TCP socket buffers, all programs (default: the system's)")
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
     parser.add_argument("--dry-run", action="store_true", help="list the cells, run nothing")
 
@@ -93,15 +89,14 @@ def library_of() -> str:
 class Player:
     """Plays cells, on as few machines as it can."""
 
-    def __init__(self, guest: Guest, booted: str, folder: Path, args: argparse.Namespace, say: Any) -> None:
+    def __init__(self, guest: Guest, booted: str, folder: Path, say: Any) -> None:
         self._made = library_of()
-        self._guest, self._booted, self._folder, self._args, self._say = guest, booted, folder, args, say
+        self._guest, self._booted, self._folder, self._say = guest, booted, folder, say
         self._machine: Machine | None = None
         self._machines = 0
 
     def play(self, plan: Plan, library: Library) -> Cell:
-        transport = f"{plan.transport}, {self._args.buffers} KB" if self._args.buffers else plan.transport
-        cell = Cell(plan.driver.name, transport, library.mode, plan.scenario, date=table.now(), library=self._made)
+        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario, date=table.now(), library=self._made)
         began = time.monotonic()
         try:
             plan.driver.version()
@@ -122,7 +117,7 @@ class Player:
                 cell.says = self._machine.ended()
             self.end()  # the next one shall not suffer
         cell.seconds = round(time.monotonic() - began, 1)
-        self._say(f"{plan.driver.name}, {transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
+        self._say(f"{plan.driver.name}, {plan.transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
         return cell
 
     def _world(self, plan: Plan, library: Library) -> World:
@@ -137,7 +132,7 @@ class Player:
             home.mkdir()
             self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
             self._machine.booted()
-        return World(self._machine, plan.driver, plan.transport, folder, self._args.seconds, self._args.rest)
+        return World(self._machine, plan.driver, plan.transport, folder, _DRAW, _REST)
 
     def end(self) -> None:
         if self._machine:
@@ -227,12 +222,8 @@ def execute(args: argparse.Namespace) -> int:
     )
     names = args.modes.split(",") if args.modes else list(MODES)
     modes = [stream_mode(name) for name in names]
-    if args.release not in upstream.RELEASES:
-        raise BenchError(f"no release {args.release} here: it is one of {', '.join(upstream.RELEASES)}", 2)
     if not wanted:
         raise BenchError("no client chosen uses a transport chosen", 2)
-    if args.buffers is not None and not 4 <= args.buffers <= 1 << 16:
-        raise BenchError("--buffers: KB, from 4 to 65536", 2)
     if args.dry_run:
         for plan in wanted:
             print(f"{plan.driver.name}, {plan.transport}, {plan.scenario}: {', '.join(modes)}")
@@ -254,23 +245,21 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
             proxies.install(steps)
         except NotRun as error:
             steps.say(str(error))
-    found = libraries(args.release, modes, steps)
-    if args.buffers:
-        netns.limit_buffers(args.buffers << 10)
+    found = libraries(upstream.DEFAULT, modes, steps)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     old, was = table.load(args.output, _NAME)
     facts = {
         "date": table.now(),
         "qemu": machine.qemu_version(),
-        "release": args.release,
+        "release": upstream.DEFAULT,
         "guest": "a guest that draws text (TCG, QXL)",
         "versions": {**was.get("versions", {}), **versions(drivers), **proxies.versions()},
     }
     cells: list[Cell] = []
     everything = old
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder:
-        player = Player(made, booted, Path(folder), args, steps.say)
+        player = Player(made, booted, Path(folder), steps.say)
         try:
             for library in found:
                 for plan in _order(wanted):

@@ -29,7 +29,7 @@ from clients.world import World
 
 _TRANSPORTS = (target.TLS, target.PLAIN)
 _ALONE = "SPICE_BATCH_NETNS"    # in the environment of who is in the namespace
-_LEAST_LINES = 50
+_LEAST_LINES, _SECONDS = 50, 20.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a QEMU (TCG) with the installed libspice-server and a guest that draws text, and counts with "
                           "tcpdump what it sends to spice-gtk. Prints it beside the counts of versions that were installed "
                           "before. Needs root.")
-    parser.add_argument("--seconds", type=float, default=20, help="duration (%(default)g)")
     parser.add_argument("--transport", choices=_TRANSPORTS, default=_TRANSPORTS[0], help="default %(default)s")
     parser.add_argument("--output", type=Path, default=paths.build_dir() / "installed.json",
                         metavar="FILE", help="counts of all versions (build/installed.json), with a page beside it")
@@ -100,7 +99,7 @@ def _draw(world: World, transport: str) -> Seen:
     if told.error or told.dropped:
         raise BenchError(f"tcpdump did not see everything: {told.error or f'{told.dropped} packets dropped'}")
     if lines < _LEAST_LINES:
-        raise BenchError(f"the guest drew only {lines} lines: give it more --seconds")
+        raise BenchError(f"the guest drew only {lines} lines in {_SECONDS:.0f} s: the machine is too busy")
     found = pcap.analyse(file, ports)
     return Seen(version(), transport, lines, found.server.data_packets, found.server.wire_bytes, found.client.packets, table.now())
 
@@ -125,7 +124,7 @@ def execute(args: argparse.Namespace) -> int:
         (home := folder / "machine").mkdir()
         with Machine(made, library, home, incoming=booted) as qemu:
             qemu.booted()
-            world = World(qemu, SpiceGtk, args.transport, folder, args.seconds)
+            world = World(qemu, SpiceGtk, args.transport, folder, _SECONDS)
             try:
                 seen = _draw(world, args.transport)
             except Failed as error:

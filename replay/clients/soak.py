@@ -26,6 +26,8 @@ from clients.machine import STOCK, Library, Machine
 from clients.target import Target
 from clients.world import FROZEN, World
 
+_TRANSPORTS = (target.PLAIN, target.TLS, target.WS, target.RELAY)
+_SEED = 1  # of the random choices
 _LONGEST = 4.0  # seconds of a visit, about
 _CHECK_EVERY = 12  # visits
 _SECONDS = 4                # for which a good client is watched
@@ -155,22 +157,22 @@ def no_stall(where: Target) -> int:
 
 
 def soak(
-    where: Machine, transports: list[str], seconds: float, seed: int, folder: Path, say: Callable[[str], None]
+    where: Machine, seconds: float, folder: Path, say: Callable[[str], None]
 ) -> Record:
     """Raises Failed at the first harm."""
-    chance, record = random.Random(seed), Record()
+    chance, record = random.Random(_SEED), Record()
     began = told = time.monotonic()
     where.guest("draw")
     while (passed := (time.monotonic() - began) / seconds) < 1 or record.checks == 0:
         for _ in range(_CHECK_EVERY):
             kind = chance.choice(list(KINDS))
-            visit(where.target(chance.choice(transports)), kind, chance)
+            visit(where.target(chance.choice(_TRANSPORTS)), kind, chance)
             record.visits[kind] += 1
             if not where.running():
                 raise Failed(where.ended())
-        no_stall(where.target(chance.choice(transports)))
+        no_stall(where.target(chance.choice(_TRANSPORTS)))
         where.guest("draw")
-        _right_picture(where, chance.choice([each for each in transports if each in SpiceGtk.transports]), folder)
+        _right_picture(where, chance.choice([each for each in _TRANSPORTS if each in SpiceGtk.transports]), folder)
         where.guest("draw")
         record.checks += 1
         record.memory.append((min(passed, 1.0), where.memory()))
@@ -198,16 +200,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--minutes", type=float, default=60, help="duration (60)")
     parser.add_argument("--mode", default="flow", help=f"{STOCK}, or a value of SPICE_STREAM (flow)")
-    parser.add_argument("--transports", default="plain,tls,ws,relay", metavar="LIST", help="default %(default)s")
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the result (results/own/clients)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random choices (1)")
 
 
 def execute(args: argparse.Namespace) -> int:
-    transports = args.transports.split(",")
-    known = set(target.TRANSPORTS) - {target.SASL, target.UNIX, target.SANDBOX} - target.PROXIES
-    if not set(transports) <= known or not set(transports) & SpiceGtk.transports:
-        raise BenchError(f"transports are some of {', '.join(sorted(known))}, among them plain, tls or relay", 2)
     if args.minutes <= 0:
         raise BenchError("--minutes is more than 0", 2)
     steps = Steps(paths.cache_dir() / "clients" / "log")
@@ -221,7 +217,7 @@ def execute(args: argparse.Namespace) -> int:
         with Machine(made, library, home, incoming=booted) as where:
             where.booted()
             try:
-                record = soak(where, transports, args.minutes * 60, args.seed, Path(name), steps.say)
+                record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error}") from None
     told = record.told(args.mode, args.minutes)

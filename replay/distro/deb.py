@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "build/deb/SUITE. Another suite than this machine's is built in a chroot (needs root and some 1.5 GB "
                           "in .cache). Resumes at the step at which it was interrupted.")
     parser.add_argument("--suite", default=debsource.codename(), help="of the distribution (default: this machine's)")
-    parser.add_argument("--verbose", action="store_true", help="show the output of the tools")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -43,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
         raise BenchError(f"'{args.suite}' is no suite: give one such as bookworm or trixie", 2)
     began = time.monotonic()
     output = paths.build_dir() / "deb" / args.suite
-    steps = Steps(paths.build_dir() / "deb" / f"{args.suite}.log", args.verbose)
+    steps = Steps(paths.build_dir() / "deb" / f"{args.suite}.log")
     home = paths.cache_dir() / "deb" / args.suite
     native = args.suite == debsource.codename()
     room = (Room if native else Root)(args.suite, home, steps)

@@ -63,11 +63,11 @@ def test_in_a_fresh_clone_the_release_is_got_before_the_patches_are_made(tmp_pat
     monkeypatch.setattr(deb.upstream, "fetch", lambda version, _: order.append(f"release {version}"))
     monkeypatch.setattr(deb.changes, "patches", made)
     with pytest.raises(BenchError, match="enough"):
-        deb.execute(argparse.Namespace(suite="bookworm", verbose=False))
+        deb.execute(argparse.Namespace(suite="bookworm"))
     assert order == ["release 0.15.1", "patches 0.15.1"]
 
 
 @pytest.mark.parametrize("suite", ["-oProxy", "a b", "../x"])
 def test_a_suite_is_a_name(suite: str) -> None:
     with pytest.raises(BenchError, match="is no suite"):
-        deb.execute(argparse.Namespace(suite=suite, verbose=False))
+        deb.execute(argparse.Namespace(suite=suite))

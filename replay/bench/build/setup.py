@@ -13,10 +13,10 @@ from bench.common.alone import alone
 from bench.common.steps import Steps
 
 
-def setup(verbose: bool = False) -> None:
+def setup() -> None:
     """Makes everything a measurement needs; seconds when it is there already. Raises BenchError, one line."""
     with alone("setup"):
-        steps = Steps(paths.build_dir() / "setup.log", verbose)
+        steps = Steps(paths.build_dir() / "setup.log")
         if brings.sync_lists():
             steps.say("the lists of new files were not what the patches bring; put right")
         for problem in overlay.sync():
@@ -41,11 +41,10 @@ def _build_project(build: Path, steps: Steps) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Downloads upstream spice; builds the patched and the unpatched library, the player, the client and the "
                           "link. Builds only what has changed since the last time.")
-    parser.add_argument("--verbose", action="store_true", help="show the output of the tools")
 
 
-def execute(args: argparse.Namespace) -> int:
+def execute(_args: argparse.Namespace) -> int:
     began = time.monotonic()
-    setup(args.verbose)
+    setup()
     print(f"ready after {time.monotonic() - began:.1f} s: {paths.build_dir()}")
     return 0

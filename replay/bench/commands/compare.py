@@ -33,11 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("what comes out")
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, "
                      "compare.csv, compare.json (default: results/own)")
-    publish.add_option(out)
-    out.add_argument("--keep-pcap", metavar="DIR", nargs="?", type=Path, const=request.KEEP_PCAP,
-                     help="keep the captures, in DIR (default: pcap)")
-    out.add_argument("--keep-trace", metavar="DIR", nargs="?", type=Path, const=request.KEEP_TRACE,
-                     help="have the patched library write traces, look for stalls, and keep them in DIR (default: trace)")
+    out.add_argument("--keep", metavar="DIR", type=Path, help="keep the captures; have the patched library write traces, look for "
+                     "stalls in them, and keep them too")
     out.add_argument("--fresh", action="store_true", help="start anew: do not resume an interrupted comparison or add runs to "
                      "a complete one")
     out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
@@ -63,7 +60,7 @@ def foretold(asked: request.Request) -> tuple[int, float]:
 def _document(asked: request.Request, cells: Sequence[RunSpec]) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
     plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": _SEED, "jobs": asked.jobs,
-            "pauses": asked.pauses, **asked.conditions.kept()}
+            **asked.conditions.kept()}
     return results.document(described, ["./run", *sys.argv[1:]], plan)
 
 
@@ -174,7 +171,7 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
 
 def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
     """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
-    written = publish.write(result, args.output, "compare", args.plots)
+    written = publish.write(result, args.output, "compare")
     sys.stdout.write(report.markdown(result))
     sys.stdout.flush()
     print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
@@ -196,5 +193,6 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     result = measure(asked, cells, args.output / "compare.json", args.fresh)
     if not (asked.first_look or args.modes or args.repeat):
-        print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode", file=sys.stderr)
+        print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode, "
+              f"./run results {args.output / 'compare.json'} for plots", file=sys.stderr)
     return _tell(args, result, cells)

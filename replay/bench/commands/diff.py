@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", metavar="B", help="the same, to compare with A")
     parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help="what to compare, of the metrics below (default "
                         f"{','.join(_METRICS[:4])},...)")
-    parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
     parser.add_argument("--show-all", action="store_true", help="also show rows that are the same or unknown")
+    parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for diff.json, the runs of two libraries "
                         "(default: results/own)")
     own = {action.dest for action in parser._actions}

@@ -11,13 +11,13 @@ _GENERATED = "gdi-synthetic small-messages big-images all-commands"
 # commands, where there are such. The manifest knows their last pictures. linux-video shows its video, 80 frames, from second 39 to 43.
 _PARTS = "vga-text-boot@0-5 linux-boot@33-48 linux-desktop@20-35 linux-video@36-46"
 _EVERY_MODE = "stock,normal,gather,cork,more,window,batch,flow"
-_FAST = "--modes stock,flow --pauses 0"
+_FAST = "--modes stock,flow"
 _PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
 # the VGA text has no pause, and is of QEMU's own updates, which a live QEMU makes only as they are taken
 _USER = "linux-boot linux-desktop linux-video"
-_AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transport tls --jobs 8"
+_AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transports tls --jobs 8"
 _LINES = "20M40ms,20M40ms-loss,wifi-lossy,4g,20M-1M-20M,20M-outage,2M100ms,1M200ms,20M:4M/40ms/queue2s"
-_TLS, _PLAIN = "--transport tls", "--transport plain"
+_TLS, _PLAIN = "--transports tls", "--transports plain"
 _LINED = f"--modes stock,flow --pace recorded {_TLS} --jobs 8"
 
 COMPARE, RELEASES = "compare", "releases"
@@ -31,7 +31,6 @@ class Part:
     arguments: str
     repeat: int
     kind: str = COMPARE
-    pictures: tuple[str, ...] = ()      # drawn for these recording/link/pace
     main: bool = False                  # README.md shows it
 
     @property
@@ -41,46 +40,43 @@ class Part:
 
 # What README.md shows comes first, about two hours; an interrupted ./run results has that.
 PARTS: tuple[Part, ...] = (
-    Part("first", "The first comparison: what does it save?", "", 4, pictures=("*",), main=True),
-    Part("distance", "How long does a session take over a link with delay?", f"{_SESSIONS} --link 20M40ms {_FAST} {_TLS} --jobs 8", 4,
-         pictures=("linux-desktop/20M40ms/max",), main=True),
-    Part("age", "Staleness over a slow link?", f"{_SESSIONS} --link 2M100ms {_AGED}", 4,
-         pictures=("linux-desktop/2M100ms/recorded",), main=True),
+    Part("first", "The first comparison: what does it save?", "", 4, main=True),
+    Part("distance", "How long does a session take over a link with delay?", f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 8", 4, main=True),
+    Part("age", "Staleness over a slow link?", f"{_SESSIONS} --links 2M100ms {_AGED}", 4, main=True),
     Part("lan", "Latency and cost on a LAN at recorded pace, and the effect of `hold`?",
-         f"{_PARTS} {_PACED} {_TLS}", 4, pictures=("linux-*/lan/recorded",), main=True),
+         f"{_PARTS} {_PACED} {_TLS}", 4, main=True),
     Part("pace", "And over links with delay: packets, bytes, staleness?",
-         f"{_PARTS} --link 20M40ms,2M100ms {_PACED} {_TLS} --jobs 12", 4, main=True),
+         f"{_PARTS} --links 20M40ms,2M100ms {_PACED} {_TLS} --jobs 12", 4, main=True),
     Part("pace/user", "Response time in a closed loop?",
-         f"{_USER} --link lan,20M40ms,2M100ms --pace user --modes stock,batch,flow {_TLS} --jobs 8", 4, main=True),
-    Part("modes", "What does each mode cost at pace max?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4,
-         pictures=("linux-desktop/lan/max",), main=True),
+         f"{_USER} --links lan,20M40ms,2M100ms --pace user --modes stock,batch,flow {_TLS} --jobs 8", 4, main=True),
+    Part("modes", "What does each mode cost at pace max?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4, main=True),
 
     Part("distance/far", "And over other links?",
-         f"{_SESSIONS} --link 50M100ms,100M10ms,2M100ms {_FAST} {_TLS} --jobs 8", 2),
+         f"{_SESSIONS} --links 50M100ms,100M10ms,2M100ms {_FAST} {_TLS} --jobs 8", 2),
     Part("distance/relay", "And through a relay?",
-         f"linux-desktop --link 20M40ms,50M100ms,100M10ms,2M100ms --via relay {_FAST} {_TLS} --jobs 8", 2),
+         f"linux-desktop --links 20M40ms+relay,50M100ms+relay,100M10ms+relay,2M100ms+relay {_FAST} {_TLS} --jobs 8", 2),
     Part("distance/download", "What share of a link remains beside a bulk download?",
-         f"linux-desktop --link 20M40ms --modes stock,batch:window=400,flow --pauses 0 {_TLS} --beside-download", 2),
+         f"linux-desktop --links 20M40ms --modes stock,batch:window=400,flow {_TLS} --with beside-download", 2),
     Part("distance/slow-client", "What if the client is half as fast?",
-         f"linux-desktop --pace 10 --slow-client 2 --modes stock,batch,flow {_TLS}", 4),
-    Part("age/lines", "And over a faster and a slower link?", f"{_SESSIONS} --link 20M40ms,1M200ms {_AGED}", 2),
-    Part("age/relay", "And through a relay?", f"linux-desktop --link 2M100ms --via relay {_AGED}", 2),
-    Part("pace/far", "And over other links?", f"{_PARTS} --link 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
+         f"linux-desktop --pace 10 --with slow-client=2 --modes stock,batch,flow {_TLS}", 4),
+    Part("age/lines", "And over a faster and a slower link?", f"{_SESSIONS} --links 20M40ms,1M200ms {_AGED}", 2),
+    Part("age/relay", "And through a relay?", f"linux-desktop --links 2M100ms+relay {_AGED}", 2),
+    Part("pace/far", "And over other links?", f"{_PARTS} --links 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
     Part("pace/whole", "And of whole sessions, on a LAN too?",
-         f"linux-desktop linux-video --link lan,20M40ms --pace recorded --modes stock,flow {_TLS} --jobs 4", 2),
+         f"linux-desktop linux-video --links lan,20M40ms --pace recorded --modes stock,flow {_TLS} --jobs 4", 2),
     Part("pace/plain", "And without TLS?",
-         f"{_PARTS} --link 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
+         f"{_PARTS} --links 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
     Part("lan/plain", "And without TLS?", f"{_PARTS} {_PACED} {_PLAIN}", 2),
     Part("modes/plain", "And without TLS?", f"{_SESSIONS} --modes {_EVERY_MODE} {_PLAIN}", 2),
     Part("modes/made", "And of generated recordings?", f"{_GENERATED} --modes {_EVERY_MODE} {_TLS}", 2),
-    Part("modes/lines", "And over links with losses, changes or outages?", f"linux-desktop@20-35 --link {_LINES} {_LINED}", 2),
-    Part("modes/bbr", "And with BBR?", f"linux-desktop@20-35 --link 20M40ms,20M40ms-loss --congestion bbr {_LINED}", 2),
+    Part("modes/lines", "And over links with losses, changes or outages?", f"linux-desktop@20-35 --links {_LINES} {_LINED}", 2),
+    Part("modes/bbr", "And with BBR?", f"linux-desktop@20-35 --links 20M40ms,20M40ms-loss --with congestion=bbr {_LINED}", 2),
     Part("channels", "What changes for sound, keys, pointer, clipboard and a port?",
-         f"linux-desktop --link lan,20M40ms --channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
+         f"linux-desktop --links lan,20M40ms --with channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
     Part("channels/burst", "And beside a desktop at pace max over a slow link?",
-         f"linux-desktop@30-45 --link 2M100ms --channels=sound,inputs,pointer --modes stock,batch,flow {_TLS} --jobs 4", 4),
+         f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer --modes stock,batch,flow {_TLS} --jobs 4", 4),
     Part("recordings", "Does every mode draw the same, on every surface?",
-         "linux-desktop linux-video gdi-synthetic all-commands --show-surfaces", 1),
+         "linux-desktop linux-video gdi-synthetic all-commands --with show-surfaces", 1),
     Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),
 )
 # What the one table of results/README.md is of; ./run results modes makes it.

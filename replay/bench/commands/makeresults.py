@@ -7,7 +7,6 @@ import argparse
 import lzma
 import re
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
@@ -24,10 +23,11 @@ from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import metrics
-from bench.report import onetable, plots, publish
+from bench.report import onetable, publish
 from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
+_MAIN = "main"
 _NOTES = "notes.md"     # by whoever measured
 _TABLE = "table.csv"    # the one table
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
@@ -40,31 +40,31 @@ _APART = ("Not made by `./run results`, and each says which library it is of: [l
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures the folders of results/ with the library of this tree. Skips those that are complete with this "
                           "library, and resumes one that was interrupted. With a result file it measures nothing: it writes "
-                          "its page.")
+                          "its page, with plots.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
-                        "a part: distance/download; or FILE.json (default: all)")
-    parser.add_argument("--only", choices=("main",), help="only what README.md shows: 2 hours")
+                        f"a part: distance/download; {_MAIN}: what README.md shows, 2 hours; or FILE.json (default: all)")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 4)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
     parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} and the tables of ../README.md and docs/modes.md")
 
 
-def chosen(names: Sequence[str], main: bool = False) -> list[Part]:
-    known = {part.where for part in PARTS} | {part.folder for part in PARTS}
+def chosen(names: Sequence[str]) -> list[Part]:
+    """In their order; all without a name."""
+    known = {part.where for part in PARTS} | {part.folder for part in PARTS} | {_MAIN}
     for name in names:
         if name.rstrip("/") not in known:
-            raise BenchError(f"unknown folder '{name}': it is one of {', '.join(part.where for part in PARTS)}", 2)
+            raise BenchError(f"unknown folder '{name}': it is one of {_MAIN}, {', '.join(part.where for part in PARTS)}", 2)
     wanted = {name.rstrip("/") for name in names}
     # a folder's name is also that of its first part: alone it means all of it
-    return [part for part in PARTS if (part.main or not main) and (not wanted or part.where in wanted or part.folder in wanted)]
+    return [part for part in PARTS if not wanted or {part.where, part.folder} & wanted or part.main and _MAIN in wanted]
 
 
 def command(part: Part, output: Path, repeat: int | None) -> list[str]:
     """For ./run at the tree's root, but for the releases. A page names it: without where the tree lies."""
     count = ["--repeat", str(repeat or part.repeat)]
     folder = str((output.relative_to(paths.ROOT) if output.is_relative_to(paths.ROOT) else output) / part.where)
-    return ["compare", *shlex.split(part.arguments), *count, "--no-plots", "--output", folder]
+    return ["compare", *shlex.split(part.arguments), *count, "--output", folder]
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,6 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
         if before is None or not _is_of_now(part, before):
             argv.append("--fresh")      # the repository keeps what was there
             (folder / _RUNS).unlink(missing_ok=True)
-            shutil.rmtree(folder / plots.FOLDER, ignore_errors=True)
         else:
             unpack(folder)
     status = _run(["bench", *argv], stdout=subprocess.DEVNULL).returncode
@@ -144,8 +143,6 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     if part.kind == COMPARE:
         if not (folder / _RUNS).is_file():
             raise BenchError(f"{part.where}: ./run {shlex.join(argv)} measured nothing: the rest is not done")
-        if part.pictures:
-            publish.write(results.load(folder / _RUNS), folder, "compare", only=part.pictures)
         pack(folder)
     return status == 0
 
@@ -257,7 +254,7 @@ def _note(output: Path) -> None:
 def write_pages(files: Sequence[Path]) -> None:
     """Of what was measured before, beside it."""
     for file in files:
-        written = publish.write(results.load_complete(file), file.parent, Path(file.name.removesuffix(".xz")).stem)
+        written = publish.write(results.load_complete(file), file.parent, Path(file.name.removesuffix(".xz")).stem, with_plots=True)
         print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
 
 
@@ -268,7 +265,7 @@ def execute(args: argparse.Namespace) -> int:
     if files:
         write_pages(files)
         return 0
-    parts = chosen(args.names, args.only == "main")
+    parts = chosen(args.names)
     args.output = args.output.resolve()
     if args.repeat is not None and args.repeat < 1:
         raise BenchError("--repeat wants a number from 1", 2)

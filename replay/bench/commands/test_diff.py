@@ -94,8 +94,8 @@ def test_the_age_of_the_picture_is_compared_unasked(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize(("options", "named"), [
-    (("--modes", "flow"), "--modes"), (("--repeat", "3"), "--repeat"), (("--all",), "--all"), (("--link", "lan"), "--links"),
-    (("--jobs", "3"), "--jobs"), (("--quick",), "--quick"), (("tiny",), "a recording (tiny)"), (("--via", "relay"), "--via")])
+    (("--modes", "flow"), "--modes"), (("--repeat", "3"), "--repeat"), (("--link", "lan"), "--links"),
+    (("--jobs", "3"), "--jobs"), (("tiny",), "a recording (tiny)")])
 def test_options_that_do_nothing_to_files_are_refused(tmp_path: Path, before: dict[str, Any], options: tuple[str, ...], named: str,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     assert run_diff(tmp_path, before, before, *options) == 2

@@ -79,15 +79,14 @@ def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
     assert [part.where for part in makeresults.chosen(["lan/plain", "distance/far"])] == ["distance/far", "lan/plain"]
     assert makeresults.chosen([]) == list(folders.PARTS)
-    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of first, distance, "):
+    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of main, first, distance, "):
         makeresults.chosen(["modes", "moon"])
 
 
 def test_what_the_readme_shows_comes_first() -> None:
-    main = makeresults.chosen([], main=True)
+    main = makeresults.chosen(["main"])
     assert main == list(folders.PARTS[:len(main)])
     assert {table.where for table in frontdoor.TABLES.values()} <= {part.where for part in main}
-    assert [part.where for part in makeresults.chosen(["modes"], main=True)] == ["modes"]
 
 
 def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Callable[..., int], tmp_path: Path,
@@ -96,14 +95,12 @@ def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Calla
     assert [argv[1] for argv in commands] == ["compare"] * 5 and all("3" in argv for argv in commands)
     assert capsys.readouterr().err.startswith("results: all: 15 runs, about 15:00 on two processors that nobody else uses\n")
     assert sorted(file.name for file in (tmp_path / "modes").iterdir()) == [
-        "bbr", "compare.csv", "compare.json.xz", "compare.md", "lines", "made", "plain"]
+        "bbr", "compare.json.xz", "compare.md", "lines", "made", "plain"]
     assert results.load(tmp_path / "modes/compare.json.xz")["plan"]["repeats"] == 3
     assert call("modes", "--repeat", "2") == 0
     assert len(commands) == 5 and "modes/bbr is done" in capsys.readouterr().err
     assert call("modes", "--repeat", "4") == 0      # adds to what is there
     assert len(commands) == 10 and "--fresh" not in commands[-1]
-    assert call("modes", "--repeat", "5", "--only", "main") == 0
-    assert len(commands) == 11
     assert "\n## One table\n" in (tmp_path / "README.md").read_text()
     assert (tmp_path / "table.csv").read_text().startswith("recording,pace,link,transport,mode,packets,packets_change,")
 
@@ -112,29 +109,28 @@ def test_a_part_that_is_by_now_another_one_is_made_anew(commands: Runs, call: Ca
     made = document("lan", 6, environment.library_tree())
     made["command"].remove("tls")
     results.write_text(tmp_path / "lan/compare.json", json.dumps(made))
-    assert call("lan", "--only", "main") == 0
+    assert call("lan") == 0
     assert "--fresh" in commands[0]
 
 
 def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, environment.library_tree(), complete=False)))
-    assert call("lan", "--only", "main") == 0
-    assert len(commands) == 1 and "--fresh" not in commands[0]
+    assert call("lan") == 0
+    assert len(commands) == 2 and "--fresh" not in commands[0]
 
 
 def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, "another")))
     makeresults.pack(tmp_path / "lan")
-    results.write_text(tmp_path / "lan/plots/old.png", "of another page")
     results.write_text(tmp_path / "age/compare.json", json.dumps(document("age", 4, "another")))
     makeresults.pack(tmp_path / "age")
-    assert call("lan", "--only", "main") == 0
-    assert len(commands) == 1 and "--fresh" in commands[0] and not (tmp_path / "lan/plots").exists()
+    assert call("lan") == 0
+    assert len(commands) == 2 and "--fresh" in commands[0]
     said = (tmp_path / "README.md").read_text().splitlines()[2]
-    assert said == f"**Not all pages are of one library**: another, except lan ({environment.library_tree()[:12]})."
+    assert said == f"**Not all pages are of one library**: {environment.library_tree()[:12]}, except age (another)."
     assert "notes.md" not in (tmp_path / "README.md").read_text()
     results.write_text(tmp_path / "notes.md", "busy")
-    assert call("age", "--only", "main") == 0
+    assert call("age") == 0
     assert f"\nEverything here is of one library, {environment.library_tree()[:12]}.\n" in (tmp_path / "README.md").read_text()
     assert "[notes.md](notes.md)" in (tmp_path / "README.md").read_text()
 

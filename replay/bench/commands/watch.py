@@ -18,6 +18,7 @@ LAYOUT = struct.Struct("8s16s4I10Q16s4Q")
 MAGIC = b"spice-2"
 _CHANNELS = ("", "main", "display", "inputs", "cursor", "sound", "microphone", "", "smartcard", "usb", "port", "webdav")
 _QUIET = 2.0        # seconds without a change, after which what was in flight has long arrived
+_INTERVAL = 1.0     # seconds between two tables
 _HEAD = ["guest", "channel", "mode", "messages/s", "records/s", "writes/s", "sent", "rate", "delay", "in flight",
          "limit", "phase", "copies/s", "copied", "equal", "drawn", "quiet"]
 
@@ -112,18 +113,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "client's pongs (mode flow). copies, copied, equal and drawn are what the display stage found in the guest's "
                           "bitmaps (display= in docs/modes.md); empty where it is off or not at work.")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="of SPICE_STREAM_STATS")
-    parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two tables (1)")
     parser.add_argument("--once", action="store_true", help="print one table and exit")
 
 
 def execute(args: argparse.Namespace) -> int:
-    if not args.interval > 0:
-        raise BenchError("--interval takes a number above 0", 2)
     if not args.folder.is_dir():
         raise BenchError(f"{args.folder} is no folder", 2)
     before, began = look(args.folder), time.monotonic()
     while True:
-        time.sleep(args.interval)
+        time.sleep(_INTERVAL)
         now, clock = look(args.folder), time.monotonic()
         text = page(before, now, clock - began, clock)
         sys.stdout.write(text if args.once or not sys.stdout.isatty() else f"\033[H\033[2J{text}")

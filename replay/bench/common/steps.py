@@ -32,11 +32,10 @@ class StepFailed(BenchError):
 class Steps:
     """Runs the commands of one job, one after the other, into one log."""
 
-    def __init__(self, log: Path, verbose: bool = False) -> None:
+    def __init__(self, log: Path) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         self.log = log
-        self._live = sys.stderr.isatty() and not verbose
-        self._verbose = verbose
+        self._live = sys.stderr.isatty()
         log.write_text("")
 
     def say(self, text: str) -> None:
@@ -85,8 +84,6 @@ class Steps:
             for line in child.stdout:
                 write(line)
                 tail.append(line.rstrip())
-                if self._verbose:
-                    self.say(line.rstrip())
                 counted = _NINJA.match(line)
                 if counted and time.monotonic() - painted > _REPAINT_SECONDS:
                     painted = time.monotonic()

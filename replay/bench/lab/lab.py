@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The server's namespace, the client's namespace and the link between them: a bare veth pair where nothing is to be
-emulated, else spice-link, or, where that is asked for, netem in a namespace of its own in the middle."""
+emulated, else spice-link."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,14 +29,11 @@ CLIENT_ADDRESS = "10.83.0.2"
 SERVER_ADDRESS_6, CLIENT_ADDRESS_6 = "fd83::1", "fd83::2"
 LOOPBACK = "127.0.0.1"
 _DEVICE = "spice0"      # at either end
-_TO_SERVER, _TO_CLIENT = "spice1", "spice2"     # in the middle
-_FORWARDING = ("ipv4/ip_forward", "ipv4/conf/all/proxy_arp")
 _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-offload",
              "gro": "generic-receive-offload", "lro": "large-receive-offload"}
 
 
-SPICE_LINK, NETEM, NO_EMULATOR = "spice-link", "netem", "none"
-EMULATORS = (SPICE_LINK, NETEM)     # of a link with a rate, a delay or losses
+SPICE_LINK, NO_EMULATOR = "spice-link", "none"
 CONGESTION = "cubic"    # the default of Linux
 
 
@@ -49,7 +44,7 @@ class Lab:
     server: Path
     client: Path
     link: Link
-    emulator: str       # one of EMULATORS, or none
+    emulator: str       # spice-link, or none
     server_address: str = SERVER_ADDRESS
     client_address: str = CLIENT_ADDRESS
     device: str = _DEVICE
@@ -109,47 +104,6 @@ def _address(server: Path, client: Path) -> None:
 def _cable(server: Path, client: Path) -> None:
     _veth((server, _DEVICE), (client, _DEVICE))
     _address(server, client)
-
-
-def _routed(server: Path, client: Path, middle: Path) -> None:
-    """Two cables with a router between them, so that no end sends straight into an emulator's queue: TCP would notice
-    and hold back. The middle forwards and answers for the far end (create() it with _FORWARDING)."""
-    _veth((server, _DEVICE), (middle, _TO_SERVER))
-    _veth((client, _DEVICE), (middle, _TO_CLIENT))
-    _ip(middle, "route", "add", SERVER_ADDRESS, "dev", _TO_SERVER)
-    _ip(middle, "route", "add", CLIENT_ADDRESS, "dev", _TO_CLIENT)
-    _address(server, client)
-
-
-def netem_arguments(link: Link) -> list[str]:
-    """For tc qdisc: one direction of the link. netem's queue is in packets and holds those that travel, too."""
-    queue = link.queue_bytes // LARGEST_FRAME + int((link.rate or 10**9) / 8 * link.delay) // LARGEST_FRAME + 1
-    argv = ["netem", "limit", str(max(queue, 1000) if link.rate is None else queue)]
-    if link.delay:
-        argv += ["delay", f"{link.delay / 2 * 1e6:.0f}us"]
-        if link.jitter:
-            argv += [f"{link.jitter / 2 * 1e6:.0f}us"]
-    if link.loss:
-        # a Markov chain: from good to bad with p, back with r
-        r = 1 / link.burst
-        p = link.loss * r / (1 - link.loss)
-        argv += ["loss", "gemodel", f"{p * 100:.4f}%", f"{r * 100:.2f}%"]
-    if link.rate:
-        argv += ["rate", f"{link.rate}bit"]
-    return argv
-
-
-def _netem(middle: Path, link: Link) -> None:
-    """The link's two directions, each on the middle's way out."""
-    for device in (_TO_SERVER, _TO_CLIENT):
-        proc.call([proc.require("tc", "iproute2"), "qdisc", "add", "dev", device, "root", *netem_arguments(link)], middle)
-
-
-@functools.cache
-def kernel_has_netem() -> bool:
-    with netns.create() as where:
-        argv = [proc.require("tc", "iproute2"), "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
-        return subprocess.run(proc.inside(where, argv), capture_output=True, check=False).returncode == 0
 
 
 def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[str]:
@@ -233,38 +187,26 @@ def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
             _ip(where, "route", "replace", peer, "dev", _DEVICE, "src", mine, "congctl", algorithm)
         except BenchError:
             raise BenchError(f"the kernel has no congestion control '{algorithm}': see sysctl "
-                             "net.ipv4.tcp_available_congestion_control, choose with --congestion") from None
+                             "net.ipv4.tcp_available_congestion_control, choose with --with congestion=NAME") from None
 
 
 @contextlib.contextmanager
-def connect(link: Link, emulator: str = SPICE_LINK, congestion: str = CONGESTION, seed: int = 1) -> Iterator[Lab]:
-    """A new lab with the link in it. emulator: of a link that needs one. congestion: the algorithm of both ends' TCP; another
-    machine, and this one with it, keeps its own. seed: of spice-link's losses and jitter."""
+def connect(link: Link, congestion: str = CONGESTION, seed: int = 1) -> Iterator[Lab]:
+    """A new lab with the link in it. congestion: the algorithm of both ends' TCP; another machine, and this one with it, keeps
+    its own. seed: of spice-link's losses and jitter."""
     proc.require("ip", "iproute2")
     if link.host:
         with _other_machine(link) as lab:
             lab.congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
             yield lab
         return
-    if not link.emulated:
-        emulator = NO_EMULATOR
-    elif emulator == NETEM and link.changes:
-        raise BenchError(f"netem does not change a link while it is used: leave --emulator out to use {SPICE_LINK}")
-    elif emulator == NETEM and (link.up or link.queue or link.mtu != MTU or link.ipv6):
-        raise BenchError(f"with netem a link has one rate, the usual queue and MTU, and no IPv6: leave --emulator out to use {SPICE_LINK}")
-    elif emulator == NETEM and not kernel_has_netem():
-        raise BenchError(f"the kernel has no netem: leave --emulator out to use {SPICE_LINK}")
     with contextlib.ExitStack() as stack:
         server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
-        lab = Lab(server, client, link, emulator)
-        if emulator == NO_EMULATOR:
-            _cable(server, client)
-        elif emulator == NETEM:
-            middle = stack.enter_context(netns.create(*_FORWARDING))
-            _routed(server, client, middle)
-            _netem(middle, link)
-        else:
+        if link.emulated:
             lab = stack.enter_context(_emulated(server, client, link, seed))
+        else:
+            lab = Lab(server, client, link, NO_EMULATOR)
+            _cable(server, client)
         _control_congestion(server, client, congestion)
         lab.congestion = congestion
         yield lab

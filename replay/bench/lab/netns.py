@@ -23,10 +23,9 @@ _SWITCHES = ("ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6", "ip
 
 
 @contextlib.contextmanager
-def create(*switches: str) -> Iterator[Path]:
-    """A new namespace with loopback, without IPv6, without memory of earlier connections; switches are more files under
-    /proc/sys/net to set to 1. Yields its path."""
-    files = " ".join(f"/proc/sys/net/{name}" for name in (*_SWITCHES, *switches))
+def create() -> Iterator[Path]:
+    """A new namespace with loopback, without IPv6, without memory of earlier connections. Yields its path."""
+    files = " ".join(f"/proc/sys/net/{name}" for name in _SWITCHES)
     script = (f"for f in {files}; do if [ -e $f ]; then echo 1 > $f; fi; done; "
               "ip link set lo up && echo ready && exec cat")
     argv = proc.inside(None, [proc.require("unshare", "util-linux"), "--net", "sh", "-c", script])
@@ -44,17 +43,6 @@ def create(*switches: str) -> Iterator[Path]:
         holder.wait()
         for stream in (holder.stdin, holder.stdout, holder.stderr):
             stream.close()
-
-
-def limit_buffers(size: int) -> None:
-    """Puts the thread that calls, and all that it starts from now on, into a new namespace with loopback, for good, where TCP
-    sockets buffer at most so many bytes each way."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWNET):
-        raise BenchError(f"cannot make a network namespace ({os.strerror(ctypes.get_errno())}): root is needed")
-    proc.call([proc.require("ip", "iproute2"), "link", "set", "lo", "up"])
-    for name in ("tcp_rmem", "tcp_wmem"):
-        Path(f"/proc/sys/net/ipv4/{name}").write_text(f"4096 {size} {size}")
 
 
 def holder_of(netns: Path) -> str:

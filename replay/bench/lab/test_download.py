@@ -26,7 +26,7 @@ def test_rate_between_two_moments() -> None:
 @needs_emulator
 def test_alone_it_has_the_link_to_itself() -> None:
     running = threading.active_count()
-    with lab.connect(Link("some", rate=5_000_000, delay=0.01), "spice-link") as where, download.beside(where) as found:
+    with lab.connect(Link("some", rate=5_000_000, delay=0.01)) as where, download.beside(where) as found:
         began, before = time.monotonic(), found.notes[-1][1] if found.notes else 0
         wait_until(lambda: found.notes and found.notes[-1][1] >= before + 500_000)
         ended = time.monotonic()

@@ -9,7 +9,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -35,33 +34,10 @@ def test_a_lan_has_no_offloads_and_is_gone_afterwards() -> None:
     assert not held.exists()
 
 
-def test_buffers_are_limited_for_a_thread_and_what_it_starts() -> None:
-    def work() -> None:
-        netns.limit_buffers(65536)
-        found.append(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split())
-        with socket.create_server((lab.LOOPBACK, 0)) as listener:
-            socket.create_connection(listener.getsockname()).close()
-
-    found: list[list[str]] = []
-    before = Path("/proc/sys/net/ipv4/tcp_wmem").read_text()
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == [["4096", "65536", "65536"]]
-    assert Path("/proc/sys/net/ipv4/tcp_wmem").read_text() == before
-
-
 def test_two_labs_at_once() -> None:
     with lab.connect(LINKS["lan"]) as one, lab.connect(LINKS["lan"]) as other:
         assert linktest.check(one) is None
         assert linktest.check(other) is None
-
-
-def test_a_router_in_the_middle_lets_packets_through() -> None:
-    """What netem is put on; here without it, for kernels that have none."""
-    with netns.create() as server, netns.create() as client, netns.create(*lab._FORWARDING) as middle:
-        lab._routed(server, client, middle)
-        assert linktest.check(lab.Lab(server, client, LINKS["lan"], "netem")) is None
 
 
 @pytest.mark.parametrize("name", [lab.CONGESTION, "reno"])
@@ -79,31 +55,12 @@ def test_an_unknown_congestion_control() -> None:
         pass
 
 
-@pytest.mark.skipif(not lab.kernel_has_netem(), reason="the kernel has no netem")
-def test_netem_is_as_described() -> None:
-    with lab.connect(LINKS["20M40ms"], lab.NETEM) as where:
-        assert linktest.check(where) is None
-
-
-def test_netem_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "kernel_has_netem", lambda: False)
-    with pytest.raises(BenchError, match="the kernel has no netem"), lab.connect(LINKS["20M40ms"], lab.NETEM):
-        pass
-
-
 @needs_emulator
 @pytest.mark.parametrize("name", ["20M40ms", "wifi-lossy", "20M:4M/40ms", "20M/40ms/mtu1280/ipv6"])
 def test_an_emulated_link_is_as_described(name: str) -> None:
-    with lab.connect(links.find(name), "spice-link") as where:
+    with lab.connect(links.find(name)) as where:
         assert linktest.check(where) is None
     assert where.books and where.books["a_to_b"]["packets_in"] > 100 and where.books["a_to_b"]["missed"] == 0
-
-
-@needs_emulator
-def test_nobody_takes_another_emulator_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "kernel_has_netem", lambda: True)
-    with lab.connect(LINKS["20M40ms"]) as where:
-        assert where.emulator == lab.SPICE_LINK
 
 
 def _lost(seed: int) -> list[int]:
@@ -132,7 +89,7 @@ def test_a_seed_loses_the_same_packets_and_another_loses_others() -> None:
 
 @needs_emulator
 def test_a_link_that_is_not_as_described_is_found_out() -> None:
-    with lab.connect(Link("really", rate=5_000_000, delay=0.01), "spice-link") as where:
+    with lab.connect(Link("really", rate=5_000_000, delay=0.01)) as where:
         said = lab.Lab(where.server, where.client, Link("said", rate=5_000_000, delay=0.03), "spice-link")
         assert "less than the link has" in (linktest.check(said) or "")
 
@@ -175,13 +132,6 @@ def test_bounds_of_loss() -> None:
     for loss in (0.0, 0.06, None):
         found.loss = loss
         assert "loses" in (linktest.judge(link, found) or "")
-
-
-def test_netem_is_told_the_whole_link() -> None:
-    said = " ".join(lab.netem_arguments(LINKS["wifi-lossy"]))
-    assert "delay 10000us 2500us" in said and "rate 30000000bit" in said and "loss gemodel 0.5051% 50.00%" in said
-    # what waits for the slow part and what travels: 100 kB each way of waiting, as much under way
-    assert lab.netem_arguments(LINKS["20M40ms"])[:3] == ["netem", "limit", "133"]
 
 
 def test_links_by_name_and_as_written() -> None:
@@ -230,12 +180,6 @@ def test_a_link_changes_when_told_to() -> None:
             sender.sendto(b"lost", (where.client_address, 5000))
             time.sleep(0.05)
     assert where.books and where.books["begun_ns"] and where.books["a_to_b"]["dropped_loss"] == 1
-
-
-def test_netem_does_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "kernel_has_netem", lambda: True)
-    with pytest.raises(BenchError, match="netem does not change"), lab.connect(LINKS["20M-outage"], lab.NETEM):
-        pass
 
 
 def test_offloads_are_read() -> None:

@@ -36,13 +36,13 @@ def machines(fake_tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
 
 def compare(bench: Bench, where: Lab, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = bench.command("compare", str(bench.folder / "tiny.rec"), "--output", str(bench.output), "--modes", "gather",
-                            "--quick", *arguments)
+                            "--repeat", "1", *arguments)
     return subprocess.run(proc.inside(where.server, command), env=bench.environment(), cwd=bench.folder, capture_output=True,
                           text=True, timeout=100, check=False)
 
 
 def test_the_client_runs_there(bench: Bench, machines: Lab) -> None:
-    done = compare(bench, machines, "--links", "host:user@there", "--probe-every", "10")
+    done = compare(bench, machines, "--links", "host:user@there")
     assert done.returncode == 0, done.stderr
     runs = json.loads((bench.output / "compare.json").read_text())["runs"]
     assert [run["valid"] for run in runs] == [True, True]

@@ -134,7 +134,7 @@ def _tshark(path: Path, wanted: str, *fields: str) -> list[str]:
 
 @pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
 def test_tshark_counts_the_same(spec: RunSpec, fake_tree: Path) -> None:
-    kept = matrix.perform(replace(spec, transport="tls", keep_pcap=fake_tree))["pcap"]
+    kept = matrix.perform(replace(spec, transport="tls", keep=fake_tree))["pcap"]
     ours = pcap.analyse(Path(kept), {lab.TLS_PORT}, {lab.TLS_PORT})
     for direction, wanted in ((ours.server, "tcp.srcport"), (ours.client, "tcp.dstport")):
         lines = [line.split("\t") for line in _tshark(Path(kept), f"{wanted}=={lab.TLS_PORT}", "frame.len", "tcp.len")]

@@ -41,8 +41,6 @@ def test_a_good_run_counts() -> None:
     by_kernel = [{"tls": True, "socket": "ktls"}, {"tls": False, "socket": "sendmsg"}]
     assert validity.judge(evidence(socket="ktls", player__streams=by_kernel)) is None
     assert validity.judge(evidence(stolen=0.9)) is None
-    assert validity.judge(evidence(stolen=0.02, max_stolen=2.0)) is None
-    assert validity.judge(evidence(stolen=None, max_stolen=0.0)) is None
 
 
 @pytest.mark.parametrize(("changes", "reason"), [
@@ -50,7 +48,6 @@ def test_a_good_run_counts() -> None:
     ({"books": {"a_to_b": {"missed": 0, "refused": 0}, "b_to_a": {"missed": 2, "refused": 1}}}, "lost 3 packets"),
     ({"books": {"a_to_b": {"late_us": {"max": 60_000}}, "b_to_a": {"late_us": {"max": 70.5}}}}, "was 60 ms late"),
     ({"emulator": "spice-link"}, "did not say what it carried"),
-    ({"stolen": 0.034, "max_stolen": 3.0}, "the machine's host took 3.4 % of the processors"),
     ({"timed_out": True}, "took too long"),
     ({"shown": [], "player__bursts": []}, "the recording has no pause: there is no response to time"),
     ({"shown": [{}], "player__bursts": [[1, 2, 3], [4, 5, 6]]}, "the client showed 1 of 2 bursts"),

@@ -51,7 +51,6 @@ class Evidence:
     capture: capture.Statistics | None = None
     wire: pcap.Summary | None = None
     stolen: float | None = None         # of the processors' time, from 0 to 1, while it played
-    max_stolen: float | None = None     # percent; None: any
     pauses: list[dict[str, Any]] = field(default_factory=list)      # command and picture of each
     expected_pauses: int = 0
     shown: list[dict[str, Any]] | None = None   # what the client says of each burst, at the user's pace
@@ -86,12 +85,6 @@ def _late(books: Mapping[str, Any] | None) -> str | None:
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
     return _late(run.books)
-
-
-def processors_were_ours(run: Evidence) -> str | None:
-    if run.max_stolen is None or run.stolen is None or 100 * run.stolen <= run.max_stolen:
-        return None
-    return f"the machine's host took {100 * run.stolen:.1f} % of the processors"
 
 
 def in_time(run: Evidence) -> str | None:
@@ -230,7 +223,7 @@ def payload_accounted(run: Evidence) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    link_as_described, link_kept_its_books, link_was_in_time, processors_were_ours, in_time, both_exited_well, all_played,
+    link_as_described, link_kept_its_books, link_was_in_time, in_time, both_exited_well, all_played,
     client_saw_the_end, all_pauses_shown, all_bursts_shown, channels_carried_all, right_library, right_mode, right_socket, capture_complete, frames_fit,
     payload_accounted)
 

@@ -4,13 +4,12 @@ told apart without colours, too."""
 
 from __future__ import annotations
 
-import fnmatch
 import importlib.util
 import math
 import re
 import statistics
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,37 +57,6 @@ def _style(cell: Cell) -> dict[str, Any]:
     return {"color": mode.colour, "linestyle": (0, mode.dash) if mode.dash else "-", "linewidth": 1.6, "label": _label(cell)}
 
 
-def _bars(axes: Any, cells: dict[Cell, list[Run]], metric: str, scale: float, unit: str) -> None:
-    """One group of bars a transport, whiskers where there are enough runs for an interval."""
-    middles, names, drawn = [], [], set()
-    at = 0.0
-    for transport, title in _TRANSPORTS:
-        known = _known(cells, transport)
-        if not known:
-            continue
-        first = at
-        for cell, runs in known.items():
-            found = stats.estimate(metrics.values(runs, metric))
-            if found is None:
-                continue
-            mode = modes.base(cell[2])
-            label = _label(cell)
-            axes.bar(at, found.median / scale, width=0.9, color=mode.colour, hatch=mode.hatch, edgecolor="#222222",
-                     linewidth=0.6, label=None if label in drawn else label)
-            drawn.add(label)
-            if found.low is not None and found.high is not None:
-                axes.errorbar(at, found.median / scale, [[(found.median - found.low) / scale],
-                                                         [(found.high - found.median) / scale]],
-                              color="black", capsize=3, linewidth=1)
-            at += 1
-        middles.append((first + at - 1) / 2)
-        names.append(title)
-        at += 1
-    axes.set_xticks(middles, names)
-    axes.grid(axis="x", visible=False)
-    axes.set_title(f"{metrics.METRICS[metric].says}{unit}", fontsize=10)
-
-
 def _entitle(figure: Any, group: Group, what: str) -> None:
     """In as many lines as it takes: a picture of one transport is narrow."""
     lines = textwrap.wrap(report.title(group), int(figure.get_figwidth() * _LETTERS_AN_INCH))
@@ -102,16 +70,6 @@ def _legend(figure: Any, axes: Any) -> None:
     lines = math.ceil(len(labels) / columns)
     figure.legend(handles, labels, loc="lower center", ncol=columns, frameon=False, handlelength=3)
     figure.tight_layout(rect=(0, 0.03 + 0.05 * lines, 1, 1))
-
-
-def cost(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
-    figure, axes = pyplot.subplots(1, 3, figsize=(11, 4.2))
-    _bars(axes[0], cells, "packets", 1000, ", thousands")
-    _bars(axes[1], cells, "overhead", 1e6, ", MB")
-    _bars(axes[2], cells, "cpu", 1, "")
-    _entitle(figure, group, "what each mode costs")
-    _legend(figure, axes[0])
-    return figure
 
 
 Draw = Callable[[Any, Cell, list[Run]], bool]
@@ -213,23 +171,22 @@ def sizes(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
     return _curves(pyplot, group, cells, "sizes of the server's packets, a typical run", "bytes of the frame", "packets", draw)
 
 
-_KINDS = {"cost": cost, "latency": latency, "time": over_time, "sizes": sizes}
+_KINDS = {"latency": latency, "time": over_time, "sizes": sizes}
 
 
 def file_name(group: Group, kind: str) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join((*group, kind)))
 
 
-def draw(result: dict[str, Any], output: Path, only: Sequence[str] = ("*",)) -> dict[Group, list[str]]:
-    """Writes the pictures into output/plots; returns those of each group, as seen from output. only: patterns of
-    recording/link/pace."""
+def draw(result: dict[str, Any], output: Path) -> dict[Group, list[str]]:
+    """Writes the pictures into output/plots; returns those of each group, as seen from output."""
     pyplot = _pyplot()
     folder = output / FOLDER
     made: dict[Group, list[str]] = {}
     try:
         for group, runs in report.groups(result["runs"]).items():
             cells = report.cells(runs)
-            if not any(run["valid"] for run in runs) or not any(fnmatch.fnmatchcase("/".join(group), one) for one in only):
+            if not any(run["valid"] for run in runs):
                 continue
             for kind, make in _KINDS.items():
                 figure = make(pyplot, group, cells)

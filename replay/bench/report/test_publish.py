@@ -16,13 +16,13 @@ from bench.runs import modes, results
 @pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
 def test_everything_is_written_and_refers_only_to_what_is_there(tmp_path: Path) -> None:
     result = samples.result(list(modes.MODES), repeats=3, links=["20M40ms"], paces=["recorded"])
-    written = publish.write(result, tmp_path, "compare")
+    written = publish.write(result, tmp_path, "compare", with_plots=True)
     text, figures = (path.read_text() for path in written)
     lines = list(csv.DictReader(io.StringIO(figures)))
     assert {(line["transport"], line["mode"]) for line in lines} == {(t, m) for t in ("plain", "tls") for m in modes.MODES}
     assert all(float(line["low"]) <= float(line["median"]) <= float(line["high"]) for line in lines)
     named = re.findall(r"\]\((.+?)\)", text)
-    assert len(named) == 4 and all((tmp_path / name).stat().st_size > 5000 for name in named)
+    assert len(named) == 3 and all((tmp_path / name).stat().st_size > 5000 for name in named)
 
 
 @pytest.mark.skipif(not plots.available(), reason="matplotlib is not installed")
@@ -66,7 +66,7 @@ def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_without_matplotlib_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                              capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(plots, "available", lambda: False)
-    written = publish.write(samples.result(["stock"], repeats=3), tmp_path, "compare")
+    written = publish.write(samples.result(["stock"], repeats=3), tmp_path, "compare", with_plots=True)
     assert "![" not in written[0].read_text()
     assert "python3-matplotlib" in capsys.readouterr().err
 
@@ -78,7 +78,7 @@ def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
             run.update(captured=False, packet_sizes=None, timeline=None, server=dict.fromkeys(run["server"]),
                        client=dict.fromkeys(run["client"]))
     result["runs"][1].update(valid=False, invalid_reason="bad luck")
-    written = publish.write(result, tmp_path, "compare", wanted=True)
+    written = publish.write(result, tmp_path, "compare")
     counts = [line.split("|")[-2].strip() for line in written[0].read_text().splitlines() if line.startswith("| stock")]
     assert counts[:2] == ["3+1/5", "3+2/5"]
     rows = [line.split(",") for line in written[1].read_text().splitlines()]

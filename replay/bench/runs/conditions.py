@@ -4,19 +4,19 @@ compared."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from bench.lab import lab
+from bench.common.errors import BenchError
+from bench.lab import certs, lab
+from bench.measure import channels
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """Each field is an option of ./run compare, and a key of a result's plan."""
+    """Each field is a name in --with of ./run compare, and a key of a result's plan."""
     tls: str = "1.3"                    # the version, where the transport is TLS
-    emulator: str = lab.SPICE_LINK      # of links that are not the machine's own
     congestion: str = lab.CONGESTION    # the algorithm of TCP, at both ends
     slow_client: float = 1.0            # the client takes so many times as long for everything
     beside_download: bool = False       # a bulk TCP download shares the link
@@ -25,22 +25,72 @@ class Conditions:
     streaming: str | None = None        # of video; None: as is good for the pace
     channels: str | None = None         # made-up traffic beside the display: see channels.py
     show_surfaces: bool = False         # pictures hold every surface, not the primary alone
-    probe_every: int | None = None      # milliseconds; 0: no probes, None: as is good for the pace
-    max_stolen: float | None = None     # percent of the processors' time that the machine's host may take; None: any
 
     @classmethod
-    def asked(cls, args: argparse.Namespace) -> Self:
-        return cls(**{each.name: getattr(args, each.name) for each in fields(Conditions)})
+    def read(cls, text: str) -> Self:
+        """Of what --with says: NAME or NAME=VALUE, separated by commas."""
+        found: dict[str, Any] = {}
+        for word in filter(None, text.split(",")):
+            name, given, value = word.partition("=")
+            field = name.replace("-", "_")
+            if field not in _READ:
+                raise BenchError(f"--with: unknown '{name}': it is one of {', '.join(HELP)}", 2)
+            try:
+                found[field] = _READ[field](value if given else None)
+            except ValueError:
+                raise BenchError(f"--with: '{word}' should be {HELP[name]}", 2) from None
+        return cls(**found)
 
     def kept(self) -> dict[str, Any]:
         """As a result's plan keeps them."""
         return {each.name: getattr(self, each.name) for each in fields(Conditions)}
 
 
-_SAID = {"tls": "the TLS version", "emulator": "the link's emulator", "congestion": "congestion control", "slow_client": "the client's speed",
+def _name(value: str | None) -> str:
+    if not value:
+        raise ValueError
+    return value
+
+
+def _flag(value: str | None) -> bool:
+    if value is not None:
+        raise ValueError
+    return True
+
+
+def _version(value: str | None) -> str:
+    if value not in certs.VERSIONS:
+        raise ValueError
+    return value
+
+
+def _factor(value: str | None) -> float:
+    if not 1 <= float(value or "") < 1000:
+        raise ValueError
+    return float(value or "")
+
+
+def _channels(value: str | None) -> str:
+    """+ separates them here, a comma for the player."""
+    wanted = channels.ALL if value is None else value.replace("+", ",")
+    if not channels.known(wanted):
+        raise ValueError
+    return wanted
+
+
+_READ: dict[str, Callable[[str | None], Any]] = {
+    "tls": _version, "congestion": _name, "slow_client": _factor, "beside_download": _flag, "compression": _name, "jpeg": _name,
+    "streaming": _name, "channels": _channels, "show_surfaces": _flag}
+HELP = {
+    "tls": f"tls={' or '.join(certs.VERSIONS)}", "congestion": f"congestion=NAME of TCP's algorithm at both ends (default {lab.CONGESTION})",
+    "slow-client": "slow-client=FACTOR from 1", "beside-download": "beside-download: a bulk TCP download shares the link",
+    "compression": "compression=NAME of images", "jpeg": "jpeg=NAME (default: over a slow link)",
+    "streaming": "streaming=NAME of video (default: off at pace max); names as of spice-player --help",
+    "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+record+inputs+pointer+agent:KIB+port:MIB",
+    "show-surfaces": "show-surfaces: draw each off-screen surface onto the primary for a moment, to compare it"}
+_SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",
-         "channels": "the other channels", "show_surfaces": "the surfaces shown", "probe_every": "the probes",
-         "max_stolen": "what the host may take of the processors"}
+         "channels": "the other channels", "show_surfaces": "the surfaces shown"}
 
 
 def facts(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def trace_file(folder: Path) -> Path:
 
 def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dict[str, str]:
     env = {**env, "LD_LIBRARY_PATH": str(spec.library.directory)}
-    if spec.keep_trace is not None:
+    if spec.keep is not None:
         env["SPICE_STREAM_TRACE"] = str(trace_file(folder))
     if spec.mode != modes.STOCK:
         env["SPICE_STREAM"] = spec.stream

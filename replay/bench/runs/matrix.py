@@ -24,12 +24,18 @@ from bench.runs.runspec import RunSpec
 _PREFIX = "spice-bench-"
 
 
+def _of_round(cell: RunSpec, repeat: int) -> RunSpec:
+    """Pauses are for the captured runs, whose pictures they show: they would be in the times of the others."""
+    this = replace(cell, repeat=repeat)
+    return this if this.captured else replace(this, pause_at=())
+
+
 def order(cells: Sequence[RunSpec], repeats: int, seed: int) -> list[RunSpec]:
     """Every cell once a round, each round in an order of its own: whatever drifts on the machine drifts for all."""
     shuffler = random.Random(seed)
     planned: list[RunSpec] = []
     for repeat in range(1, repeats + 1):
-        this_round = [replace(cell, repeat=repeat) for cell in cells]
+        this_round = [_of_round(cell, repeat) for cell in cells]
         shuffler.shuffle(this_round)
         planned += this_round
     return planned

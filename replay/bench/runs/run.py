@@ -59,7 +59,7 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
                 client_complaint=both.client.last_complaint() if both.client else "",
                 pauses=both.pauses, expected_pauses=len(spec.pause_at), channels=spec.channels,
                 shown=both.shown if spec.is_user else None,
-                timed_out=both.timed_out, max_stolen=spec.max_stolen)
+                timed_out=both.timed_out)
             run.download = also
         run.stolen = _stolen(spec, stolen, run)
         run.capture = captured.stop() if captured else None
@@ -74,7 +74,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
     what would spoil every run (a missing program, no privileges) is raised."""
     pcap_file = folder / "server.pcap"
-    with lab.connect(spec.link, spec.emulator, spec.congestion, spec.link_seed) as where:
+    with lab.connect(spec.link, congestion=spec.congestion, seed=spec.link_seed) as where:
         wrong = None if where.remote else linktest.check(where)     # another machine's link is what it is
         if wrong:
             run = validity.Evidence(spec.transport, spec.tls, spec.library.file, spec.recording.commands,
@@ -87,8 +87,8 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     run.congestion = where.congestion
     run.seen = seen.report(spec, ends.screen_log(folder), run.player, run.client, run.books)
     _look_for_stalls(spec, run, ends.trace_file(folder))
-    _keep(spec, ends.trace_file(folder), spec.keep_trace, ".trace")
-    return entry.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep_pcap, ".pcap"))
+    _keep(spec, ends.trace_file(folder), spec.keep, ".trace")
+    return entry.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep, ".pcap"))
 
 
 def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:

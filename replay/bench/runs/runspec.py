@@ -33,10 +33,10 @@ class RunSpec(Conditions):
     link: Link = links.LINKS["lan"]
     pace: str = "max"
     streaming: str | None = field(default="off", kw_only=True)
+    probe_every: int | None = field(default=None, kw_only=True)     # milliseconds
     pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
-    keep_trace: Path | None = None      # the folder to keep the library's trace in
+    keep: Path | None = None            # the folder to keep the capture and the library's trace in
     limit: float = 1800.0               # seconds the whole run may take
-    keep_pcap: Path | None = None       # the folder to keep the capture in
 
     @property
     def mode_name(self) -> str | None:
@@ -82,7 +82,7 @@ class RunSpec(Conditions):
     def captured(self) -> bool:
         """tcpdump shares the processors, and costs those more who send more packets. So every other run is for packets, the
         ones between for times; where what is captured is wanted of every run, all are."""
-        return self.repeat % 2 == 1 or self.beside_download or self.keep_pcap is not None or self.keep_trace is not None
+        return self.repeat % 2 == 1 or self.beside_download or self.keep is not None
 
     @property
     def row(self) -> str:

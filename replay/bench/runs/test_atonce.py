@@ -260,7 +260,7 @@ def test_an_error_ends_all_and_is_raised_once(spec: RunSpec, fault: str, complai
 
 
 _LINK = paths.build_dir() / "replay/link/spice-link"     # not a stand-in's
-_AT_ONCE = ("--transport", "plain", "--quick", "--link", "20M/10ms", "--pace", "0.1", "--probe-every", "0",
+_AT_ONCE = ("--transport", "plain", "--repeat", "1", "--link", "20M/10ms", "--pace", "0.1", "--with", "show-surfaces",
             "--modes", "normal,gather,cork", "--jobs", "3")
 
 

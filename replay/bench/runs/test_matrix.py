@@ -104,3 +104,8 @@ def test_a_terminal_sees_how_many_are_under_way() -> None:
 
 def test_durations() -> None:
     assert [progress.duration(seconds) for seconds in (0, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]
+
+
+def test_pauses_are_in_the_captured_runs_alone(spec: RunSpec) -> None:
+    planned = matrix.order([replace(spec, pause_at=(20,))], 3, seed=1)
+    assert [(one.captured, one.pause_at) for one in planned] == [(True, (20,)), (False, ()), (True, (20,))]

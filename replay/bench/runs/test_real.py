@@ -63,7 +63,7 @@ def test_every_mode_plays(library: str, mode: str, transport: str) -> None:
 @pytest.mark.parametrize("pace", ["max", "recorded"])
 @pytest.mark.parametrize("transport", runspec.TRANSPORTS)
 def test_a_relay_stands_between_server_and_link(transport: str, pace: str, tmp_path: Path) -> None:
-    spec = replace(tiny("patched", "flow", transport), link=links.find("20M40ms+relay"), pace=pace, keep_trace=tmp_path)
+    spec = replace(tiny("patched", "flow", transport), link=links.find("20M40ms+relay"), pace=pace, keep=tmp_path)
     (record,) = on_time([replace(spec, probe_every=10 if pace == "recorded" else None)], 1)
     assert record["valid"], record["invalid_reason"]
     assert record["link_books"]["a_to_b"]["packets_in"] >= record["server"]["packets"] > 0
@@ -72,9 +72,9 @@ def test_a_relay_stands_between_server_and_link(transport: str, pace: str, tmp_p
 def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
     # long enough for a mark of the flow
     spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"))
-    record = matrix.perform(replace(spec, keep_trace=tmp_path / "traces"))
+    record = matrix.perform(replace(spec, keep=tmp_path / "traces"))
     assert record["valid"] and record["stalls"]["beyond"] == 0 and record["stalls"]["allowed"] == 50.0
-    (kept,) = (tmp_path / "traces").iterdir()
+    (kept,) = (tmp_path / "traces").glob("*.trace")
     assert {"open", "channel", "write", "send", "flow"} <= {line.what for line in trace.read(kept)}
     assert matrix.perform(tiny("patched", "flow", "tls"))["stalls"] is None
 
@@ -88,7 +88,7 @@ def test_a_client_that_stops_is_a_stall(tmp_path: Path) -> None:
             threading.Timer(delay + 1.0, client.signal, (signal.SIGCONT,)).start()
 
     spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"), pace="1.5",
-                   keep_trace=tmp_path / "traces")
+                   keep=tmp_path / "traces")
     with matrix.scratch() as folder:
         record = run.perform(spec, folder, recordings.unpacked(spec.recording), stop_for_a_while)
     assert record["valid"], record["invalid_reason"]
@@ -175,7 +175,7 @@ def test_a_recording_that_is_no_good_is_one_line(tmp_path: Path, content: bytes,
 
 
 def test_a_whole_comparison(tmp_path: Path) -> None:
-    done = Bench(tmp_path)("compare", "tiny", "--quick", "--modes", "stock,cork", "--output", str(tmp_path / "out"),
+    done = Bench(tmp_path)("compare", "tiny", "--repeat", "1", "--modes", "stock,cork", "--output", str(tmp_path / "out"),
                            SPICE_BENCH_BUILD=str(paths.build_dir().absolute()))
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "out/compare.json").read_text())

@@ -90,7 +90,7 @@ def test_every_other_run_is_for_times_and_has_no_capture(spec: RunSpec, monkeypa
 def test_what_needs_a_capture_has_one_every_time(spec: RunSpec, fake_tree: Path) -> None:
     timed = replace(spec, repeat=2)
     assert not timed.captured
-    for changes in ({"keep_pcap": fake_tree}, {"keep_trace": fake_tree}, {"beside_download": True}):
+    for changes in ({"keep": fake_tree}, {"beside_download": True}):
         assert replace(timed, **changes).captured
 
 
@@ -101,22 +101,22 @@ def test_pictures_at_pause_points(spec: RunSpec) -> None:
 
 
 def test_each_round_has_losses_of_its_own_and_they_are_recorded(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[str, int]] = []
+    seen: list[int] = []
 
-    def cable(link: links.Link, emulator: str, congestion: str, seed: int) -> contextlib.AbstractContextManager[lab.Lab]:
+    def cable(link: links.Link, congestion: str, seed: int) -> contextlib.AbstractContextManager[lab.Lab]:
         """The lab of a lan that says it is of an emulator."""
         @contextlib.contextmanager
         def made() -> Iterator[lab.Lab]:
             with connect(links.LINKS["lan"], congestion=congestion) as where:
-                seen.append((emulator, seed))
-                where.emulator, where.books = emulator, {"a_to_b": {}, "b_to_a": {}}
+                seen.append(seed)
+                where.emulator, where.books = lab.SPICE_LINK, {"a_to_b": {}, "b_to_a": {}}
                 yield where
         return made()
 
     connect = lab.connect
     monkeypatch.setattr(lab, "connect", cable)
     records = [matrix.perform(replace(spec, mode=mode, repeat=repeat)) for repeat in (1, 2) for mode in ("gather", "cork")]
-    assert seen == [("spice-link", repeat) for repeat in (1, 1, 2, 2)]
+    assert seen == [1, 1, 2, 2]
     assert [(record["emulator"], record["link_seed"], record["valid"]) for record in records] \
         == [("spice-link", repeat, True) for repeat in (1, 1, 2, 2)]
     monkeypatch.undo()
@@ -136,7 +136,7 @@ def test_latency_of_probes(spec: RunSpec) -> None:
 
 
 def test_a_capture_can_be_kept(spec: RunSpec, fake_tree: Path) -> None:
-    record = matrix.perform(replace(spec, keep_pcap=fake_tree / "kept"))
+    record = matrix.perform(replace(spec, keep=fake_tree / "kept"))
     assert Path(record["pcap"]).stat().st_size > 301_000
 
 
