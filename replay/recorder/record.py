@@ -39,7 +39,7 @@ It records from start to power-off; a minute of desktop work is some 100 MB. SPI
 recording. The file holds everything that was on the screen, passwords included. Then
 
     ./run record info session.rec                                              # is it whole, and what is in it
-    ./run compare session.rec --links 20M/40ms --modes stock,flow --quick      # compare modes; pages in results/own
+    ./run compare session.rec --links 20M/40ms --modes stock,flow --repeat 1   # compare modes; pages in results/own
     ./run compare session.rec --pace recorded --modes stock,flow               # latency and staleness
 
 To ship it with this tree (checks and packs it, adds it to the manifest; all it shows must be free to ship):

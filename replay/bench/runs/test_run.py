@@ -52,8 +52,8 @@ def test_a_link_changes_by_the_clock_of_the_session(spec: RunSpec, monkeypatch: 
     connect = lab.connect
 
     @contextlib.contextmanager
-    def noted(*about: Any) -> Iterator[lab.Lab]:
-        with connect(*about) as where:
+    def noted(*about: Any, **more: Any) -> Iterator[lab.Lab]:
+        with connect(*about, **more) as where:
             where.begin_changes = lambda: began.append("now")
             yield where
 

@@ -13,7 +13,6 @@ one searches for. Trigger is left out where nobody can."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
