@@ -85,8 +85,8 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
 {
     static const FeederEvents events = { .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
-    EventReader *reader = event_reader_new(input, NULL, NULL);
-    ReplayStream *stream = replay_stream_new(reader);
+    Recording *recording = recording_new(input);
+    ReplayStream *stream = replay_stream_new(recording, NULL, NULL);
     FeederOptions feeder_options = { .stream = stream, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };
 
@@ -106,7 +106,7 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
     display_free(display);
     feeder_free(server.feeder);
     replay_stream_free(stream);
-    event_reader_free(reader);
+    recording_free(recording);
     return true;
 }
 

@@ -60,7 +60,7 @@ static bool is_stopping(Feeder *feeder)
 
 static bool can_mark(const Feeder *feeder)
 {
-    const RecordingSurface *primary = replay_stream_primary(feeder->options.stream);
+    const QXLSurfaceCreate *primary = replay_stream_primary(feeder->options.stream);
 
     return primary && primary->width >= MARKER_PRIMARY_MIN &&
         primary->height >= MARKER_PRIMARY_MIN;
@@ -260,16 +260,15 @@ static bool take_command(Feeder *feeder)
     return true;
 }
 
-/* False if the library gives up on it. */
-static bool send_message(Feeder *feeder, const ReplayItem *item)
+static void send_message(Feeder *feeder, const ReplayItem *item)
 {
-    if (item->waits_for_commands) {
-        display_release(feeder->display);
-    }
-    if (item->creates_primary) {
+    display_release(feeder->display);
+    if (item->kind == RECORDED_CREATE_PRIMARY) {
         wait_for_worker(feeder);
+    } else if (item->kind == RECORDED_DESTROY_SURFACES && feeder->surface_draws) {
+        surface_draws_forget_all(feeder->surface_draws);
     }
-    return replay_stream_send(feeder->options.stream, display_instance(feeder->display));
+    replay_stream_send(feeder->options.stream, display_instance(feeder->display));
 }
 
 /* False when told to stop. */
@@ -319,21 +318,17 @@ static void feed(Feeder *feeder)
     while (!is_stopping(feeder) && replay_stream_next(stream, &item)) {
         wait_for_recorded_time(feeder, &item);
         if (!item.command) {
-            if (!send_message(feeder, &item)) {
-                return;
-            }
+            send_message(feeder, &item);
             continue;
         }
         if (!push_command(feeder, item.command)) {
             return;
         }
-        commands += !item.is_added;
-        atomic_store(&feeder->commands, commands + replay_stream_skipped(stream));
-        if (!pause_if_due(feeder, atomic_load(&feeder->commands))) {
+        atomic_store(&feeder->commands, ++commands);
+        if (!pause_if_due(feeder, commands)) {
             return;
         }
     }
-    atomic_store(&feeder->commands, commands + replay_stream_skipped(stream));
 }
 
 /* Waits for feeder_release_end if asked to. False when told to stop. */

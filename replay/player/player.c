@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <glib-unix.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,6 @@
 #include "core-glib.h"
 #include "devices.h"
 #include "display.h"
-#include "event-reader.h"
 #include "feeder.h"
 #include "player-options.h"
 #include "player-server.h"
@@ -49,7 +49,7 @@ typedef struct Player {
     Display *display;
     Devices *devices;               /* NULL when there are none */
     RecordingInput *input;
-    EventReader *reader;
+    Recording *recording;
     ReplayStream *stream;
     RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
     uint64_t expected_commands;
@@ -387,26 +387,26 @@ static gboolean interrupted(gpointer data)
 static void count_event(void *opaque G_GNUC_UNUSED, const RecordingEvent *event)
 {
     if (player.timeline) {
-        player.expected_commands += event->is_command;
+        player.expected_commands += event->kind == RECORDED_COMMAND;
         recording_timeline_add(player.timeline, event);
     }
 }
 
-static bool open_file(const char *file, EventReaderFunc each)
+static bool open_file(const char *file, ReplayStreamFunc each)
 {
     replay_stream_free(player.stream);
-    event_reader_free(player.reader);
+    recording_free(player.recording);
     recording_input_free(player.input);
     player.stream = NULL;
-    player.reader = NULL;
+    player.recording = NULL;
     player.input = recording_input_open(file);
     if (!player.input) {
         player.status = EXIT_USAGE;
         player.error = g_strdup_printf("%s: %s", file, g_strerror(errno));
         return false;
     }
-    player.reader = event_reader_new(player.input, each, NULL);
-    player.stream = replay_stream_new(player.reader);
+    player.recording = recording_new(player.input);
+    player.stream = replay_stream_new(player.recording, each, NULL);
     return true;
 }
 
@@ -419,15 +419,17 @@ static bool check_file(const char *file)
 {
     const char *reason;
     uint64_t offset;
-    ReadyEvent rest;
+    RecordingEvent rest;
     bool all;
 
     player.timeline = recording_timeline_new();
     all = replay_stream_read_ahead(player.stream, player.options.read_ahead);
-    while (event_reader_next(player.reader, &rest)) {
+    while (recording_next(player.recording, &rest)) {
+        count_event(NULL, &rest);
+        recorded_command_free(rest.command);
     }
     recording_timeline_finish(player.timeline);
-    reason = replay_stream_error(player.stream, &offset);
+    reason = recording_error(player.recording, &offset);
     if (reason) {
         player.status = EXIT_DAMAGED;
         player.error = damage_line(file, offset, reason);
@@ -532,7 +534,7 @@ static void conclude(void)
     display_free(player.display);
     feeder_free(player.feeder);
     replay_stream_free(player.stream);
-    event_reader_free(player.reader);
+    recording_free(player.recording);
     recording_input_free(player.input);
     recording_timeline_free(player.timeline);
     g_main_loop_unref(player.loop);
@@ -549,6 +551,50 @@ static int leave(void)
     return player.status;
 }
 
+/*
+ * A guest may not make the server crash, and so not every command is checked here. Where one
+ * does, it is said which, and the signal's default action follows.
+ */
+static void tell_of_crash(const char *reason)
+{
+    char line[PATH_MAX + 128];
+    int length = snprintf(line, sizeof(line), "spice-player: %s: the library crashed (%s) after command %" G_GUINT64_FORMAT
+                          ": the recording is damaged, or the library has a fault\n", player.options.file, reason,
+                          player.feeder ? feeder_commands(player.feeder) : 0);
+
+    if (length < 0 || write(STDERR_FILENO, line, MIN((size_t) length, sizeof(line) - 1)) < 0) {
+        _exit(EXIT_DAMAGED);
+    }
+}
+
+static void crashed(int signal_number)
+{
+    tell_of_crash(signal_number == SIGABRT ? "abort" : "bad memory access");
+    raise(signal_number);
+}
+
+/* An assertion ends in SIGTRAP, which the worker's thread blocks. */
+static GLogWriterOutput logged(GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+    if (level & (G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL)) {
+        tell_of_crash("assertion");
+    }
+    return g_log_writer_default(level, fields, n_fields, data);
+}
+
+static void tell_of_crashes(void)
+{
+    const struct sigaction action = { .sa_handler = crashed, .sa_flags = SA_RESETHAND };
+
+    g_log_set_writer_func(logged, NULL, NULL);
+#if !defined(__SANITIZE_ADDRESS__)      /* which tells more */
+    sigaction(SIGABRT, &action, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+#else
+    (void) action;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     g_log_writer_default_set_use_stderr(true);
@@ -563,6 +609,7 @@ int main(int argc, char **argv)
     if (!open_recording(player.options.file) || !start_server()) {
         return leave();
     }
+    tell_of_crashes();
     run_loop();
     if (player.status != EXIT_PLAYED || !feeder_join(player.feeder, STOP_SECONDS)) {
         /* the worker and the feeder may be anywhere: nothing can be taken down in order */

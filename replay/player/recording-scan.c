@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "recording-scan.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <zlib.h>
 
 #define WINDOW_SIZE (64 * 1024)
-#define NUMBER_DIGITS_MAX 20        /* of 2^64 - 1 */
 
 struct RecordingScan {
     RecordingInput *input;
     uint8_t window[WINDOW_SIZE];
     size_t pos, len;                /* window[pos..len) is not used yet */
     uint64_t window_offset;         /* of window[0] in the recording */
-    GByteArray *copy;
-    size_t copied;                  /* window[..copied) is in the copy already */
     char *error;
     uint64_t error_offset;
 };
@@ -43,7 +41,7 @@ const char *scan_error(const RecordingScan *scan, uint64_t *offset)
     return scan->error;
 }
 
-uint64_t scan_offset(RecordingScan *scan)
+uint64_t scan_offset(const RecordingScan *scan)
 {
     return scan->window_offset + scan->pos;
 }
@@ -62,20 +60,6 @@ bool scan_fail_at(RecordingScan *scan, uint64_t offset, const char *format, ...)
     return false;
 }
 
-static void copy_used(RecordingScan *scan)
-{
-    if (scan->copy) {
-        g_byte_array_append(scan->copy, scan->window + scan->copied, scan->pos - scan->copied);
-    }
-    scan->copied = scan->pos;
-}
-
-void scan_copy_to(RecordingScan *scan, GByteArray *copy)
-{
-    copy_used(scan);
-    scan->copy = copy;
-}
-
 /* Makes at least one byte available. False at the end and after a fault. */
 static bool have_byte(RecordingScan *scan)
 {
@@ -87,13 +71,11 @@ static bool have_byte(RecordingScan *scan)
     if (scan->pos < scan->len) {
         return true;
     }
-    copy_used(scan);
     n = recording_input_read(scan->input, scan->window, WINDOW_SIZE);
     scan->window_offset += scan->len;
-    scan->pos = scan->len = scan->copied = 0;
+    scan->pos = scan->len = 0;
     if (n < 0) {
-        return scan_fail_at(scan, scan->window_offset, "%s",
-                            recording_input_error(scan->input));
+        return scan_fail_at(scan, scan->window_offset, "%s", recording_input_error(scan->input));
     }
     scan->len = n;
     return n > 0;
@@ -109,129 +91,123 @@ static bool fail_truncated(RecordingScan *scan)
     return scan_fail_at(scan, scan_offset(scan), "the recording is cut short here");
 }
 
-static bool fail_expected(RecordingScan *scan, uint64_t offset, const char *what)
+/* One byte of the text that begins at word, which is what a fault is named after. */
+static bool expect(RecordingScan *scan, char byte, uint64_t start, const char *word)
 {
-    return scan_fail_at(scan, offset, "expected \"%.*s\"",
-                        (int) strcspn(what, "\n"), what);
-}
-
-bool scan_text(RecordingScan *scan, const char *text)
-{
-    uint64_t start = scan_offset(scan);
-
-    for (const char *p = text; *p; p++) {
-        if (!have_byte(scan)) {
-            return fail_truncated(scan);
-        }
-        if (scan->window[scan->pos] != (uint8_t) *p) {
-            return *p == '\n' ? scan_fail_at(scan, scan_offset(scan), "expected the line's end")
-                              : fail_expected(scan, start, text);
-        }
-        scan->pos++;
+    if (!have_byte(scan)) {
+        return fail_truncated(scan);
     }
+    if (scan->window[scan->pos] != (uint8_t) byte) {
+        return byte == '\n' ? scan_fail_at(scan, scan_offset(scan), "expected the line's end")
+                            : scan_fail_at(scan, start, "expected \"%.*s\"", (int) strcspn(word, "%\n"), word);
+    }
+    scan->pos++;
     return true;
 }
 
-/* Digits as printf writes them. False when there are none, too many, or a zero too much. */
-static bool scan_digits(RecordingScan *scan, uint64_t start, const char *what, uint64_t *value)
+/* Digits as printf writes them. */
+static bool digits(RecordingScan *scan, uint64_t start, const char *name, int name_length, uint64_t max, uint64_t *value)
 {
     unsigned int count = 0;
-    bool first_is_zero = false;
 
     *value = 0;
     while (have_byte(scan) && g_ascii_isdigit(scan->window[scan->pos])) {
         unsigned int digit = scan->window[scan->pos] - '0';
 
-        if (++count > NUMBER_DIGITS_MAX || *value > (UINT64_MAX - digit) / 10) {
-            return scan_fail_at(scan, start, "%s: the number is too large", what);
+        if (*value > (max - MIN(digit, max)) / 10) {
+            return scan_fail_at(scan, start, "%.*s: the number is too large", name_length, name);
         }
-        first_is_zero |= count == 1 && digit == 0;
+        if (++count > 1 && *value == 0) {
+            return scan_fail_at(scan, start, "%.*s: the number starts with 0", name_length, name);
+        }
         *value = *value * 10 + digit;
         scan->pos++;
     }
     if (count == 0) {
         return scan->error || scan->pos < scan->len
-            ? scan_fail_at(scan, start, "%s: expected a number", what)
+            ? scan_fail_at(scan, start, "%.*s: expected a number", name_length, name)
             : fail_truncated(scan);
-    }
-    if (first_is_zero && count > 1) {
-        return scan_fail_at(scan, start, "%s: the number starts with 0", what);
     }
     return true;
 }
 
-uint64_t scan_unsigned(RecordingScan *scan, const char *what, uint64_t max)
+/* A number of so many bytes, stored where it may be unaligned; to is NULL if it is not wanted. */
+static bool number(RecordingScan *scan, const char *name, int name_length, bool is_signed, unsigned int size, void *to)
 {
     uint64_t start = scan_offset(scan);
+    uint64_t max = UINT64_MAX >> (64 - 8 * size + is_signed);
+    bool negative = is_signed && have_byte(scan) && scan->window[scan->pos] == '-';
     uint64_t value;
-
-    if (!scan_digits(scan, start, what, &value)) {
-        return 0;
-    }
-    if (value > max) {
-        scan_fail_at(scan, start, "%s: %" G_GUINT64_FORMAT " is over %" G_GUINT64_FORMAT,
-                     what, value, max);
-        return 0;
-    }
-    return value;
-}
-
-int64_t scan_number(RecordingScan *scan, const char *what, int64_t min, int64_t max)
-{
-    uint64_t start = scan_offset(scan);
-    bool negative = have_byte(scan) && scan->window[scan->pos] == '-';
-    uint64_t digits;
-    int64_t value;
 
     if (negative) {
         scan->pos++;
     }
-    if (!scan_digits(scan, start, what, &digits)) {
+    if (!digits(scan, start, name, name_length, max + negative, &value)) {
+        return false;
+    }
+    if (negative && value == 0) {
+        return scan_fail_at(scan, start, "%.*s: minus zero", name_length, name);
+    }
+    if (to) {
+        value = negative ? -value : value;
+        memcpy(to, (uint8_t *) &value + (G_BYTE_ORDER == G_BIG_ENDIAN ? sizeof(value) - size : 0), size);
+    }
+    return true;
+}
+
+bool scan_lines(RecordingScan *scan, const char *format, ...)
+{
+    uint64_t start = scan_offset(scan);
+    const char *word = format, *p = format;
+    bool good = !scan->error;
+    va_list args;
+
+    va_start(args, format);
+    while (good && *p) {
+        unsigned int size = sizeof(int);
+        bool is_wanted = true;
+
+        if (*p != '%') {
+            good = expect(scan, *p, start, word);
+            if (*p++ == '\n') {
+                word = p;
+                start = scan_offset(scan);
+            }
+            continue;
+        }
+        for (p++; *p != 'd' && *p != 'u'; p++) {
+            is_wanted &= *p != '*';
+            size = *p == 'h' ? size / 2 : *p == 'l' ? sizeof(uint64_t) : size;
+        }
+        good = number(scan, word, strcspn(word, " %"), *p == 'd', size, is_wanted ? va_arg(args, void *) : NULL);
+        p++;
+    }
+    va_end(args);
+    return good;
+}
+
+uint64_t scan_block_head(RecordingScan *scan, const char *name, uint64_t max, bool *is_packed)
+{
+    uint64_t start = scan_offset(scan);
+    uint8_t packed = 0;
+    uint64_t size = 0;
+
+    scan_lines(scan, "binary %hhu ", &packed);
+    for (const char *p = name; *p && expect(scan, *p, scan_offset(scan), name); p++) {
+    }
+    if (!scan_lines(scan, " %" G_GUINT64_FORMAT ":", &size)) {
         return 0;
     }
-    if (digits > INT64_MAX || (negative && digits == 0)) {
-        scan_fail_at(scan, start, "%s: not a number this field can hold", what);
-        return 0;
+    if (packed > 1) {
+        scan_fail_at(scan, start, "%s: packed in a way that is not known", name);
+    } else if (size > max) {
+        scan_fail_at(scan, start, "%s: %" G_GUINT64_FORMAT " bytes are over %" G_GUINT64_FORMAT, name, size, max);
     }
-    value = negative ? -(int64_t) digits : (int64_t) digits;
-    if (value < min || value > max) {
-        scan_fail_at(scan, start, "%s: %" G_GINT64_FORMAT " is not within %" G_GINT64_FORMAT
-                     " to %" G_GINT64_FORMAT, what, value, min, max);
-        return 0;
-    }
-    return value;
+    *is_packed = packed;
+    return scan->error ? 0 : size;
 }
 
-int64_t scan_field(RecordingScan *scan, const char *name, int64_t min, int64_t max)
-{
-    int64_t value;
-
-    scan_text(scan, name);
-    scan_text(scan, " ");
-    value = scan_number(scan, name, min, max);
-    scan_text(scan, "\n");
-    return value;
-}
-
-uint64_t scan_unsigned_field(RecordingScan *scan, const char *name, uint64_t max)
-{
-    uint64_t value;
-
-    scan_text(scan, name);
-    scan_text(scan, " ");
-    value = scan_unsigned(scan, name, max);
-    scan_text(scan, "\n");
-    return value;
-}
-
-static void keep_bytes(GByteArray *keep, const uint8_t *bytes, size_t size)
-{
-    if (keep && keep->len < SCAN_KEEP_MAX) {
-        g_byte_array_append(keep, bytes, MIN(size, SCAN_KEEP_MAX - keep->len));
-    }
-}
-
-static void read_plain(RecordingScan *scan, uint64_t size, GByteArray *keep)
+static void read_plain(RecordingScan *scan, uint8_t *bytes, uint64_t size)
 {
     while (size > 0) {
         size_t n;
@@ -241,92 +217,52 @@ static void read_plain(RecordingScan *scan, uint64_t size, GByteArray *keep)
             return;
         }
         n = MIN(size, scan->len - scan->pos);
-        keep_bytes(keep, scan->window + scan->pos, n);
+        memcpy(bytes, scan->window + scan->pos, n);
+        bytes += n;
         scan->pos += n;
         size -= n;
     }
 }
 
-/* Unpacks what the window holds of the block. Returns what inflate says. */
-static int inflate_window(RecordingScan *scan, z_stream *zlib, uint64_t *packed, uint64_t limit,
-                          GByteArray *keep)
+static void read_zlib(RecordingScan *scan, uint8_t *bytes, uint64_t size)
 {
-    uint8_t out[WINDOW_SIZE];
-    size_t n = MIN(*packed, scan->len - scan->pos);
-    int ret;
-
-    zlib->next_in = scan->window + scan->pos;
-    zlib->avail_in = n;
-    do {
-        zlib->next_out = out;
-        zlib->avail_out = sizeof(out);
-        ret = inflate(zlib, Z_NO_FLUSH);
-        keep_bytes(keep, out, sizeof(out) - zlib->avail_out);
-    } while (ret == Z_OK && zlib->avail_out == 0 && zlib->total_out <= limit);
-    n -= zlib->avail_in;
-    scan->pos += n;
-    *packed -= n;
-    return ret;
-}
-
-static void read_zlib(RecordingScan *scan, uint64_t size, GByteArray *keep)
-{
-    uint64_t packed = scan_unsigned(scan, "packed size", SCAN_BLOCK_MAX);
-    uint64_t start;
-    z_stream zlib = { 0, };
+    z_stream zlib = { .next_out = bytes, .avail_out = size };
+    uint64_t start, packed = 0;
     int ret = Z_OK;
 
-    scan_text(scan, ":");
+    scan_lines(scan, "%" G_GUINT64_FORMAT ":", &packed);
     start = scan_offset(scan);
-    if (scan_failed(scan)) {
+    if (scan->error) {
         return;
     }
     if (inflateInit(&zlib) != Z_OK) {
         scan_fail_at(scan, start, "cannot start the zlib decoder");
         return;
     }
-    while (ret == Z_OK && packed > 0 && zlib.total_out <= size) {
-        if (!have_byte(scan)) {
-            fail_truncated(scan);
-            break;
-        }
-        ret = inflate_window(scan, &zlib, &packed, size, keep);
+    while (ret == Z_OK && packed > 0 && have_byte(scan)) {
+        size_t n = MIN(packed, scan->len - scan->pos);
+
+        zlib.next_in = scan->window + scan->pos;
+        zlib.avail_in = n;
+        ret = inflate(&zlib, Z_NO_FLUSH);
+        n -= zlib.avail_in;
+        scan->pos += n;
+        packed -= n;
     }
-    if (ret != Z_STREAM_END || packed > 0 || zlib.total_out != size) {
-        scan_fail_at(scan, start, "the packed block does not give the %" G_GUINT64_FORMAT
-                     " bytes it promises", size);
+    if (ret == Z_OK && packed > 0) {
+        fail_truncated(scan);
+    } else if (ret != Z_STREAM_END || packed > 0 || zlib.avail_out > 0) {
+        scan_fail_at(scan, start, "the packed block does not give the %" G_GUINT64_FORMAT " bytes it promises", size);
     }
     inflateEnd(&zlib);
 }
 
-uint64_t scan_block(RecordingScan *scan, const char *name, uint64_t min, uint64_t max,
-                    GByteArray *keep)
+void scan_block_bytes(RecordingScan *scan, uint8_t *bytes, uint64_t size, bool is_packed)
 {
-    uint64_t start = scan_offset(scan);
-    int64_t is_packed;
-    uint64_t size;
-
-    scan_text(scan, "binary ");
-    is_packed = scan_number(scan, "packing", 0, 1);
-    scan_text(scan, " ");
-    scan_text(scan, name);
-    scan_text(scan, " ");
-    size = scan_unsigned(scan, name, SCAN_BLOCK_MAX);
-    scan_text(scan, ":");
-    if (scan_failed(scan)) {
-        return 0;
-    }
-    if (size < min || size > max) {
-        scan_fail_at(scan, start, "%s holds %" G_GUINT64_FORMAT " bytes, not %s%" G_GUINT64_FORMAT,
-                     name, size, min == max ? "" : size < min ? "at least " : "at most ",
-                     size < min ? min : max);
-        return 0;
-    }
     if (is_packed) {
-        read_zlib(scan, size, keep);
+        read_zlib(scan, bytes, size);
     } else {
-        read_plain(scan, size, keep);
+        read_plain(scan, bytes, size);
     }
-    scan_text(scan, "\n");
-    return size;
+    scan_lines(scan, "\n");
 }

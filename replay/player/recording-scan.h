@@ -10,9 +10,8 @@
 
 /*
  * The tokens a recording is made of: words, numbers, and counted blocks of
- * bytes. Strict: one space between tokens, one newline after a line, numbers
- * as printf writes them, nothing else. (The library's scanf takes all of this
- * and more, so what passes here reads the same there.)
+ * bytes. Strict: one space between tokens, one newline after a line, numbers as
+ * printf writes them, nothing else.
  *
  * The first fault stays: after it every function does nothing and returns 0 or
  * false, so that a grammar can be written as a plain list of calls. A caller
@@ -23,9 +22,6 @@ typedef struct RecordingScan RecordingScan;
 /* The largest block of bytes a recording may hold. An 8K picture has 127 MiB. */
 #define SCAN_BLOCK_MAX (512u * 1024 * 1024)
 
-/* What is kept of a block's contents at most. */
-#define SCAN_KEEP_MAX (16u * 1024 * 1024)
-
 /* Does not take the input over. */
 RecordingScan *scan_new(RecordingInput *input);
 void scan_free(RecordingScan *scan);
@@ -34,7 +30,7 @@ bool scan_failed(const RecordingScan *scan);
 const char *scan_error(const RecordingScan *scan, uint64_t *offset);
 
 /* Where the next byte stands in the unpacked recording. */
-uint64_t scan_offset(RecordingScan *scan);
+uint64_t scan_offset(const RecordingScan *scan);
 
 /* Notes a fault at this offset. Returns false, to be returned in turn. */
 bool scan_fail_at(RecordingScan *scan, uint64_t offset, const char *format, ...)
@@ -43,27 +39,18 @@ bool scan_fail_at(RecordingScan *scan, uint64_t offset, const char *format, ...)
 /* True when the recording ends here. */
 bool scan_at_end(RecordingScan *scan);
 
-/* Exactly this text. */
-bool scan_text(RecordingScan *scan, const char *text);
-
-/* A decimal number within the range, both ends included. */
-int64_t scan_number(RecordingScan *scan, const char *what, int64_t min, int64_t max);
-uint64_t scan_unsigned(RecordingScan *scan, const char *what, uint64_t max);
-
-/* A whole line: name, space, number. */
-int64_t scan_field(RecordingScan *scan, const char *name, int64_t min, int64_t max);
-uint64_t scan_unsigned_field(RecordingScan *scan, const char *name, uint64_t max);
-
 /*
- * A counted block, "binary PACKED NAME SIZE:bytes" and a newline; packed ones
- * hold zlib data that must give SIZE bytes. The block's size must be within
- * the range. Bytes are appended to keep, as long as it holds less than
- * SCAN_KEEP_MAX, unless that is NULL.
+ * As scanf, but strict: text must be there to the byte, and a number must fit
+ * its type. Conversions: d and u, also %*d, of the sizes hh, h, int and 64 bits;
+ * fields may be unaligned. In a line "NAME NUMBER" a fault in the number is
+ * reported under the name.
  */
-uint64_t scan_block(RecordingScan *scan, const char *name, uint64_t min, uint64_t max,
-                    GByteArray *keep);
+bool scan_lines(RecordingScan *scan, const char *format, ...) G_GNUC_SCANF(2, 3);
 
-/* Bytes read from here on are also collected in copy, until called with NULL. */
-void scan_copy_to(RecordingScan *scan, GByteArray *copy);
+/* The head of a counted block, "binary PACKED NAME SIZE:". Returns the size, at most max. */
+uint64_t scan_block_head(RecordingScan *scan, const char *name, uint64_t max, bool *is_packed);
+
+/* Its bytes, unpacked, and a newline. */
+void scan_block_bytes(RecordingScan *scan, uint8_t *bytes, uint64_t size, bool is_packed);
 
 #endif /* RECORDING_SCAN_H_ */

@@ -4,6 +4,14 @@
 #include <spice/enums.h>
 #include <stdlib.h>
 
+void surfaces_init(RecordingSurfaces *surfaces)
+{
+    *surfaces = (RecordingSurfaces) { .last_free = RECORDING_SURFACES_MAX - 1 };
+    for (unsigned int i = 0; i < surfaces->last_free; i++) {
+        surfaces->free[i] = i + 1;
+    }
+}
+
 unsigned int surface_bits(uint32_t format)
 {
     switch (format) {
@@ -22,92 +30,90 @@ unsigned int surface_bits(uint32_t format)
     }
 }
 
-uint64_t surface_size(uint32_t width, uint32_t height, int32_t stride, uint32_t format)
+uint64_t surface_size(RecordingScan *scan, uint64_t offset, uint32_t width, uint32_t height, int32_t stride, uint32_t format)
 {
     unsigned int bits = surface_bits(format);
-    uint64_t line = ((uint64_t) width * bits + 7) / 8;
-    uint64_t step = llabs(stride);
+    uint64_t step = llabs((long long) stride);
 
     /* pixman wants whole 32-bit words in a line */
-    if (bits == 0 || width == 0 || height == 0 || step < line || step % sizeof(uint32_t) != 0) {
+    if (bits == 0 || width == 0 || width > RECORDING_SIDE_MAX || height == 0 || height > RECORDING_SIDE_MAX ||
+        step < ((uint64_t) width * bits + 7) / 8 || step % sizeof(uint32_t) != 0 || step * height > SCAN_BLOCK_MAX) {
+        scan_fail_at(scan, offset, "no surface is %ux%u with stride %d and format %u", width, height, stride, format);
         return 0;
     }
     return step * height;
 }
 
-const RecordingSurface *surfaces_use(const RecordingSurfaces *surfaces, RecordingScan *scan,
-                                     uint64_t offset, int64_t id)
+uint32_t surfaces_use(const RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id)
 {
     if (scan_failed(scan)) {
-        return NULL;
+        return 0;
     }
     if (id < 0 || id >= RECORDING_SURFACES_MAX) {
-        scan_fail_at(scan, offset, "surface %" G_GINT64_FORMAT " is not under %d", id,
-                     RECORDING_SURFACES_MAX);
-        return NULL;
+        scan_fail_at(scan, offset, "surface_id %d is not under %d", id, RECORDING_SURFACES_MAX);
+        return 0;
     }
     if (surfaces->surface[id].state == SURFACE_NONE) {
-        scan_fail_at(scan, offset, id == 0 ? "there is no primary surface to use here"
-                     : "surface %" G_GINT64_FORMAT " does not exist here", id);
-        return NULL;
+        scan_fail_at(scan, offset, id == 0 ? "there is no primary surface to use here" : "surface %d does not exist here", id);
+        return 0;
     }
-    return &surfaces->surface[id];
+    return surfaces->surface[id].number;
 }
 
-bool surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset,
-                     uint32_t id, const RecordingSurface *surface)
+static void end(RecordingSurfaces *surfaces, uint32_t id)
+{
+    surfaces->surface[id].state = SURFACE_NONE;
+    if (id != 0) {
+        surfaces->free[surfaces->last_free++ % RECORDING_SURFACES_MAX] = surfaces->surface[id].number;
+    }
+}
+
+uint32_t surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id)
 {
     if (scan_failed(scan)) {
-        return false;
+        return 0;
+    }
+    if (id < 0 || id >= RECORDING_SURFACES_MAX) {
+        scan_fail_at(scan, offset, "surface_id %d is not under %d", id, RECORDING_SURFACES_MAX);
+        return 0;
     }
     if (surfaces->surface[id].state == SURFACE_LIVE && id != 0) {
-        return scan_fail_at(scan, offset, "surface %u exists already", id);
+        scan_fail_at(scan, offset, "surface %d exists already", id);
+        return 0;
     }
-    surfaces->surface[id] = *surface;
+    if (surfaces->surface[id].state == SURFACE_DYING) {
+        end(surfaces, id);
+    }
     surfaces->surface[id].state = SURFACE_LIVE;
-    return true;
+    /* there is one: no more than all live at a time */
+    surfaces->surface[id].number = id == 0 ? 0 : surfaces->free[surfaces->first_free++ % RECORDING_SURFACES_MAX];
+    return surfaces->surface[id].number;
 }
 
-bool surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset,
-                      uint32_t id)
+uint32_t surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id)
 {
-    if (!surfaces_use(surfaces, scan, offset, id)) {
-        return false;
+    uint32_t number = surfaces_use(surfaces, scan, offset, id);
+
+    if (!scan_failed(scan)) {
+        end(surfaces, id);
     }
-    surfaces->surface[id].state = SURFACE_NONE;
-    return true;
+    return number;
 }
 
-static void condemn(RecordingSurfaces *surfaces, uint32_t id)
+void surfaces_condemn(RecordingSurfaces *surfaces, bool all)
 {
-    if (surfaces->surface[id].state != SURFACE_LIVE) {
-        return;
-    }
-    surfaces->surface[id].state = SURFACE_DYING;
-    surfaces->some_dying = true;
-}
-
-void surfaces_condemn_primary(RecordingSurfaces *surfaces)
-{
-    condemn(surfaces, 0);
-}
-
-void surfaces_condemn_all(RecordingSurfaces *surfaces)
-{
-    for (uint32_t id = 0; id < RECORDING_SURFACES_MAX; id++) {
-        condemn(surfaces, id);
+    for (uint32_t id = 0; id < (all ? RECORDING_SURFACES_MAX : 1); id++) {
+        if (surfaces->surface[id].state == SURFACE_LIVE) {
+            surfaces->surface[id].state = SURFACE_DYING;
+        }
     }
 }
 
 void surfaces_bury(RecordingSurfaces *surfaces)
 {
-    if (!surfaces->some_dying) {
-        return;
-    }
-    surfaces->some_dying = false;
     for (uint32_t id = 0; id < RECORDING_SURFACES_MAX; id++) {
         if (surfaces->surface[id].state == SURFACE_DYING) {
-            surfaces->surface[id].state = SURFACE_NONE;
+            end(surfaces, id);
         }
     }
 }

@@ -39,8 +39,9 @@ static void print_facts(Recording *recording)
     while (recording_next(recording, &event)) {
         recording_timeline_add(timeline, &event);
         events++;
-        commands += event.is_command;
+        commands += event.kind == RECORDED_COMMAND;
         bytes = event.end;
+        recorded_command_free(event.command);
     }
     recording_timeline_finish(timeline);
     if (!recording_error(recording, &offset)) {

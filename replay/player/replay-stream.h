@@ -6,15 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event-reader.h"
+#include "recording.h"
 
 /*
- * A recording as commands and messages for the server, made of its events by the
- * library's reader, and mended where that would leave a message half made.
+ * A recording as commands and messages for the server.
  *
  * They can be made ahead: a guest has its commands in memory, made by processors
- * that are no business of the server's, and the library's reader takes as long
- * as the server itself.
+ * that are no business of the server's.
  *
  * Used by one thread at a time, except as noted.
  */
@@ -22,15 +20,15 @@ typedef struct ReplayStream ReplayStream;
 
 /* A command for the server's ring, or a message to its worker. */
 typedef struct ReplayItem {
+    RecordedKind kind;              /* not RECORDED_NOTHING */
     uint64_t number, timestamp;     /* of its event */
     QXLCommandExt *command;         /* NULL if it is a message */
-    bool is_added;                  /* a command that is not in the recording */
-    bool waits_for_commands;        /* a message that acts on what was drawn before it */
-    bool creates_primary;
 } ReplayItem;
 
-/* Does not take the reader over. */
-ReplayStream *replay_stream_new(EventReader *reader);
+typedef void (*ReplayStreamFunc)(void *opaque, const RecordingEvent *event);
+
+/* Does not take the recording over. Each, unless it is NULL, is called with every event when it is read. */
+ReplayStream *replay_stream_new(Recording *recording, ReplayStreamFunc each, void *opaque);
 
 /* After the server is destroyed. */
 void replay_stream_free(ReplayStream *stream);
@@ -44,23 +42,17 @@ bool replay_stream_next(ReplayStream *stream, ReplayItem *item);
 /* Why it has ended, and at which byte. NULL at the recording's end. */
 const char *replay_stream_error(const ReplayStream *stream, uint64_t *offset);
 
-/* Commands of the recording up to the last item that were not worth giving to the library. */
-uint64_t replay_stream_skipped(const ReplayStream *stream);
-
 /*
  * Hands over the last item's command, to be pushed. False, and to be asked again,
  * as long as the server has a surface of the number that it gives to a new one.
  */
 bool replay_stream_take(ReplayStream *stream);
 
-/*
- * Gives the server the last item, which is a message, and waits until its worker
- * has acted on it. False if the library gives up on it.
- */
-bool replay_stream_send(ReplayStream *stream, QXLInstance *instance);
+/* Gives the server the last item, which is a message, and waits until its worker has acted on it. */
+void replay_stream_send(ReplayStream *stream, QXLInstance *instance);
 
 /* The primary surface by the messages sent, NULL if there is none. */
-const RecordingSurface *replay_stream_primary(const ReplayStream *stream);
+const QXLSurfaceCreate *replay_stream_primary(const ReplayStream *stream);
 
 /*
  * The server has released a command that was taken, or will never get it. It is

@@ -9,8 +9,8 @@
 #define BITS 32
 
 typedef struct Surface {
-    uint32_t id;                /* the library's: which one it has given depends on the moment */
-    RecordingSurface is;
+    uint32_t number;            /* the server's */
+    QXLSurface is;
 } Surface;
 
 struct SurfaceDraws {
@@ -39,14 +39,19 @@ void surface_draws_free(SurfaceDraws *draws)
     }
 }
 
-static void forget(SurfaceDraws *draws, uint32_t id)
+static void forget(SurfaceDraws *draws, uint32_t number)
 {
     for (unsigned int i = 0; i < draws->live->len; i++) {
-        if (g_array_index(draws->live, Surface, i).id == id) {
+        if (g_array_index(draws->live, Surface, i).number == number) {
             g_array_remove_index(draws->live, i);
             return;
         }
     }
+}
+
+void surface_draws_forget_all(SurfaceDraws *draws)
+{
+    g_array_set_size(draws->live, 0);
 }
 
 void surface_draws_note(SurfaceDraws *draws, const QXLCommandExt *command)
@@ -59,20 +64,13 @@ void surface_draws_note(SurfaceDraws *draws, const QXLCommandExt *command)
     }
     forget(draws, surface->surface_id);
     if (surface->type == QXL_SURFACE_CMD_CREATE) {
-        created = (Surface) {
-            .id = surface->surface_id,
-            .is = {
-                .width = surface->u.surface_create.width,
-                .height = surface->u.surface_create.height,
-                .format = surface->u.surface_create.format,
-            },
-        };
+        created = (Surface) { surface->surface_id, surface->u.surface_create };
         g_array_append_val(draws->live, created);
     }
 }
 
 /* at: how far from the upper left corner of the primary, both ways. */
-static QXLCommandExt draw_new(const Surface *surface, const RecordingSurface *primary,
+static QXLCommandExt draw_new(const Surface *surface, const QXLSurfaceCreate *primary,
                               unsigned int at)
 {
     Draw *draw = g_new0(Draw, 1);
@@ -86,14 +84,14 @@ static QXLCommandExt draw_new(const Surface *surface, const RecordingSurface *pr
     draw->image.descriptor.type = SPICE_IMAGE_TYPE_SURFACE;
     draw->image.descriptor.width = surface->is.width;
     draw->image.descriptor.height = surface->is.height;
-    draw->image.surface_image.surface_id = surface->id;
+    draw->image.surface_image.surface_id = surface->number;
 
     drawable->release_info.id = marker_id(MARKER_SURFACE);
     drawable->effect = QXL_EFFECT_BLEND;
     drawable->type = QXL_DRAW_COPY;
     drawable->bbox = (QXLRect) { at, at, at + area.right, at + area.bottom };
     drawable->clip.type = SPICE_CLIP_TYPE_NONE;
-    drawable->surfaces_dest[0] = surface->id;
+    drawable->surfaces_dest[0] = surface->number;
     drawable->surfaces_rects[0] = area;
     for (unsigned int i = 1; i < G_N_ELEMENTS(drawable->surfaces_dest); i++) {
         drawable->surfaces_dest[i] = -1;
@@ -106,7 +104,7 @@ static QXLCommandExt draw_new(const Surface *surface, const RecordingSurface *pr
 }
 
 /* Each a pixel further than the one before: two alike at one place would make nothing. */
-void surface_draws_push(const SurfaceDraws *draws, const RecordingSurface *primary,
+void surface_draws_push(const SurfaceDraws *draws, const QXLSurfaceCreate *primary,
                         Display *display)
 {
     unsigned int at = 0;

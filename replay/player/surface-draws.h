@@ -22,11 +22,14 @@ void surface_draws_free(SurfaceDraws *draws);
 /* To be called with every command before it is pushed: it may create or destroy a surface. */
 void surface_draws_note(SurfaceDraws *draws, const QXLCommandExt *command);
 
+/* A message has destroyed them. */
+void surface_draws_forget_all(SurfaceDraws *draws);
+
 /*
  * Pushes a draw for each surface there is. The primary has MARKER_PRIMARY_MIN
  * pixels each way at least; nothing is pushed if they are not of 32 bits.
  */
-void surface_draws_push(const SurfaceDraws *draws, const RecordingSurface *primary,
+void surface_draws_push(const SurfaceDraws *draws, const QXLSurfaceCreate *primary,
                         Display *display);
 
 #endif /* SURFACE_DRAWS_H_ */

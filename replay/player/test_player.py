@@ -678,7 +678,32 @@ def test_a_damaged_stream_is_played_up_to_the_damage(start: Start) -> None:
     play = start("-")
     play.connect()
     play.player.end_input(tiny.small().data + b"event nonsense\n")
-    ends(play, 2, rf"-: byte {len(tiny.small().data) + 6}: event counter: expected a number")
+    ends(play, 2, rf"-: byte {len(tiny.small().data) + 6}: event: expected a number")
+
+
+def test_a_crash_of_the_library_is_one_line(start: Start, tmp_path: Path) -> None:
+    """It may come of damage, say in a picture's data, that only the server sees."""
+    path = write(tmp_path, tiny.small())
+    play = start(path, "--pause-at", "4")
+    client = play.connect()
+    client.wait_for("pause")
+    play.player.popen.send_signal(signal.SIGABRT)
+    ends(play, -signal.SIGABRT, rf"{re.escape(str(path))}: the library crashed \(abort\) after command 4")
+
+
+@pytest.mark.parametrize("old, new", [(b"rect src_area 0 0 32 32", b"rect src_area 0 0 32 33"), (b"length 3", b"length 4"),
+                                      (b"rop3 184", b"rop3 90"), (b"bitmap.format 2", b"bitmap.format 1"),
+                                      (b"update\nrect area 0 0 32 32", b"update\nrect area 0 0 0 32")])
+def test_what_no_guest_may_draw_is_left_to_the_library(start: Start, tmp_path: Path, old: bytes, new: bytes) -> None:
+    """It passes the command over, or the reason is one line."""
+    path = tmp_path / "bad.rec"
+    path.write_bytes(tiny.everything().data.replace(old, new, 1))
+    play = start(path)
+    play.connect()
+    if play.player.finish() == 0:
+        assert play.player.lines[-1]["commands"] == tiny.everything().commands
+    else:
+        assert re.search(r"the library crashed \(\w+\) after command \d+: the recording is damaged", *play.player.complaints())
 
 
 def test_no_client_comes(start: Start, tmp_path: Path) -> None:

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORDING_COMMANDS_H_
+#define RECORDING_COMMANDS_H_
+
+#include "recording.h"
+#include "recording-scan.h"
+
+/* The grammar of what follows an event's first line; it is the only one in C. */
+
+/* Reads what belongs to a QXL_CMD_*. NULL with the fault noted. */
+RecordedCommand *recording_read_command(RecordingScan *scan, RecordingSurfaces *surfaces, uint32_t type);
+
+/* Reads what belongs to the message that creates the primary surface. */
+RecordedCommand *recording_read_primary(RecordingScan *scan, RecordingSurfaces *surfaces);
+
+#endif /* RECORDING_COMMANDS_H_ */
