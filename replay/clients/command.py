@@ -17,12 +17,12 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
-from clients import guest, machine, matrix, packages, proxies, table, target
+from clients import guest, machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
 from clients.errors import Failed, NotRun
 from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
-from clients.matrix import Plan
+from clients.plans import Plan
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 from clients.world import World
 from distro import changes
@@ -39,12 +39,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Runs client compatibility tests: a client and a QEMU (TCG) whose guest draws text. Needs x86_64, and root or the "
         "packages of packages-clients.txt. All of it takes hours."
     )
-    names = ", ".join(driver.name for driver in matrix.DRIVERS)
+    names = ", ".join(driver.name for driver in plans.DRIVERS)
     for option, metavar, says in (
         ("clients", "NAME,...", names),
         ("transports", "T,...", ", ".join(target.TRANSPORTS)),
         ("modes", "M,...", f"{', '.join(MODES)}; settings after a colon: flow:hold=0"),
-        ("scenarios", "S,...", ", ".join(matrix.SCENARIOS)),
+        ("scenarios", "S,...", ", ".join(plans.SCENARIOS)),
     ):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
@@ -102,7 +102,7 @@ class Player:
             plan.driver.version()
             world = self._world(plan, library)
             try:
-                cell.says = matrix.scenario(plan.scenario)(world)
+                cell.says = plans.scenario(plan.scenario)(world)
                 world.check_machine()
                 cell.outcome = GOOD
             finally:
@@ -169,7 +169,7 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
         f"{sum(cell.outcome == BAD for cell in cells)} bad, {sum(cell.outcome == NOT_RUN for cell in cells)} not run. A cell lists the modes "
         f"in which a scenario was run once; none: in all of {', '.join(modes)}. [Scenarios](#scenarios).\n",
         f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}.\n",
-        table.markdown(cells, modes, matrix.SCENARIOS, "client"),
+        table.markdown(cells, modes, plans.SCENARIOS, "client"),
         _messages(cells, modes),
     ]
     if bad := table.reasons(cells, BAD):
@@ -180,13 +180,13 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
         "## Versions\n",
         table.libraries(cells) + "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
         "## Scenarios\n",
-        "".join(f"- **{name}**: {_does(name)}\n" for name in matrix.SCENARIOS),
+        "".join(f"- **{name}**: {_does(name)}\n" for name in plans.SCENARIOS),
     ]
     return "\n".join(text)
 
 
 def _does(scenario: str) -> str:
-    return (sys.modules[matrix.scenario(scenario).__module__].__doc__ or "").strip()
+    return (sys.modules[plans.scenario(scenario).__module__].__doc__ or "").strip()
 
 
 def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
@@ -213,12 +213,12 @@ def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
 
 
 def execute(args: argparse.Namespace) -> int:
-    known = {driver.name: driver for driver in matrix.DRIVERS}
+    known = {driver.name: driver for driver in plans.DRIVERS}
     drivers = [known[name] for name in chosen(args.clients, list(known), "client")]
-    wanted = matrix.plans(
+    wanted = plans.plans(
         drivers,
         chosen(args.transports, target.TRANSPORTS, "transport"),
-        chosen(args.scenarios, matrix.SCENARIOS, "scenario"),
+        chosen(args.scenarios, plans.SCENARIOS, "scenario"),
     )
     names = args.modes.split(",") if args.modes else list(MODES)
     modes = [stream_mode(name) for name in names]

@@ -22,7 +22,7 @@ from clients.errors import Failed, GuestLost
 from clients.guest import Guest, once
 from clients.lines import Lines
 from clients.proxies import Proxy
-from clients.relay import Relay
+from clients.counted_relay import Relay
 from clients.target import Target
 
 QEMU = "qemu-system-x86_64"

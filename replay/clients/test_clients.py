@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.common.errors import BenchError
-from clients import agent, command, guest, installed, matrix, migration, packages, picture, proxies, table, target, webdav, wire
+from clients import agent, command, guest, installed, migration, packages, picture, plans, proxies, table, target, webdav, wire
 from clients.errors import Failed
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
@@ -95,10 +95,10 @@ def test_results_are_kept(tmp_path: Path) -> None:
 
 
 def test_every_scenario_and_client_is_there() -> None:
-    for name in matrix.SCENARIOS:
-        assert matrix.scenario(name).__name__ == "run"
-    assert len({driver.name for driver in matrix.DRIVERS}) == len(matrix.DRIVERS)
-    for driver in matrix.DRIVERS:
+    for name in plans.SCENARIOS:
+        assert plans.scenario(name).__name__ == "run"
+    assert len({driver.name for driver in plans.DRIVERS}) == len(plans.DRIVERS)
+    for driver in plans.DRIVERS:
         assert driver.transports <= set(target.TRANSPORTS) and driver.transports
 
 
@@ -192,9 +192,9 @@ def test_on_a_host_no_browser_is_needed() -> None:
 
 
 def test_what_people_use_as_a_relay_is_rested_behind_and_nothing_else() -> None:
-    plans = matrix.plans(list(matrix.DRIVERS), list(target.TRANSPORTS), list(matrix.SCENARIOS))
-    assert {plan.transport for plan in plans if plan.scenario == matrix.REST} == target.PROXIES
-    assert not {plan.transport for plan in plans if plan.scenario != matrix.REST} & target.PROXIES
+    wanted = plans.plans(list(plans.DRIVERS), list(target.TRANSPORTS), list(plans.SCENARIOS))
+    assert {plan.transport for plan in wanted if plan.scenario == plans.REST} == target.PROXIES
+    assert not {plan.transport for plan in wanted if plan.scenario != plans.REST} & target.PROXIES
     assert target.Target(target.NGINX, 1).framed and not target.Target(target.HAPROXY, 1).framed
     assert target.Target(target.SQUID, 5900, proxy="http://127.0.0.1:1").environment == {"SPICE_PROXY": "http://127.0.0.1:1"}
 

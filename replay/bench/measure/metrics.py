@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,10 +193,13 @@ def used(runs: Iterable[Run], name: str) -> list[Run]:
     return valid
 
 
-def compared(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Comparison:
-    """The second's against the first's."""
+def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Comparison:
+    """The second's against the first's; where there are too few runs to tell a spread, by the spread that the metric usually has."""
     metric = METRICS[name]
-    return stats.compare(values(before, name), values(after, name), metric.noise, metric.more)
+    old, new = values(before, name), values(after, name)
+    if min(len(old), len(new)) < stats.FEWEST and (found := shift(before, after, name)):
+        return found.judged(metric.noise, metric.more)
+    return stats.compare(old, new, metric.noise, metric.more)
 
 
 # Relative standard deviations from run to run: the root mean square over all rows of results/ (./run results), rounded; of

@@ -156,11 +156,11 @@ def test_the_tables() -> None:
     result["runs"] = [measured("stock"), measured("batch")]
     page = report.markdown(result)
     lines = [" ".join(line.replace("|", " ").split()) for line in page.splitlines()]
-    assert "display stock tls – 5 500 – – –" in lines
-    assert "display batch tls 50 5 500 6 5 0.10" in lines
-    assert "playback batch tls 5 77 5 5 1.00" in lines
-    assert "main batch tls – 1 000 – – –" in lines
-    assert "batch tls 1.25 2.50 5.00 60.0 1.5 % 4 0.50 0.75 1.00 2.00 3.50 4.00 4.50 7.00" in lines
+    assert "display stock tls – 5 500 – – – 1" in lines
+    assert "display batch tls 50 5 500 6 5 0.10 1" in lines
+    assert "playback batch tls 5 77 5 5 1.00 1" in lines
+    assert "main batch tls – 1 000 – – – 1" in lines
+    assert "batch tls 1.25 2.50 5.00 60.0 1.5 % 4 0.50 0.75 1.00 2.00 3.50 4.00 4.50 7.00 1" in lines
     assert "By channel:\n" in page
     assert metrics.values(result["runs"], "sound_p99") == [5.0, 5.0]
     assert metrics.values([samples.run("stock", "tls", 1)], "echo_p50") == []

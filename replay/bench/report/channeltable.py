@@ -66,8 +66,8 @@ def _by_channel(rows: Rows) -> str:
             values = [stats.median(read(run, channel) for run in runs) for _, read, _ in _COLUMNS]
             if any(value is not None for value in values):
                 lines.append([channel, mode, transport,
-                              *(write(value) for value, (_, _, write) in zip(values, _COLUMNS, strict=True))])
-    return table.markdown(("channel", "mode", "transport", *(head for head, _, _ in _COLUMNS)), lines, left=3)
+                              *(write(value) for value, (_, _, write) in zip(values, _COLUMNS, strict=True)), str(len(runs))])
+    return table.markdown(("channel", "mode", "transport", *(head for head, _, _ in _COLUMNS), "n"), lines, left=3)
 
 
 def _left_out(run: Run) -> float | None:
@@ -84,9 +84,9 @@ def _waiting(rows: Rows) -> str:
         lines.append([mode, transport, *(told(f"sound_{part}") for part in parts),
                       table.percent(stats.median(map(_left_out, runs))),
                       table.count(stats.median(metrics.METRICS["sound_gaps"].read(run) for run in runs)),
-                      *(told(f"echo_{part}") for part in parts), *(told(f"pointer_{part}") for part in parts)])
+                      *(told(f"echo_{part}") for part in parts), *(told(f"pointer_{part}") for part in parts), str(len(runs))])
     head = ("mode", "transport", *(f"sound {part}" for part in parts), "left out", "gaps", *(f"key {part}" for part in parts),
-            *(f"pointer {part}" for part in parts))
+            *(f"pointer {part}" for part in parts), "n")
     return table.markdown(head, lines, left=2)
 
 

@@ -23,7 +23,7 @@ Group = tuple[str, str, str]    # recording, link, pace
 _COLUMNS = """\
 ## Columns
 
-Medians of the runs that count.
+Medians of the runs that count; *n*: how many these are, of a row the fewest and the most.
 
 | column | meaning |
 |---|---|
@@ -74,8 +74,8 @@ next burst begins when the client shows all of the last one and the gap (at most
 
 AGAINST = """\
 Change of the median against *{base}* over the same transport, with its 95 % interval (bootstrap; of three runs hardly more than their range,
-which holds a median three times in four). *better*, *worse*: the whole interval is beyond what two measurements of one library differ by,
-corrected for the number of comparisons in the table. *same*: it is within. *unknown*: more runs are needed."""
+which holds a median three times in four; of fewer by the spread that the metric has from run to run in results/). *better*, *worse*: the
+whole interval is beyond what two measurements of one library differ by, corrected for the number of comparisons in the table. *same*: it is within. *unknown*: more runs are needed."""
 
 
 def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
@@ -152,12 +152,10 @@ _COMPARED: tuple[tuple[str, str], ...] = (
     ("p95", "latency_p95"), ("staleness p95", "age_p95"), ("response p95", "response_p95"))
 
 
-def _table(group: list[Run], columns: tuple[Column, ...], last: str, tail: Callable[[list[Run]], str]) -> str:
-    rows = []
-    for cell, runs in cells(group).items():
-        rows.append([name(cell, runs[0]["pace"]), cell[0], *(write(_median(runs, metric)) for _, metric, write in columns),
-                     tail(runs)])
-    return table.markdown(("mode", "transport", *(head for head, _, _ in columns), last), rows, left=2)
+def _table(group: list[Run], columns: tuple[Column, ...], *last: tuple[str, Callable[[list[Run]], str]]) -> str:
+    rows = [[name(cell, runs[0]["pace"]), cell[0], *(write(_median(runs, metric)) for _, metric, write in columns),
+             *(tail(runs) for _, tail in last)] for cell, runs in cells(group).items()]
+    return table.markdown(("mode", "transport", *(head for head, _, _ in columns), *(head for head, _ in last)), rows, left=2)
 
 
 def _counting(runs: list[Run]) -> str:
@@ -193,17 +191,18 @@ def latency_table(group: list[Run]) -> str:
     """Empty where nothing was probed."""
     if not any(run["valid"] and run["latency"] for run in group):
         return ""
-    return _table(group, _LATENCY + (_RECOVERY if metrics.values(group, "recovery") else ()), "dropped", _dropped)
+    columns = _LATENCY + (_RECOVERY if metrics.values(group, "recovery") else ())
+    return _table(group, columns, ("dropped", _dropped), ("n", lambda runs: str(len(metrics.values(runs, "latency_p50")))))
 
 
 def response_table(group: list[Run]) -> str:
     """Empty but at the user's pace."""
-    return _table(group, _RESPONSE, "runs", _counting) if metrics.values(group, "response_p95") else ""
+    return _table(group, _RESPONSE, ("runs", _counting)) if metrics.values(group, "response_p95") else ""
 
 
 def tables_where_asked(group: list[Run]) -> list[str]:
     """What only some comparisons have: a download that shared the link, traces that were looked into."""
-    return [_table(group, columns, "runs", _counting) for columns in (_BESIDE, _STALLS)
+    return [_table(group, columns, ("runs", _counting)) for columns in (_BESIDE, _STALLS)
             if any(metrics.values(group, metric) for _, metric, _ in columns)]
 
 
@@ -246,10 +245,10 @@ def against_table(group: list[Run]) -> str:
     for cell in dict.fromkeys(cell for cell, _ in compared):
         verdicts = [_verdict(compared[cell, metric]) for _, metric in columns]
         if any(verdict != table.UNKNOWN for verdict in verdicts):
-            rows.append([name(cell, found[cell][0]["pace"]), cell[0], *verdicts])
+            rows.append([name(cell, found[cell][0]["pace"]), cell[0], *verdicts, _counting(found[cell])])
     if not rows:
         return ""
-    return table.markdown(("mode", "transport", *(head for head, _ in columns)), rows, left=len(columns) + 2)
+    return table.markdown(("mode", "transport", *(head for head, _ in columns), "runs"), rows, left=len(columns) + 2)
 
 
 def channel_tables(group: list[Run]) -> str:
@@ -349,10 +348,10 @@ def group_section(group: Group, runs: list[Run]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _of(group: list[Run], mode: str, slow: bool, metric: str) -> float | None:
-    """The median of a row over TLS, of the tree's own libraries."""
-    return _median([run for run in group if run["transport"] == "tls" and run["mode"] == mode and bool(run["lossy"]) == slow
-                    and run["library"] in ("stock", "patched")], metric)
+def _over_tls(group: list[Run], mode: str, slow: bool) -> list[Run]:
+    """Of the tree's own libraries."""
+    return [run for run in group if run["transport"] == "tls" and run["mode"] == mode and bool(run["lossy"]) == slow
+            and run["library"] in ("stock", "patched")]
 
 
 _VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("staleness p95", "age_p95", None),
@@ -382,12 +381,13 @@ def via_table(runs: list[Run]) -> str:
             base = direct.get(cell) or direct.get((*cell[:3], not cell[3]))
             if base:
                 rows.append([recording, links.direct(link), pace, name(cell), cell[0], "yes" if cell in direct else "no", *(
-                    _from_to(base, cell_runs, metric) if only in (None, pace) else "" for _, metric, only in _VIA)])
+                    _from_to(base, cell_runs, metric) if only in (None, pace) else "" for _, metric, only in _VIA),
+                    f"{_counting(base)} → {_counting(cell_runs)}"])
     if not rows:
         return ""
     return "## Through a relay\n\nDirect → through a relay beside the server; change of the median in brackets. *alike*: both with JPEG, or both " \
         "without.\n\n" + table.markdown(
-            ("recording", "link", "pace", "mode", "transport", "alike", *(head for head, _, _ in _VIA)), rows, left=6)
+            ("recording", "link", "pace", "mode", "transport", "alike", *(head for head, _, _ in _VIA), "runs"), rows, left=6)
 
 
 _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB"), None),
@@ -409,11 +409,13 @@ def overview(runs: list[Run]) -> str:
         rows = []
         for (recording, link, pace), group_runs in found.items():
             for slow in (False, True):
-                values = [_of(group_runs, mode, slow, metric) for mode in shown]
-                if only in (None, pace) and any(value is not None for value in values):
-                    rows.append([recording, link + (LOSSY if slow else ""), pace, *map(write, values)])
+                each = [metrics.values(_over_tls(group_runs, mode, slow), metric) for mode in shown]
+                if only in (None, pace) and any(each):
+                    counts = sorted({len(values) for values in each if values})
+                    rows.append([recording, link + (LOSSY if slow else ""), pace, *(write(stats.median(values)) for values in each),
+                                 "–".join(map(str, dict.fromkeys((counts[0], counts[-1]))))])
         if rows:
-            parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown), rows, left=3))
+            parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown, "n"), rows, left=3))
     return "## Overview\n\n" + "\n\n".join(parts) if parts else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bench.common import table
@@ -13,11 +14,36 @@ from bench.measure import metrics
 from bench.runs import modes
 
 Run = dict[str, Any]
-Pair = tuple[list[Run], list[Run]]      # of one recording, link and pace: upstream's, the mode's
 
 _BASES = ("stock", "cork")
-_PACES = {"max": ", pace max", "recorded": ", recorded pace", "user": ", user's pace (closed loop)"}
+_PACES = {"max": "pace max", "recorded": "recorded pace", "user": "user's pace (closed loop)"}
 _MODES = ("flow", "batch", "window", "gather")
+_FIRST = "linux-desktop"    # of several sessions: somebody works, which no boot and no generated recording is
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Of one session, link and pace: upstream's runs, the mode's."""
+    recording: str
+    link: str
+    pace: str
+    base: list[Run]
+    mine: list[Run]
+
+    @property
+    def kind(self) -> tuple[bool, int]:
+        """Whether the link is one with a rate or a delay, and the pace."""
+        paces = list(_PACES)
+        return links.find(self.link).may_be_slow, paces.index(self.pace) if self.pace in paces else len(paces)
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """The one that speaks for its kind has the least."""
+        return not self.recording.startswith(_FIRST), self.recording, links.rank(self.link), self.pace
+
+    def medians(self, metric: str) -> tuple[float, float] | None:
+        base, mine = metrics.values(self.base, metric), metrics.values(self.mine, metric)
+        return (statistics.median(base), statistics.median(mine)) if base and mine else None
 
 
 def _mode(runs: Sequence[Run], names: Sequence[str]) -> str | None:
@@ -25,33 +51,22 @@ def _mode(runs: Sequence[Run], names: Sequence[str]) -> str | None:
     return next((name for name in names if name in played), None)
 
 
-def _pairs(runs: Sequence[Run], base: str, mode: str) -> dict[tuple[bool, str], list[Pair]]:
-    """By whether the link is one with a rate or a delay, and the pace."""
+def _pairs(runs: Sequence[Run], base: str, mode: str) -> list[_Pair]:
+    """One of each kind: medians over sessions would be of no session."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run["recording"], run["link"], run["pace"]), []).append(run)
-    found: dict[tuple[bool, str], list[Pair]] = {}
-    for (_, link, pace), group in groups.items():
-        pair = [run for run in group if run["mode"] == base], [run for run in group if run["mode"] == mode]
-        if all(any(run["valid"] for run in part) for part in pair):
-            found.setdefault((links.find(link).may_be_slow, pace), []).append(pair)
-    return found
+    pairs = [_Pair(*of, [run for run in group if run["mode"] == base], [run for run in group if run["mode"] == mode])
+             for of, group in groups.items()]
+    found: dict[tuple[bool, int], _Pair] = {}
+    for pair in sorted(pairs, key=lambda pair: pair.rank):
+        if all(any(run["valid"] for run in part) for part in (pair.base, pair.mine)):
+            found.setdefault(pair.kind, pair)
+    return [found[kind] for kind in sorted(found)]
 
 
-def _medians(pairs: Sequence[Pair], metric: str) -> list[tuple[float, float]]:
-    """Of each pair that has the metric on both sides."""
-    both = [(metrics.values(base, metric), metrics.values(mine, metric)) for base, mine in pairs]
-    return [(statistics.median(base), statistics.median(mine)) for base, mine in both if base and mine]
-
-
-def _middle(pairs: Sequence[Pair], metric: str) -> tuple[float, float] | None:
-    """The pair in the middle by what the mode makes of it."""
-    found = sorted(_medians(pairs, metric), key=lambda pair: pair[1] / pair[0] if pair[0] else 1.0)
-    return found[len(found) // 2] if found else None
-
-
-def _by(pairs: Sequence[Pair], metric: str, less: str, more: str, same: str) -> str | None:
-    found = _middle(pairs, metric)
+def _by(pair: _Pair, metric: str, less: str, more: str, same: str) -> str | None:
+    found = pair.medians(metric)
     if found is None or not found[0]:
         return None
     change = round((found[1] / found[0] - 1) * 100)
@@ -62,33 +77,26 @@ def _duration(ms: float) -> str:
     return f"{ms / 1e3:.1f} s" if ms >= 1000 else f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2f} ms"
 
 
-def _sentence(kind: tuple[bool, str], pairs: Sequence[Pair], mode: str) -> str | None:
-    far, pace = kind
-    fast = pace == "max"
-    said: list[str] = []
-    if packets := _by(pairs, "packets", "fewer packets", "more packets", "as many packets"):
-        said.append(packets)
-    if wire := _by(pairs, "wire_bytes", "fewer bytes on the wire", "more bytes on the wire", "as many bytes on the wire"):
-        said.append(wire)
-    if cpu := _by(pairs, "cpu", "less CPU", "more CPU", "as much CPU"):
-        said.append(cpu)
-    if overhead := _middle(pairs, "overhead_ratio"):
+def _sentence(pair: _Pair, mode: str) -> str | None:
+    said = [by for by in (_by(pair, "packets", "fewer packets", "more packets", "as many packets"),
+                          _by(pair, "wire_bytes", "fewer bytes on the wire", "more bytes on the wire", "as many bytes on the wire"),
+                          _by(pair, "cpu", "less CPU", "more CPU", "as much CPU")) if by]
+    if overhead := pair.medians("overhead_ratio"):
         said.append(f"{table.percent(overhead[1])} overhead instead of {table.percent(overhead[0])}")
-    if far and fast and (wall := _middle(pairs, "wall")):
+    if pair.kind[0] and pair.pace == "max" and (wall := pair.medians("wall")):
         said.append(f"{wall[1]:.1f} s instead of {wall[0]:.1f} s")
-    if pace == "user" and (found := _middle(pairs, "response_p95")):
+    if pair.pace == "user" and (found := pair.medians("response_p95")):
         said.append(f"p95 response time {_duration(found[1])} instead of {_duration(found[0])}")
-    elif not fast:
+    elif pair.pace != "max":
         for metric, what in (("latency_p95", "p95 latency"), ("age_p95", "p95 staleness")):
-            if (found := _middle(pairs, metric)) and any(found):
+            if (found := pair.medians(metric)) and any(found):
                 said.append(f"{what} {_duration(found[1])} instead of {_duration(found[0])}")
     if not said:
         return None
-    where = ("over links with a delay" if far else "on a LAN") + _PACES.get(pace, f", {pace} times the recorded pace")
-    middle = f" (median of {len(pairs)} rows)" if len(pairs) > 1 else ""
-    unasked = modes.unasked(mode, pace)
-    with_setting = f", `{mode}` with `{unasked}`" if unasked else ""
-    return f"{where[0].upper()}{where[1:]}{with_setting}{middle}: {', '.join(said)}."
+    unasked = modes.unasked(mode, pair.pace)
+    where = ", ".join([pair.recording, pair.link, _PACES.get(pair.pace, f"{pair.pace} times the recorded pace")])
+    count = min(sum(run["valid"] for run in part) for part in (pair.base, pair.mine))
+    return f"{where}{f', `{mode}` with `{unasked}`' if unasked else ''} (n = {count}): {', '.join(said)}."
 
 
 def of(result: dict[str, Any]) -> str:
@@ -97,9 +105,7 @@ def of(result: dict[str, Any]) -> str:
     over = "tls" if any(run["transport"] == "tls" and run["valid"] for run in runs) else "plain"
     runs = [run for run in runs if run["transport"] == over]
     base, mode = _mode(runs, _BASES), _mode(runs, _MODES)
-    sentences = [said for kind, pairs in sorted(_pairs(runs, base, mode).items(), key=lambda found: (found[0][0], list(_PACES).index(found[0][1])
-                                                                                  if found[0][1] in _PACES else len(_PACES)))
-                 if (said := _sentence(kind, pairs, mode))] if base and mode else []
+    sentences = [said for pair in _pairs(runs, base, mode) if (said := _sentence(pair, mode))] if base and mode else []
     if not sentences:
         return f"{sum(run['valid'] for run in result['runs'])} of {len(result['runs'])} runs count."
     return f"**`{mode}` against `{base}` {'over TLS' if over == 'tls' else 'over plain TCP'}.** {' '.join(sentences)}"
