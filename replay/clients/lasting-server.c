@@ -55,6 +55,10 @@ static gboolean paused_idle(gpointer data G_GNUC_UNUSED)
     return G_SOURCE_REMOVE;
 }
 
+static void begun(void *opaque G_GNUC_UNUSED)
+{
+}
+
 static void paused(void *opaque G_GNUC_UNUSED, unsigned int number G_GNUC_UNUSED,
                    uint64_t command G_GNUC_UNUSED)
 {
@@ -83,7 +87,7 @@ static gboolean terminated(gpointer data G_GNUC_UNUSED)
 static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *display,
                   RecordingInput *input)
 {
-    static const FeederEvents events = { .paused = paused, .finished = finished };
+    static const FeederEvents events = { .begun = begun, .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
     Recording *recording = recording_new(input);
     ReplayStream *stream = replay_stream_new(recording, NULL, NULL);
