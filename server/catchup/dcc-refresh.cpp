@@ -17,6 +17,8 @@
 
 /* Copies of 100 bytes: on a line of 2 Mbit/s a refresh waits 13 ms for them. */
 #define MAX_KEPT 32
+/* Drawings that may wait for a large message on its way, instead of the guest. */
+#define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
 /* Of more rectangles it is not known any more what upstream would have sent with losses. */
 #define MAX_LOSSY_RECTS 512
 
@@ -455,14 +457,14 @@ void DccRefresh::uncover()
     }
 }
 
-void DccRefresh::pushed(bool waits, uint32_t delay)
+void DccRefresh::pushed(bool waits, uint32_t delay, uint32_t bytes)
 {
     if (!is_enabled()) {
         return;
     }
     const uint64_t now = g_get_monotonic_time();
 
-    path.pushed(now, waits, dcc->no_item_being_sent() ? 0 : dcc->get_message_serial());
+    path.pushed(now, waits, bytes ? dcc->get_message_serial() : 0, bytes);
     late_after = red_catch_up_late(delay);
     if (waiting_since && dcc->get_pipe_size() <= MAX_PIPE_SIZE) {
         waited += now - waiting_since;
@@ -1005,6 +1007,10 @@ uint32_t DccRefresh::backlog() const
 
     if (size <= MAX_PIPE_SIZE || !is_enabled() || is_finished) {
         return size;
+    }
+    /* nothing can overtake it, so the guest need not wait for it */
+    if (path.is_passing() && size <= MAX_PASSING_PIPE_SIZE) {
+        return 0;
     }
     /* what is drawn next takes all that is drawn out of the pipe */
     return is_dirty() || waits_too_long() || holds_up_others() ? 0 : size;

@@ -62,8 +62,8 @@ public:
     DccRefresh &operator=(const DccRefresh &) = delete;
 
     /* All that the path takes now has been sent; @waits: more is waiting; @delay: the round trip
-     * in microseconds, 0: unknown. */
-    void pushed(bool waits, uint32_t delay);
+     * in microseconds, 0: unknown; @bytes: of the message that was sent in part, 0: none. */
+    void pushed(bool waits, uint32_t delay, uint32_t bytes);
 
     /* Whether the client is behind. An image of a surface that it does not have would then only
      * delay it further: a drawing that needs one becomes damage instead. */

@@ -20,6 +20,9 @@
 /* Of a box for several rectangles one of so many pixels is among them. */
 #define PIECE_SPARSE 2
 
+/* What waited for a large message may take this part of its time more. */
+#define PASSING_PART 4
+
 /* What a picture's pixel takes when little is known: between text and a photo. */
 #define PIXELS_PER_BYTE 3
 
@@ -37,7 +40,7 @@ uint64_t red_catch_up_late(uint32_t delay)
                     uint64_t{RED_CATCH_UP_LATE});
 }
 
-void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message)
+void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message, uint32_t bytes)
 {
     if (!waits) {
         first_refused = 0;
@@ -47,10 +50,15 @@ void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message)
     if (!first_refused) {
         first_refused = now;
         first_message = message;
-        first_gone = now;
+        first_is_large = message && bytes >= RED_CATCH_UP_LARGE;
+        first_passed = now;
     } else if (first_message && message != first_message) {
         first_message = 0;
-        first_gone = now;
+        first_passed = now;
+        if (first_is_large) {
+            first_passed += std::min<uint64_t>((now - first_refused) / PASSING_PART,
+                                               RED_CATCH_UP_PASSING);
+        }
     }
     last_refused = now;
 }
@@ -67,7 +75,12 @@ uint64_t RedCatchUpPath::refused(uint64_t since) const
 
 uint64_t RedCatchUpPath::waited(uint64_t since) const
 {
-    return first_message ? 0 : waited_from(std::max(since, first_gone));
+    return first_message ? 0 : waited_from(std::max(since, first_passed));
+}
+
+bool RedCatchUpPath::is_passing() const
+{
+    return first_refused && first_is_large && (first_message || last_refused < first_passed);
 }
 
 RedCatchUpArea::RedCatchUpArea():

@@ -24,6 +24,9 @@ uint64_t red_catch_up_late(uint32_t delay);
 
 #define RED_CATCH_UP_LATE_MIN (50 * 1000)
 #define RED_CATCH_UP_LATE (150 * 1000)
+#define RED_CATCH_UP_PASSING (1000 * 1000)
+/* bytes */
+#define RED_CATCH_UP_LARGE (64 * 1024)
 
 /* Measures how long the path made drawings wait. Waiting for this thread does not count: on a busy
  * host a drawing is old before the thread tries to send it, and then the path takes it at once. */
@@ -31,16 +34,21 @@ class RedCatchUpPath
 {
 public:
     /* At @now the socket took all that it can; @waits: more is waiting; @message: the number of
-     * the message that the socket took in part, 0: none. */
-    void pushed(uint64_t now, bool waits, uint64_t message);
+     * the message that the socket took in part, 0: none; @bytes: its size. */
+    void pushed(uint64_t now, bool waits, uint64_t message, uint32_t bytes);
 
     /* How long an item queued at @since had waited when the path was last blocked. */
     uint64_t refused(uint64_t since) const;
 
     /* The same without the time for the message during which the path first blocked. No item can
      * overtake that message, and an image of the whole screen takes a while on any link. The
-     * drawings queued meanwhile may be few, and be sent as soon as it is through. */
+     * drawings queued meanwhile may be few, and be sent as soon as it is through. After a message
+     * of RED_CATCH_UP_LARGE they have a quarter of its time more, RED_CATCH_UP_PASSING at most:
+     * they often draw on what it shows, and as damage its pixels would be sent again. */
     uint64_t waited(uint64_t since) const;
+
+    /* Whether the path was last blocked by such a large message, or in that quarter. */
+    bool is_passing() const;
 
 private:
     uint64_t waited_from(uint64_t first) const;
@@ -48,9 +56,11 @@ private:
     /* when the path was blocked first and last, 0: it is not blocked */
     uint64_t first_refused = 0;
     uint64_t last_refused = 0;
-    /* the message sent in part at first_refused until it is sent, and when it was */
+    /* the message sent in part at first_refused until it is sent, and from when on waiting
+     * counts */
     uint64_t first_message = 0;
-    uint64_t first_gone = 0;
+    uint64_t first_passed = 0;
+    bool first_is_large = false;
 };
 
 /* The damage of a surface: where the client does not have its current pixels.

@@ -195,21 +195,21 @@ static void late_by_the_path()
 
     /* this thread has slept since it was drawn */
     g_assert_false(is_late(path, drawn));
-    path.pushed(start, true, 0);
+    path.pushed(start, true, 0, 0);
     g_assert_false(is_late(path, drawn));
     /* and sleeps again: then the path takes all */
-    path.pushed(start + RED_CATCH_UP_LATE * 2, false, 0);
+    path.pushed(start + RED_CATCH_UP_LATE * 2, false, 0, 0);
     g_assert_false(is_late(path, drawn));
 
-    path.pushed(start, true, 0);
-    path.pushed(start + RED_CATCH_UP_LATE, true, 0);
+    path.pushed(start, true, 0, 0);
+    path.pushed(start + RED_CATCH_UP_LATE, true, 0, 0);
     g_assert_false(is_late(path, drawn));
-    path.pushed(start + RED_CATCH_UP_LATE + 1, true, 0);
+    path.pushed(start + RED_CATCH_UP_LATE + 1, true, 0, 0);
     g_assert_true(is_late(path, drawn));
     g_assert_true(is_late(path, start));
     g_assert_false(is_late(path, start + 1));
     /* what comes then waits anew */
-    path.pushed(start + RED_CATCH_UP_LATE + 2, false, 0);
+    path.pushed(start + RED_CATCH_UP_LATE + 2, false, 0, 0);
     g_assert_false(is_late(path, drawn));
 }
 
@@ -219,27 +219,58 @@ static void late_behind_one_message()
     const uint64_t start = 1000000, gone = start + RED_CATCH_UP_LATE * 4;
     RedCatchUpPath path;
 
-    path.pushed(start, true, 7);
-    path.pushed(gone - 1, true, 7);
+    path.pushed(start, true, 7, RED_CATCH_UP_LARGE - 1);
+    path.pushed(gone - 1, true, 7, RED_CATCH_UP_LARGE - 1);
     g_assert_false(is_late(path, start));
+    g_assert_false(path.is_passing());
     /* but the guest is not to wait for it */
     g_assert_cmpuint(path.refused(start), ==, RED_CATCH_UP_LATE * 4 - 1);
 
     /* what had its turn after it was not all */
-    path.pushed(gone, true, 9);
+    path.pushed(gone, true, 9, 0);
     g_assert_false(is_late(path, start));
-    path.pushed(gone + RED_CATCH_UP_LATE, true, 9);
+    path.pushed(gone + RED_CATCH_UP_LATE, true, 9, 0);
     g_assert_false(is_late(path, start));
-    path.pushed(gone + RED_CATCH_UP_LATE + 1, true, 9);
+    path.pushed(gone + RED_CATCH_UP_LATE + 1, true, 9, 0);
     g_assert_true(is_late(path, start));
     g_assert_true(is_late(path, gone));
     g_assert_false(is_late(path, gone + 1));
 
     /* nor the client's answer, which is no message */
-    path.pushed(gone, false, 0);
-    path.pushed(start, true, 0);
-    path.pushed(start + RED_CATCH_UP_LATE + 1, true, 12);
+    path.pushed(gone, false, 0, 0);
+    path.pushed(start, true, 0, 0);
+    path.pushed(start + RED_CATCH_UP_LATE + 1, true, 12, RED_CATCH_UP_LARGE);
     g_assert_true(is_late(path, start));
+    g_assert_false(path.is_passing());
+}
+
+/* What waited for a large one has a quarter of its time, but not more than a second. */
+static void late_behind_a_large_message()
+{
+    const uint64_t start = 1000000;
+    const struct { uint64_t took, more; } messages[] = {
+        { RED_CATCH_UP_LATE * 4, RED_CATCH_UP_LATE },
+        { RED_CATCH_UP_PASSING * UINT64_C(3600), RED_CATCH_UP_PASSING },
+    };
+
+    for (const auto &message : messages) {
+        const uint64_t gone = start + message.took, passed = gone + message.more;
+        RedCatchUpPath path;
+
+        path.pushed(start, true, 7, RED_CATCH_UP_LARGE);
+        g_assert_true(path.is_passing());
+        path.pushed(gone, true, 9, 0);
+        g_assert_true(path.is_passing());
+        path.pushed(passed, true, 9, 0);
+        g_assert_false(path.is_passing());
+        path.pushed(passed + RED_CATCH_UP_LATE, true, 9, 0);
+        g_assert_false(is_late(path, start));
+        path.pushed(passed + RED_CATCH_UP_LATE + 1, true, 9, 0);
+        g_assert_true(is_late(path, start));
+        g_assert_false(is_late(path, passed + 1));
+        path.pushed(passed, false, 0, 0);
+        g_assert_false(path.is_passing());
+    }
 }
 
 /* Nobody is to wait much longer for the pipe than for the path. */
@@ -536,6 +567,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/catch-up/settings", settings);
     g_test_add_func("/server/catch-up/late-by-the-path", late_by_the_path);
     g_test_add_func("/server/catch-up/late-behind-one-message", late_behind_one_message);
+    g_test_add_func("/server/catch-up/late-behind-a-large-message", late_behind_a_large_message);
     g_test_add_func("/server/catch-up/late-as-the-path", late_as_the_path);
     g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
     g_test_add_func("/server/catch-up/nothing-beside-the-surface", nothing_beside_the_surface);

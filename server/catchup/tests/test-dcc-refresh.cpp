@@ -34,6 +34,9 @@ enum {
     SURFACES = 4,
     /* which become some hundred times as many bytes as a client's buffer has */
     COMMANDS = 3000,
+    /* drawings that may wait for a large message; and more, so that they become damage */
+    MOST_BEHIND_ONE = 8 * MAX_PIPE_SIZE,
+    TOO_MANY = 10 * MAX_PIPE_SIZE,
 };
 
 using Client = TestPictureClient;
@@ -306,6 +309,28 @@ static void little_behind_one_picture()
     g_assert_cmpint(client.plain_pixels, ==, 2 * screen);
 }
 
+/* Nor if it is more than the pipe is to hold: the guest does not wait for the picture either. */
+static void more_behind_one_picture()
+{
+    const unsigned fills = MOST_BEHIND_ONE - MAX_PIPE_SIZE;
+    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.reads_until([&] { return client.plain_pixels == screen; }));
+    guest.photo({ 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 0, 8);
+    guest.device.run();
+    for (unsigned i = 0; i < fills; ++i) {
+        guest.fill(0, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, i, true);
+    }
+    guest.device.run();
+    g_usleep(2 * RED_CATCH_UP_LATE);
+    g_assert_true(client.reads_until([&] {
+        return client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills;
+    }));
+    g_assert_cmpint(client.plain_pixels, ==, 2 * screen);
+}
+
 /* It draws all the time, the client reads now and then. */
 static void client_reads_now_and_then()
 {
@@ -326,8 +351,9 @@ static void client_reads_now_and_then()
  * only in its last place. */
 static void scrolled_meanwhile(gconstpointer data)
 {
-    enum { WIDTH = 64, HEIGHT = 200, LINE = 2, BEFORE = 2 * MAX_PIPE_SIZE };
+    enum { WIDTH = 64, HEIGHT = 200, LINE = 2 };
     const bool is_behind = GPOINTER_TO_INT(data);
+    const int before = is_behind ? TOO_MANY : MOST_BEHIND_ONE - MAX_PIPE_SIZE;
     /* with what is new in each they fill the pipe */
     const int copies = is_behind ? 12 : MAX_PIPE_SIZE / 2 + 5;
     std::vector<uint32_t> memory(WIDTH * HEIGHT);
@@ -349,7 +375,7 @@ static void scrolled_meanwhile(gconstpointer data)
     guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
     guest.device.run();
     client.plain_pixels = -SIDE * SIDE;
-    for (int i = 0; is_behind && i < BEFORE; ++i) {
+    for (int i = 0; i < before; ++i) {
         guest.fill(0, { i % 10, HEIGHT / 2, 10, LINE }, 1 + i, true);
     }
     for (int i = 0; i < copies; ++i) {
@@ -901,7 +927,7 @@ static void exact_what_was_behind()
     /* more than the socket takes of a client that reads nothing */
     guest.photo({ 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 0, 32);
     guest.device.run();
-    for (int i = 0; i < 2 * MAX_PIPE_SIZE; ++i) {
+    for (int i = 0; i < TOO_MANY; ++i) {
         guest.fill(0, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 1 + i, true);
     }
     guest.device.run();
@@ -947,6 +973,7 @@ int main(int argc, char *argv[])
 
     g_test_add_func("/server/dcc-refresh/guest-goes-on", guest_goes_on);
     g_test_add_func("/server/dcc-refresh/little-behind-one-picture", little_behind_one_picture);
+    g_test_add_func("/server/dcc-refresh/more-behind-one-picture", more_behind_one_picture);
     g_test_add_func("/server/dcc-refresh/client-reads-now-and-then", client_reads_now_and_then);
     g_test_add_data_func("/server/dcc-refresh/scrolled-when-behind", GINT_TO_POINTER(true),
                          scrolled_meanwhile);
