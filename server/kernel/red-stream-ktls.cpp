@@ -3,7 +3,6 @@
 
 #include <cerrno>
 
-#include "net-utils.h"
 #include "red-stream-bio.h"
 #include "red-stream-egress.h"
 #include "red-stream-ktls.h"
@@ -14,14 +13,14 @@ static int ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, siz
     const bool corked = egress->is_held();
 
     if (more && !corked) {
-        red_socket_set_cork(egress->get_socket(), true);
+        red_stream_kernel_socket.set_cork(egress->get_socket(), true);
     }
     const int n = egress->send_record(data, size);
     /* nobody knows what comes after a record that the kernel did not take */
     if ((more || corked) && (!more || egress->is_blocked())) {
         const int saved_errno = errno;
 
-        red_socket_set_cork(egress->get_socket(), false);
+        red_stream_kernel_socket.set_cork(egress->get_socket(), false);
         errno = saved_errno;
     }
     return n;

@@ -4,16 +4,11 @@
 #include <cerrno>
 #include <unistd.h>
 
-#include <glib.h>
 #include <openssl/err.h>
 
 #include "red-stream-bio.h"
 #include "red-stream-egress.h"
 #include "sys-socket.h"
-
-#if OPENSSL_VERSION_NUMBER < 0x10100000L
-#error "OpenSSL 1.1.0 or later is needed"
-#endif
 
 static RedStreamEgress *bio_egress(BIO *bio)
 {
@@ -67,7 +62,7 @@ static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
     }
 }
 
-static gpointer bio_method_new(gpointer arg)
+static BIO_METHOD *bio_method_new()
 {
     BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
                                       "spice stream");
@@ -80,37 +75,25 @@ static gpointer bio_method_new(gpointer arg)
     return method;
 }
 
-BIO *red_stream_bio_new(RedStreamEgress *egress)
-{
-    static GOnce once = G_ONCE_INIT;
-    auto method = static_cast<BIO_METHOD *>(g_once(&once, bio_method_new, nullptr));
-    BIO *bio = method ? BIO_new(method) : nullptr;
-
-    if (bio) {
-        BIO_set_data(bio, egress);
-        BIO_set_init(bio, 1);
-    }
-    return bio;
-}
-
 bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress)
 {
-    BIO *bio = red_stream_bio_new(egress);
+    static const BIO_METHOD *const method = bio_method_new();
+    BIO *bio = method ? BIO_new(method) : nullptr;
 
     if (!bio) {
         return false;
     }
+    BIO_set_data(bio, egress);
+    BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
-    /* the one write that may have to be repeated, after a TLS 1.2 peer asked for
-     * something in between, is repeated from a copy */
+    /* a write is repeated from a copy; only a TLS 1.2 peer that renegotiates causes one */
     SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     return true;
 }
 
 int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
 {
-    /* SSL_get_error looks at the errors that this thread has left; to clear none takes longer
-     * than to ask */
+    /* SSL_get_error looks at the thread's error queue; clearing an empty one costs more */
     if (ERR_peek_error()) {
         ERR_clear_error();
     }

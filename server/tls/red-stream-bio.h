@@ -12,10 +12,7 @@
 
 class RedStreamEgress;
 
-/* @egress stays the caller's and outlives the BIO. Returns null if out of memory. */
-BIO *red_stream_bio_new(RedStreamEgress *egress);
-
-/* RedStreamSocket::set_ssl and RedStreamSocket::encrypt, see there. */
+/* RedStreamSocket::set_ssl and RedStreamSocket::encrypt, see there. @egress outlives @ssl. */
 bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress);
 int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
 

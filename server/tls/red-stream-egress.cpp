@@ -9,14 +9,16 @@
 
 #include "red-stream-egress.h"
 
-/* Plain: a larger message is given to the kernel from where it is. Copying 4 KiB
- * costs less than the system call it saves. */
+/* Plain: a larger message is given to the kernel without a copy. Copying 4 KiB costs less
+ * than the system call it saves; at half or twice that nobody notices. */
 #define COPY_MAX 4096
 
-/* Plain: what stays here of a message given to the kernel when another follows. */
+/* Plain: how many bytes stay here of a message given to the kernel when another follows,
+ * so that the flush has something to send. Any number does. */
 #define KEEP_MAX 64
 
-/* Bytes in wire that make it leave although more is to come. */
+/* Bytes buffered until they are sent although more is announced. Half: twice as many system
+ * calls for bursts of images. */
 #define WIRE_LIMIT 32000
 
 /* A record is longer than its plaintext: by 22 bytes in TLS 1.3, by 29 in TLS 1.2
@@ -32,7 +34,7 @@ static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are 
 #define IOV_MAX 1024
 #endif
 
-/* Entries of a system call when bytes of the wire go before them. A message with
+/* Entries per system call behind the bytes of wire: messages have at most a dozen. One with
  * more is sent in several calls. */
 #define IOV_COUNT 64
 
@@ -67,11 +69,6 @@ bool RedStreamEgress::set_auto_flush(bool auto_flush)
     }
     corked = !auto_flush;
     return true;
-}
-
-size_t RedStreamEgress::pending() const
-{
-    return wire.size() + clear.size();
 }
 
 ssize_t RedStreamEgress::fail(int error_number)
@@ -142,8 +139,8 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
     return n - wire_size;
 }
 
-/* Called after the kernel took less than it was given: try again.
- * Returns false, with errno, if that is still so or the connection has ended. */
+/* If the kernel took less than it was given, try again. Returns false, with errno, if it
+ * still does or the connection has ended. */
 bool RedStreamEgress::unblock(bool more)
 {
     if (!blocked) {
@@ -168,6 +165,18 @@ bool RedStreamEgress::unblock(bool more)
 }
 
 ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    if (in_use) {
+        errno = EAGAIN;
+        return -1;
+    }
+    in_use = true;
+    const ssize_t n = accept(iov, iovcnt, flags);
+    in_use = false;
+    return n;
+}
+
+ssize_t RedStreamEgress::accept(const struct iovec *iov, int iovcnt, unsigned flags)
 {
     const size_t size = red_iov_size(iov, iovcnt);
 
@@ -205,7 +214,7 @@ ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned fl
     if (static_cast<size_t>(n) == size && !(flags & RED_STREAM_MORE) && !corked) {
         if (blocked) {
             note_flush();
-        } else if (flush() < 0) {
+        } else if (send_all() < 0) {
             return -1;
         }
     }
@@ -232,7 +241,7 @@ ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, unsign
         iov += count;
         iovcnt -= count;
     }
-    /* the caller knows what is left */
+    /* the caller repeats the rest */
     blocked = false;
     return accepted;
 }
@@ -313,8 +322,7 @@ ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsi
             size_t n = 0;
 
             if (clear.size() >= record_size || (clear.size() && left >= RED_STREAM_RECORD_MAX)) {
-                /* the record is full, or what it lacks would have to be copied from a
-                 * payload that makes full records by itself */
+                /* full, or followed by a payload that makes full records without a copy */
                 if (!encrypt_clear(clear.size(), true) && !blocked) {
                     return -1;
                 }
@@ -404,8 +412,7 @@ ssize_t RedStreamEgress::send_record(const void *data, size_t size)
         }
     }
     if (encrypting && static_cast<size_t>(n) < size) {
-        /* always room for one record of RED_STREAM_RECORD_MAX, but a client may have
-         * asked for smaller ones, with more overhead than that */
+        /* one record fits, but a client may have asked for smaller ones (RFC 8449) */
         const size_t rest = std::min(size - n, wire.room());
 
         wire.append(static_cast<const uint8_t *>(data) + n, rest);
@@ -420,6 +427,17 @@ ssize_t RedStreamEgress::send_record(const void *data, size_t size)
 }
 
 ssize_t RedStreamEgress::flush()
+{
+    if (in_use) {
+        return pending();
+    }
+    in_use = true;
+    const ssize_t left = send_all();
+    in_use = false;
+    return left;
+}
+
+ssize_t RedStreamEgress::send_all()
 {
     if (error) {
         errno = error;

@@ -83,17 +83,19 @@ public:
      * the same or other memory. @flags: RED_STREAM_MORE, RED_STREAM_MESSAGE_START.
      * Returns the number of bytes accepted, 0 only if @iov is empty, or -1 with errno:
      * EAGAIN (the kernel takes nothing now) or the error that ended the connection, which
-     * every later call returns again. */
+     * every later call returns again. Re-entry, a call while another call of writev() or
+     * flush() runs, is refused with EAGAIN. */
     ssize_t writev(const struct iovec *iov, int iovcnt, unsigned flags);
 
     /* Send all buffered bytes, and have the kernel send incomplete segments as well.
      * Returns the number of bytes that the kernel did not take yet (call again when the
-     * socket is writable), or -1 with the errno that ended the connection. */
+     * socket is writable), or -1 with the errno that ended the connection.
+     * On re-entry it sends nothing: the call that runs does. */
     ssize_t flush();
 
     /* Bytes accepted that the kernel has not taken yet. Over TLS finished records count
      * with their overhead. */
-    size_t pending() const;
+    size_t pending() const { return wire.size() + clear.size(); }
 
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
@@ -106,6 +108,8 @@ public:
     int get_socket() const { return socket; }
 
 private:
+    ssize_t accept(const struct iovec *iov, int iovcnt, unsigned flags);
+    ssize_t send_all();
     ssize_t write_plain(const struct iovec *iov, int iovcnt, unsigned flags);
     ssize_t write_records(const struct iovec *iov, int iovcnt, unsigned flags);
     ssize_t batch_plain(const struct iovec *iov, int iovcnt, unsigned flags);
@@ -142,6 +146,8 @@ private:
     /* other records follow the one that take_record gets */
     bool encrypting_more = false;
     bool encrypting = false;
+    /* writev() or flush() runs */
+    bool in_use = false;
     bool corked = false;
     /* bytes were written since the last flush */
     bool dirty = false;

@@ -12,8 +12,7 @@
 
 #include "red-stream-policy.h"
 
-
-/* In 2017 the gain of gathering had levelled off at 1 KiB. Only users of that mode notice. */
+/* Its gain levels off at 1 KiB (2017). Only users of that mode notice. */
 #define DEFAULT_GATHER_THRESHOLD 1024
 
 /* Twenty times upstream's interval between acks: 30 KB in flight on a text
@@ -22,13 +21,11 @@
 
 /* What a setting may ask for: limits against typing errors, which nobody notices. */
 #define MIN_RECORD_SIZE 512
-/* Twice the widest ack interval. With less a client might owe no ack to a server
- * that waits for one. */
+/* twice the widest ack interval: with less, the server might wait for an ack that is not due */
 #define MIN_WINDOW 80
 #define MAX_WINDOW 100000
 
-/* A TLS record is longer than its plaintext by 22 bytes in TLS 1.3 and by 29 in
- * TLS 1.2 with AES-GCM. */
+/* TLS record overhead in bytes: 22 in TLS 1.3, 29 in TLS 1.2 with AES-GCM. */
 #define RECORD_OVERHEAD 29
 
 /* What a sender may have in flight after a pause (RFC 6928). */
@@ -201,16 +198,6 @@ const RedStreamPolicy *red_stream_policy_get()
     return &policy;
 }
 
-static uint64_t window_rate(const RedStreamLink *link, uint64_t cwnd)
-{
-    return link->rtt ? cwnd * link->mss * 1000000 / link->rtt : 0;
-}
-
-uint64_t red_stream_policy_window_rate(const RedStreamLink *link)
-{
-    return window_rate(link, link->cwnd);
-}
-
 uint64_t red_stream_policy_link_rate(const RedStreamLink *link)
 {
     /* after a pause TCP starts again with the initial window */
@@ -222,11 +209,10 @@ uint64_t red_stream_policy_link_rate(const RedStreamLink *link)
         cwnd = INITIAL_CWND;
     }
 
-    /* a flight leaves at once and takes a round trip to be paid back; the rate seen
-     * when the sender had nothing more to send is only a lower bound */
+    /* a rate that the sender limited is only a lower bound: the window is sent per round trip */
     uint64_t rate = link->delivery_rate;
-    if (!rate || link->app_limited) {
-        rate = std::max(rate, window_rate(link, cwnd));
+    if (link->rtt && (!rate || link->app_limited)) {
+        rate = std::max(rate, cwnd * link->mss * 1000000 / link->rtt);
     }
     return rate;
 }

@@ -84,8 +84,7 @@ struct RedStreamLink {
     uint32_t rto;
 };
 
-/* Bytes per second: the congestion window per round trip; the link's rate. 0 if unknown. */
-uint64_t red_stream_policy_window_rate(const RedStreamLink *link);
+/* The link's rate in bytes per second, 0 if unknown. */
 uint64_t red_stream_policy_link_rate(const RedStreamLink *link);
 
 /* How many bytes to put in a TLS record on this link.
@@ -107,7 +106,6 @@ size_t red_stream_policy_record_size(const RedStreamLink *link);
  * Only one message ends in the last record of a flush: spice-gtk (0.42 at least)
  * reads while the raw socket is readable and does not call SSL_pending. It would see
  * a second message in that record only when the next packet arrives.
- *
  *
  * @pending is not 0 and @last_message is less than @pending.
  */

@@ -13,9 +13,10 @@
 #ifdef __linux__
 /* not netinet/tcp.h: its struct tcp_info ends before the delivery rate */
 #include <linux/tcp.h>
+#elif !defined(_WIN32)
+#include <netinet/tcp.h>
 #endif
 
-#include "net-utils.h"
 #include "red-stream-bio.h"
 #include "red-stream-socket.h"
 
@@ -42,6 +43,22 @@ static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool mor
 }
 #endif
 
+/* the BSDs have it by another name; clearing that of Darwin sends nothing */
+#if !defined(TCP_CORK) && defined(TCP_NOPUSH) && !defined(__APPLE__)
+#define TCP_CORK TCP_NOPUSH
+#endif
+
+static bool kernel_set_cork(int fd, bool enabled)
+{
+#ifdef TCP_CORK
+    const int value = enabled;
+
+    return setsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, sizeof(value)) == 0;
+#else
+    return false;
+#endif
+}
+
 static bool kernel_get_link(int fd, RedStreamLink *link)
 {
 #ifdef __linux__
@@ -55,11 +72,11 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     link->mss = info.tcpi_snd_mss;
     link->cwnd = info.tcpi_snd_cwnd;
     link->rtt = info.tcpi_rtt;
-    /* these are 0 before Linux 4.9, which is what "not known" is */
+    /* 0 (unknown) before Linux 4.9 */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;
     /* milliseconds; an hour is as good as more */
-    link->idle = MIN(info.tcpi_last_data_sent, 3600 * 1000u) * 1000;
+    link->idle = std::min(info.tcpi_last_data_sent, 3600 * 1000u) * 1000;
     link->rto = info.tcpi_rto;
     return true;
 #else
@@ -67,7 +84,7 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
 #endif
 }
 
-/* TCP's window changes in round trips; over a shorter one records are as long as can be. */
+/* TCP's window changes once per round trip; below 5 ms records have the maximum size anyway. */
 static uint64_t kernel_get_link_period()
 {
     return 5000;
@@ -76,7 +93,7 @@ static uint64_t kernel_get_link_period()
 const RedStreamSocket red_stream_kernel_socket = {
     "sendmsg",
     kernel_send,
-    red_socket_set_cork,
+    kernel_set_cork,
     kernel_get_link,
     kernel_get_link_period,
     red_stream_bio_set_ssl,

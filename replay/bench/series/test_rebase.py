@@ -25,8 +25,8 @@ def test_each_patch_applies_or_is_said_to_fail_and_where(tmp_path: Path, capsys:
     websocket = tree / "server/websocket.c"
     websocket.write_text(websocket.read_text().replace("write_header_pos", "header_pos"))
     (tree / "server/tests/test-wait-gone.cpp").write_text("upstream has one\n")
-    utils = tree / "server/net-utils.c"
-    utils.write_text("\n\n" + utils.read_text())
+    header = tree / "server/red-stream.h"
+    header.write_text("\n\n" + header.read_text())
     found = {f"{one.patch.parent.name}/{one.patch.name[:4]}": one for one in rebase.rebase(tree)}
     wrong = {name: one.says for name, one in found.items() if not one.applies}
     assert wrong.keys() == {"fixes/0003", "fixes/0005"}

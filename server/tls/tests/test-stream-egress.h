@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include <fcntl.h>
@@ -159,6 +160,8 @@ public:
     bool pushed = true;
     /* calls of which not all was taken */
     size_t refusals = 0;
+    /* called at each send, before it takes anything */
+    std::function<void()> on_send;
     /* microseconds until the link is asked for again, and how often it was */
     uint64_t link_period = 0;
     size_t link_calls = 0;
@@ -210,6 +213,9 @@ private:
             call.offered += iov[i].iov_len;
         }
         g_assert_cmpuint(call.offered, >, 0);
+        if (kernel->on_send) {
+            kernel->on_send();
+        }
 
         call.taken = kernel->next(call.offered);
         size_t left = call.taken > 0 ? call.taken : 0;

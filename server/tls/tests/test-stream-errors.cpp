@@ -303,6 +303,37 @@ static void test_tls_end()
     }
 }
 
+/* A call from inside another one changes nothing. */
+static void test_reentry()
+{
+    for (const char *mode : test_modes) {
+        for (int version : test_versions) {
+            TestConnection stream(mode, version);
+            size_t calls = 0;
+
+            stream.start(false);
+            stream.kernel.on_send = [&] {
+                char byte = 'x';
+                struct iovec iov = { &byte, 1 };
+                const size_t pending = stream.egress->pending();
+
+                g_assert_cmpint(stream.egress->writev(&iov, 1, RED_STREAM_MESSAGE_START), ==, -1);
+                g_assert_cmpint(errno, ==, EAGAIN);
+                g_assert_cmpint(stream.egress->flush(), ==, pending);
+                ++calls;
+            };
+            for (const TestDrain &drain : drains) {
+                stream.sender->add(drain);
+                stream.sender->push_all();
+            }
+            g_assert_cmpuint(calls, ==, stream.kernel.count_sends());
+            g_assert_cmpuint(calls, >, 0);
+            stream.receive();
+            stream.check_sent();
+        }
+    }
+}
+
 int main(int argc, char *argv[])
 {
     alarm(120);
@@ -317,6 +348,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/errors/key-update", test_key_update);
     g_test_add_func("/server/stream/errors/reset", test_reset);
     g_test_add_func("/server/stream/errors/tls-end", test_tls_end);
+    g_test_add_func("/server/stream/errors/reentry", test_reentry);
 
     const int ret = g_test_run();
     test_tls_cleanup();

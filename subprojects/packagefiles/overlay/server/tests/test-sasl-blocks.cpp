@@ -1,1 +1,1 @@
-../../../../../server/tls/tests/test-sasl-blocks.cpp
+../../../../../server/fixes/tests/test-sasl-blocks.cpp
