@@ -23,7 +23,7 @@ from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import metrics
-from bench.report import onetable, publish
+from bench.report import onetable, publish, report
 from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
@@ -31,6 +31,8 @@ _MAIN = "main"
 _NOTES = "notes.md"     # by whoever measured
 _TABLE = "table.csv"    # the one table
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
+_PAGE = "compare.md"
+_WRITTEN = (_PAGE, "compare.csv")
 _SHOWN = 12     # digits of a hash
 _APART = ("Not made by `./run results`, and each says which library it is of: [live](live/README.md) (`./run live`: response time at a QEMU), "
           "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (the optional series on other "
@@ -120,6 +122,17 @@ def unpack(folder: Path) -> None:
         results.write_text(folder / _RUNS, lzma.decompress(packed.read_bytes()).decode())
 
 
+def write_page(folder: str, output: Path) -> None:
+    """One page for all that is there of a folder."""
+    found = {}
+    for part in PARTS:
+        if part.folder == folder and (file := output / part.where / _PACKED).is_file():
+            found[f"{part.where}: {part.question}"] = results.load(file)
+            for name in _WRITTEN:
+                (output / part.where / name).unlink(missing_ok=True)
+    results.write_text(output / folder / _PAGE, report.page(found))
+
+
 def _make(part: Part, output: Path, repeat: int | None) -> bool:
     """Whether every row has runs that count."""
     folder = output / part.where
@@ -144,6 +157,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
         if not (folder / _RUNS).is_file():
             raise BenchError(f"{part.where}: ./run {shlex.join(argv)} measured nothing: the rest is not done")
         pack(folder)
+        write_page(part.folder, output)
     return status == 0
 
 
@@ -169,7 +183,7 @@ def index(output: Path) -> str:
         most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
         others = [f"{part.where} ({_short(there.library)})" for part, there in found if there.library != most]
         first = f"**Not all pages are of one library**: {_short(most)}, except {', '.join(others)}."
-    rows = [[f"[{part.where}]({part.where}/{part.kind}.md)", part.question, str(there.repeat),
+    rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, "recordings/releases.md") if (output / name).is_file()]
@@ -224,7 +238,7 @@ _FIRST_TABLES = {"compare": ("first",), "modes": ("modes", "modes/made")}
 
 def first_table(mark: str, output: Path) -> str | None:
     """The tables of overhead of pages, as one; where a page has none, its first table."""
-    pages = [page.read_text() for where in _FIRST_TABLES[mark] if (page := output / where / "compare.md").is_file()]
+    pages = [report.markdown(results.load(file)) for where in _FIRST_TABLES[mark] if (file := output / where / _PACKED).is_file()]
     found = [shown[0].splitlines() for page in pages
              if (shown := re.search(r"(?:^\|.*\n)+", page.partition("\n### Overhead ")[2] or page, re.MULTILINE))]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for number, lines in enumerate(found)

@@ -163,18 +163,34 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
     assert "measured nothing" in capsys.readouterr().err
 
 
-def test_the_readme_shows_what_was_measured(commands: Runs, tmp_path: Path) -> None:
+def _measured(folder: Path, *recordings: str) -> None:
+    results.write_text(folder / "compare.json", json.dumps(samples.result(["stock", "flow"], repeats=1, recordings=recordings)))
+    makeresults.pack(folder)
+
+
+def test_the_readme_shows_what_was_measured(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text("a\n<!-- compare: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
-    results.write_text(tmp_path / "r/first/compare.md", "# Title\n\n### Bytes\n\n| b |\n|---|\n\n### Overhead over TLS\n\n"
-                       "| a   |\n|-----|\n| one |\n\n| b |\n|---|\n")
+    _measured(tmp_path / "r/first", "one", "two")
     makeresults.fill_tables(readme, tmp_path / "r")
-    first = "| a   |\n|-----|\n| one |\n"
-    assert readme.read_text() == f"a\n<!-- compare: x -->\n{first}<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n"
-    for where in ("modes", "modes/made"):       # one table of both
-        results.write_text(tmp_path / "r" / where / "compare.md", "| a |\n|---|\n| 1 |\n")
+    shown = readme.read_text()
+    assert shown.startswith("a\n<!-- compare: x -->\n| recording |") and shown.count("\n| two ") == 1
+    assert shown.endswith("<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
+    _measured(tmp_path / "r/modes", "three", "four")
+    _measured(tmp_path / "r/modes/made", "five", "six")     # one table of both
     makeresults.fill_tables(readme, tmp_path / "r")
-    assert "<!-- modes: y -->\n| a |\n|---|\n| 1 |\n| 1 |\n<!-- end -->" in readme.read_text()
+    assert [readme.read_text().count(f"\n| {name} ") for name in ("three", "four", "five", "six")] == [1] * 4
+
+
+def test_a_folder_has_one_page(tmp_path: Path) -> None:
+    for where in ("lan", "lan/plain"):
+        _measured(tmp_path / where, "one", "two")
+        results.write_text(tmp_path / where / "compare.md", "old")
+    makeresults.write_page("lan", tmp_path)
+    page = (tmp_path / "lan/compare.md").read_text()
+    assert not (tmp_path / "lan/plain/compare.md").exists()
+    assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# lan", "# lan/plain"]
+    assert page.count("## Columns") == 1 and page.count("## Overview") == 2
 
 
 def test_distances_stand_side_by_side(tmp_path: Path) -> None:

@@ -424,22 +424,41 @@ def _has(text: str, column: str) -> bool:
     return re.search(rf"\| +{column} ", text) is not None
 
 
-def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
-    """The whole page; pictures are the files of each group's plots, beside it."""
-    runs = result["runs"]
+def _tables(result: dict[str, Any], pictures: Mapping[Group, list[str]]) -> str:
     sections = []
-    for group, group_runs in groups(runs).items():
+    for group, group_runs in groups(result["runs"]).items():
         sections.append(group_section(group, group_runs))
-        sections += [f"![{title(group)}]({name})" for name in (pictures or {}).get(group, [])]
-    text = "\n\n".join(sections)
+        sections += [f"![{title(group)}]({name})" for name in pictures.get(group, [])]
+    return "\n\n".join(part for part in (overview(result["runs"]), via_table(result["runs"]), *sections) if part)
+
+
+def _legend(runs: list[Run], text: str) -> list[str]:
+    """What the tables of the text have columns for."""
     base = _base_name(runs)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
-    parts = [verdict.of(result), "# Comparison", about(result), overview(runs), via_table(runs), text,
-             _COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if _has(text, "bursts") else "",
-             PATH_COLUMNS if _has(text, "x path") else "",
-             LATENCY_COLUMNS if _has(text, "p50") else "",
-             STALL_COLUMNS if _has(text, "longest stall, ms") else "",
-             channeltable.COLUMNS if "### By channel" in text else "",
-             AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
-             mode_list(runs), invalid_runs(runs), latencies_not_taken(runs), _outliers(runs)]
+    return [_COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if _has(text, "bursts") else "",
+            PATH_COLUMNS if _has(text, "x path") else "",
+            LATENCY_COLUMNS if _has(text, "p50") else "",
+            STALL_COLUMNS if _has(text, "longest stall, ms") else "",
+            channeltable.COLUMNS if "### By channel" in text else "",
+            AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
+            mode_list(runs)]
+
+
+def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
+    """The whole page; pictures are the files of each group's plots, beside it."""
+    return page({"Comparison": result}, pictures)
+
+
+def page(results: Mapping[str, dict[str, Any]], pictures: Mapping[Group, list[str]] | None = None) -> str:
+    """Of several results, by their questions: the columns are explained once."""
+    parts: list[str] = []
+    for question, result in results.items():
+        said = [verdict.of(result), f"# {question}"]
+        parts += [*(said if not parts else reversed(said)), about(result), _tables(result, pictures or {})]
+    runs = [run for result in results.values() for run in result["runs"]]
+    parts += _legend(runs, "\n".join(parts))
+    for question, result in results.items():
+        wrong = [invalid_runs(result["runs"]), latencies_not_taken(result["runs"]), _outliers(result["runs"])]
+        parts += [f"# Runs of {question.partition(':')[0]}" if len(results) > 1 and any(wrong) else "", *wrong]
     return "\n\n".join(part for part in parts if part) + "\n"
