@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.cli import COMMANDS
-from bench.commands import frontdoor, makeresults
+from bench.commands import makeresults, readme
 from bench.common import paths
 from bench.runs import modes
 
@@ -18,15 +18,15 @@ _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "
 _MODES = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", [frontdoor.README, frontdoor.PICTURE], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [readme.README, readme.PICTURE], ids=lambda file: file.name)
 def test_what_is_shown_is_what_was_measured(file: Path) -> None:
-    assert file.read_text(encoding="utf-8") == frontdoor.contents()[file], "run ./run results --index"
+    assert file.read_text(encoding="utf-8") == readme.contents()[file], "run ./run results --index"
 
 
 def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frontdoor, "_runs", lambda folder: [])
-    assert frontdoor.contents() == {file: file.read_text(encoding="utf-8")
-                                    for file in (frontdoor.README, frontdoor.PICTURE)}
+    monkeypatch.setattr(readme, "_runs", lambda folder: [])
+    assert readme.contents() == {file: file.read_text(encoding="utf-8")
+                                    for file in (readme.README, readme.PICTURE)}
 
 
 @pytest.mark.parametrize("mark", ["compare", "modes"])
@@ -41,7 +41,7 @@ def test_the_page_of_modes_tells_distances_as_measured() -> None:
 
 
 def test_every_session_and_mode_is_in_the_table_of_modes() -> None:
-    assert [name for name in frontdoor.SESSIONS if f"| {name} " not in _MODES] == []
+    assert [name for name in readme.SESSIONS if f"| {name} " not in _MODES] == []
     assert [mode for mode in modes.MODES if f"| `{mode}` |" not in _MODES] == []
     [head] = [line for line in _MODES.split("<!-- modes:")[1].splitlines() if line.startswith("| recording ")]
     assert re.findall(r"\w+", head)[3:] == [*modes.MODES, "n"]

@@ -86,7 +86,7 @@ def command(namespaces: Namespaces, *options: str, address_a: str = ADDRESS_A, a
 
 
 class Link:
-    """A running spice-link. finish() ends it, checks its books and returns its report."""
+    """A running spice-link. finish() ends it, checks its counters and returns its report."""
 
     def __init__(self, namespaces: Namespaces, *options: str, **addresses: str) -> None:
         self.process = subprocess.Popen(command(namespaces, *options, **addresses), stdout=subprocess.PIPE,

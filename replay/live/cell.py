@@ -22,7 +22,7 @@ from bench.lab.links import Link
 from bench.measure import playout
 from bench.measure.pcap import ETHERNET_HEADER
 from bench.measure.stats import quantile
-from bench.measure.stolen import Stolen
+from bench.measure.steal import StealTime
 from clients.errors import Failed
 from live import viewers
 from live.guests import Guest
@@ -120,7 +120,7 @@ def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, coun
         if wrong := linktest.check(lab):
             return {**record, "invalid": wrong}
         load, began = os.getloadavg()[0], time.monotonic_ns()
-        with Stolen() as stolen:
+        with StealTime() as stolen:
             try:
                 record |= _play(guest, scenario, way, lab, Path(name), count)
             except (Failed, BenchError) as error:

@@ -20,7 +20,7 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish, report
-from bench.runs import atonce, bursts, environment, matrix, modes, recordings, results, seen
+from bench.runs import atonce, bursts, environment, groundtruth, matrix, modes, recordings, results
 from bench.runs.runspec import RunSpec
 
 _SEED = 1       # of the order of the runs
@@ -119,8 +119,8 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path, fresh: boo
     for recording in asked.recordings:
         recordings.unpacked(recording)
     for cell in cells:
-        if seen.wanted(cell):
-            seen.look(cell.recording)
+        if groundtruth.wanted(cell):
+            groundtruth.look(cell.recording)
         if cell.is_user:
             bursts.look(cell.recording)
     result = _document(asked, cells)

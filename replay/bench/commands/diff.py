@@ -24,10 +24,10 @@ SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
 _FALSE = stats.FALSE / 2    # that anything is called worse by chance: half of it for single rows, half for what all rows say
 _HIDES = 0.1            # where a change as large as this could hide, nothing is known
-_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "response_p95", "age_p95")
+_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "response_p95", "staleness_p95")
 
 # how a figure of time begins
-TIMES = ("cpu", "wall", "over_path", "latency", "response", "age", "stall", "sound", "echo", "pointer", "own", "download")
+TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "stall", "sound", "echo", "pointer", "own", "download")
 
 Run = dict[str, Any]
 Key = tuple[str, ...]

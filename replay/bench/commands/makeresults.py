@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import setup
-from bench.commands import compare, frontdoor, request
+from bench.commands import compare, readme, request
 from bench.commands.folders import COMPARE, PARTS, Part, RELEASES, TABLE
 from bench.common import paths, table
 from bench.common.errors import BenchError
@@ -203,12 +203,12 @@ _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   
       (("distance", "20M40ms"), ("distance/far", "50M100ms"), ("distance/far", "100M10ms"), ("distance/far", "2M100ms"))),
     ("20M40ms, beside a bulk download: share of the link", "distance/download", "20M40ms", "own_share",
      lambda value: f"{value * 100:.0f} %"),
-    ("2M100ms, recorded pace: p95 latency", "age", "2M100ms", "latency_p95",
+    ("2M100ms, recorded pace: p95 latency", "staleness", "2M100ms", "latency_p95",
      lambda value: f"{value / 1e3:.2f} s"),
-    ("2M100ms, recorded pace: p95 staleness", "age", "2M100ms", "age_p95", lambda value: f"{value / 1e3:.1f} s"))
+    ("2M100ms, recorded pace: p95 staleness", "staleness", "2M100ms", "staleness_p95", lambda value: f"{value / 1e3:.1f} s"))
 
 
-_RELAYED = {"distance": "distance/relay", "distance/far": "distance/relay", "age": "age/relay"}
+_RELAYED = {"distance": "distance/relay", "distance/far": "distance/relay", "staleness": "staleness/relay"}
 
 
 def distances(output: Path) -> str | None:
@@ -261,7 +261,7 @@ def _note(output: Path) -> None:
         results.write_text(output / _TABLE, onetable.text(documents))
     results.write_text(output / _INDEX, index(output))
     if output == paths.RESULTS:
-        frontdoor.update()
+        readme.update()
         fill_tables(paths.ROOT / "docs/modes.md", output)
 
 

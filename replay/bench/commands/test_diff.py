@@ -90,7 +90,7 @@ def test_the_age_of_the_picture_is_compared_unasked(tmp_path: Path, capsys: pyte
     for run in other["runs"]:
         run["latency"]["age"]["p95"] *= 3
     assert run_diff(tmp_path, before, other) == 1
-    assert "age_p95" in capsys.readouterr().out
+    assert "staleness_p95" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("options", "named"), [

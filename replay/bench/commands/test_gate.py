@@ -70,7 +70,7 @@ def _age(run: Result) -> None:
 @pytest.mark.parametrize(("page", "figure", "change"), [
     ("distance", "packets", _server("packets", 1.05)), ("distance", "wire_bytes", _server("wire_bytes", 1.05)), ("distance", "cpu", _cpu),
     ("modes", "packets", _server("packets", 1.05)), ("modes", "wire_bytes", _server("wire_bytes", 1.05)), ("modes", "cpu", _cpu),
-    ("lan", "latency_p95", _latency), ("pace", "latency_p95", _latency), ("pace", "age_p95", _age)])
+    ("lan", "latency_p95", _latency), ("pace", "latency_p95", _latency), ("pace", "staleness_p95", _age)])
 def test_a_change_that_matters_is_seen(page: str, figure: str, change: Callable[[Result], None]) -> None:
     before = _load(page)
     after = copy.deepcopy(before)

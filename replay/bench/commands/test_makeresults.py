@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.commands import compare, folders, frontdoor, makeresults, request
+from bench.commands import compare, folders, makeresults, readme, request
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import environment, results
@@ -86,7 +86,7 @@ def test_a_folder_is_all_of_its_parts() -> None:
 def test_what_the_readme_shows_comes_first() -> None:
     main = makeresults.chosen(["main"])
     assert main == list(folders.PARTS[:len(main)])
-    assert {table.where for table in frontdoor.TABLES.values()} <= {part.where for part in main}
+    assert {table.where for table in readme.TABLES.values()} <= {part.where for part in main}
 
 
 def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Callable[..., int], tmp_path: Path,
@@ -122,25 +122,25 @@ def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], 
 def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, "another")))
     makeresults.pack(tmp_path / "lan")
-    results.write_text(tmp_path / "age/compare.json", json.dumps(document("age", 4, "another")))
-    makeresults.pack(tmp_path / "age")
+    results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, "another")))
+    makeresults.pack(tmp_path / "staleness")
     assert call("lan") == 0
     assert len(commands) == 2 and "--fresh" in commands[0]
     said = (tmp_path / "README.md").read_text().splitlines()[2]
-    assert said == f"**Not all pages are of one library**: {environment.library_tree()[:12]}, except age (another)."
+    assert said == f"**Not all pages are of one library**: {environment.library_tree()[:12]}, except staleness (another)."
     assert "notes.md" not in (tmp_path / "README.md").read_text()
     results.write_text(tmp_path / "notes.md", "busy")
-    assert call("age") == 0
+    assert call("staleness") == 0
     assert f"\nEverything here is of one library, {environment.library_tree()[:12]}.\n" in (tmp_path / "README.md").read_text()
     assert "[notes.md](notes.md)" in (tmp_path / "README.md").read_text()
 
 
 def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
-    results.write_text(tmp_path / "age/compare.json", json.dumps(document("age", 4, environment.library_tree())))
-    assert call("age", "age/relay", "lan/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
+    results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, environment.library_tree())))
+    assert call("staleness", "staleness/relay", "lan/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "age: is done", "age/lines: 2 runs, about 2:00", "age/relay: 2 runs, about 2:00", "lan/plain: 2 runs, about 2:00",
+        "staleness: is done", "staleness/links: 2 runs, about 2:00", "staleness/relay: 2 runs, about 2:00", "lan/plain: 2 runs, about 2:00",
         "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
     assert commands == []
 
@@ -148,16 +148,16 @@ def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int]
 def test_a_command_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, call: Callable[..., int], tmp_path: Path,
                                       capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 130))
-    assert call("lan", "age") == 130
-    assert "age: ./run compare" in (said := capsys.readouterr().err) and "ended with status 130" in said and "lan" not in said[-90:]
+    assert call("lan", "staleness") == 130
+    assert "staleness: ./run compare" in (said := capsys.readouterr().err) and "ended with status 130" in said and "lan" not in said[-90:]
 
 
 def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch: pytest.MonkeyPatch,
                                                      call: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(whole(argv).args, 1))
-    assert call("lan", "age") == 1
-    assert "in age, lan, age/lines, age/relay, lan/plain" in capsys.readouterr().err
+    assert call("lan", "staleness") == 1
+    assert "in staleness, lan, staleness/links, staleness/relay, lan/plain" in capsys.readouterr().err
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 1))
     assert call("distance/slow-client") == 1
     assert "measured nothing" in capsys.readouterr().err
@@ -207,8 +207,8 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     measured("distance", both[:1], "max")
     measured("distance/far", both[2::2], "max")
     measured("distance/relay", both[1::2], "max")
-    measured("age", both[-2:-1], "recorded")
-    measured("age/relay", both[-1:], "recorded")
+    measured("staleness", both[-2:-1], "recorded")
+    measured("staleness/relay", both[-1:], "recorded")
     assert "share of the link" not in (makeresults.distances(tmp_path) or "share of the link")
     measured("distance/download", ("20M40ms",), "max")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]

@@ -39,7 +39,7 @@ CONGESTION = "cubic"    # the default of Linux
 
 @dataclass
 class Lab:
-    """Where the two ends are. Captures are taken on `device` in the server's namespace. `books` is what spice-link counted,
+    """Where the two ends are. Captures are taken on `device` in the server's namespace. `counters` is what spice-link counted,
     known when the lab is gone."""
     server: Path
     client: Path
@@ -52,7 +52,7 @@ class Lab:
     congestion: str = ""    # how the server's TCP controls congestion
     remote: Remote | None = None    # the machine the client is on, where it is another one
     begin_changes: Callable[[], None] = lambda: None        # of the link, if it has any
-    books: dict[str, Any] | None = None
+    counters: dict[str, Any] | None = None
     link_tests: int = 0     # how many it took until the link did what it is said to do
 
     @property
@@ -143,7 +143,7 @@ def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab
         yield lab
         emulator.signal(signal.SIGTERM)
         said = proc.receive(emulator.mailbox, time.monotonic() + 5)
-        lab.books = said[1] if said else None
+        lab.counters = said[1] if said else None
 
 
 def _address_6(server: Path, client: Path) -> None:

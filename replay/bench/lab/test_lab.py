@@ -60,7 +60,7 @@ def test_an_unknown_congestion_control() -> None:
 def test_an_emulated_link_is_as_described(name: str) -> None:
     with lab.connect(links.find(name)) as where:
         assert linktest.check(where) is None
-    assert where.books and where.books["a_to_b"]["packets_in"] > 100 and where.books["a_to_b"]["missed"] == 0
+    assert where.counters and where.counters["a_to_b"]["packets_in"] > 100 and where.counters["a_to_b"]["missed"] == 0
 
 
 def _lost(seed: int) -> list[int]:
@@ -77,7 +77,7 @@ def _lost(seed: int) -> list[int]:
             with contextlib.suppress(TimeoutError):
                 while True:
                     came.add(int.from_bytes(receiver.recv(16), "big"))
-    assert where.books and where.books["a_to_b"]["dropped_queue"] == 0
+    assert where.counters and where.counters["a_to_b"]["dropped_queue"] == 0
     return [number for number in range(300) if number not in came]
 
 
@@ -179,7 +179,7 @@ def test_a_link_changes_when_told_to() -> None:
         with netns.inside(where.server, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
             sender.sendto(b"lost", (where.client_address, 5000))
             time.sleep(0.05)
-    assert where.books and where.books["begun_ns"] and where.books["a_to_b"]["dropped_loss"] == 1
+    assert where.counters and where.counters["begun_ns"] and where.counters["a_to_b"]["dropped_loss"] == 1
 
 
 def test_offloads_are_read() -> None:

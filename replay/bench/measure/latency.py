@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.measure import age, stats
+from bench.measure import staleness, stats
 
 Stamp = Sequence[int]       # number, time in ns; of a sent one also when it was due
 
@@ -90,7 +90,7 @@ def _age_segments(probes: Sequence[Probe]) -> list[tuple[float, float]]:
 
 def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
     """Over time, in ms: how old what the user sees is, compared with what the session had drawn by then, as far as probes tell."""
-    return age.summary(_age_segments(probes))
+    return staleness.summary(_age_segments(probes))
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float | None]:

@@ -32,7 +32,7 @@ def overhead_ratio(run: Run) -> float | None:
     return beyond / run["message_bytes"] if beyond is not None and run["message_bytes"] else None
 
 
-def floor(message_bytes: int, transport: str) -> int:
+def minimum(message_bytes: int, transport: str) -> int:
     """The least overhead any sender could have: everything in full records in full packets, never sent early."""
     payload = message_bytes
     if transport == "tls":
@@ -40,15 +40,15 @@ def floor(message_bytes: int, transport: str) -> int:
     return payload - message_bytes + math.ceil(payload / _SEGMENT) * _PACKET_HEADERS
 
 
-def over_floor(run: Run) -> float | None:
-    """How many times the floor the overhead is."""
+def over_minimum(run: Run) -> float | None:
+    """The overhead as a multiple of the minimum."""
     beyond = overhead(run)
     if beyond is None or not run["message_bytes"]:
         return None
-    return beyond / floor(run["message_bytes"], run["transport"])
+    return beyond / minimum(run["message_bytes"], run["transport"])
 
 
-def packets_over_floor(run: Run) -> float | None:
+def packets_over_minimum(run: Run) -> float | None:
     """How many times the fewest packets that could carry the payload."""
     packets, payload = run["server"]["data_packets"], run["server"]["tcp_payload_bytes"]
     return packets / math.ceil(payload / _SEGMENT) if packets and payload else None
@@ -78,10 +78,10 @@ def cpu(run: Run) -> float | None:
 def cpu_around(run: Run) -> float | None:
     """Of what plays the recording, carries the packets and receives them, where all of that is on this machine."""
     reader, client = _both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds"))
-    books = run.get("link_books")       # null on links without an emulator
-    if reader is None or client is None or not books:
+    counters = run.get("link_books")       # null on links without an emulator
+    if reader is None or client is None or not counters:
         return None
-    return reader + client + float(books["cpu_user"] + books["cpu_system"])
+    return reader + client + float(counters["cpu_user"] + counters["cpu_system"])
 
 
 def _latency(name: str) -> Callable[[Run], float | None]:
@@ -133,13 +133,13 @@ def _server(name: str) -> Callable[[Run], float | None]:
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("packets", "packets from the server", _server("packets"), 0.01),
     Metric("data_packets", "packets from the server with data", _server("data_packets"), 0.01),
-    Metric("packets_over_floor", "packets with data as a multiple of the fewest possible", packets_over_floor, 0.01),
+    Metric("packets_over_minimum", "packets with data as a multiple of the fewest possible", packets_over_minimum, 0.01),
     Metric("message_bytes", "bytes of the messages themselves", lambda run: run["message_bytes"], 0.02),
     Metric("tcp_payload_bytes", "TCP payload from the server", _server("tcp_payload_bytes"), 0.02),
     Metric("wire_bytes", "bytes on the wire from the server", _server("wire_bytes"), 0.02),
     Metric("overhead", "wire bytes - message bytes", overhead, 0.02),
     Metric("overhead_ratio", "overhead, relative to the message bytes", overhead_ratio, 0.02),
-    Metric("over_floor", "overhead as a multiple of the minimum", over_floor, 0.02),
+    Metric("over_minimum", "overhead as a multiple of the minimum", over_minimum, 0.02),
     Metric("tls_records", "TLS records from the server",
            lambda run: run["server"]["tls_records"] if run["transport"] == "tls" else None, 0.02),
     Metric("client_packets", "packets from the client", lambda run: run["client"]["packets"], 0.05),
@@ -174,8 +174,8 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("pointer_p95", "lateness of the pointer, 95th percentile, ms", _channel("pointer", "p95"), 0.10),
     Metric("pointer_p99", "lateness of the pointer, 99th percentile, ms", _channel("pointer", "p99"), 0.10),
     Metric("pointer_max", "lateness of the pointer, longest, ms", _channel("pointer", "max"), 0.20),
-    Metric("age_p95", "staleness, 95th percentile, ms", _age("p95"), 0.10),
-    Metric("age_max", "staleness, longest, ms", _age("max"), 0.20),
+    Metric("staleness_p95", "staleness, 95th percentile, ms", _age("p95"), 0.10),
+    Metric("staleness_max", "staleness, longest, ms", _age("max"), 0.20),
     Metric("recovery", "seconds after a change of the link until staleness is under 2 s", recovery, 0.20),
 )}
 
@@ -205,9 +205,9 @@ def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Co
 # Relative standard deviations from run to run: the root mean square over all rows of results/ (./run results), rounded; of
 # what nothing is known yet (responses), that of its like.
 _SPREAD = {"packets": 0.02, "data_packets": 0.02, "message_bytes": 0.02, "tcp_payload_bytes": 0.02, "wire_bytes": 0.02,
-           "overhead": 0.05, "overhead_ratio": 0.05, "over_floor": 0.05, "tls_records": 0.03, "client_packets": 0.05,
+           "overhead": 0.05, "overhead_ratio": 0.05, "over_minimum": 0.05, "tls_records": 0.03, "client_packets": 0.05,
            "cpu": 0.06, "cpu_around": 0.06, "wall": 0.06, "latency_p50": 0.20, "latency_p95": 0.12, "latency_p99": 0.30,
-           "response_p50": 0.20, "response_p95": 0.15, "age_p95": 0.08}
+           "response_p50": 0.20, "response_p95": 0.15, "staleness_p95": 0.08}
 _SPREAD_UNKNOWN = 0.20
 
 

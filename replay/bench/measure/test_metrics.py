@@ -17,10 +17,10 @@ def run(transport: str = "plain", **changes: Any) -> dict[str, Any]:
 
 def test_overhead_and_floor() -> None:
     assert metrics.overhead(run()) == 15_200
-    assert metrics.floor(144_800, "plain") == 100 * 66
+    assert metrics.minimum(144_800, "plain") == 100 * 66
     # nine records of 22 bytes make one more packet
-    assert metrics.floor(144_800, "tls") == 9 * 22 + 101 * 66
-    assert metrics.over_floor(run()) == pytest.approx(15_200 / 6600)
+    assert metrics.minimum(144_800, "tls") == 9 * 22 + 101 * 66
+    assert metrics.over_minimum(run()) == pytest.approx(15_200 / 6600)
     assert metrics.overhead_ratio(run(message_bytes=None)) is None
 
 
@@ -36,9 +36,9 @@ def test_times_are_of_runs_without_a_capture() -> None:
     assert (metrics.values([old], "wall"), metrics.values([old], "packets")) == ([4.0], [8])
 
 
-def test_packets_over_floor() -> None:
-    assert metrics.packets_over_floor(run()) == pytest.approx(110 / 101)
-    assert metrics.packets_over_floor(run(server={"data_packets": None, "tcp_payload_bytes": None})) is None
+def test_packets_over_minimum() -> None:
+    assert metrics.packets_over_minimum(run()) == pytest.approx(110 / 101)
+    assert metrics.packets_over_minimum(run(server={"data_packets": None, "tcp_payload_bytes": None})) is None
 
 
 def test_over_path() -> None:
@@ -54,13 +54,13 @@ def test_what_works_around_the_server() -> None:
     used = {"reader_cpu_seconds": {"user": 0.5, "system": 0.1}, "client_cpu_seconds": {"user": 0.3, "system": 0.05},
             "link_books": {"cpu_user": 0.02, "cpu_system": 0.03}}
     assert metrics.cpu_around(run(**used)) == pytest.approx(1.0)
-    for name in used:       # a link without books, a client elsewhere, a result file without the reader
+    for name in used:       # a link without counters, a client elsewhere, a result file without the reader
         assert metrics.cpu_around(run(**{**used, name: None})) is None
 
 
 def test_only_runs_that_count_have_values() -> None:
     runs = [run(), run(valid=False), run(server={"data_packets": None, "tcp_payload_bytes": None})]
-    assert metrics.values(runs, "packets_over_floor") == [pytest.approx(110 / 101)]
+    assert metrics.values(runs, "packets_over_minimum") == [pytest.approx(110 / 101)]
 
 
 def test_what_only_some_runs_have() -> None:

@@ -37,7 +37,7 @@ def evidence(**changes: Any) -> validity.Evidence:
 def test_a_good_run_counts() -> None:
     assert validity.judge(evidence()) is None
     carried = {"missed": 0, "refused": 0, "late_us": {"max": 49_000}}
-    assert validity.judge(evidence(emulator="spice-link", books={"a_to_b": carried, "b_to_a": carried})) is None
+    assert validity.judge(evidence(emulator="spice-link", counters={"a_to_b": carried, "b_to_a": carried})) is None
     by_kernel = [{"tls": True, "socket": "ktls"}, {"tls": False, "socket": "sendmsg"}]
     assert validity.judge(evidence(socket="ktls", player__streams=by_kernel)) is None
     assert validity.judge(evidence(stolen=0.9)) is None
@@ -45,8 +45,8 @@ def test_a_good_run_counts() -> None:
 
 @pytest.mark.parametrize(("changes", "reason"), [
     ({"link": "link lan: no ping comes back"}, "no ping comes back"),
-    ({"books": {"a_to_b": {"missed": 0, "refused": 0}, "b_to_a": {"missed": 2, "refused": 1}}}, "lost 3 packets"),
-    ({"books": {"a_to_b": {"late_us": {"max": 60_000}}, "b_to_a": {"late_us": {"max": 70.5}}}}, "was 60 ms late"),
+    ({"counters": {"a_to_b": {"missed": 0, "refused": 0}, "b_to_a": {"missed": 2, "refused": 1}}}, "lost 3 packets"),
+    ({"counters": {"a_to_b": {"late_us": {"max": 60_000}}, "b_to_a": {"late_us": {"max": 70.5}}}}, "was 60 ms late"),
     ({"emulator": "spice-link"}, "did not say what it carried"),
     ({"timed_out": True}, "took too long"),
     ({"shown": [], "player__bursts": []}, "the recording has no pause: there is no response to time"),

@@ -40,7 +40,7 @@ class Evidence:
     stalls: dict[str, float] | None = None  # of the trace, where one is written
     seen: dict[str, Any] | None = None      # how old what the client showed was, where its screen was looked at
     emulator: str = lab.NO_EMULATOR         # the link's
-    books: dict[str, Any] | None = None     # what spice-link counted
+    counters: dict[str, Any] | None = None     # what spice-link counted
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
     player_status: int | None = None    # None: it had to be killed
@@ -67,24 +67,24 @@ def link_as_described(run: Evidence) -> str | None:
 
 def link_kept_its_books(run: Evidence) -> str | None:
     """The emulator delivered or dropped on purpose every packet the devices had."""
-    if run.emulator == lab.SPICE_LINK and not run.books:
+    if run.emulator == lab.SPICE_LINK and not run.counters:
         return "the link's emulator did not say what it carried"
     for way in ("a_to_b", "b_to_a"):
-        counted = (run.books or {}).get(way, {})
+        counted = (run.counters or {}).get(way, {})
         lost = counted.get("missed", 0) + counted.get("refused", 0)
         if lost:
             return f"the link's emulator lost {lost} packets it should have carried"
     return None
 
 
-def _late(books: Mapping[str, Any] | None) -> str | None:
-    late = max((books or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
+def _late(counters: Mapping[str, Any] | None) -> str | None:
+    late = max((counters or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
     return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
 
 
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
-    return _late(run.books)
+    return _late(run.counters)
 
 
 def in_time(run: Evidence) -> str | None:

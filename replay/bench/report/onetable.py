@@ -22,7 +22,7 @@ Figure = Callable[[float | None], str]
 _COLUMNS: tuple[tuple[str, str, Figure], ...] = (
     ("packets", "packets", table.count), ("wire, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB")),
     ("records", "tls_records", table.count), ("CPU, s", "cpu", table.seconds), ("seconds", "wall", table.seconds),
-    ("staleness p95, ms", "age_p95", table.milliseconds))
+    ("staleness p95, ms", "staleness_p95", table.milliseconds))
 _NAMES = ("recording", "pace", "link", "transport", "mode")
 SAYS = """\
 `./run results modes` writes this table ([CSV](table.csv)). Medians; in brackets the change against `stock`, the unpatched library over the same

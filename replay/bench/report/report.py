@@ -130,14 +130,14 @@ _COST: tuple[Column, ...] = (
     ("messages", "message_bytes", table.megabytes), ("payload", "tcp_payload_bytes", table.megabytes),
     ("wire", "wire_bytes", table.megabytes))
 _COST_BEYOND: tuple[Column, ...] = (
-    ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x minimum", "over_floor", table.factor),
+    ("overhead", "overhead", table.megabytes), ("%", "overhead_ratio", table.percent), ("x minimum", "over_minimum", table.factor),
     ("records", "tls_records", table.count), ("from client", "client_packets", table.count),
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds))
 _PATH: tuple[Column, ...] = (("x path", "over_path", table.factor), ("CPU around", "cpu_around", table.seconds))
 _LATENCY: tuple[Column, ...] = (
     ("p50", "latency_p50", table.milliseconds), ("p95", "latency_p95", table.milliseconds),
     ("p99", "latency_p99", table.milliseconds), ("max", "latency_max", table.milliseconds),
-    ("staleness p95", "age_p95", table.milliseconds), ("staleness max", "age_max", table.milliseconds))
+    ("staleness p95", "staleness_p95", table.milliseconds), ("staleness max", "staleness_max", table.milliseconds))
 _RECOVERY: tuple[Column, ...] = (("back, s", "recovery", table.seconds),)
 _RESPONSE: tuple[Column, ...] = (
     ("bursts", "bursts", table.count), ("missed", "missed", table.count), ("response p50", "response_p50", table.milliseconds),
@@ -149,7 +149,7 @@ _BESIDE: tuple[Column, ...] = (
     ("share", "own_share", table.percent))
 _COMPARED: tuple[tuple[str, str], ...] = (
     ("packets", "packets"), ("wire", "wire_bytes"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
-    ("p95", "latency_p95"), ("staleness p95", "age_p95"), ("response p95", "response_p95"))
+    ("p95", "latency_p95"), ("staleness p95", "staleness_p95"), ("response p95", "response_p95"))
 
 
 def _table(group: list[Run], columns: tuple[Column, ...], *last: tuple[str, Callable[[list[Run]], str]]) -> str:
@@ -354,7 +354,7 @@ def _over_tls(group: list[Run], mode: str, slow: bool) -> list[Run]:
             and run["library"] in ("stock", "patched")]
 
 
-_VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("staleness p95", "age_p95", None),
+_VIA = (("seconds", "wall", "max"), ("p50", "latency_p50", None), ("p95", "latency_p95", None), ("staleness p95", "staleness_p95", None),
         ("messages", "message_bytes", None), ("wire", "wire_bytes", None), ("packets with data", "data_packets", None), ("CPU", "cpu", None))
 
 
@@ -395,7 +395,7 @@ _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: tab
               ("Seconds to play it over TLS, pace max", "wall", table.seconds, "max"),
               ("p95 response time over TLS, ms", "response_p95", table.milliseconds, "user"),
               ("p95 latency over TLS, ms", "latency_p95", table.milliseconds, None),
-              ("p95 staleness over TLS, ms", "age_p95", table.milliseconds, None))
+              ("p95 staleness over TLS, ms", "staleness_p95", table.milliseconds, None))
 
 
 def overview(runs: list[Run]) -> str:

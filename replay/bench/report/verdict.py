@@ -88,7 +88,7 @@ def _sentence(pair: _Pair, mode: str) -> str | None:
     if pair.pace == "user" and (found := pair.medians("response_p95")):
         said.append(f"p95 response time {_duration(found[1])} instead of {_duration(found[0])}")
     elif pair.pace != "max":
-        for metric, what in (("latency_p95", "p95 latency"), ("age_p95", "p95 staleness")):
+        for metric, what in (("latency_p95", "p95 latency"), ("staleness_p95", "p95 staleness")):
             if (found := pair.medians(metric)) and any(found):
                 said.append(f"{what} {_duration(found[1])} instead of {_duration(found[0])}")
     if not said:

@@ -11,7 +11,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.lab import lab, links
 from bench.runs import libraries, recordings
-from bench.runs.ends import Ends
+from bench.runs.endpoints import Endpoints
 from bench.runs.recordings import Recording
 from bench.runs.runspec import RunSpec
 
@@ -31,7 +31,7 @@ def look(recording: Recording) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as name, lab.connect(links.LINKS["lan"]) as where:
         folder = Path(name)
-        with Ends(spec, where, folder, None, recordings.unpacked(recording)) as both:
+        with Endpoints(spec, where, folder, None, recordings.unpacked(recording)) as both:
             both.play(None)
             complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
             if both.status(both.player) != 0 or both.status(both.client) != 0:

@@ -117,7 +117,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "timeline": _histogram(wire.server.timeline) if wire else None,
         "download": _download(run),
         "stalls": run.stalls,
-        "link_books": run.books,
+        "link_books": run.counters,
         "pcap": str(kept) if kept else None,
     }
 

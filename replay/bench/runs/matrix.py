@@ -18,7 +18,7 @@ from typing import Any
 from bench.common.progress import Progress
 from bench.lab import links
 from bench.runs import atonce, expected, recordings, results, run
-from bench.runs.crew import Crew, timed
+from bench.runs.workers import Workers, timed
 from bench.runs.runspec import RunSpec
 
 _PREFIX = "spice-bench-"
@@ -149,17 +149,17 @@ class Matrix:
     def _together(self, batch: atonce.Batch, attempt: int, progress: Progress) -> None:
         left = atonce.seconds([batch], self._jobs)
         to_come = collections.deque(batch)
-        with Crew(self._one) as crew:
+        with Workers(self._one) as workers:
             try:
-                while to_come or crew.under_way:
-                    while to_come and atonce.has_room(crew.under_way, to_come[0], self._jobs):
-                        crew.start(to_come.popleft())
-                    progress.under_way(len(crew.under_way))
-                    spec, record = crew.next()
-                    before, left = left, atonce.seconds([list(to_come)], self._jobs, crew.since())
+                while to_come or workers.under_way:
+                    while to_come and atonce.has_room(workers.under_way, to_come[0], self._jobs):
+                        workers.start(to_come.popleft())
+                    progress.under_way(len(workers.under_way))
+                    spec, record = workers.next()
+                    before, left = left, atonce.seconds([list(to_come)], self._jobs, workers.since())
                     self._take(spec, record, attempt, before - left, progress)
             except BaseException:
-                for spec, record in crew.arrived():
+                for spec, record in workers.arrived():
                     self._take(spec, record, attempt, 0, progress)
                 raise
 

@@ -14,9 +14,9 @@ from typing import Any
 from bench.common.errors import BenchError
 from bench.lab import capture, certs, download, lab, linktest, relay
 from bench.measure import pcap, trace, validity
-from bench.measure.stolen import Stolen
-from bench.runs import bursts, ends, entry, seen
-from bench.runs.ends import Ends, Hook
+from bench.measure.steal import StealTime
+from bench.runs import bursts, endpoints, entry, groundtruth
+from bench.runs.endpoints import Endpoints, Hook
 from bench.runs.runspec import RunSpec
 
 
@@ -33,7 +33,7 @@ def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[N
     return relay.beside(where, where.ports[spec.transport == "tls"]) if spec.link.relay else contextlib.nullcontext()
 
 
-def _stolen(spec: RunSpec, stolen: Stolen, run: validity.Evidence) -> float | None:
+def _stolen(spec: RunSpec, stolen: StealTime, run: validity.Evidence) -> float | None:
     """While the recording played; None if it did not, or if the client has another clock."""
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
     if spec.link.host or not isinstance(started, int) or not isinstance(ended, int):
@@ -46,8 +46,8 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
           started: Hook | None) -> validity.Evidence:
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with _capture(spec, where, pcap_file) as captured:
-        with _beside(spec, where) as also, _relay(spec, where), Stolen() as stolen, \
-                Ends(spec, where, folder, keys, recording, False if seen.wanted(spec) else None,
+        with _beside(spec, where) as also, _relay(spec, where), StealTime() as stolen, \
+                Endpoints(spec, where, folder, keys, recording, False if groundtruth.wanted(spec) else None,
                      bursts.kept(spec.recording) if spec.is_user else None) as both:
             both.play(started)
             run = validity.Evidence(
@@ -81,13 +81,13 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
                                     link=wrong)
         else:
             run = _play(spec, where, folder, recording, pcap_file, started)
-    run.books = where.books
+    run.counters = where.counters
     run.emulator = where.emulator
     run.link_tests = where.link_tests
     run.congestion = where.congestion
-    run.seen = seen.report(spec, ends.screen_log(folder), run.player, run.client, run.books)
-    _look_for_stalls(spec, run, ends.trace_file(folder))
-    _keep(spec, ends.trace_file(folder), spec.keep, ".trace")
+    run.seen = groundtruth.report(spec, endpoints.screen_log(folder), run.player, run.client, run.counters)
+    _look_for_stalls(spec, run, endpoints.trace_file(folder))
+    _keep(spec, endpoints.trace_file(folder), spec.keep, ".trace")
     return entry.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep, ".pcap"))
 
 
@@ -97,7 +97,7 @@ def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
         return
     behind = time.time() - time.monotonic()
     run.stalls = trace.stalls(trace.read(file), [(when - behind, size) for when, size in run.wire.server.departures], spec.link,
-                              (run.books or {}).get("begun_ns", math.inf) / 1e9)
+                              (run.counters or {}).get("begun_ns", math.inf) / 1e9)
 
 
 def _keep(spec: RunSpec, file: Path, folder: Path | None, ending: str) -> Path | None:

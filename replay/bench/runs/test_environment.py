@@ -65,7 +65,7 @@ def test_a_patchs_message_does_not_make_another_library(change: tuple[str, str],
 
 
 @pytest.mark.parametrize(("file", "matters"), [("replay/a.py", True), ("server/a.cpp", True), ("README.md", False),
-                                               ("docs/modes.md", False), ("results/age/compare.md", False)])
+                                               ("docs/modes.md", False), ("results/staleness/compare.md", False)])
 def test_pages_do_not_make_another_commit(file: str, matters: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment.paths, "ROOT", tmp_path)
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ import pytest
 
 from bench.common import proc
 from bench.lab import capture, lab, links
-from bench.runs import ends, matrix, run
+from bench.runs import endpoints, matrix, run
 from bench.runs.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -109,7 +109,7 @@ def test_each_round_has_losses_of_its_own_and_they_are_recorded(spec: RunSpec, m
         def made() -> Iterator[lab.Lab]:
             with connect(links.LINKS["lan"], congestion=congestion) as where:
                 seen.append(seed)
-                where.emulator, where.books = lab.SPICE_LINK, {"a_to_b": {}, "b_to_a": {}}
+                where.emulator, where.counters = lab.SPICE_LINK, {"a_to_b": {}, "b_to_a": {}}
                 yield where
         return made()
 
@@ -158,13 +158,13 @@ def test_a_fault_is_named(spec: RunSpec, monkeypatch: pytest.MonkeyPatch, who: s
 
 def test_a_client_that_cannot_connect(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CLIENT", "refuse")
-    monkeypatch.setattr(ends, "_PARTING_LIMIT", 0.5)
+    monkeypatch.setattr(endpoints, "_PARTING_LIMIT", 0.5)
     assert "client ended with status 1: spice-drain: no connection" in matrix.perform(spec)["invalid_reason"]
 
 
 def test_a_client_killed_in_the_middle(spec: RunSpec, monkeypatch: pytest.MonkeyPatch, fake_tree: Path) -> None:
     monkeypatch.setenv("FAKE_PLAYER", "slow")
-    monkeypatch.setattr(ends, "_PARTING_LIMIT", 3.0)
+    monkeypatch.setattr(endpoints, "_PARTING_LIMIT", 3.0)
 
     def kill(_player: proc.Process, client: proc.Process) -> None:
         assert proc.receive(client.mailbox, time.monotonic() + 5)

@@ -20,7 +20,7 @@ from bench.common.steps import Steps
 from bench.series import buildlists, faults
 
 _COST = "<!-- compare: the table of results/compare.md -->\n"
-_DISTANCE = "<!-- distance: of results/distance and results/age -->\n"
+_DISTANCE = "<!-- distance: of results/distance and results/staleness -->\n"
 NOT_EXPORTED = upstream.DEVEL
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.conftest import wait_until
-from bench.measure.stolen import Stolen
+from bench.measure.steal import StealTime
 
 PROCESSORS = os.cpu_count() or 1
 SECOND = 10**9
@@ -24,7 +24,7 @@ def stat(file: Path, ticks: int) -> None:
 def test_what_the_host_took(tmp_path: Path) -> None:
     file = tmp_path / "stat"
     stat(file, 1000)
-    with Stolen(file) as stolen:
+    with StealTime(file) as stolen:
         begin = time.monotonic_ns()
         looks = len(stolen._seen)
         wait_until(lambda: len(stolen._seen) > looks)
@@ -43,7 +43,7 @@ def test_what_the_host_took(tmp_path: Path) -> None:
 def test_moments_before_or_after_are_not_known(tmp_path: Path) -> None:
     file = tmp_path / "stat"
     stat(file, 0)
-    with Stolen(file) as stolen:
+    with StealTime(file) as stolen:
         now = time.monotonic_ns()
     assert stolen.share(now, time.monotonic_ns() + SECOND) is None
     assert stolen.share(now - SECOND, now) is None
@@ -53,6 +53,6 @@ def test_moments_before_or_after_are_not_known(tmp_path: Path) -> None:
 def test_a_kernel_that_does_not_tell(tmp_path: Path, text: str) -> None:
     file = tmp_path / "stat"
     file.write_text(text)
-    with Stolen(file) as stolen:
+    with StealTime(file) as stolen:
         begin = time.monotonic_ns()
     assert stolen.share(begin, begin + 1) is None

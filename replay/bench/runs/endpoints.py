@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The two ends of a run: the player with the library under test, and the client."""
+"""The two endpoints of a run: the player with the library under test, and the client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bench.runs.runspec import RunSpec
 _START_LIMIT = 60.0         # seconds until the player listens; it makes all commands first, other runs beside it
 _PARTING_LIMIT = 30.0       # seconds one end may live on after the other has ended
 
-Hook = Callable[[proc.Process, proc.Process], None]     # called when both ends run: (player, client)
+Hook = Callable[[proc.Process, proc.Process], None]     # called when both endpoints run: (player, client)
 
 
 def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path, at_probes: bool) -> list[str]:
@@ -64,7 +64,7 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen
 
 
 def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
-    """For both ends: nothing of the caller's that could change what they do, nothing written to the caller's home."""
+    """For both endpoints: nothing of the caller's that could change what they do, nothing written to the caller's home."""
     dropped = ("LD_LIBRARY_PATH", "LD_PRELOAD", "SPICE_STREAM", "SPICE_STREAM_STATS", "SPICE_STREAM_TRACE",
                "SPICE_PROXY", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
     env = {name: value for name, value in os.environ.items() if name not in dropped}
@@ -94,7 +94,7 @@ def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dic
     return env
 
 
-class Ends:
+class Endpoints:
     """The two programs while they run: starts them in order, passes pause points on, ends them."""
 
     def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
@@ -121,7 +121,7 @@ class Ends:
             logged += ["--expect", str(expected)]
         self._client_argv = (_client_command(spec, where, keys, logged), where.client, env)
 
-    def __enter__(self) -> Ends:
+    def __enter__(self) -> Endpoints:
         return self
 
     def __exit__(self, *_: object) -> None:

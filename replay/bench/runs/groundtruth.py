@@ -20,9 +20,9 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import lab, links
 from bench.lab.links import Link
-from bench.measure import age, latency
+from bench.measure import staleness, latency
 from bench.runs import libraries, recordings
-from bench.runs.ends import Ends
+from bench.runs.endpoints import Endpoints
 from bench.runs.recordings import Recording
 from bench.runs.runspec import RunSpec
 
@@ -61,7 +61,7 @@ def look(recording: Recording) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as name, lab.connect(links.LINKS["lan"]) as where:
         folder = Path(name)
-        with Ends(spec, where, folder, None, recordings.unpacked(recording), at_probes=True) as both:
+        with Endpoints(spec, where, folder, None, recordings.unpacked(recording), at_probes=True) as both:
             both.play(None)
             if both.status(both.player) != 0 or both.status(both.client) != 0:
                 complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
@@ -73,7 +73,7 @@ def look(recording: Recording) -> None:
 
 
 def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: dict[str, Any] | None,
-           books: dict[str, Any] | None) -> dict[str, Any] | None:
+           counters: dict[str, Any] | None) -> dict[str, Any] | None:
     """For a run's record; None where it cannot be known."""
     due = kept(spec.recording)
     started, ended = (player or {}).get("begun_ns"), (client or {}).get("end_ns")
@@ -81,15 +81,15 @@ def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: d
         return None
     pace = "1" if spec.pace == "recorded" else spec.pace
     with contextlib.suppress(ValueError):
-        return aged(spec.recording, spec.link, started, pace, screen, ended + spec.settle_end_ms * 10**6, books)
+        return aged(spec.recording, spec.link, started, pace, screen, ended + spec.settle_end_ms * 10**6, counters)
     return None
 
 
 def aged(recording: Recording, link: Link, started: int, pace: str, screen: Path, ended: int,
-         books: dict[str, Any] | None) -> dict[str, Any] | None:
+         counters: dict[str, Any] | None) -> dict[str, Any] | None:
     """What spice-staleness makes of a log of a screen; None if nothing was to be seen on it."""
     argv = [str(paths.staleness()), str(kept(recording)), str(started), pace, str(screen), str(ended)]
     stretches = json.loads(proc.call(argv, timeout=300))
-    begun = (books or {}).get("begun_ns")
+    begun = (counters or {}).get("begun_ns")
     changes = [] if begun is None else [begun + round(change.at * 1e9) for change in link.changes]
-    return age.report(stretches, changes) if stretches[-1][0] else None
+    return staleness.report(stretches, changes) if stretches[-1][0] else None

@@ -22,7 +22,7 @@ def _ticks(text: str) -> int | None:
     return int(fields[_STEAL]) if len(fields) > _STEAL and fields[0] == "cpu" else None
 
 
-class Stolen:
+class StealTime:
     """Looks as long as it is entered. The moments are of the monotonic clock, as the player's and the client's are."""
 
     def __init__(self, stat: Path = _STAT) -> None:

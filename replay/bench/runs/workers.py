@@ -90,7 +90,7 @@ class _Run:
     beside: int             # the most others that were under way
 
 
-class Crew:
+class Workers:
     """Start runs, then take each one's record as it ends. Leaving it ends those that are still under way."""
 
     def __init__(self, one: One) -> None:
@@ -144,7 +144,7 @@ class Crew:
             if record["valid"]:
                 yield spec, record
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from bench.common import paths
 from bench.conftest import needs
-from bench.runs import recordings, seen
+from bench.runs import groundtruth, recordings
 from recorder import qxl
 from recorder.commands import Bitmap, Copy, Drawable, Fill, Rect
 from recorder.writer import RecordingWriter
@@ -40,8 +40,8 @@ def test_all_is_due_when_it_was_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
     _much_at_once(tmp_path / "a.rec")
     recording = recordings.looked_into(recordings.find(str(tmp_path / "a.rec")))
     monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
-    seen.look(recording)
-    corner = {means & 0xff: when / 1e9 for when, tile, means in struct.iter_unpack("=qII", seen.kept(recording).read_bytes())
+    groundtruth.look(recording)
+    corner = {means & 0xff: when / 1e9 for when, tile, means in struct.iter_unpack("=qII", groundtruth.kept(recording).read_bytes())
               if tile == 0 and means == (means & 0xff) * 0x01010101}
     assert {shade: round(corner.get(shade, -1), 1) for shade in SHADES} == {
         shade: round(0.1 * number, 1) for number, shade in enumerate(SHADES, 1)}
