@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "brake.h"
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 
 /* Sleeps shorter than this cost more than they last: owe them until they sum up. */
 #define SHORTEST_SLEEP_NS NSEC_PER_MSEC

@@ -83,12 +83,12 @@ int64_t clipboard_bytes(const Clipboard *clipboard)
     return clipboard->received_bytes + clipboard->sent_bytes;
 }
 
-void clipboard_report(const Clipboard *clipboard, Json *json)
+void clipboard_report(const Clipboard *clipboard, JsonBuilder *json)
 {
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_int(json, "received_bytes", clipboard->received_bytes);
     json_put_string(json, "received_sha256", clipboard->received_sha256);
     json_put_int(json, "sent_bytes", clipboard->sent_bytes);
     json_put_string(json, "sent_sha256", clipboard->sent_sha256);
-    json_close(json, '}');
+    json_builder_end_object(json);
 }

@@ -6,7 +6,7 @@
 
 #include <spice-client.h>
 
-#include "json.h"
+#include "../common/json.h"
 
 typedef struct Clipboard Clipboard;
 
@@ -20,6 +20,6 @@ int64_t clipboard_bytes(const Clipboard *clipboard);
 
 /* An object: received_bytes, received_sha256, sent_bytes, sent_sha256 of the last one each way;
  * the hashes are null when there was none. */
-void clipboard_report(const Clipboard *clipboard, Json *json);
+void clipboard_report(const Clipboard *clipboard, JsonBuilder *json);
 
 #endif /* DRAIN_CLIPBOARD_H_ */

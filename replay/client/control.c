@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "diag.h"
-#include "json.h"
+#include "../common/json.h"
 
 struct Control {
     const Session *session;
@@ -26,18 +26,17 @@ static void save(const Control *control, const char *path)
     const Picture *picture = session_picture(control->session);
     GError *error = NULL;
     bool saved = picture != NULL && picture_save_png(picture, path, &error);
-    Json *json = json_new();
+    JsonBuilder *json = json_builder_new();
 
     if (error != NULL) {
         diag_error("cannot save %s: %s", path, error->message);
         g_error_free(error);
     }
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_string(json, "event", "picture");
     json_put_int(json, "saved", saved);
-    json_close(json, '}');
+    json_builder_end_object(json);
     json_print(json);
-    json_free(json);
 }
 
 static void press(Control *control, SpiceInputsChannel *inputs, int button, bool down)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cursor.h"
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 
 typedef struct Move {
     int x;
@@ -48,17 +48,17 @@ int64_t cursor_moves(const Cursor *cursor)
     return cursor->moves;
 }
 
-void cursor_report_moves(const Cursor *cursor, Json *json)
+void cursor_report_moves(const Cursor *cursor, JsonBuilder *json)
 {
-    json_open(json, '[');
+    json_builder_begin_array(json);
     for (guint i = 0; i < cursor->kept->len; i++) {
         const Move *move = &g_array_index(cursor->kept, Move, i);
 
-        json_open(json, '[');
-        json_int(json, move->x);
-        json_int(json, move->y);
-        json_int(json, move->now_ns);
-        json_close(json, ']');
+        json_builder_begin_array(json);
+        json_builder_add_int_value(json, move->x);
+        json_builder_add_int_value(json, move->y);
+        json_builder_add_int_value(json, move->now_ns);
+        json_builder_end_array(json);
     }
-    json_close(json, ']');
+    json_builder_end_array(json);
 }

@@ -7,7 +7,7 @@
 #include <spice-client.h>
 #include <stdbool.h>
 
-#include "json.h"
+#include "../common/json.h"
 
 typedef struct Cursor Cursor;
 
@@ -17,6 +17,6 @@ void cursor_free(Cursor *cursor);
 int64_t cursor_moves(const Cursor *cursor);
 
 /* A list of [x, y, time in ns]; moves must have been kept. */
-void cursor_report_moves(const Cursor *cursor, Json *json);
+void cursor_report_moves(const Cursor *cursor, JsonBuilder *json);
 
 #endif /* DRAIN_CURSOR_H_ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "display.h"
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 #include "diag.h"
 #include "screen.h"
 

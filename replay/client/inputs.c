@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inputs.h"
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 
 #define SCAN_SCROLL_LOCK 0x46
 #define MOTION_INTERVAL_MS 16 /* a mouse of 60 Hz, about */
@@ -92,16 +92,16 @@ void inputs_start(Inputs *inputs)
     }
 }
 
-void inputs_report(const Inputs *inputs, Json *json)
+void inputs_report(const Inputs *inputs, JsonBuilder *json)
 {
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_int(json, "motions", inputs->motions);
     json_put_int(json, "keys", inputs->keys);
-    json_name(json, "echoes_ms");
-    json_open(json, '[');
+    json_builder_set_member_name(json, "echoes_ms");
+    json_builder_begin_array(json);
     for (guint i = 0; i < inputs->echoes_ms->len; i++) {
-        json_real(json, g_array_index(inputs->echoes_ms, double, i));
+        json_builder_add_double_value(json, g_array_index(inputs->echoes_ms, double, i));
     }
-    json_close(json, ']');
-    json_close(json, '}');
+    json_builder_end_array(json);
+    json_builder_end_object(json);
 }

@@ -7,7 +7,7 @@
 #include <spice-client.h>
 #include <stdbool.h>
 
-#include "json.h"
+#include "../common/json.h"
 
 typedef struct Inputs Inputs;
 
@@ -18,6 +18,6 @@ void inputs_free(Inputs *inputs);
 void inputs_start(Inputs *inputs);
 
 /* An object: motions and keys sent, and echoes_ms, the time from each press to its light. */
-void inputs_report(const Inputs *inputs, Json *json);
+void inputs_report(const Inputs *inputs, JsonBuilder *json);
 
 #endif /* DRAIN_INPUTS_H_ */

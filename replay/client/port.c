@@ -49,12 +49,12 @@ int64_t port_bytes(const Port *port)
     return port->bytes;
 }
 
-void port_report(const Port *port, Json *json)
+void port_report(const Port *port, JsonBuilder *json)
 {
     char *name = NULL;
 
     g_object_get(port->channel, "port-name", &name, NULL);
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_string(json, "name", name);
     if (SPICE_IS_WEBDAV_CHANNEL(port->channel)) {
         json_put_string(json, "bytes", NULL);
@@ -67,6 +67,6 @@ void port_report(const Port *port, Json *json)
         json_put_string(json, "sha256", g_checksum_get_string(so_far));
         g_checksum_free(so_far);
     }
-    json_close(json, '}');
+    json_builder_end_object(json);
     g_free(name);
 }

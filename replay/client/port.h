@@ -7,7 +7,7 @@
 #include <spice-client.h>
 #include <stdbool.h>
 
-#include "json.h"
+#include "../common/json.h"
 
 typedef struct Port Port;
 
@@ -18,6 +18,6 @@ int64_t port_bytes(const Port *port);
 
 /* An object: the port's name, bytes, and sha256 of all data so far. The library handles webdav
  * itself and does not show its data: there bytes and sha256 are null. */
-void port_report(const Port *port, Json *json);
+void port_report(const Port *port, JsonBuilder *json);
 
 #endif /* DRAIN_PORT_H_ */

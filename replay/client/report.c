@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report.h"
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 
 static const char *const end_names[] = {
     [SESSION_RUNNING] = "running",
@@ -12,7 +12,7 @@ static const char *const end_names[] = {
     [SESSION_END_REFUSED] = "refused",
 };
 
-static void put_time(Json *json, const char *name, int64_t ns)
+static void put_time(JsonBuilder *json, const char *name, int64_t ns)
 {
     if (ns == 0) {
         json_put_string(json, name, NULL);
@@ -21,12 +21,12 @@ static void put_time(Json *json, const char *name, int64_t ns)
     }
 }
 
-static void report_bytes(const Session *session, Json *json)
+static void report_bytes(const Session *session, JsonBuilder *json)
 {
     int64_t total = 0;
 
-    json_name(json, "bytes");
-    json_open(json, '{');
+    json_builder_set_member_name(json, "bytes");
+    json_builder_begin_object(json);
     for (guint i = 0; i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
         int64_t bytes = channel_bytes(channel);
@@ -34,12 +34,12 @@ static void report_bytes(const Session *session, Json *json)
         json_put_int(json, channel->name, bytes);
         total += bytes;
     }
-    json_close(json, '}');
+    json_builder_end_object(json);
     json_put_int(json, "total_bytes", total);
 }
 
 /* Of display 0 as it is: the one that markers and recordings are about. */
-static void report_picture(const Session *session, Json *json)
+static void report_picture(const Session *session, JsonBuilder *json)
 {
     const Picture *picture = session_picture(session);
     char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
@@ -51,7 +51,7 @@ static void report_picture(const Session *session, Json *json)
     g_free(sha256);
 }
 
-static void report_display(const Session *session, Json *json)
+static void report_display(const Session *session, JsonBuilder *json)
 {
     const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
     const Picture *picture = session_picture(session);
@@ -62,19 +62,19 @@ static void report_display(const Session *session, Json *json)
     report_picture(session, json);
 }
 
-static void report_probes(const Session *session, Json *json)
+static void report_probes(const Session *session, JsonBuilder *json)
 {
-    json_name(json, "probes");
-    json_open(json, '[');
+    json_builder_set_member_name(json, "probes");
+    json_builder_begin_array(json);
     for (guint i = 0; i < session->probes->len; i++) {
         const Probe *probe = &g_array_index(session->probes, Probe, i);
 
-        json_open(json, '[');
-        json_int(json, probe->number);
-        json_int(json, probe->now_ns);
-        json_close(json, ']');
+        json_builder_begin_array(json);
+        json_builder_add_int_value(json, probe->number);
+        json_builder_add_int_value(json, probe->now_ns);
+        json_builder_end_array(json);
     }
-    json_close(json, ']');
+    json_builder_end_array(json);
 }
 
 static double seconds_between(struct timeval start, struct timeval end)
@@ -82,7 +82,7 @@ static double seconds_between(struct timeval start, struct timeval end)
     return (end.tv_sec - start.tv_sec) + (end.tv_usec - start.tv_usec) / 1e6;
 }
 
-static void report_times(const Session *session, Json *json)
+static void report_times(const Session *session, JsonBuilder *json)
 {
     int64_t start_ns = session->start_ns != 0 ? session->start_ns : session->end_ns;
     const struct rusage *start = session->start_ns != 0 ? &session->start_usage
@@ -97,84 +97,83 @@ static void report_times(const Session *session, Json *json)
     put_time(json, "end_ns", session->end_ns);
 }
 
-static void report_pointer(const Session *session, Json *json)
+static void report_pointer(const Session *session, JsonBuilder *json)
 {
     const Channel *cursor = session_find(session, SPICE_CHANNEL_CURSOR, 0);
     const Channel *inputs = session_find(session, SPICE_CHANNEL_INPUTS, 0);
 
     json_put_int(json, "cursor_moves", cursor != NULL ? cursor_moves(cursor->cursor) : 0);
     if (session->options->channels && cursor != NULL) {
-        json_name(json, "cursor_move_times");
+        json_builder_set_member_name(json, "cursor_move_times");
         cursor_report_moves(cursor->cursor, json);
     }
-    json_name(json, "inputs");
+    json_builder_set_member_name(json, "inputs");
     if (inputs != NULL) {
         inputs_report(inputs->inputs, json);
     } else {
-        json_null(json);
+        json_builder_add_null_value(json);
     }
 }
 
-static void report_sound(const Session *session, Json *json)
+static void report_sound(const Session *session, JsonBuilder *json)
 {
     const Channel *playback = session_find(session, SPICE_CHANNEL_PLAYBACK, 0);
     const Channel *record = session_find(session, SPICE_CHANNEL_RECORD, 0);
 
-    json_name(json, "audio");
+    json_builder_set_member_name(json, "audio");
     if (playback != NULL) {
         playback_report(playback->playback, json);
     } else {
-        json_null(json);
+        json_builder_add_null_value(json);
     }
-    json_name(json, "record");
+    json_builder_set_member_name(json, "record");
     if (record != NULL) {
         record_report(record->record, json);
     } else {
-        json_null(json);
+        json_builder_add_null_value(json);
     }
 }
 
-static void report_clipboard(const Session *session, Json *json)
+static void report_clipboard(const Session *session, JsonBuilder *json)
 {
     const Channel *main = session_find(session, SPICE_CHANNEL_MAIN, 0);
 
-    json_name(json, "clipboard");
+    json_builder_set_member_name(json, "clipboard");
     if (main != NULL && main->clipboard != NULL) {
         clipboard_report(main->clipboard, json);
     } else {
-        json_null(json);
+        json_builder_add_null_value(json);
     }
 }
 
-static void report_ports(const Session *session, Json *json)
+static void report_ports(const Session *session, JsonBuilder *json)
 {
-    json_name(json, "ports");
-    json_open(json, '{');
+    json_builder_set_member_name(json, "ports");
+    json_builder_begin_object(json);
     for (guint i = 0; i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
 
         if (channel->port != NULL) {
-            json_name(json, channel->name);
+            json_builder_set_member_name(json, channel->name);
             port_report(channel->port, json);
         }
     }
-    json_close(json, '}');
+    json_builder_end_object(json);
 }
 
-static Json *open_event(const char *name)
+static JsonBuilder *open_event(const char *name)
 {
-    Json *json = json_new();
+    JsonBuilder *json = json_builder_new();
 
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_string(json, "event", name);
     return json;
 }
 
-static void print_event(Json *json)
+static void print_event(JsonBuilder *json)
 {
-    json_close(json, '}');
+    json_builder_end_object(json);
     json_print(json);
-    json_free(json);
 }
 
 void report_connected(void)
@@ -184,7 +183,7 @@ void report_connected(void)
 
 void report_pause(const Session *session, int number)
 {
-    Json *json = open_event("pause");
+    JsonBuilder *json = open_event("pause");
 
     json_put_int(json, "n", number);
     json_put_int(json, "time_ns", session->pause_ns);
@@ -195,7 +194,7 @@ void report_pause(const Session *session, int number)
 
 void report_done(const Session *session)
 {
-    Json *json = open_event("done");
+    JsonBuilder *json = open_event("done");
 
     json_put_string(json, "end", end_names[session->end]);
     report_bytes(session, json);

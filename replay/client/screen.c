@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 #include "../screen/tiles.h"
 
 /* The eye does not see more often, and looking takes time. */

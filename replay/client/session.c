@@ -4,7 +4,7 @@
 #include <glib-unix.h>
 #include <signal.h>
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 #include "brake.h"
 #include "control.h"
 #include "refusal.h"

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "../player/clock.h"
-#include "../player/sound-number.h"
+#include "../common/clock.h"
+#include "../common/sound-number.h"
 
 #define TONE_HZ 440
 #define TONE_AMPLITUDE 8000
@@ -83,24 +83,24 @@ int64_t playback_packets(const Playback *playback)
     return playback->packets;
 }
 
-void playback_report(const Playback *playback, Json *json)
+void playback_report(const Playback *playback, JsonBuilder *json)
 {
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_int(json, "packets", playback->packets);
     json_put_int(json, "bytes", playback->bytes);
     json_put_int(json, "rate", playback->frequency);
-    json_name(json, "stamps");
-    json_open(json, '[');
+    json_builder_set_member_name(json, "stamps");
+    json_builder_begin_array(json);
     for (guint i = 0; i < playback->stamps->len; i++) {
         const Stamp *stamp = &g_array_index(playback->stamps, Stamp, i);
 
-        json_open(json, '[');
-        json_int(json, stamp->number);
-        json_int(json, stamp->now_ns);
-        json_close(json, ']');
+        json_builder_begin_array(json);
+        json_builder_add_int_value(json, stamp->number);
+        json_builder_add_int_value(json, stamp->now_ns);
+        json_builder_end_array(json);
     }
-    json_close(json, ']');
-    json_close(json, '}');
+    json_builder_end_array(json);
+    json_builder_end_object(json);
 }
 
 static gboolean send_tone(gpointer opaque)
@@ -160,10 +160,10 @@ void record_free(Record *record)
     g_free(record);
 }
 
-void record_report(const Record *record, Json *json)
+void record_report(const Record *record, JsonBuilder *json)
 {
-    json_open(json, '{');
+    json_builder_begin_object(json);
     json_put_int(json, "packets", record->packets);
     json_put_int(json, "bytes", record->bytes);
-    json_close(json, '}');
+    json_builder_end_object(json);
 }

@@ -7,7 +7,7 @@
 
 #include <spice-client.h>
 
-#include "json.h"
+#include "../common/json.h"
 
 typedef struct Playback Playback;
 typedef struct Record Record;
@@ -18,12 +18,12 @@ int64_t playback_packets(const Playback *playback);
 
 /* An object: packets, bytes of decoded samples, rate of frames in Hz, and stamps, the number of each packet
  * (../player/sound-number.h) with the time it came in ns. */
-void playback_report(const Playback *playback, Json *json);
+void playback_report(const Playback *playback, JsonBuilder *json);
 
 Record *record_new(SpiceChannel *channel);
 void record_free(Record *record);
 
 /* An object: packets and bytes of samples sent. */
-void record_report(const Record *record, Json *json);
+void record_report(const Record *record, JsonBuilder *json);
 
 #endif /* DRAIN_SOUND_H_ */

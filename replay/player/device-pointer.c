@@ -5,7 +5,7 @@
  */
 #include "device.h"
 
-#include "clock.h"
+#include "../common/clock.h"
 #include "marker.h"
 #include "stamps.h"
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "clock.h"
-#include "sound-number.h"
+#include "../common/clock.h"
+#include "../common/sound-number.h"
 #include "stamps.h"
 
 /* Half a packet of Opus, so that one is never late by more. */

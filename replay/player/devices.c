@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "../common/clock.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-#include "clock.h"
+#include "../common/clock.h"
 #include "marker.h"
 #include "surface-draws.h"
 

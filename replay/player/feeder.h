@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "clock.h"
+#include "../common/clock.h"
 #include "display.h"
 #include "recording-timeline.h"
 #include "replay-stream.h"

@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "../common/clock.h"
 #include "core-glib.h"
 #include "devices.h"
 #include "display.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "../common/json.h"
 #include "recording.h"
 #include "recording-timeline.h"
 
@@ -28,6 +28,14 @@ static const char usage[] =
     "and the reason.\n"
     "\n"
     "Example: spice-recording session.rec.xz\n";
+
+static void print_quoted(const char *text)
+{
+    char *quoted = json_quoted(text);
+
+    fputs(quoted, stdout);
+    g_free(quoted);
+}
 
 /* Reads all of it; the fault, if there is one, is the reader's to tell. */
 static void print_facts(Recording *recording)
@@ -55,7 +63,7 @@ static void print_facts(Recording *recording)
 static int complain(int status, char *line)
 {
     printf(",\"valid\":false,\"error\":");
-    json_print_string(line);
+    print_quoted(line);
     printf("}\n");
     fprintf(stderr, "spice-recording: %s\n", line);
     g_free(line);
@@ -71,7 +79,7 @@ static int check(const char *file)
     int status = EXIT_GOOD;
 
     printf("{\"file\":");
-    json_print_string(file);
+    print_quoted(file);
     if (!input) {
         return complain(EXIT_USAGE, g_strdup_printf("%s: %s", file, g_strerror(errno)));
     }

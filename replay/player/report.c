@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "json.h"
+#include "../common/clock.h"
+#include "../common/json.h"
 
 #define STATS_VARIABLE "SPICE_STREAM_STATS"
 
@@ -91,7 +91,10 @@ static void print_library(void)
     Dl_info info;
 
     if (symbol && dladdr(symbol, &info) && info.dli_fname) {
-        json_print_string(info.dli_fname);
+        char *quoted = json_quoted(info.dli_fname);
+
+        printf("%s", quoted);
+        g_free(quoted);
     } else {
         printf("null");
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "pattern.h"
-#include "sound-number.h"
+#include "../common/sound-number.h"
 
 #define FRAMES 480              /* 10 ms, a packet of Opus */
 #define PACKETS 64

@@ -12,7 +12,7 @@
 #include <sys/shm.h>
 #include <time.h>
 
-#include "../player/clock.h"
+#include "../common/clock.h"
 #include "tiles.h"
 
 #define LOOK_NS 10000000
