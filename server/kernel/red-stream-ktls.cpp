@@ -16,7 +16,7 @@ static int ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, siz
         red_stream_kernel_socket.set_cork(egress->get_socket(), true);
     }
     const int n = egress->send_record(data, size);
-    /* nobody knows what comes after a record that the kernel did not take */
+    /* the state after a record that the kernel rejected is unknown */
     if ((more || corked) && (!more || egress->is_blocked())) {
         const int saved_errno = errno;
 
@@ -39,7 +39,7 @@ static RedStreamSocket make_ktls()
     table.send = ktls_send;
     table.set_ssl = nullptr;
     table.encrypt = ktls_encrypt;
-    /* the kernel counts bytes of records, of which nobody here knows how many there are */
+    /* the kernel counts bytes of records, whose number is not known here */
     table.set_timestamps = nullptr;
     /* encrypting is copying */
     table.set_zerocopy = nullptr;
@@ -67,14 +67,14 @@ static bool ktls_set_ssl(SSL *ssl, RedStreamEgress *egress)
     if (!bio) {
         return false;
     }
-    /* for writing: that for reading stays, and is not offloaded */
+    /* for writing; reading is not offloaded */
     SSL_set0_wbio(ssl, bio);
     SSL_set_options(ssl, SSL_OP_ENABLE_KTLS);
 #endif
     return true;
 }
 
-/* Find out what the handshake has made of it. */
+/* Find out whether the handshake has enabled it. */
 static int ktls_begin(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
 {
 #ifdef SSL_OP_ENABLE_KTLS

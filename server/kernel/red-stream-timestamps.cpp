@@ -17,7 +17,7 @@
 #include "red-stream-timestamps.h"
 #include "red-stream-trace.h"
 
-/* Flushes that are waited for. More are under way only if the kernel has told nothing of many. */
+/* Flushes whose ack is awaited. There are more only if the kernel has not reported many. */
 #define FLUSHES_MAX 4096
 
 RedStreamTimestamps::RedStreamTimestamps(uint32_t unacked, int init_stream,
@@ -49,7 +49,7 @@ void RedStreamTimestamps::notice(const RedStreamNotice &notice)
     }
 }
 
-/* Count the flushes that are acked. Several may be told of by the last of them. */
+/* Count the acked flushes. One report may cover several. */
 void RedStreamTimestamps::settle()
 {
     while (latest_time && !flushes.empty()) {
@@ -62,7 +62,7 @@ void RedStreamTimestamps::settle()
             return;
         }
         flushes.pop_front();
-        /* somebody may have set the clock */
+        /* the clock may have been set */
         const uint64_t delay = std::max<int64_t>(latest_time - flush.time, 0);
 
         ++counters->delivered;
@@ -80,12 +80,12 @@ bool red_stream_timestamps_set(int fd, uint32_t *unacked)
     int protocol = 0;
     socklen_t len = sizeof(protocol);
 
-    /* other sockets take the option and never tell anything */
+    /* other sockets accept the option and never report anything */
     if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) != 0 || protocol != IPPROTO_TCP) {
         return false;
     }
-    /* The kernel counts from the first byte that is not acked. When it was not the same before
-     * as after, nobody knows which one that was. */
+    /* The kernel counts from the first byte that is not acked. If that changed in between, it is
+     * unknown which one it used. */
     for (int i = 0; i < 10; ++i) {
         int before, after;
 

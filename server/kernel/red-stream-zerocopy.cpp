@@ -81,7 +81,7 @@ ssize_t RedStreamZerocopy::send(const struct iovec *iov, int iovcnt, size_t own,
         ++counters.refused;
         n = ops->send(fd, iov, iovcnt, more);
     }
-    /* an error that is not over comes again */
+    /* an error that persists is reported again */
     return before ? before + std::max<ssize_t>(n, 0) : n;
 }
 
@@ -132,12 +132,12 @@ void RedStreamZerocopy::release()
         SpiceMarshaller *const marshaller = messages.front().marshaller;
 
         messages.pop_front();
-        /* what this frees may come back here */
+        /* freeing may call this function again */
         spice_marshaller_destroy(marshaller);
     }
 }
 
-/* Returns whether all is over. */
+/* Returns whether all sends are complete. */
 bool RedStreamZerocopy::wait()
 {
     for (int i = 0; i < RED_STREAM_ZEROCOPY_WAIT; ++i) {
@@ -157,7 +157,7 @@ void RedStreamZerocopy::take_back()
     }
     ops->abort(fd);
     if (!wait()) {
-        /* rather lost than sent with what will be there by then */
+        /* drop it: otherwise the kernel sends the memory's later contents */
         spice_warning("the kernel does not say that it has sent %zu bytes, which are lost", bytes);
         messages.clear();
         sends.clear();

@@ -52,7 +52,7 @@ void red_stream_live_close(int)
 
 #else
 
-/* Streams come and go in several threads; what one maps is its own thread's. */
+/* Streams begin and end in several threads; a mapping belongs to its stream's thread. */
 static std::mutex streams_mutex;
 static std::map<int, RedStreamLive *> streams;
 
@@ -73,7 +73,7 @@ static char *file_name(int stream)
                            stream);
 }
 
-/* A file that nobody else has. Returns -1 with errno. */
+/* Creates a file that did not exist before. Returns -1 with errno. */
 static int create_file(const char *name)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -94,7 +94,7 @@ static RedStreamLive *map_file(const char *name)
     if (fd < 0) {
         return nullptr;
     }
-    /* a page that is not on the disk yet, when that is full, would end the process later */
+    /* if the disk is full, a page without a block would raise SIGBUS later */
     const int error = posix_fallocate(fd, 0, RED_STREAM_LIVE_SIZE);
     if (error == 0) {
         memory = mmap(nullptr, RED_STREAM_LIVE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -20,7 +20,7 @@
 /* A line is shorter, but for a write of very many iovecs, which is cut. */
 #define LINE_MAX_SIZE 1024
 
-/* Not for the programs that this one starts; where there is no exec() it is not known to fopen(). */
+/* Not inherited by child processes; where there is no exec() fopen() does not know the flag. */
 #ifdef _WIN32
 #define APPEND "a"
 #else
@@ -54,8 +54,8 @@ bool red_stream_trace_enabled()
 }
 
 /*
- * A line, which ends with the object. There may be one for each of a hundred thousand messages a
- * second, of which printf would take a seventh of the time that the thread has for them.
+ * Writes its line when it is destroyed. There may be 100000 messages per second, and printf would
+ * take a seventh of the thread's time.
  */
 class TraceLine
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a client that is behind is shown: all that has changed and little else, in pieces of the
- * size that is asked for, what has changed last among the first, and nothing never.
+ * What a slow client is sent: all that has changed and little else, in pieces of the requested
+ * size, the latest change among the first. No change waits forever.
  */
 #include <config.h>
 
@@ -187,7 +187,7 @@ static void copied_in_bounded_memory()
     g_assert_true(region_contains_point(&all, 0, 0));
 }
 
-/* Late is what the path has not taken for so long, not what nobody has tried to send. */
+/* A drawing is late if the path has not carried it for so long, not if nothing tried to send it. */
 static void late_by_the_path()
 {
     const uint64_t start = 1000000, drawn = start - RED_CATCH_UP_LATE * 2;
@@ -273,7 +273,7 @@ static void late_behind_a_large_message()
     }
 }
 
-/* Nobody is to wait much longer for the pipe than for the path. */
+/* No drawing waits much longer for the pipe than for the path. */
 static void late_as_the_path()
 {
     g_assert_cmpuint(red_catch_up_late(0), ==, RED_CATCH_UP_LATE);
@@ -282,7 +282,7 @@ static void late_as_the_path()
     g_assert_cmpuint(red_catch_up_late(600 * 1000), ==, RED_CATCH_UP_LATE);
 }
 
-/* Whatever changes, the pieces show all of it, none is too large, and they end. */
+/* The pieces contain all that has changed, none is too large, and they end. */
 static void all_is_shown()
 {
     GRand *rand = g_rand_new_with_seed(7);
@@ -404,7 +404,8 @@ static void sweeps_end()
     g_assert_cmpuint(area.get_oldest(), ==, UINT64_MAX);
 }
 
-/* What is drawn on again within the time is not still, nor is what is beside it held up. */
+/* An area that is drawn on again within the time is not still; areas beside it are not delayed by
+ * it. */
 static void what_is_still()
 {
     RedCatchUpStill still;
@@ -429,7 +430,7 @@ static void what_is_still()
     g_assert_cmpint(pixels_of(&lossy), ==, 300 * 100);
 }
 
-/* Under a video nothing is shown anew, and nothing of that is forgotten. */
+/* Under a video nothing is refreshed, and no damage there is forgotten. */
 static void hidden_waits()
 {
     RedCatchUpArea area;

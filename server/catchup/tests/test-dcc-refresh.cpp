@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A guest draws much more than a client takes: it is not held up, and the client ends with the
- * same pictures on every surface, though it was not sent most of what was drawn.
+ * A guest draws much more than a client can receive. The guest is not delayed, and the client ends
+ * with the same pixels on every surface, though most drawings were not sent to it.
  */
 #include <config.h>
 
@@ -254,8 +254,8 @@ private:
     }
 };
 
-/* Whatever is drawn while the client takes nothing, the worker takes all of it, and the client
- * is not cut off for it, comes to show what is there, and was sent little. */
+/* While the client reads nothing the worker takes all drawings. The client is not disconnected for
+ * that, ends with the current screen, and was sent little. */
 static void guest_goes_on()
 {
     Guest guest;
@@ -276,7 +276,7 @@ static void guest_goes_on()
         g_assert_cmpuint(drawn, <, COMMANDS / 3);
     }
 
-    /* and then, when it has been shown all, it is sent what is drawn again */
+    /* once it has the current screen, it is sent drawings again */
     const unsigned fills = client.received[SPICE_MSG_DISPLAY_DRAW_FILL];
     for (int i = 0; client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills; ++i) {
         g_assert_cmpint(i, <, COMMANDS);
@@ -286,8 +286,8 @@ static void guest_goes_on()
     }
 }
 
-/* One large picture takes its time, and what is drawn meanwhile is little: that goes as it was
- * drawn, and where it drew is not shown as a picture. */
+/* One large image takes a while, and little is drawn meanwhile: that is sent as drawings, and its
+ * area is not refreshed. */
 static void little_behind_one_picture()
 {
     const unsigned fills = 5;
@@ -347,8 +347,8 @@ static void client_reads_now_and_then()
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
-/* What scrolls meanwhile the client copies as well: of the screen it is sent what is new, and that
- * only in its last place. */
+/* The client copies what scrolls meanwhile as well: it is sent only the new pixels, and these only
+ * at their last place. */
 static void scrolled_meanwhile(gconstpointer data)
 {
     enum { WIDTH = 64, HEIGHT = 200, LINE = 2 };
@@ -524,8 +524,8 @@ static void clients_of_their_own()
     guest.device.run();
 }
 
-/* Another screen comes while the client has not seen what was on the last one. It reads a little,
- * for the worker waits for what is being sent. */
+/* The guest creates a new primary surface while the client has not received the last one. The
+ * client reads a little, as the worker waits for the message that is being sent. */
 static void another_screen()
 {
     Guest guest;
@@ -705,8 +705,8 @@ static void lossy_beside_the_surface(gconstpointer data)
     g_assert_cmpint(client.exact_pixels, ==, width * LINES);
 }
 
-/* While a client comes from another server it is told of no surface. What is drawn on one that
- * it is not said to have is sent nevertheless, and not kept for later. */
+/* While a client migrates here no surface is created for it. Drawings on one that it is not said to
+ * have are sent nevertheless, and not kept for later. */
 static void drawn_while_it_comes()
 {
     Guest guest;
@@ -718,8 +718,8 @@ static void drawn_while_it_comes()
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
-/* A surface that was not exact goes, and another one of its number comes, of which the client has
- * not been told yet: nobody looks for what is not exact there. Only a sanitizer sees that. */
+/* A lossy surface is destroyed and its number reused before the client is told of the new one:
+ * nothing there is looked up for a lossless resend. Only a sanitizer notices. */
 static void lossy_surface_comes_again()
 {
     Guest guest;
@@ -747,8 +747,8 @@ static void lossy_surface_comes_again()
     g_assert_true(client.reads_until([&] { return client.pictures.count(1) != 0; }));
 }
 
-/* A machine that stops waits until a client has been shown the screen. Surfaces that nobody sees
- * it gets when something is drawn with them. */
+/* A VM that stops waits until a client has the current screen. Off-screen surfaces are sent when
+ * something is drawn from them. */
 static void stops_for_the_screen_only()
 {
     const uint32_t surfaces = 200;

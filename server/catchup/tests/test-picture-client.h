@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A client that draws what it is sent, for tests of what is on its screen in the end. */
+/* A client that draws what it receives, for tests of its final screen. */
 #ifndef TEST_PICTURE_CLIENT_H_
 #define TEST_PICTURE_CLIENT_H_
 

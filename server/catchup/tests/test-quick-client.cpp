@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Two clients of one display: what a slow one has not taken holds up neither the guest nor the
- * other client, not even until it counts as late.
+ * Two clients of one display: messages that wait for the slow one delay neither the guest nor the
+ * other client, not even before the slow one counts as late.
  */
 #include <config.h>
 
@@ -64,7 +64,7 @@ static void guest_waits_for_the_quick_one()
     g_assert_cmpint(device.num_left(), ==, 0);
     g_assert_true(quick.comes_to_show(pictures));
 
-    /* and then the slow one is shown what is there */
+    /* then the slow one is sent the current screen */
     slow.received.clear();
     g_assert_true(slow.comes_to_show(pictures));
     g_assert_cmpuint(slow.received[SPICE_MSG_DISPLAY_DRAW_FILL], <, DRAWINGS / 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A canvas takes memory for a decoder only when it meets an image that needs one, and draws
- * what that decodes.
+ * A canvas allocates a decoder when it meets the first image that needs it, and draws the decoded
+ * image.
  */
 #include <config.h>
 

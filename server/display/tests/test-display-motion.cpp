@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A guest without a drawing driver sends rectangles of its frame buffer, through a server to
- * clients: they show it to the pixel, are sent little of what moved or is equal, and the guest has
- * each of its resources back once. A video is found to be one as if nobody had looked.
+ * clients. The clients show it to the pixel and are sent little for what moved or is equal. The
+ * guest gets each of its resources back once. Videos are detected as without the display stage.
  */
 #include <config.h>
 
@@ -625,7 +625,7 @@ static void equal()
     guest.check_released();
 }
 
-/* What may change, or is to be kept by clients, goes as it came. */
+/* Bitmaps that may change, or that clients are to cache, are passed on unchanged. */
 static void untouched()
 {
     Guest guest;
@@ -757,7 +757,7 @@ static void no_text()
     g_assert_cmpint(client.two_colour_pixels, ==, 0);
 }
 
-/* Whatever is drawn and in what order, clients that come early and late show it. */
+/* Clients that connect early and late show the same, whatever is drawn in whatever order. */
 static void storm(uint32_t colours, uint32_t caps)
 {
     Guest guest;
@@ -942,7 +942,7 @@ static void video()
     g_assert_cmpuint(frames, <=, 22);
 }
 
-/* A machine that stops has shown all, and goes on. */
+/* A VM that stops has sent everything, and continues. */
 static void stopped()
 {
     Guest guest;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The pictures of the screen that a client is sent are in the dictionary: one that is like one
- * before is small. What the dictionary holds has an end, and is given back.
+ * Images of the screen that a client is sent go into the GLZ dictionary: one that resembles an
+ * earlier one is small. The dictionary is bounded, and its memory is freed.
  */
 #include <config.h>
 

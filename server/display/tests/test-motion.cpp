@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is found in a new picture of a screen: that the screen shows it in the end, to the pixel,
- * whatever moved, and that what moved or is equal is not among what is sent.
+ * Move detection: in the end the screen shows the new image to the pixel, whatever moved, and
+ * pixels that moved or are equal are not sent.
  */
 #include <config.h>
 

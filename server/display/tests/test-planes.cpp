@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A picture of few colours is split into pictures of two: drawn one after the other they are the
- * same to the pixel, whatever its size and colours, and each is no larger than need be.
+ * An image of few colours is split into images of two. Drawn one after the other they give the same
+ * pixels, whatever the size and colours, and none is larger than necessary.
  */
 #include <config.h>
 

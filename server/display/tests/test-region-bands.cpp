@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is excluded from a large region, or looked for in it, costs as many boxes as it
- * touches, and gives what pixman gives, which goes through all of them.
+ * Excluding a box from a large region, or looking for one, visits only the boxes that it touches,
+ * and gives the same result as pixman, which visits all.
  */
 #include <config.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Two displays of a machine, a thread for each, and one client: both compress against the same
- * dictionary, where each looks at pictures that the other has put there and takes them out.
+ * Two displays of one VM, a thread each, and one client: both compress against the same dictionary,
+ * and each uses and removes images that the other one added.
  */
 #include <config.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a display channel draws in a burst leaves together, and never later than it may.
+ * The drawings of a burst are sent together, and none is delayed longer than allowed.
  */
 #include <config.h>
 
@@ -80,7 +80,7 @@ static void burst_leaves_together()
     g_assert_cmpuint(last_counters.writes, <=, 5);
 }
 
-/* A wait for the pipe does not wait for the hold, and what is held is not forgotten. */
+/* A wait for the pipe does not wait for the coalescing delay, and delayed drawings are sent. */
 static void waited_for()
 {
     HoldFixture f;
@@ -114,7 +114,7 @@ static void waited_for_as_sent()
     g_assert_cmpint(f.arrived(), ==, 3);
 }
 
-/* Nor if the client has gone, which only sending notices: then nothing is left to wait for. */
+/* Nor if the client has disconnected, which only sending notices: then nothing is left to wait for. */
 static void gone_while_waited_for()
 {
     HoldFixture f;
@@ -129,7 +129,7 @@ static void gone_while_waited_for()
     g_assert_false(f.channel->is_connected());
 }
 
-/* What a channel of any type sends takes with it what is held. */
+/* A message of any type sends delayed drawings along with it. */
 static void not_of_the_display()
 {
     HoldFixture f;
@@ -187,8 +187,8 @@ static void after_a_key()
     g_assert_cmpint(f.draw(1), ==, 0);
 }
 
-/* The worker takes no more commands when the pipe is full. What it goes on with then is not
- * flushed each time. */
+/* The worker takes no more commands when the pipe is full. Its messages are then not flushed one by
+ * one. */
 static void full_pipe_is_emptied()
 {
     HoldFixture f;
@@ -224,7 +224,7 @@ static void goes_with_the_channel()
     g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
 }
 
-/* A socket that takes only a part of a message: what is behind it comes, too. */
+/* A socket that takes only a part of a message: the messages behind it are sent, too. */
 static void blocked()
 {
     HoldFixture f;

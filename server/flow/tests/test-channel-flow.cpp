@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the flow stops a channel, and where it does not.
+ * When flow control stops a channel, and when it does not.
  */
 #include <config.h>
 
@@ -176,7 +176,7 @@ static void wants_fewer_acks()
 {
     FlowFixture f;
 
-    /* how many probes there are depends on how fast it goes, and so on what else the machine does */
+    /* the number of probes depends on timing, and so on what else the machine does */
     for (int i = 0; i < 1000 && f.set_acks == 0; ++i) {
         f.send_many();
     }
@@ -281,7 +281,7 @@ static void times_out()
     g_assert_true(f.all_sent());
 }
 
-/* A client has gone while a message was half sent and a probe is due, which sending notices: no
+/* A client disconnects while a message is half sent and a probe is due, which sending notices: no
  * probe is left to be sent. */
 static void client_goes()
 {

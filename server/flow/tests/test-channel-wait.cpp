@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A thread that waits for a client is not looking for more to send: nothing is held meanwhile,
- * neither of what it waits for nor of its other channels.
+ * While a thread waits for a client no drawing is delayed, neither of that client nor of the
+ * thread's other channels.
  */
 #include <config.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Every client of the zoo gets everything, in every mode: a channel whose server goes by the
- * rules, and fills the pipe as the worker does, over a socket pair to one that counts its own way.
+ * Every client of client-zoo.h gets all messages, in every mode: a channel that obeys its limits
+ * and fills the pipe as the worker does, over a socket pair to a client that counts acks in its own
+ * way.
  */
 #include <config.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the main channel makes of the time that its test of the link takes, by which the other
- * channels choose how to compress.
+ * What the main channel concludes from the duration of its bandwidth test. The other channels
+ * choose by it how to compress.
  */
 #include <config.h>
 

@@ -319,8 +319,9 @@ static void test_fills_the_link()
     }
 }
 
-/* A router keeps about a BDP, or 64 KiB. What is beyond that is lost, to all who share the line,
- * so the path must not be learnt by filling it. TCP grows without end here, as behind a relay. */
+/* A router's queue holds about a BDP, or 64 KiB. More is dropped, for all who share the link, so
+ * the rate must not be learnt by filling the queue. TCP's window grows without end here, as behind
+ * a relay. */
 static void test_start_is_gentle()
 {
     for (const Path &path : paths) {
@@ -364,8 +365,8 @@ static void test_long_messages()
     }
 }
 
-/* What waits does so here and not in the line: after the start the queue is a part of a
- * bdp, whatever the messages. A fixed window of 4000 has seconds in it. */
+/* Messages wait in the pipe and not in the link: after the start the queue is a part of a BDP,
+ * whatever the sizes. A fixed window of 4000 queues seconds. */
 static void test_queue_is_short()
 {
     const Sizes all[] = { text(100000), images(1000) };
@@ -472,8 +473,8 @@ static void test_idle()
     }
 }
 
-/* A satellite's or a mobile phone's path takes its time, which is no timeout: what is in flight fills
- * it, after a pause, too, and not more. */
+/* A long delay (satellite, mobile) is no timeout: the bytes in flight fill the path, after a pause,
+ * too, and not more. */
 static void test_long_path()
 {
     for (const Path &path : { Path{ 2 * mbit, 1200000, 0 }, Path{ 20 * mbit, 1200000, 0 },
@@ -496,8 +497,8 @@ static void test_long_path()
     }
 }
 
-/* What is sent with pauses in between and does not fill the path says nothing of what that carries,
- * however often: a picture after it leaves at once, as long as it is one BDP. */
+/* Bytes that are sent with pauses and do not fill the path say nothing of its rate, however often:
+ * an image after them is sent at once, up to one BDP. */
 static void test_little_lowers_no_rate()
 {
     for (const Path &path : paths) {
@@ -522,9 +523,9 @@ static void test_little_lowers_no_rate()
     }
 }
 
-/* While nothing was sent the line has become twenty times slower, which nobody knows. What is sent
- * then makes no queue of a whole BDP of the line that it was; where it is the same, it is full
- * again after some round trips. */
+/* During a pause the link becomes twenty times slower, which no pong has shown. What is sent then
+ * queues less than a BDP of the old link. If the link is the same, it is full again after some
+ * round trips. */
 static void test_path_changes_while_idle()
 {
     for (const Path &path : { paths[1], paths[2], paths[3] }) {
@@ -949,8 +950,8 @@ static void test_never_stuck()
     g_rand_free(rand);
 }
 
-/* What waits behind a picture that is longer than a BDP waits for that, not in a queue that
- * stays: the rate goes on growing. */
+/* Messages behind an image longer than a BDP wait for its end, not in a queue that stays: the rate
+ * goes on growing. */
 static void test_large_message_while_growing()
 {
     for (const Path &path : paths) {

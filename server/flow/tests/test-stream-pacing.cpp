@@ -50,8 +50,8 @@ static void test_unsent_limit()
     }
 }
 
-/* Over a slow link the kernel never holds more unsent than it should, also of what is longer, and
- * gets nothing while it holds that. The rest follows. */
+/* Over a slow link the kernel never holds more unsent bytes than its limit, also of a longer
+ * message, and gets nothing while it holds that many. The rest follows. */
 static void test_budget()
 {
     for (int version : test_versions) {
@@ -70,7 +70,7 @@ static void test_budget()
         stream.sender->add({ { 6, 60000 } });
         g_assert_false(stream.sender->push());
         g_assert_cmpuint(kernel.unsent, ==, limit);
-        /* it need not be a segment, and is to leave all the same */
+        /* it may be less than a segment, and has to be sent all the same */
         g_assert_false(kernel.calls.back().more);
         const size_t sends = kernel.count_sends();
         g_assert_false(stream.sender->push());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pictures are compressed for a client that comes by a Unix socket, as long as its answers have not
- * shown that there is no relay to somewhere else behind that.
+ * Images for a client on a Unix socket are compressed until its pongs show that it is on the same
+ * host, and no relay is behind the socket.
  */
 #include <config.h>
 

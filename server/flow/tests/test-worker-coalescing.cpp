@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * When nothing is held any more and the guest's ring is empty, the worker does not sleep before it
- * has asked the guest to tell of what it draws next, or that waits until the worker happens to look.
+ * When no drawing is delayed any more and the guest's ring is empty, the worker requests a
+ * notification before it sleeps. Without it the guest's next drawing would wait until the worker
+ * happens to look.
  */
 #include <config.h>
 
@@ -36,7 +37,7 @@ struct Guest
     /* times that what was held was so to its end, and sleeps from which no drawing wakes */
     std::atomic<int> held = { 0 };
     std::atomic<int> deaf = { 0 };
-    /* once the time of what is held does not go by until something else wakes the worker */
+    /* with this, delayed drawings wait until something else wakes the worker */
     std::atomic<bool> clock_stops = { false };
     std::atomic<bool> is_stopped = { false };
     std::atomic<bool> is_woken = { false };

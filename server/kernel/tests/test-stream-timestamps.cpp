@@ -214,7 +214,7 @@ static RedStream *tcp_stream_new(SpiceServer *server, int *peer)
     return red_stream_new(server, sockets[0]);
 }
 
-/* A channel's loop is not kept awake by what nobody reads. */
+/* Unread entries of the error queue do not keep a channel's loop awake. */
 static void test_loop()
 {
     {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Test that the memory of a message stays as it is for as long as the kernel may read it, that it
- * is given back then, and what becomes of it when a connection ends */
+/* The memory of a message stays unchanged while the kernel may read it, is released then, and is
+ * handled when a connection ends. */
 #include <config.h>
 
 #include <string>
@@ -131,7 +131,8 @@ static void test_no_buffers()
     test.check_wire();
 }
 
-/* The kernel has copied, again and again: off, and what is outstanding is waited for all the same. */
+/* The kernel copies again and again: the setting turns itself off, and outstanding completions are
+ * waited for all the same. */
 static void test_copied()
 {
     Scripted test;
@@ -419,7 +420,8 @@ static void test_disconnect()
     g_assert_cmpint(test.end_error, ==, ECONNRESET);
 }
 
-/* A client that has read all gets the end as ever, though nobody has looked whether it is acked. */
+/* A client that has read everything gets the end of the connection as before, though no ack was
+ * looked at. */
 static void test_disconnect_in_time()
 {
     Channel test;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Test that what a stream is doing can be read from outside while it does it, and that nothing
- * of it is left behind */
+/* A running stream's counters can be read from outside, and no file is left behind. */
 #include <config.h>
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a channel makes of its pipe: how many writes, when they happen, and that it says
- * it is blocked as long as bytes of it wait.
+ * How a channel sends the items of its pipe: how many writes, when they happen, and that it reports
+ * itself blocked as long as bytes of it wait.
  */
 #include <config.h>
 
