@@ -24,7 +24,9 @@ def _texts() -> dict[Path, str]:
     """What people read, by file; of a patch its message, of a source file all."""
     root = paths.ROOT
     files = [root / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")]
-    files += [file for folder in ("docs", "patches", "server", "replay") for file in sorted((root / folder).rglob("*.md"))]
+    files += [file for folder in ("docs", "patches", "server", "replay", "packaging") for file in sorted((root / folder).rglob("*.md"))]
+    files += [*sorted((root / "results").glob("*.md")), *(root / "results/live").glob("*.md")]
+    files += [file for ending in ("py", "c", "h") for file in sorted((root / "replay").rglob(f"*.{ending}"))]
     files += [root / kept for kept in overlay.sources().values() if kept.suffix in (".cpp", ".h")]
     return {**{file: file.read_text(encoding="utf-8") for file in files},
             **{file: patchfile.read(file).message for file in _PATCHES}}

@@ -113,7 +113,7 @@ def newer(version: str, than: str) -> bool:
 
 
 def codename() -> str:
-    """The suite of this machine; nothing where nobody says."""
+    """The suite of this machine; empty where it is unknown."""
     release = Path("/etc/os-release")
     named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
     return named[1] if named else ""

@@ -25,7 +25,7 @@ COMPARE, RELEASES = "compare", "releases"
 
 @dataclass(frozen=True)
 class Part:
-    """One command and its page. `repeat`: how often, if nobody says; every other run is captured, the rest is timed."""
+    """One command and its page. `repeat`: runs per row by default; every other run is captured, the rest is timed."""
     where: str              # below results/
     question: str
     arguments: str

@@ -175,7 +175,7 @@ def _pause_at(recording: recordings.Recording, pace: str) -> tuple[int, ...]:
 
 def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
     """With what is good for the pace where nothing was asked for. What is taken for video depends on how often a picture changes.
-    As fast as it goes that says nothing of the session and differs from run to run, so there it is off; else it is as the
+    At pace max that says nothing of the session and differs from run to run, so there it is off; else it is as the
     player has it. Latency says nothing there, either."""
     fast = pace == "max"
     return {**asked.kept(), "streaming": asked.streaming or ("off" if fast else None),
@@ -183,7 +183,7 @@ def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
 
 
 def cells(request: Request) -> list[RunSpec]:
-    """One spec for each thing to measure. A first look: one recording as fast as it goes; one at recorded pace, over the last of
+    """One spec for each thing to measure. A first look: one recording at pace max; one at recorded pace, over the last of
     the transports."""
     if not request.first_look:
         return _product(request)

@@ -85,7 +85,7 @@ def _frame(link: Link) -> int:
 
 
 def _stream(server: socket.socket, client: socket.socket, packets: int, bytes_per_second: float | None) -> list[float]:
-    """Sends packets at a pace, of what they carry,, or as fast as they go; returns when each came that did."""
+    """Sends packets at a pace (of their payload), or without one; returns when each came that did."""
     times: list[float] = []
 
     def collect() -> None:

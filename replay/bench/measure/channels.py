@@ -104,7 +104,7 @@ def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], 
               one_clock: bool = True) -> Report:
     """From the moment a packet of sound is played at the server until it can be heard, or the pointer is moved until it moves.
     Compressed packets are counted to eight only, by their loudness: where many were left out, nothing is known. With two
-    clocks the fastest packet is taken to be on time."""
+    clocks the fastest packet is assumed to be on time."""
     stamps = received if one_clock else [(number, when + _ANOTHER_CLOCK) for number, when in received]
     packets = latency.match([(number, when, when) for number, when in sent], stamps) if sent else None
     if packets is None or (counted_to_eight and len(packets) - len(received) > LEFT_OUT_MAX * len(packets)):

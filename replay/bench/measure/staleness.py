@@ -15,7 +15,7 @@ OLD = 2e9           # ns: a picture that is older has fallen behind
 
 
 def _share_at_most(segments: Sequence[tuple[float, float]], age: float) -> float:
-    """How much of the time the picture was at most so old."""
+    """The share of the time in which the picture was at most `age` old."""
     total = sum(length for _, length in segments)
     within = 0.0
     for start, length in segments:

@@ -75,7 +75,7 @@ def catches_up(name: str) -> bool:
 
 
 def unasked(name: str, pace: str) -> str | None:
-    """The setting that a run at this pace has without having been asked for. As fast as it goes every mode has to carry the same
+    """The setting that a run at this pace has without having been asked for. At pace max every mode has to carry the same
     drawings: none may leave out what is too old."""
     return "catchup=off" if pace == "max" and catches_up(name) and "catchup=" not in name else None
 
