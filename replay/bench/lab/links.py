@@ -123,7 +123,6 @@ LINKS: dict[str, Link] = {link.name: link for link in (
     Link("20M-1M-20M", rate=20_000_000, delay=0.040, changes=(Change(5, 1_000_000), Change(10, 20_000_000))),
     Link("20M-outage", rate=20_000_000, delay=0.040, changes=(Change(4, None), Change(9, 20_000_000))),
 )}
-STEADY = [name for name, link in LINKS.items() if not link.changes]
 
 _WRITTEN = re.compile(r"(?P<rate>[\d.]+[kMG])(?::(?P<up>[\d.]+[kMG]))?/(?P<delay>[\d.]+)ms(?:/(?P<loss>[\d.]+)%)?(?:/mtu(?P<mtu>\d+))?"
                       r"(?:/queue(?P<queue>[\d.]+)s)?(?P<ipv6>/ipv6)?(?P<changes>(?:@[\d.]+s:(?:out|[\d.]+[kMG]))*)")

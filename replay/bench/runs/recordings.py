@@ -55,11 +55,6 @@ def manifest(folder: Path | None = None) -> dict[str, dict[str, Any]]:
         raise BenchError(f"{folder / 'manifest.json'} is damaged: {error}") from None
 
 
-def sessions() -> list[str]:
-    """The names of the shipped recordings of real sessions; the others are made for tests."""
-    return [name for name, entry in manifest().items() if entry.get("kind") == "real"]
-
-
 def _plain_name(path: Path) -> str:
     for ending in _PACKED:
         if path.name.endswith(ending):
@@ -76,12 +71,6 @@ def _split(wanted: str) -> tuple[str, tuple[float, float] | None]:
     if begin >= end:
         raise BenchError(f"recording {wanted}: a part begins before it ends", 2)
     return found[1], (begin, end)
-
-
-def is_one(wanted: str) -> bool:
-    """Whether a shipped recording has that name, or a file that path."""
-    wanted = _split(wanted)[0]
-    return wanted in manifest() or Path(wanted).is_file()
 
 
 def find(wanted: str, folder: Path | None = None) -> Recording:
