@@ -297,6 +297,14 @@ def test_info_of_a_damaged_one_is_one_line(small: Path, tmp_path: Path, capsys: 
     assert said.err.count("\n") == 1 and "style holds 8" in said.err and "10 commands" in said.out
 
 
+def test_info_of_a_cut_one_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut_short = tmp_path / "cut.rec"
+    cut_short.write_bytes(tiny.everything().data[:1000])
+    assert cli.main(["record", "info", str(cut_short)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "cut short" in said
+
+
 def test_several_files_and_the_gravest_status(small: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.rec"
     bad.write_bytes(b"nonsense")

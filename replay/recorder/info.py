@@ -33,7 +33,8 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.files:
         try:
             path = recordings.find(name).path
-            facts = {"file": str(path), **describe(path), **recordings.check(path)}
+            checked = recordings.check(path)        # before the reader, which has no line for the user
+            facts = {"file": str(path), **describe(path), **checked}
         except BenchError as error:     # of each, then the next
             print(f"bench: {error}", file=sys.stderr)
             status = max(status, error.status)
