@@ -4,7 +4,7 @@
  * Drawings wait in a channel's pipe until the path takes them. On a link that is slower than the
  * guest draws they become stale there. So a drawing that has waited too long is dropped, and its
  * area becomes damage. When the client's turn comes, it gets the current pixels of that area
- * (see dcc-refresh.h).
+ * (see dcc-catch-up.h).
  *
  * No clock, canvas or pipe here; times are microseconds of a monotonic clock. Not thread safe.
  */

@@ -20,9 +20,8 @@
  *    dropped with it, as they might have read that destination.
  *  - A copy that is kept comes after all drawings of the screen that were before it and are sent,
  *    and before the next piece of the screen. The client copies wrong pixels where there was
- *    damage, so the damage is copied, too. A copy is kept if that order needs no long
- *    search of the pipe, and at most MAX_KEPT between two refreshes, so that these have their
- *    turn. The destination of any other copy becomes damage.
+ *    damage, so the damage is copied, too. The destination of a copy that is not
+ *    kept becomes damage.
  *  - A piece is taken from the damage that there was when the refresh was queued. All items queued
  *    before the refresh have been sent then. Of those queued later only frames of videos and
  *    images of older pixels draw on that surface. Changes since they were queued are damage
@@ -31,16 +30,18 @@
  * Videos: a frame replaces the one that waits, and the area under a video is not refreshed until
  * the video ends.
  *
- * Refinement: an image that a refresh sent with losses is resent without them, once, with what was
- * drawn from it, as far as upstream would have sent the pixels exactly. The area must be still
- * for RED_CATCH_UP_STILL, and nothing may be drawn anywhere or wait. Pixels that upstream sends
- * with losses stay lossy, unless RedStreamPolicy::exact is set.
+ * By job: this file changes the pipe and has the hooks of the display channel; red-catch-up.h decides;
+ * dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep, dcc-backlog.h measures how long
+ * drawings and the guest wait, dcc-refine.h resends without losses what a refresh sent as JPEG.
  */
-#ifndef DCC_REFRESH_H_
-#define DCC_REFRESH_H_
+#ifndef DCC_CATCH_UP_H_
+#define DCC_CATCH_UP_H_
 
 #include "dcc.h"
-#include "display-limits.h"
+#include "dcc-backlog.h"
+#include "dcc-copies.h"
+#include "dcc-damage.h"
+#include "dcc-refine.h"
 #include "red-catch-up.h"
 
 #include "push-visibility.h"
@@ -51,15 +52,14 @@ struct RedImageItem;
 struct VideoStreamClipItem;
 
 /* Owned by DisplayChannelClientPrivate. To be called from the thread of the display only. */
-class DccRefresh
+class DccCatchUp
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    explicit DccRefresh(DisplayChannelClient *dcc);
-    ~DccRefresh();
-    DccRefresh(const DccRefresh &) = delete;
-    DccRefresh &operator=(const DccRefresh &) = delete;
+    explicit DccCatchUp(DisplayChannelClient *dcc);
+    DccCatchUp(const DccCatchUp &) = delete;
+    DccCatchUp &operator=(const DccCatchUp &) = delete;
 
     /* All that the path takes now has been sent; @waits: more is waiting; @delay: the round trip
      * in microseconds, 0: unknown; @bytes: of the message that was sent in part, 0: none. */
@@ -83,8 +83,9 @@ public:
     /* That image became a message of @bytes. */
     void sent(size_t bytes);
 
-    /* A video may have ended, or cover less: damage that it hid may be sent. */
-    void uncover();
+    /* Queue a refresh if there is something to send: a video may have ended, or cover less, or
+     * refinement has its time. */
+    void queue();
 
     /* Returns true if a clip of the same video waits in the pipe and now has the value of @item. */
     bool replaces_clip(VideoStreamClipItem *item);
@@ -116,79 +117,32 @@ public:
 
 private:
     void add(Drawable *drawable);
-    void add(RedSurface *surface, const QRegion *changed, uint64_t since);
     void add(RedPipeItem *item);
     void take_all(const RedPipeItem *before=nullptr);
-    bool is_on_screen(const RedPipeItem *item) const;
-    bool is_kept_after_screen(const RedPipeItem *before) const;
-    bool can_keep(const Drawable *drawable) const;
-    void copied(const Drawable *drawable);
+    void keep(RedDrawablePipeItem *item);
     bool keeps(Drawable *drawable);
-    void queue();
-    bool is_dirty() const;
     bool is_unknown(const Drawable *drawable) const;
-    bool is_dirty(const RedSurface *surface) const;
-    bool is_frame(const Drawable *drawable) const;
-    bool is_drawing(const RedPipeItem *item) const;
-    bool is_late(const Drawable *drawable) const;
-    bool waits_too_long() const;
-    bool holds_up_others() const;
-    void get_hidden(QRegion *hidden) const;
-    void went(const RedDrawablePipeItem *item);
-    bool is_lossy_upstream(Drawable *drawable) const;
-    bool reads_made_lossy(const Drawable *drawable) const;
-    bool get_lossy(uint32_t surface_id, QRegion *region) const;
-    bool is_lossy() const;
-    bool find_still(uint32_t *surface_id, SpiceRect *piece);
-    uint64_t get_oldest() const;
+    void start();
     red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect piece,
                                              bool can_lossy);
-    red::shared_ptr<RedImageItem> next_lossless();
-    void drawn();
-    void drawn(const Drawable *drawable);
-    static void refine(DccRefresh *self);
 
     DisplayChannelClient *const dcc;
-    /* of each surface, or null */
-    std::array<RedCatchUpArea *, NUM_SURFACES> areas;
-    uint32_t n_areas = 0;
+    DccDamage damage;
+    DccCopies copies;
+    DccBacklog waiting;
+    DccRefine refinement;
     RedCatchUpPace pace;
-    RedCatchUpPath path;
-    /* microseconds after which a drawing that waits for the path is late */
-    uint64_t late_after = RED_CATCH_UP_LATE;
     /* a refresh is in the pipe */
     bool is_queued = false;
-    /* copies kept since the last refresh */
-    unsigned n_kept = 0;
     bool is_finished = false;
-    /* nothing is drawn, so lossy areas are resent */
-    bool is_refining = false;
-    SpiceTimer *timer = nullptr;
-    bool is_timing = false;
-    /* microseconds: when anything other than a refresh was last drawn or sent, and when
-     * something was last drawn on another surface than the screen */
-    uint64_t last_drawn = 0;
-    uint64_t last_off_screen = 0;
-    /* still areas of the screen */
-    RedCatchUpStill still;
-    /* of each surface, the area that was sent with losses here, or drawn from such an area; parts
-     * of it may have been sent without losses since */
-    std::array<QRegion, NUM_SURFACES> made_lossy;
-    /* the area of the screen where dropped drawings are ones that upstream sends with losses */
-    QRegion lossy_upstream;
-    /* surface and area of the image that is being sent */
+    /* surface and area of the image that is being sent, whether it refines a lossy one, and the
+     * time of its oldest change */
     uint32_t piece_surface = 0;
     SpiceRect piece_area = { 0, 0, 0, 0 };
-    /* the image that is being sent refines a lossy one; and the time of its oldest change */
     bool is_refined = false;
     uint64_t piece_since = UINT64_MAX;
-    /* how long the guest has waited since the worker had last taken all commands, and since when
-     * it waits, 0: it does not. Elapsed time, as one pong may end a wait during which the path
-     * was tried only once. */
-    uint64_t waited = 0;
-    uint64_t waiting_since = 0;
 };
 
 #include "pop-visibility.h"
 
-#endif /* DCC_REFRESH_H_ */
+#endif /* DCC_CATCH_UP_H_ */

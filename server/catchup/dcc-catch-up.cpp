@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+
+#include <common/rect.h>
+
+#include "dcc-private.h"
+#include "display-channel-private.h"
+#include "main-channel-client.h"
+#include "red-client.h"
+#include "red-stream-policy.h"
+
+/* Drawings that may wait behind a large message instead of the guest. */
+#define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
+
+/* Whether DccCatchUp does anything. */
+static bool is_enabled()
+{
+    return red_stream_policy_get()->catch_up;
+}
+
+DccCatchUp::DccCatchUp(DisplayChannelClient *init_dcc):
+    dcc(init_dcc),
+    damage(init_dcc),
+    copies(init_dcc),
+    waiting(init_dcc),
+    refinement(init_dcc)
+{
+}
+
+void DccCatchUp::stop()
+{
+    refinement.stop();
+    is_finished = true;
+}
+
+void DccCatchUp::forget(uint32_t surface_id)
+{
+    damage.forget(surface_id);
+}
+
+void DccCatchUp::restored(uint32_t surface_id)
+{
+    refinement.restored(surface_id);
+}
+
+void DccCatchUp::add(Drawable *drawable)
+{
+    QRegion changed;
+
+    dcc_drawing_region(drawable, &changed);
+    if (!region_is_empty(&changed)) {
+        damage.add(drawable->surface, &changed, drawable->creation_time / 1000);
+        refinement.dropped(drawable, &changed);
+    }
+    region_destroy(&changed);
+}
+
+void DccCatchUp::add(RedPipeItem *item)
+{
+    if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
+        add(static_cast<RedDrawablePipeItem *>(item)->drawable);
+        return;
+    }
+    if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
+        add(static_cast<RedUpgradeItem *>(item)->drawable);
+        return;
+    }
+
+    const RedImageItem *image = static_cast<RedImageItem *>(item);
+    RedSurface *surface = DCC_TO_DC(dcc)->priv->surfaces[image->surface_id];
+    const SpiceRect bounds = {
+        image->pos.x, image->pos.y, image->pos.x + image->width, image->pos.y + image->height
+    };
+    QRegion changed;
+
+    if (!surface || bounds.right > static_cast<int32_t>(surface->context.width) ||
+        bounds.bottom > static_cast<int32_t>(surface->context.height)) {
+        return;
+    }
+    region_init(&changed);
+    region_add(&changed, &bounds);
+    damage.add(surface, &changed, g_get_monotonic_time());
+    region_destroy(&changed);
+}
+
+/* It is sent ahead of the refresh of the screen: what the client copies is as wrong as its source. */
+void DccCatchUp::keep(RedDrawablePipeItem *item)
+{
+    const RedDrawable *copy = item->drawable->red_drawable.get();
+    const int dx = copy->bbox.left - copy->u.copy_bits.src_pos.x;
+    const int dy = copy->bbox.top - copy->u.copy_bits.src_pos.y;
+    QRegion dest;
+
+    dcc_drawing_region(item->drawable, &dest);
+    damage.copied(&dest, dx, dy);
+    refinement.copied(&dest, dx, dy);
+    region_destroy(&dest);
+    copies.kept();
+    item->is_kept = true;
+}
+
+/* Queue a copy ahead of the refresh of the screen. False if that cannot be. */
+bool DccCatchUp::keeps(Drawable *drawable)
+{
+    auto refresh = dcc->get_pipe().end();
+
+    if (!copies.can_keep(drawable) ||
+        (damage.is_ready(0) && !copies.find_refresh(drawable, &refresh))) {
+        return false;
+    }
+    auto item = red::make_shared<RedDrawablePipeItem>(dcc, drawable);
+    keep(item.get());
+    if (refresh != dcc->get_pipe().end()) {
+        dcc->pipe_add_after_pos(item, refresh);
+    } else {
+        dcc->pipe_add(item);
+    }
+    return true;
+}
+
+/* Drop all drawings in the pipe, the oldest first, except copies that are kept. @before: what was
+ * dropped before them. */
+void DccCatchUp::take_all(const RedPipeItem *before)
+{
+    auto &pipe = dcc->get_pipe();
+    const bool keep_copies = !copies.is_after_screen(before);
+    bool is_after_refresh = false;
+    /* released after the walk, as that may change the pipe; the creation of a surface is added to
+     * its front only */
+    RedChannelClient::Pipe taken;
+
+    for (auto l = pipe.end(); l != pipe.begin(); ) {
+        const auto pos = std::prev(l);
+        RedPipeItem *item = pos->get();
+
+        is_after_refresh = is_after_refresh || item->type == RED_PIPE_ITEM_TYPE_REFRESH;
+        if (!dcc_is_drawing(dcc, item)) {
+            l = pos;
+            continue;
+        }
+        if (keep_copies && item->type == RED_PIPE_ITEM_TYPE_DRAW) {
+            auto dpi = static_cast<RedDrawablePipeItem *>(item);
+
+            if (!dpi->is_kept && !(is_after_refresh && damage.is_ready(0)) &&
+                copies.can_keep(dpi->drawable)) {
+                keep(dpi);
+            }
+            if (dpi->is_kept) {
+                l = pos;
+                continue;
+            }
+        }
+        taken.splice(taken.begin(), pipe, pos);
+        add(item);
+    }
+}
+
+void DccCatchUp::queue()
+{
+    if (is_queued || is_finished || !(refinement.is_wanted() || damage.is_dirty())) {
+        return;
+    }
+    damage.make_ready();
+    is_queued = true;
+    dcc->pipe_add_type(RED_PIPE_ITEM_TYPE_REFRESH);
+}
+
+void DccCatchUp::pushed(bool waits, uint32_t delay, uint32_t bytes)
+{
+    if (is_enabled()) {
+        waiting.pushed(waits, delay, bytes);
+    }
+}
+
+void DccCatchUp::guest_waits(bool waits)
+{
+    waiting.guest_waits(waits);
+}
+
+uint32_t DccCatchUp::backlog() const
+{
+    const uint32_t size = dcc->get_pipe_size();
+
+    if (size <= MAX_PIPE_SIZE || !is_enabled() || is_finished) {
+        return size;
+    }
+    /* nothing can overtake the large message, so the guest need not wait for it */
+    if (waiting.is_passing() && size <= MAX_PASSING_PIPE_SIZE) {
+        return 0;
+    }
+    /* the next drawing drops all that are in the pipe */
+    return damage.is_dirty() || waiting.is_too_long() || waiting.holds_up_others() ? 0 : size;
+}
+
+bool DccCatchUp::is_behind()
+{
+    return is_enabled() && !is_finished && (damage.is_dirty() || waiting.is_too_long());
+}
+
+/* It reads or draws on a surface that the client does not have, see is_behind(). A client that is
+ * coming from another server is told of no surface, see dcc_create_surface(). */
+bool DccCatchUp::is_unknown(const Drawable *drawable) const
+{
+    if (dcc->get_client()->during_migrate_at_target()) {
+        return false;
+    }
+    const auto &created = dcc->priv->surface_client_created;
+    bool unknown = !created[drawable->surface->id];
+
+    for (const auto surface : drawable->surface_deps) {
+        unknown = unknown || (surface && !created[surface->id]);
+    }
+    return unknown;
+}
+
+void DccCatchUp::start()
+{
+    if (!pace.is_started()) {
+        const MainChannelClient *mcc = dcc->get_client()->get_main();
+
+        pace.start(mcc && mcc->is_network_info_initialized() ? mcc->get_bitrate_per_sec() / 8 : 0);
+    }
+}
+
+bool DccCatchUp::takes(Drawable *drawable, bool all)
+{
+    if (!is_enabled() || is_finished) {
+        return false;
+    }
+    start();
+    refinement.drawn(drawable);
+    const bool unknown = is_unknown(drawable);
+    if (dcc_is_frame(dcc, drawable) && !unknown) {
+        return false;
+    }
+
+    bool taken = unknown || damage.is_dirty(drawable->surface);
+    for (const auto surface : drawable->surface_deps) {
+        taken = taken || (surface && damage.is_dirty(surface));
+    }
+    if (all && (waiting.is_too_long() || waiting.holds_up_others() ||
+                (dcc->get_pipe_size() > MAX_PIPE_SIZE && damage.is_dirty()))) {
+        take_all();
+        taken = true;
+    }
+    if (taken) {
+        if (!all || !keeps(drawable)) {
+            add(drawable);
+        }
+        queue();
+    }
+    return taken;
+}
+
+bool DccCatchUp::overtakes(RedPipeItem *item)
+{
+    if (!is_enabled() || is_finished) {
+        return false;
+    }
+    start();
+    refinement.drawn();
+
+    RedSurface *surface = nullptr;
+    const RedDrawablePipeItem *dpi = nullptr;
+    bool late = false;
+    if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
+        dpi = static_cast<RedDrawablePipeItem *>(item);
+        if (dpi->is_kept) {
+            refinement.sent(dpi->drawable, true);
+            return false;
+        }
+        surface = dpi->drawable->surface;
+        late = waiting.is_late(dpi->drawable);
+    } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
+        surface = static_cast<RedUpgradeItem *>(item)->drawable->surface;
+    } else {
+        surface = DCC_TO_DC(dcc)->priv->surfaces[static_cast<RedImageItem *>(item)->surface_id];
+    }
+
+    const bool dirty = surface && damage.is_dirty(surface);
+    if (!late && !dirty) {
+        if (dpi) {
+            refinement.sent(dpi->drawable, false);
+        }
+        return false;
+    }
+    if (!dirty && copies.can_keep(dpi->drawable) && !copies.is_after_screen(item)) {
+        /* this one can be sent now */
+        refinement.sent(dpi->drawable, false);
+        take_all();
+        queue();
+        return false;
+    }
+    add(item);
+    take_all(item);
+    queue();
+    return true;
+}
+
+/* The current pixels of @piece, or null. It may be from a client or of an earlier surface of that
+ * number: no pixel outside of the surface is read. */
+red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceRect piece,
+                                                     bool can_lossy)
+{
+    DisplayChannel *display = DCC_TO_DC(dcc);
+    RedSurface *surface = display->priv->surfaces[surface_id];
+    const SpiceRect bounds = dcc_surface_bounds(surface);
+
+    rect_sect(&piece, &bounds);
+    if (rect_is_empty(&piece)) {
+        return red::shared_ptr<RedImageItem>();
+    }
+    piece_surface = surface_id;
+    piece_area = piece;
+    display_channel_draw(display, &piece, surface_id);
+    pace.sent(g_get_monotonic_time(), rect_get_area(&piece));
+    return dcc_new_surface_area_image(dcc, surface, &piece, can_lossy);
+}
+
+red::shared_ptr<RedImageItem> DccCatchUp::next()
+{
+    red::shared_ptr<RedImageItem> image;
+    uint32_t id;
+    SpiceRect piece;
+
+    is_queued = false;
+    is_refined = false;
+    piece_since = UINT64_MAX;
+    copies.refreshed();
+    if (is_finished) {
+        return image;
+    }
+    piece_since = damage.get_oldest();
+    if (damage.take(pace.get_pixels(), &id, &piece)) {
+        /* the guest draws from the other surfaces: losses would spread */
+        image = take_image(id, piece, id == 0);
+    } else if (refinement.take(pace.get_pixels(), &id, &piece)) {
+        image = take_image(id, piece, false);
+        is_refined = true;
+    }
+    queue();
+    if (!is_queued) {
+        pace.pause();
+    }
+    return image;
+}
+
+void DccCatchUp::sent(size_t bytes)
+{
+    const uint64_t now = g_get_monotonic_time();
+
+    refinement.refreshed(piece_surface, &piece_area);
+    red_stream_add_refresh(dcc->get_stream(), bytes, is_refined,
+                           piece_since < now ? now - piece_since : 0);
+}
+
+bool DccCatchUp::replaces_clip(VideoStreamClipItem *item)
+{
+    if (!is_enabled() || dcc->get_pipe_size() <= MAX_PIPE_SIZE / 2) {
+        return false;
+    }
+    for (const auto &other : dcc->get_pipe()) {
+        if (other->type == RED_PIPE_ITEM_TYPE_STREAM_CLIP) {
+            auto older = static_cast<VideoStreamClipItem *>(other.get());
+
+            if (older->stream_agent == item->stream_agent) {
+                older->rects = std::move(item->rects);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool DccCatchUp::forgets_created(uint32_t surface_id)
+{
+    auto &pipe = dcc->get_pipe();
+
+    forget(surface_id);
+    refinement.forget(surface_id);
+    /* messages of videos refer to the screen, too */
+    if (surface_id == 0 || !is_enabled() || is_finished || pipe.size() <= MAX_PIPE_SIZE / 2) {
+        return false;
+    }
+    const auto created = std::find_if(pipe.begin(), pipe.end(), [=](const RedPipeItemPtr &item) {
+        return item->type == RED_PIPE_ITEM_TYPE_CREATE_SURFACE &&
+               static_cast<RedSurfaceCreateItem *>(item.get())->surface_create.surface_id ==
+               surface_id;
+    });
+    if (created == pipe.end()) {
+        return false;
+    }
+    /* no drawing of it is left: they keep it, or shorten() has dropped them */
+    pipe.erase(created);
+    pipe.remove_if([=](const RedPipeItemPtr &item) {
+        return item->type == RED_PIPE_ITEM_TYPE_IMAGE &&
+               static_cast<RedImageItem *>(item.get())->surface_id ==
+               static_cast<int>(surface_id);
+    });
+    return true;
+}
+
+/* There may be any number of off-screen surfaces. One that is dropped is sent again, whole, when
+ * something is drawn with it: here, or by the server that the client migrates to, which is told
+ * what surfaces the client has, but not which parts of them. */
+void DccCatchUp::shorten()
+{
+    refinement.pause();
+    if (!is_enabled() || is_finished || !damage.is_dirty()) {
+        return;
+    }
+    /* these may draw from one that is dropped */
+    take_all();
+    for (uint32_t id = 1; id < NUM_SURFACES; ++id) {
+        if (damage.has(id)) {
+            dcc_destroy_surface(dcc, id);
+        }
+    }
+    queue();
+}
+
+void DccCatchUp::finish()
+{
+    if (!is_enabled() || is_finished) {
+        return;
+    }
+    for (uint32_t id = 0; id < NUM_SURFACES; ++id) {
+        for (const auto &piece : damage.take_all(id)) {
+            if (auto image = take_image(id, piece, false)) {
+                dcc->pipe_add(image);
+            }
+        }
+    }
+    stop();
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <config.h>
+
+#include <algorithm>
+
+#include <common/rect.h>
+
+#include "dcc-copies.h"
+#include "dcc-damage.h"
+#include "dcc-private.h"
+#include "display-channel-private.h"
+
+/* Copies kept between two refreshes. Each is some 100 bytes, so on a link of 2 Mbit/s a refresh waits
+ * 13 ms for them: half as many would resend the screen of a user who scrolls fast, twice as many are
+ * a delay near what he notices. */
+#define MAX_KEPT 32
+
+static bool is_kept(const RedPipeItem *item)
+{
+    return item->type == RED_PIPE_ITEM_TYPE_DRAW &&
+           static_cast<const RedDrawablePipeItem *>(item)->is_kept;
+}
+
+/* Whether it changes or reads the screen. */
+bool DccCopies::is_on_screen(const RedPipeItem *item) const
+{
+    switch (item->type) {
+    case RED_PIPE_ITEM_TYPE_DRAW: {
+        const RedSurface *screen = DCC_TO_DC(dcc)->priv->surfaces[0];
+        const Drawable *drawable = static_cast<const RedDrawablePipeItem *>(item)->drawable;
+        const auto &deps = drawable->surface_deps;
+
+        return drawable->surface == screen ||
+               std::find(std::begin(deps), std::end(deps), screen) != std::end(deps);
+    }
+    case RED_PIPE_ITEM_TYPE_UPGRADE:
+        return true;
+    case RED_PIPE_ITEM_TYPE_IMAGE:
+        return static_cast<const RedImageItem *>(item)->surface_id == 0;
+    case RED_PIPE_ITEM_TYPE_CREATE_SURFACE:
+        return static_cast<const RedSurfaceCreateItem *>(item)->surface_create.surface_id == 0;
+    case RED_PIPE_ITEM_TYPE_DESTROY_SURFACE:
+        return static_cast<const RedSurfaceDestroyItem *>(item)->surface_destroy.surface_id == 0;
+    default:
+        return false;
+    }
+}
+
+bool DccCopies::is_after_screen(const RedPipeItem *before) const
+{
+    const auto &pipe = dcc->get_pipe();
+    bool is_drawn = before && is_on_screen(before);
+
+    for (auto l = pipe.rbegin(); l != pipe.rend(); ++l) {
+        const RedPipeItem *item = l->get();
+
+        if (is_kept(item)) {
+            if (is_drawn) {
+                return true;
+            }
+        } else if (dcc_is_drawing(dcc, item) && is_on_screen(item)) {
+            is_drawn = true;
+        }
+    }
+    return false;
+}
+
+static SpiceRect get_source(const RedDrawable *copy)
+{
+    const SpicePoint &src = copy->u.copy_bits.src_pos;
+
+    return { src.x, src.y, src.x + copy->bbox.right - copy->bbox.left,
+             src.y + copy->bbox.bottom - copy->bbox.top };
+}
+
+bool DccCopies::can_keep(const Drawable *drawable) const
+{
+    const RedDrawable *copy = drawable->red_drawable.get();
+    const RedSurface *screen = DCC_TO_DC(dcc)->priv->surfaces[0];
+    const SpiceRect bounds = dcc_surface_bounds(screen);
+
+    if (copy->type != QXL_COPY_BITS || n_kept == MAX_KEPT || drawable->surface != screen ||
+        !dcc->priv->surface_client_created[0] || !rect_contains(&bounds, &copy->bbox) ||
+        (copy->clip.type != SPICE_CLIP_TYPE_NONE && copy->clip.type != SPICE_CLIP_TYPE_RECTS)) {
+        return false;
+    }
+
+    /* checked first, as the guest could make get_source() overflow */
+    const SpicePoint &src = copy->u.copy_bits.src_pos;
+    if (src.x < 0 || src.x > bounds.right || src.y < 0 || src.y > bounds.bottom) {
+        return false;
+    }
+    SpiceRect area = get_source(copy);
+    if (!rect_contains(&bounds, &area)) {
+        return false;
+    }
+
+    /* the pixels that a client shows of a video are not the server's */
+    QRegion videos, part;
+
+    rect_union(&area, &copy->bbox);
+    dcc_video_region(dcc, &videos);
+    region_init(&part);
+    region_add(&part, &area);
+    region_and(&part, &videos);
+    const bool plays = !region_is_empty(&part);
+    region_destroy(&part);
+    region_destroy(&videos);
+    return !plays;
+}
+
+bool DccCopies::find_refresh(const Drawable *drawable,
+                             RedChannelClient::Pipe::iterator *refresh) const
+{
+    auto &pipe = dcc->get_pipe();
+    SpiceRect area = get_source(drawable->red_drawable.get());
+
+    rect_union(&area, &drawable->red_drawable->bbox);
+    *refresh = std::find_if(pipe.begin(), pipe.end(), [](const RedPipeItemPtr &item) {
+        return item->type == RED_PIPE_ITEM_TYPE_REFRESH;
+    });
+    return *refresh != pipe.end() &&
+           std::none_of(pipe.begin(), *refresh, [&](const RedPipeItemPtr &item) {
+        const bool is_frame_beside = item->type == RED_PIPE_ITEM_TYPE_DRAW &&
+            !dcc_is_drawing(dcc, item.get()) &&
+            !rect_intersects(&area, &static_cast<RedDrawablePipeItem *>(item.get())->
+                                    drawable->red_drawable->bbox);
+
+        return !is_frame_beside && is_on_screen(item.get());
+    });
+}

@@ -1,0 +1,1 @@
+../../../../server/catchup/dcc-copies.cpp
