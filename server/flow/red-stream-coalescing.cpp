@@ -5,7 +5,7 @@
 
 #include "red-stream-coalescing.h"
 
-/* The part of the round trip that a drawing may wait. */
+/* The part of the round trip that a drawing may wait. With twice the part users of long paths see drawings later. */
 #define COALESCING_PART 12
 
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay)
@@ -35,4 +35,24 @@ void RedStreamCoalescing::left(uint64_t now)
 {
     last = now;
     until = 0;
+}
+
+uint32_t RedStreamCoalescing::start_timer(uint64_t now)
+{
+    if (timer_runs) {
+        return 0;
+    }
+    timer_runs = true;
+    return std::max<uint64_t>((until - now) / 1000, 1);
+}
+
+uint32_t RedStreamCoalescing::timer(uint64_t now, bool *over)
+{
+    timer_runs = false;
+    /* it may have been started for a delay that is over; it is exact to a millisecond */
+    *over = active() && now + 500 >= until;
+    if (*over) {
+        left(now);
+    }
+    return active() ? start_timer(now) : 0;
 }

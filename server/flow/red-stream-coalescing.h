@@ -32,6 +32,25 @@ public:
     bool begin(uint64_t now, uint32_t budget);
     /* All was sent at @now. */
     void left(uint64_t now);
+
+    /* Something urgent waits, which is not to wait for others: what is not a drawing, or a drawing
+     * after an input (@inputs: keys and clicks so far), which may be the response. Until
+     * clear_urgent(), when the stream is flushed. */
+    void set_urgent() { urgent = true; }
+    void see_inputs(uint32_t inputs)
+    {
+        urgent = urgent || inputs != seen_inputs;
+        seen_inputs = inputs;
+    }
+    void clear_urgent() { urgent = false; }
+    bool is_urgent() const { return urgent; }
+
+    /* After begin() at @now. Returns the milliseconds after which to call timer(), 0: that was
+     * returned before. */
+    uint32_t start_timer(uint64_t now);
+    /* Returns as start_timer(). @over becomes true if all that waits is to be sent. */
+    uint32_t timer(uint64_t now, bool *over);
+
     /* When all must be sent, 0: nothing waits. */
     uint64_t deadline() const { return until; }
     bool active() const { return until != 0; }
@@ -39,6 +58,9 @@ public:
 private:
     uint64_t last = 0;
     uint64_t until = 0;
+    bool timer_runs = false;
+    bool urgent = false;
+    uint32_t seen_inputs = 0;
 };
 
 /* Multiples of the budget: a pause is a time without a send of at least that. */

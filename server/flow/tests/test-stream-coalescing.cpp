@@ -66,13 +66,61 @@ static void test_hold()
     g_assert_false(hold.begin(start + 5030, 0));
 }
 
+/* Something urgent is urgent until the stream is flushed; a key or click makes what follows so. */
+static void test_urgent()
+{
+    RedStreamCoalescing coalescing;
+
+    coalescing.see_inputs(0);
+    g_assert_false(coalescing.is_urgent());
+    coalescing.see_inputs(1);
+    g_assert_true(coalescing.is_urgent());
+    coalescing.see_inputs(1);
+    g_assert_true(coalescing.is_urgent());
+    coalescing.clear_urgent();
+    coalescing.see_inputs(1);
+    g_assert_false(coalescing.is_urgent());
+    coalescing.set_urgent();
+    g_assert_true(coalescing.is_urgent());
+}
+
+/* One timer serves a delay that begins while it runs for one that is over. */
+static void test_timer()
+{
+    const uint64_t start = 1000000000;
+    RedStreamCoalescing coalescing;
+    bool over = true;
+
+    coalescing.left(start);
+    g_assert_true(coalescing.begin(start + 100, 3000));
+    g_assert_cmpuint(coalescing.start_timer(start + 100), ==, 3);
+    coalescing.left(start + 1000);
+    g_assert_true(coalescing.begin(start + 2000, 3000));
+    g_assert_cmpuint(coalescing.start_timer(start + 2000), ==, 0);
+
+    g_assert_cmpuint(coalescing.timer(start + 3100, &over), ==, 1);
+    g_assert_false(over);
+    g_assert_cmpuint(coalescing.timer(start + 4600, &over), ==, 0);
+    g_assert_true(over);
+    g_assert_false(coalescing.active());
+
+    /* nothing waits any more */
+    g_assert_true(coalescing.begin(start + 5000, 300));
+    g_assert_cmpuint(coalescing.start_timer(start + 5000), ==, 1);
+    coalescing.left(start + 5100);
+    g_assert_cmpuint(coalescing.timer(start + 6000, &over), ==, 0);
+    g_assert_false(over);
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
 
-    g_test_add_func("/server/stream/hold/setting", test_setting);
-    g_test_add_func("/server/stream/hold/budget", test_hold_budget);
-    g_test_add_func("/server/stream/hold/hold", test_hold);
+    g_test_add_func("/server/stream/coalescing/setting", test_setting);
+    g_test_add_func("/server/stream/coalescing/budget", test_hold_budget);
+    g_test_add_func("/server/stream/coalescing/hold", test_hold);
+    g_test_add_func("/server/stream/coalescing/urgent", test_urgent);
+    g_test_add_func("/server/stream/coalescing/timer", test_timer);
 
     return g_test_run();
 }

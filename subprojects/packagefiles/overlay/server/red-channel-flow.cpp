@@ -1,0 +1,1 @@
+../../../../server/flow/red-channel-flow.cpp
