@@ -17,7 +17,7 @@
 
 /* Gain on the BDP while the rate grows. A full path shows a round trip later, and a router that keeps one
  * BDP must not have dropped packets until then: with 2, TCP's own, it has. At 140 a long path
- * takes twice as many round trips to fill. */
+ * takes 1.7 times as many round trips to fill. */
 #define GROWING_GAIN_PERCENT 175
 /* Gain on the BDP afterwards: at 112 a path that became faster is found in twice the time; at 150 keys wait
  * behind a queue of half a round trip. */
@@ -49,7 +49,7 @@
 #define BUSY_PROBES 4
 
 /* A pong shows a queue if its probe took so many times as long as on an empty path, and so many microseconds
- * more. Wi-Fi jitters by less; more would be heard as late sound. */
+ * more. With less the jitter of Wi-Fi counts as a queue; with more sound and keys wait longer behind one. */
 #define QUEUE_TIMES 2
 #define QUEUE_DELAY 25000
 
@@ -67,7 +67,7 @@
 
 /* Back-off: after a probe timeout flow control resumes after 2^n pongs, n being BACKOFF_STEP more after each
  * further timeout, unless BACKOFF_RESET_PONGS came in between. Users of a client that answers now and
- * then: half the step doubles the number of waits. */
+ * then wait more often with half the step. */
 #define BACKOFF_STEP 4u
 #define BACKOFF_MAX 20u
 #define BACKOFF_RESET_PONGS 1024
@@ -76,7 +76,7 @@
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
-    if (in_flight() == 0 && rate && now - acked_time > RED_STREAM_FLOW_RATE_AGE) {
+    if (in_flight() == 0 && rate && now - acked_time > RED_STREAM_FLOW_AGE) {
         start_again(now);
     }
     const uint64_t full = bdp();
@@ -208,7 +208,7 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
         }
         delay_time = now;
         remeasuring = false;
-    } else if (now - delay_time > RED_STREAM_FLOW_DELAY_AGE) {
+    } else if (now - delay_time > RED_STREAM_FLOW_AGE) {
         remeasuring = true;
     }
 

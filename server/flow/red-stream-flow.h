@@ -17,7 +17,7 @@
  *              RED_STREAM_FLOW_ROUNDS round trips. A round trip that began with nothing to
  *              send counts only if it shows a higher rate: so after a pause the channel
  *              sends at the rate measured before
- *   delay      the shortest time from a probe to its pong over RED_STREAM_FLOW_DELAY_AGE.
+ *   delay      the shortest time from a probe to its pong over RED_STREAM_FLOW_AGE.
  *              When it is older than that, or was far exceeded during a whole round trip, it
  *              is measured anew in a round trip with so little in flight that no queue forms
  *
@@ -31,7 +31,7 @@
  * otherwise the path would be idle for a round trip after each. The kernel is to pace such a
  * message, see get_pace().
  *
- * Old estimates: after RED_STREAM_FLOW_RATE_AGE without a pong the path may have changed. BBR
+ * Old estimates: after RED_STREAM_FLOW_AGE without a pong the path may have changed. BBR
  * starts again at the old rate, paced, and TigerVNC with 16 KB after two round trips. Here the
  * limit is a quarter of the BDP, plus the bytes that pongs have covered since, up to the BDP. If
  * a pong shows a queue before that, the rate is measured anew.
@@ -55,22 +55,28 @@
 
 #include "push-visibility.h"
 
-/* Probes in flight at the most. */
+/* Each constant says who notices if it is changed by half. */
+
+/* Maximum of probes in flight: eight BDPs of them, so nobody. */
 #define RED_STREAM_FLOW_PROBES 128
+/* Round trips that the rate is the maximum of, as in BBR. Users of Wi-Fi get less of the path's rate with 5. */
 #define RED_STREAM_FLOW_ROUNDS 10
-/* microseconds */
-#define RED_STREAM_FLOW_DELAY_AGE (30 * 1000 * 1000)
+/* Microseconds after which the delay is measured anew, and the rate is not believed any more. With half, a path
+ * that did not change is filled slowly after half the pause. */
+#define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
+/* The probe timeout, microseconds: minimum, maximum, and maximum on paths with a round trip of more than a
+ * third of that. Users whose client stops answering wait so long, once; with less than a few hundred
+ * milliseconds a busy client counts as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
-/* the maximum on paths with a round trip of more than a third of it */
 #define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)
-#define RED_STREAM_FLOW_RATE_AGE (30 * 1000 * 1000)
-/* limits of a path within this host: microseconds, bytes per second */
+/* Limits of a path within this host: microseconds, bytes per second. Nobody: a network is slower, memory faster,
+ * by more than half. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 #define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
-/* Pongs after which the client is asked to ack less often. */
+/* Pongs after which the client is asked to ack less often. Nobody: a client sends so many in a second. */
 #define RED_STREAM_FLOW_KNOWN 16
 
 class RedStreamFlow

@@ -5,10 +5,9 @@
 
 #include "red-stream-path.h"
 
-/* The pacing rate as a part of the path's rate: PACED_UP below PACED_FULL of the BDP in flight, so that a
- * faster path shows, and PACED_DOWN above. With 150 in the first two routers that keep half a BDP drop packets;
- * with 90 in the third the queue takes four times as long to drain. */
-#define PACED_FULL_PERCENT 110
+/* The pacing rate as a part of the path's rate: PACED_UP while no more than that part of the BDP is in
+ * flight, so that a faster path shows, and PACED_DOWN above. At 150 the queue of a router grows with half
+ * of the path's rate, not a tenth; at 90 it drains with a tenth of it, not with 0.4. */
 #define PACED_UP_PERCENT 110
 #define PACED_DOWN_PERCENT 60
 
@@ -52,7 +51,7 @@ uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
     /* the client's first pongs waited until its channel began */
     const uint32_t delay = link->min_rtt ? std::min(link->path_delay, link->min_rtt) :
                            link->path_delay;
-    const uint64_t full = rate * delay / 1000000 * PACED_FULL_PERCENT / 100;
+    const uint64_t full = rate * delay / 1000000 * PACED_UP_PERCENT / 100;
     const uint64_t in_flight = uint64_t{link->unacked} * link->mss;
 
     return rate * (in_flight > full ? PACED_DOWN_PERCENT : PACED_UP_PERCENT) / 100;

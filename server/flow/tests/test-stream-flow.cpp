@@ -583,7 +583,7 @@ static void test_path_changes()
     for (const Path &path : { paths[4], paths[2], paths[1], paths[4], paths[3] }) {
         simulation.path = path;
         /* a time to learn, too short for what was learnt before to become too old */
-        const uint64_t learn = simulation.now + RED_STREAM_FLOW_DELAY_AGE / 2;
+        const uint64_t learn = simulation.now + RED_STREAM_FLOW_AGE / 2;
         while (simulation.now < learn) {
             simulation.send(text(1000), 0);
         }
