@@ -164,19 +164,7 @@ bool RedStreamEgress::unblock(bool more)
     return true;
 }
 
-ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned flags)
-{
-    if (in_use) {
-        errno = EAGAIN;
-        return -1;
-    }
-    in_use = true;
-    const ssize_t n = accept(iov, iovcnt, flags);
-    in_use = false;
-    return n;
-}
-
-ssize_t RedStreamEgress::accept(const struct iovec *iov, int iovcnt, unsigned flags)
+inline ssize_t RedStreamEgress::accept(const struct iovec *iov, int iovcnt, unsigned flags)
 {
     const size_t size = red_iov_size(iov, iovcnt);
 
@@ -194,7 +182,7 @@ ssize_t RedStreamEgress::accept(const struct iovec *iov, int iovcnt, unsigned fl
         tcp_info.update(ops, ssl != nullptr);
     }
 
-    const ssize_t n = ssl ? write_records(iov, iovcnt, flags) : write_plain(iov, iovcnt, flags);
+    const ssize_t n = ssl ? write_records(iov, iovcnt, size, flags) : write_plain(iov, iovcnt, size, flags);
     if (n < 0) {
         errno = error;
         return -1;
@@ -221,13 +209,25 @@ ssize_t RedStreamEgress::accept(const struct iovec *iov, int iovcnt, unsigned fl
     return n;
 }
 
+ssize_t RedStreamEgress::writev(const struct iovec *iov, int iovcnt, unsigned flags)
+{
+    if (in_use) {
+        errno = EAGAIN;
+        return -1;
+    }
+    in_use = true;
+    const ssize_t n = accept(iov, iovcnt, flags);
+    in_use = false;
+    return n;
+}
+
 /* The functions below return the bytes accepted, 0 if none can be now, or -1 with the
  * errno that ended the connection. They are called when not blocked. */
 
-ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, unsigned flags)
+ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags)
 {
     if (policy->batch) {
-        return batch_plain(iov, iovcnt, flags);
+        return batch_plain(iov, iovcnt, size, flags);
     }
     ssize_t accepted = 0;
     while (iovcnt > 0 && !blocked) {
@@ -246,9 +246,8 @@ ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, unsign
     return accepted;
 }
 
-ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, unsigned flags)
+ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags)
 {
-    const size_t size = red_iov_size(iov, iovcnt);
     const bool more = flags & RED_STREAM_MORE;
 
     if (size <= COPY_MAX && wire.size() + size <= WIRE_LIMIT) {
@@ -270,13 +269,12 @@ ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, unsign
     return size;
 }
 
-ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsigned flags)
+ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, size_t size, unsigned flags)
 {
     const bool more = flags & RED_STREAM_MORE;
-    const size_t size = red_iov_size(iov, iovcnt);
 
     if (policy->batch) {
-        return batch_records(iov, iovcnt, flags);
+        return batch_records(iov, iovcnt, size, flags);
     }
     if (policy->gather && size <= policy->gather_threshold) {
         clear.append(iov, iovcnt);
@@ -305,9 +303,8 @@ ssize_t RedStreamEgress::write_records(const struct iovec *iov, int iovcnt, unsi
     return accepted;
 }
 
-ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, unsigned flags)
+ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, size_t size, unsigned flags)
 {
-    const size_t size = red_iov_size(iov, iovcnt);
     const size_t record_size = tcp_info.get_record_size();
     size_t accepted = 0;
 

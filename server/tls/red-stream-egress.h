@@ -108,12 +108,12 @@ public:
     int get_socket() const { return socket; }
 
 private:
-    ssize_t accept(const struct iovec *iov, int iovcnt, unsigned flags);
+    inline ssize_t accept(const struct iovec *iov, int iovcnt, unsigned flags);
     ssize_t send_all();
-    ssize_t write_plain(const struct iovec *iov, int iovcnt, unsigned flags);
-    ssize_t write_records(const struct iovec *iov, int iovcnt, unsigned flags);
-    ssize_t batch_plain(const struct iovec *iov, int iovcnt, unsigned flags);
-    ssize_t batch_records(const struct iovec *iov, int iovcnt, unsigned flags);
+    ssize_t write_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
+    ssize_t write_records(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
+    ssize_t batch_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
+    ssize_t batch_records(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
     bool unblock(bool more);
     ssize_t send_record(const void *data, size_t size);
     ssize_t send(const struct iovec *iov, int iovcnt, bool more);
