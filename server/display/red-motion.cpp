@@ -41,6 +41,9 @@
 #define MAX_PLACES 4
 #define MAX_VOTES 4096
 #define MIN_VOTES 6
+/* Cells of which features are taken, before places are, and guesses of theirs that are looked at. */
+#define MAX_CELL_FEATURES 2048
+#define MAX_LINE_GUESSES 2
 
 /* Pixels that are sent, though they are equal, to have one rectangle instead of two. The header
  * of a picture is 80 bytes and the dictionary begins anew, while what is equal packs well. */
@@ -270,6 +273,100 @@ struct Roller {
     uint32_t get() const { return (hash ^ (hash >> 16)) * SPREAD; }
 };
 
+/* A hash of the bytes of a cell; 0 if they repeat after 8: such a cell tells nothing. */
+static uint32_t hash_cell(const uint8_t *cell, size_t size)
+{
+    const uint64_t factor = 0x9e3779b97f4a7c15;
+    uint64_t hash = size, first = 0, words[2], differs = 0;
+
+    memcpy(&first, cell, MIN(size, sizeof(first)));
+    for (; size >= sizeof(words); cell += sizeof(words), size -= sizeof(words)) {
+        memcpy(words, cell, sizeof(words));
+        hash = (hash ^ words[0]) * factor;
+        hash = (hash << 29 | hash >> 35) + words[1];
+        differs |= (words[0] ^ first) | (words[1] ^ first);
+    }
+    if (size > 0) {
+        memset(words, 0, sizeof(words));
+        memcpy(words, cell, size);
+        hash = (hash ^ words[0]) * factor;
+        hash = (hash << 29 | hash >> 35) + words[1];
+        differs = 1;
+    }
+    return differs ? MAX(hash * factor >> 32, 1u) : 0;
+}
+
+/* Guess by how many lines something has moved up or down, as most does: cells that have changed
+ * are looked for in the same column of the old picture. */
+void RedMotion::vote_lines(std::vector<Shift> *shifts) const
+{
+    struct Place { uint32_t feature; int y; unsigned old_places; };
+
+    const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
+    std::vector<Place> places;
+    std::vector<uint64_t> filter(1024);
+    std::vector<unsigned> votes(2 * height);
+    uint32_t feature, mask = 0;
+
+    while (changed_cells / (mask + 1) > MAX_CELL_FEATURES) {
+        mask = mask * 2 + 1;
+    }
+    const auto find_feature = [&](const std::unique_ptr<uint8_t[]> &picture, int cell, int y) {
+        const int x = cell * CELL;
+        const uint32_t hash = hash_cell(at(picture, x, y), (cell_end(cell) - x) * bytes);
+
+        feature = hash + cell * 0x9e3779b1;
+        return hash && !(feature & mask);
+    };
+
+    for (int y = bounds.top; y < bounds.bottom && places.size() < 4 * MAX_CELL_FEATURES; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+
+        for (int cell = first; cell < end; ++cell) {
+            if (changed[cell] && find_feature(next, cell, y)) {
+                places.push_back({ feature, y, 0 });
+                filter[feature >> 6 & 1023] |= uint64_t{1} << (feature >> 26);
+            }
+        }
+    }
+    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+        return a.feature != b.feature ? a.feature < b.feature : a.y < b.y;
+    });
+
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        for (int cell = first; cell < end; ++cell) {
+            if (!find_feature(shown, cell, y) ||
+                !(filter[feature >> 6 & 1023] >> (feature >> 26) & 1)) {
+                continue;
+            }
+            size_t i = std::lower_bound(places.begin(), places.end(), feature,
+                                        [](const Place &place, uint32_t wanted_feature) {
+                return place.feature < wanted_feature;
+            }) - places.begin();
+            const auto is_same = [&](size_t at) {
+                return at < places.size() && places[at].feature == feature;
+            };
+            if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
+                continue;
+            }
+            for (; is_same(i); ++i) {
+                ++votes[places[i].y - y + height];
+            }
+        }
+    }
+    votes[height] = 0;
+
+    for (int i = 0; i < MAX_LINE_GUESSES; ++i) {
+        const auto best = std::max_element(votes.begin(), votes.end());
+
+        if (*best < MIN_VOTES) {
+            break;
+        }
+        shifts->push_back({ 0, static_cast<int>(best - votes.begin()) - height });
+        *best = 0;
+    }
+}
+
 /* Guess by how much something has moved: places of the new picture that have changed are looked
  * for in the old one. A place is chosen by what is there alone, so that it is chosen again
  * wherever it went. */
@@ -430,19 +527,21 @@ void RedMotion::score(Shift shift)
         int *score = &scores[static_cast<size_t>((y - bounds.top) / BLOCK_LINES) * columns];
         const int from_y = y - shift.dy;
 
+        /* what is copied must be known, and what is copied onto must be known or written */
+        const auto is_possible = [&](int x, int from_x, int pixels) {
+            return from_y >= 0 && from_y < height && from_x >= 0 && from_x + pixels <= width &&
+                   is_known_cell(from_x, from_y, pixels) && is_known_cell(x, y, pixels);
+        };
         for (int column = 0; column < columns; ++column) {
             const int x = (first + column) * CELL;
             const int pixels = cell_end(first + column) - x;
             const int from_x = x - shift.dx;
-            const bool is_inside = from_y >= 0 && from_y < height && from_x >= 0 &&
-                                   from_x + pixels <= width;
 
-            /* what is copied must be known, and what is copied onto must be known or written */
-            if (!is_inside || (!known_cells.empty() && (!is_known_cell(from_x, from_y, pixels) ||
-                                                        !is_known_cell(x, y, pixels)))) {
-                score[column] = never;
-            } else if (score[column] == never) {
+            if (score[column] == never) {
                 continue;
+            }
+            if (!is_possible(x, from_x, pixels)) {
+                score[column] = never;
             } else if (is_equal(x, y, from_x, from_y, pixels)) {
                 score[column] += changed[first + column] ? pixels : 0;
             } else {
@@ -461,8 +560,19 @@ bool RedMotion::find_best(SpiceRect *dest) const
     int64_t best = MAX(MIN_GAIN, changed_cells * CELL / MIN_GAIN_PART);
     bool is_found = false;
     std::vector<int64_t> sums(rows);
+    /* of all blocks from a column on, what the best ones may come to */
+    std::vector<int64_t> most(columns + 1);
 
-    for (int left = 0; left < columns; ++left) {
+    for (int column = columns; column-- > 0; ) {
+        most[column] = most[column + 1];
+        for (int row = 0; row < rows; ++row) {
+            most[column] += MAX(scores[static_cast<size_t>(row) * columns + column], 0);
+        }
+    }
+    for (int left = 0; left < columns && most[left] > best; ++left) {
+        if (most[left] == most[left + 1]) {
+            continue;
+        }
         std::fill(sums.begin(), sums.end(), 0);
         for (int right = left; right < columns; ++right) {
             int64_t sum = 0;
@@ -493,7 +603,6 @@ bool RedMotion::find_best(SpiceRect *dest) const
 int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
 {
     SpiceRect from = strip;
-    int gain = 0;
 
     rect_offset(&from, -shift.dx, -shift.dy);
     if (from.left < 0 || from.top < 0 || from.right > width || from.bottom > height ||
@@ -505,13 +614,26 @@ int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
     const int step_x = (strip.right - strip.left) / MAX_SAMPLES + 1;
     const int step_y = (strip.bottom - strip.top) / MAX_SAMPLES + 1;
 
-    for (int y = strip.top; y < strip.bottom; y += step_y) {
-        for (int x = strip.left; x < strip.right; x += step_x) {
-            const bool is_right = is_equal_pixel(x, y, x, y);
+    return bytes == 2 ? count_gain<uint16_t>(strip, from, step_x, step_y) :
+                        count_gain<uint32_t>(strip, from, step_x, step_y);
+}
 
-            if (is_right != is_equal_pixel(x, y, x - shift.dx, y - shift.dy)) {
-                gain += is_right ? -1 : 1;
-            }
+/* Of every so many pixels those that become right there less those that become wrong. */
+template <typename Pixel>
+int RedMotion::count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x, int step_y) const
+{
+    int gain = 0;
+
+    for (int y = strip.top; y < strip.bottom; y += step_y) {
+        const auto line_of = [&](const std::unique_ptr<uint8_t[]> &picture, int x, int line_y) {
+            return reinterpret_cast<const Pixel *>(at(picture, x, line_y));
+        };
+        const Pixel *wanted_line = line_of(next, strip.left, y);
+        const Pixel *before = line_of(shown, strip.left, y);
+        const Pixel *after = line_of(shown, from.left, from.top + y - strip.top);
+
+        for (int x = 0; x < strip.right - strip.left; x += step_x) {
+            gain += (after[x] == wanted_line[x]) - (before[x] == wanted_line[x]);
         }
     }
     return gain;
@@ -627,6 +749,16 @@ void RedMotion::try_shift(Shift shift, bool is_guess)
     }
 }
 
+void RedMotion::try_shifts(const std::vector<Shift> &shifts)
+{
+    for (const Shift shift : shifts) {
+        if (changed_cells * CELL < MIN_SEARCH) {
+            break;
+        }
+        try_shift(shift, true);
+    }
+}
+
 void RedMotion::find_moves()
 {
     const uint64_t all = changed_cells;
@@ -650,16 +782,21 @@ void RedMotion::find_moves()
     }
 
     std::vector<Shift> shifts;
-    if (bytes == 2) {
-        vote<uint16_t>(&shifts);
-    } else {
-        vote<uint32_t>(&shifts);
+    /* the next one is looked for in what the last one left */
+    for (uint64_t before = 0; changed_cells != before && changed_cells * WORTH_PART >= all; ) {
+        before = changed_cells;
+        shifts.clear();
+        vote_lines(&shifts);
+        try_shifts(shifts);
     }
-    for (const Shift shift : shifts) {
-        if (changed_cells * CELL < MIN_SEARCH) {
-            break;
+    if (changed_cells * 3 >= all && changed_cells * CELL >= MIN_SEARCH) {
+        shifts.clear();
+        if (bytes == 2) {
+            vote<uint16_t>(&shifts);
+        } else {
+            vote<uint32_t>(&shifts);
         }
-        try_shift(shift, true);
+        try_shifts(shifts);
     }
     in_vain = changed_cells + all / WORTH_PART < all ? 0 : in_vain + 1;
 }

@@ -111,11 +111,15 @@ private:
     bool find_bounds();
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
+    void vote_lines(std::vector<Shift> *shifts) const;
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
     void try_shift(Shift shift, bool is_guess);
+    void try_shifts(const std::vector<Shift> &shifts);
     void score(Shift shift);
     bool find_best(SpiceRect *dest) const;
     int strip_gain(Shift shift, const SpiceRect &strip) const;
+    template <typename Pixel>
+    int count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x, int step_y) const;
     void fit(Shift shift, SpiceRect *dest) const;
     void move(Shift shift, const SpiceRect &dest);
     void find_moves();

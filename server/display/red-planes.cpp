@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "red-planes.h"
 
@@ -13,12 +14,33 @@ static uint32_t get_colour(const uint8_t *line, int x)
     return GUINT32_FROM_LE(pixel) & 0xffffff;
 }
 
+/* Whether the eight pixels from @x on look like @colour. */
+static bool are_eight(const uint8_t *line, int x, uint32_t colour)
+{
+    const uint64_t two = GUINT64_TO_LE(uint64_t{colour} << 32 | colour);
+    uint64_t pixels[4];
+
+    memcpy(pixels, line + static_cast<size_t>(x) * sizeof(uint32_t), sizeof(pixels));
+    return !(((pixels[0] ^ two) | (pixels[1] ^ two) | (pixels[2] ^ two) | (pixels[3] ^ two)) &
+             GUINT64_TO_LE(0x00ffffff00ffffff));
+}
+
 /* The end of the pixels from @x on that look like it. */
 static int run_end(const uint8_t *line, int x, int width)
 {
     const uint32_t colour = get_colour(line, x);
 
-    while (++x < width && get_colour(line, x) == colour) {
+    /* runs are those of letters, which are short, and of what is between them */
+    for (const int end = MIN(x + 4, width); ++x < end; ) {
+        if (get_colour(line, x) != colour) {
+            return x;
+        }
+    }
+    while (x + 8 <= width && are_eight(line, x, colour)) {
+        x += 8;
+    }
+    while (x < width && get_colour(line, x) == colour) {
+        ++x;
     }
     return x;
 }
@@ -31,7 +53,14 @@ struct Colour {
     SpiceRect where;
 };
 
-/* The colours of a picture, in the order in which they are met. */
+/* Pixels of one colour, from the end of the run before, or from the left of a line, on. */
+struct Run {
+    int end;
+    /* in the order in which colours are met */
+    uint8_t colour;
+};
+
+/* The colours of a picture, in the order in which they are met, and its runs. */
 class Colours
 {
 public:
@@ -39,10 +68,8 @@ public:
     Colour *find(uint32_t colour)
     {
         /* text changes between two colours */
-        for (const size_t index : { last, before_last }) {
-            if (index < colours.size() && colours[index].colour == colour) {
-                return use(index);
-            }
+        if (before_last < colours.size() && colours[before_last].colour == colour) {
+            return use(before_last);
         }
         for (size_t i = 0; i < colours.size(); ++i) {
             if (colours[i].colour == colour) {
@@ -70,11 +97,13 @@ public:
             where->top = MIN(where->top, y);
             where->bottom = y + 1;
             found->pixels += end - x;
+            runs.push_back({ end, static_cast<uint8_t>(last) });
         }
         return true;
     }
 
     std::vector<Colour> colours;
+    std::vector<Run> runs;
 
 private:
     Colour *use(size_t index)
@@ -116,37 +145,40 @@ bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int heigh
         }
     }
 
-    auto &colours = found.colours;
-    std::stable_sort(colours.begin(), colours.end(), [](const Colour &a, const Colour &b) {
-        return a.pixels > b.pixels;
+    const auto &colours = found.colours;
+    std::vector<uint8_t> order(colours.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint8_t a, uint8_t b) {
+        return colours[a].pixels > colours[b].pixels;
     });
-    const uint32_t ground = colours[0].colour;
+    const uint32_t ground = colours[order[0]].colour;
     planes->push_back({ { 0, 0, width, height },
-                        { ground, colours.size() > 1 ? colours[1].colour : ground }, {} });
-    for (size_t i = 2; i < colours.size(); ++i) {
-        planes->push_back({ colours[i].where, { 0, ground ^ colours[i].colour }, {} });
+                        { ground, order.size() > 1 ? colours[order[1]].colour : ground }, {} });
+    for (size_t i = 2; i < order.size(); ++i) {
+        const Colour &colour = colours[order[i]];
+
+        planes->push_back({ colour.where, { 0, ground ^ colour.colour }, {} });
     }
-    for (auto &plane : *planes) {
-        plane.bits.resize(plane.stride() * plane.height());
+    /* which plane has a colour */
+    RedPlane *plane_of[RED_PLANES_MAX_COLOURS] = {};
+    for (size_t i = 0; i < planes->size(); ++i) {
+        RedPlane *plane = &(*planes)[i];
+
+        plane->bits.resize(plane->stride() * plane->height());
+        if (i + 1 < order.size()) {
+            plane_of[order[i + 1]] = plane;
+        }
     }
 
+    auto run = found.runs.begin();
     for (int y = 0; y < height; ++y) {
-        const uint8_t *line = pixels + y * stride;
+        for (int x = 0; x < width; x = run++->end) {
+            RedPlane *plane = plane_of[run->colour];
 
-        for (int x = 0, end; x < width; x = end) {
-            const uint32_t colour = get_colour(line, x);
-            size_t i = 0;
-
-            end = run_end(line, x, width);
-            if (colour == ground) {
-                continue;
+            if (plane) {
+                set_bits(&plane->bits[(y - plane->where.top) * plane->stride()],
+                         x - plane->where.left, run->end - plane->where.left);
             }
-            while (colours[i + 1].colour != colour) {
-                ++i;
-            }
-            RedPlane *plane = &(*planes)[i];
-            set_bits(&plane->bits[(y - plane->where.top) * plane->stride()],
-                     x - plane->where.left, end - plane->where.left);
         }
     }
     return true;
