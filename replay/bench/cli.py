@@ -48,7 +48,7 @@ EXAMPLES = {
                "./run compare FILE.rec --pace recorded --modes stock,flow",
     "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
             "./run diff git:HEAD~1 patched linux-desktop --modes flow",
-    "results": "./run results --dry-run; ./run results main; ./run results distance age --repeat 2; "
+    "results": "./run results --dry-run; ./run results main; ./run results distance staleness --repeat 2; "
                "./run results results/own/compare.json",
     "setup": "./run setup",
     "watch": "./run watch DIR",

@@ -286,22 +286,28 @@ static void guest_goes_on()
     }
 }
 
-/* One large image takes a while, and little is drawn meanwhile: that is sent as drawings, and its
- * area is not refreshed. */
-static void little_behind_one_picture()
+/* One large image takes a while, and what is drawn meanwhile is sent as drawings: its area is not
+ * refreshed. @pause: microseconds after each drawing; 0: all are drawn at once. */
+static void behind_one_picture(unsigned fills, unsigned long pause)
 {
-    const unsigned fills = 5;
+    const Box all = { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT };
     const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
     Guest guest;
     Client client(guest.device.server);
 
     g_assert_true(client.reads_until([&] { return client.plain_pixels == screen; }));
-    guest.photo({ 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 0, 8);
+    guest.photo(all, 0, 8);
     guest.device.run();
     for (unsigned i = 0; i < fills; ++i) {
-        guest.fill(0, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, i, true);
+        guest.fill(0, all, i, true);
+        if (pause) {
+            guest.device.run();
+            g_usleep(pause);
+        }
+    }
+    if (!pause) {
         guest.device.run();
-        g_usleep(RED_CATCH_UP_LATE / 2);
+        g_usleep(2 * RED_CATCH_UP_LATE);
     }
     g_assert_true(client.reads_until([&] {
         return client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills;
@@ -309,26 +315,15 @@ static void little_behind_one_picture()
     g_assert_cmpint(client.plain_pixels, ==, 2 * screen);
 }
 
-/* Nor if it is more than the pipe is to hold: the guest does not wait for the picture either. */
+static void little_behind_one_picture()
+{
+    behind_one_picture(5, RED_CATCH_UP_LATE / 2);
+}
+
+/* More than the pipe is to hold: the guest does not wait for the image either. */
 static void more_behind_one_picture()
 {
-    const unsigned fills = MOST_BEHIND_ONE - MAX_PIPE_SIZE;
-    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
-    Guest guest;
-    Client client(guest.device.server);
-
-    g_assert_true(client.reads_until([&] { return client.plain_pixels == screen; }));
-    guest.photo({ 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, 0, 8);
-    guest.device.run();
-    for (unsigned i = 0; i < fills; ++i) {
-        guest.fill(0, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT }, i, true);
-    }
-    guest.device.run();
-    g_usleep(2 * RED_CATCH_UP_LATE);
-    g_assert_true(client.reads_until([&] {
-        return client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills;
-    }));
-    g_assert_cmpint(client.plain_pixels, ==, 2 * screen);
+    behind_one_picture(MOST_BEHIND_ONE - MAX_PIPE_SIZE, 0);
 }
 
 /* It draws all the time, the client reads now and then. */
