@@ -62,14 +62,15 @@ def test_a_commit_has_a_short_subject_with_an_area() -> None:
 
 
 def test_each_setting_is_described() -> None:
-    """In the documents, in upstream's manual and in what a bad value is answered with."""
+    """In the documents, upstream's manual, the warning about a bad value, and what --modes accepts."""
     header, source = (Path("server", f"red-stream-policy.{end}") for end in ("h", "cpp"))
     built = paths.ROOT / "subprojects" / upstream.wrap()["directory"]
     settings = set(_SETTING.findall((built / header).read_text(encoding="utf-8")))
     assert {"record", "hold", "catchup"} <= settings and "ktls" not in settings
     manual = "".join(file.read_text(encoding="utf-8") for file in upstream.series() if "docs/manual/" in file.read_text())
     places = {"docs/modes.md": (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8"), "docs/manual": manual,
-              "the warning": (built / source).read_text(encoding="utf-8")}
+              "the warning": (built / source).read_text(encoding="utf-8"),
+              "replay/bench/runs/modes.py": (paths.ROOT / "replay/bench/runs/modes.py").read_text(encoding="utf-8")}
     missing = [f"{place}: {name}" for place, text in places.items() for name in sorted(settings)
-               if not re.search(rf"`{name}[=`]|\{{ \"{name}\", ", text)]
+               if not re.search(rf"`{name}[=`]|\{{ \"{name}\", |\"{name}(=|\": \()", text)]
     assert missing == []
