@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is in results/: a folder a question, as the commands that answer it. ./run results makes it."""
+"""The pages of results/: one question per page, and the ./run compare command that answers it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 _SESSIONS = "vga-text-boot linux-boot linux-desktop linux-video"
 _GENERATED = "gdi-synthetic small-messages big-images all-commands"
-# What a part depends on is played before it at once, and a processor must not be what they wait for: parts with a few thousand
-# commands, where there are such. The manifest knows their last pictures. linux-video shows its video, 80 frames, from second 39 to 43.
+# Parts of recordings with only a few thousand commands before them, where possible: those are played at once, and the CPU must not be the
+# bottleneck. The manifest has their last pictures. linux-video shows its video, 80 frames, from second 39 to 43.
 _PARTS = "vga-text-boot@0-5 linux-boot@33-48 linux-desktop@20-35 linux-video@36-46"
 _EVERY_MODE = "stock,normal,gather,cork,more,window,batch,flow"
 _FAST = "--modes stock,flow"
 _PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
-# the VGA text has no pause, and is of QEMU's own updates, which a live QEMU makes only as they are taken
+# vga-text-boot has no pause, and consists of QEMU's own updates, which a live QEMU makes only as fast as they are taken
 _USER = "linux-boot linux-desktop linux-video"
 _AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transports tls --jobs 8"
 _LINES = "20M40ms,20M40ms-loss,wifi-lossy,4g,20M-1M-20M,20M-outage,2M100ms,1M200ms,20M:4M/40ms/queue2s"
@@ -38,46 +38,46 @@ class Part:
         return self.where.split("/")[0]
 
 
-# What README.md shows comes first, about two hours; an interrupted ./run results has that.
+# What README.md shows comes first (about two hours), so that an interrupted ./run results has it.
 PARTS: tuple[Part, ...] = (
-    Part("first", "The first comparison: what does it save?", "", 4, main=True),
-    Part("distance", "How long does a session take over a link with delay?", f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 8", 4, main=True),
-    Part("staleness", "Staleness over a slow link?", f"{_SESSIONS} --links 2M100ms {_AGED}", 4, main=True),
-    Part("lan", "Latency and cost on a LAN at recorded pace, and the effect of `hold`?",
+    Part("first", "The default comparison: what does the library save?", "", 4, main=True),
+    Part("distance", "Pace max, a link with delay: how long does a session take?", f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 8", 4, main=True),
+    Part("staleness", "Recorded pace, a slow link: how stale is the client's screen?", f"{_SESSIONS} --links 2M100ms {_AGED}", 4, main=True),
+    Part("lan", "Recorded pace on a LAN: what are latency and cost, and what does `hold` change?",
          f"{_PARTS} {_PACED} {_TLS}", 4, main=True),
-    Part("pace", "And over links with delay: packets, bytes, staleness?",
+    Part("pace", "Recorded pace over links with delay: packets, bytes, latency, staleness",
          f"{_PARTS} --links 20M40ms,2M100ms {_PACED} {_TLS} --jobs 12", 4, main=True),
-    Part("pace/user", "Response time in a closed loop?",
+    Part("pace/user", "Closed loop: what is the response time?",
          f"{_USER} --links lan,20M40ms,2M100ms --pace user --modes stock,batch,flow {_TLS} --jobs 8", 4, main=True),
-    Part("modes", "What does each mode cost at pace max?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4, main=True),
+    Part("modes", "Pace max on a LAN: what does each mode cost?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4, main=True),
 
-    Part("distance/far", "And over other links?",
+    Part("distance/far", "distance over three other links",
          f"{_SESSIONS} --links 50M100ms,100M10ms,2M100ms {_FAST} {_TLS} --jobs 8", 2),
-    Part("distance/relay", "And through a relay?",
+    Part("distance/relay", "distance through a relay beside the server",
          f"linux-desktop --links 20M40ms+relay,50M100ms+relay,100M10ms+relay,2M100ms+relay {_FAST} {_TLS} --jobs 8", 2),
-    Part("distance/download", "What share of a link remains beside a bulk download?",
+    Part("distance/download", "distance beside a bulk download: what share of the link is left?",
          f"linux-desktop --links 20M40ms --modes stock,batch:window=400,flow {_TLS} --with beside-download", 2),
-    Part("distance/slow-client", "What if the client is half as fast?",
+    Part("distance/slow-client", "Ten times the recorded pace, with a client that is half as fast",
          f"linux-desktop --pace 10 --with slow-client=2 --modes stock,batch,flow {_TLS}", 4),
-    Part("staleness/links", "And over a faster and a slower link?", f"{_SESSIONS} --links 20M40ms,1M200ms {_AGED}", 2),
-    Part("staleness/relay", "And through a relay?", f"linux-desktop --links 2M100ms+relay {_AGED}", 2),
-    Part("pace/far", "And over other links?", f"{_PARTS} --links 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
-    Part("pace/whole", "And of whole sessions, on a LAN too?",
+    Part("staleness/links", "staleness over a faster and a slower link", f"{_SESSIONS} --links 20M40ms,1M200ms {_AGED}", 2),
+    Part("staleness/relay", "staleness through a relay beside the server", f"linux-desktop --links 2M100ms+relay {_AGED}", 2),
+    Part("pace/far", "pace over two other links", f"{_PARTS} --links 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
+    Part("pace/whole", "pace with whole sessions, and on a LAN",
          f"linux-desktop linux-video --links lan,20M40ms --pace recorded --modes stock,flow {_TLS} --jobs 4", 2),
-    Part("pace/plain", "And without TLS?",
+    Part("pace/plain", "pace without TLS",
          f"{_PARTS} --links 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
-    Part("lan/plain", "And without TLS?", f"{_PARTS} {_PACED} {_PLAIN}", 2),
-    Part("modes/plain", "And without TLS?", f"{_SESSIONS} --modes {_EVERY_MODE} {_PLAIN}", 2),
-    Part("modes/made", "And of generated recordings?", f"{_GENERATED} --modes {_EVERY_MODE} {_TLS}", 2),
-    Part("modes/lines", "And over links with losses, changes or outages?", f"linux-desktop@20-35 --links {_LINES} {_LINED}", 2),
-    Part("modes/bbr", "And with BBR?", f"linux-desktop@20-35 --links 20M40ms,20M40ms-loss --with congestion=bbr {_LINED}", 2),
+    Part("lan/plain", "lan without TLS", f"{_PARTS} {_PACED} {_PLAIN}", 2),
+    Part("modes/plain", "modes without TLS", f"{_SESSIONS} --modes {_EVERY_MODE} {_PLAIN}", 2),
+    Part("modes/made", "modes with generated recordings", f"{_GENERATED} --modes {_EVERY_MODE} {_TLS}", 2),
+    Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"linux-desktop@20-35 --links {_LINES} {_LINED}", 2),
+    Part("modes/bbr", "Recorded pace with BBR as TCP's congestion control", f"linux-desktop@20-35 --links 20M40ms,20M40ms-loss --with congestion=bbr {_LINED}", 2),
     Part("channels", "What changes for sound, keys, pointer, clipboard and a port?",
          f"linux-desktop --links lan,20M40ms --with channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
-    Part("channels/burst", "And beside a desktop at pace max over a slow link?",
+    Part("channels/burst", "Sound, keys and pointer beside a desktop at pace max on a slow link",
          f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer --modes stock,batch,flow {_TLS} --jobs 4", 4),
     Part("recordings", "Does every mode draw the same, on every surface?",
          "linux-desktop linux-video gdi-synthetic all-commands --with show-surfaces", 1),
-    Part("recordings/releases", "And every release, stock and patched?", "", 1, RELEASES),
+    Part("recordings/releases", "Does every release, stock and patched, draw the same?", "", 1, RELEASES),
 )
-# What the one table of results/README.md is of; ./run results modes makes it.
+# The pages from which the table of results/README.md is made.
 TABLE = tuple(part.where for part in PARTS if part.folder == "modes")

@@ -34,9 +34,9 @@ _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
 _SHOWN = 12     # digits of a hash
-_APART = ("Not made by `./run results`, and each says which library it is of: [live](live/README.md) (`./run live`: response time at a QEMU), "
-          "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (the optional series on other "
-          "kernels).")
+_APART = ("Made by other commands, each with its own library: [live](live/README.md) (`./run live`: response time of a guest in QEMU), "
+          "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
+          "timestamps).")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -178,24 +178,25 @@ def index(output: Path) -> str:
     if not found:
         first = "Nothing is measured yet."
     elif len(libraries) == 1:
-        first = f"Everything here is of one library, {_short(next(iter(libraries)))}."
+        first = f"All pages were measured with library {_short(next(iter(libraries)))}."
     else:
         most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
         others = [f"{part.where} ({_short(there.library)})" for part, there in found if there.library != most]
-        first = f"**Not all pages are of one library**: {_short(most)}, except {', '.join(others)}."
+        first = f"**Not all pages were measured with the same library**: {_short(most)}, except {', '.join(others)}."
     rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, "recordings/releases.md") if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        "# Results", first, "`./run results` measures all pages, `./run results FOLDER` one. *library* is a hash of patches/ and server/; *n*: runs per "
-        "row. Each page has its command, commit and kernel. Results of your own are in results/own/, or where `--output` says.",
+        "# Results", first, "`./run results` measures all pages, `./run results FOLDER` one. *library*: hash of patches/ and server/; *n*: runs per "
+        "row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
+        "20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
-        f"Targets met and missed, machine, load: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
+        f"Targets, met or missed, and conditions: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
         _APART, f"More: {', '.join(more)}." if more else "",
-        "`compare.md` has the tables, `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
-        "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`: every figure with "
-        "interval and n.", onetable.markdown(_one_table(output))) if part) + "\n"
+        "In each folder, `compare.md` has the tables and `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
+        "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`, every figure "
+        "with interval and n.", onetable.markdown(_one_table(output))) if part) + "\n"
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written

@@ -145,7 +145,7 @@ def test_other_jobs_are_said_where_times_are_compared(tmp_path: Path, before: di
 def test_the_page_says_how_many_were_under_way(before: dict[str, Any]) -> None:
     assert "at a time" not in report.markdown(before)
     before["plan"]["jobs"] = 8
-    assert "up to 8 waiting runs at once" in report.markdown(before)
+    assert "up to 8 runs at once" in report.markdown(before)
 
 
 def test_nothing_in_common_or_too_few_runs_is_2(tmp_path: Path, before: dict[str, Any]) -> None:

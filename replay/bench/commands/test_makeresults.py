@@ -127,11 +127,11 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
     assert call("lan") == 0
     assert len(commands) == 2 and "--fresh" in commands[0]
     said = (tmp_path / "README.md").read_text().splitlines()[2]
-    assert said == f"**Not all pages are of one library**: {environment.library_tree()[:12]}, except staleness (another)."
+    assert said == f"**Not all pages were measured with the same library**: {environment.library_tree()[:12]}, except staleness (another)."
     assert "notes.md" not in (tmp_path / "README.md").read_text()
     results.write_text(tmp_path / "notes.md", "busy")
     assert call("staleness") == 0
-    assert f"\nEverything here is of one library, {environment.library_tree()[:12]}.\n" in (tmp_path / "README.md").read_text()
+    assert f"\nAll pages were measured with library {environment.library_tree()[:12]}.\n" in (tmp_path / "README.md").read_text()
     assert "[notes.md](notes.md)" in (tmp_path / "README.md").read_text()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One table of everything, in the form of the mail to spice-devel of 2017: recordings x transports x modes, each figure beside
-the unpatched library's; and every kind of line."""
+"""The table of results/README.md, in the form of the mail to spice-devel of 2017: recordings x transports x modes, each figure
+relative to the unpatched library."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ _COLUMNS: tuple[tuple[str, str, Figure], ...] = (
     ("staleness p95, ms", "staleness_p95", table.milliseconds))
 _NAMES = ("recording", "pace", "link", "transport", "mode")
 SAYS = """\
-`./run results modes` writes this table ([CSV](table.csv)). Medians; in brackets the change against `stock`, the unpatched library over the same
-transport and link. Packets and bytes are of the server's Ethernet frames. *n*: runs with a capture (packets, bytes, records) + without
-(CPU, seconds). Compare *seconds* at pace max, *staleness* at recorded pace. At pace max `flow` sends every drawing (`catchup=off`).
+Recordings x transports x modes, as `./run results modes` writes it ([CSV](table.csv)). Medians; in brackets the change against `stock`, the
+unpatched library over the same transport and link. Packets and bytes are of the server's Ethernet frames. *n*: captured runs (for packets,
+bytes, records) + others (for CPU, seconds). At pace max, compare *seconds*; `flow` then sends every drawing (`catchup=off`). At recorded pace,
+compare *staleness*.
 
-The mail of 2017, relative to `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %, +5.2 %;
-`cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. It counted frames before segmentation offload; here offloads are
-off."""
+The first measurement (spice-devel, February 2017) had, relative to `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %;
+`tls opt` (gather, TLS) +12 %, +5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. Its packets were counted before
+segmentation offload; here offloads are off."""
 
 
 @dataclass(frozen=True)

@@ -23,31 +23,32 @@ Group = tuple[str, str, str]    # recording, link, pace
 _COLUMNS = """\
 ## Columns
 
-Medians of the runs that count; *n*: how many these are, of a row the fewest and the most.
+Medians of the runs that count. *n*: number of these runs; a range if it differs between the modes of a row.
 
 | column | meaning |
 |---|---|
 | packets, with data | sent by the server |
-| messages | bytes of the protocol's messages, before TLS |
+| messages | bytes of SPICE messages, before TLS |
 | payload | TCP payload |
 | wire; of {base} | bytes of the server's Ethernet frames; relative to *{base}* over the same transport |
-| overhead, % | bytes on the wire beyond the messages, and in percent of the messages. Falls also when more messages are sent: no gain where *wire* grows |
+| overhead, % | bytes on the wire beyond the messages; in percent of the messages. The percentage also falls when more messages are sent: then compare *wire* |
 | x minimum | overhead as a multiple of the minimum: full records in full packets |
 | records | TLS records of application data |
 | from client | packets of the client, mostly acks |
 | CPU | user + system seconds of the server process |
 | seconds | until the client shows the last picture |
-| runs | captured + not captured / all. tcpdump uses CPU in proportion to the packets, so CPU and seconds are of runs without it, if there is one; packets, bytes and records of those with it |
+| runs | captured + not captured / all. Packets, bytes and records come from captured runs, CPU and seconds from the others (of a single run all), as tcpdump uses CPU in proportion to the packets |
 
-Rows *JPEG*: the server's bandwidth test at connect took the link for slow, so it sent photos as JPEG, and allows more messages in flight."""
+Rows *JPEG*: the server's bandwidth test at connect called the link slow. Then the server sends photos as JPEG and allows more messages in
+flight."""
 
 STALL_COLUMNS = """\
 *longest stall*: longest time in which messages waited in a channel's pipe for an ack while the path was idle. *too long*: stalls of more
 than a round trip + 50 ms."""
 
 PATH_COLUMNS = """\
-*x path*: seconds as a multiple of 1.3 times the wire bytes divided by the link's rate, plus four round trips. *CPU around*: CPU seconds of
-player, link emulator and client. Where *CPU* and *CPU around* together approach seconds x processors, the machine is the limit, not the mode."""
+*x path*: seconds, as a multiple of 1.3 x wire bytes / link rate + four round trips. *CPU around*: CPU seconds of player, link emulator and
+client. If *CPU* + *CPU around* approach seconds x processors, the machine was the bottleneck."""
 
 LOSSY = ", JPEG"
 
@@ -56,9 +57,9 @@ Latency and staleness:
 
 | column | meaning |
 |---|---|
-| p50, p95, p99, max | latency, ms: from the moment a drawing command is handed to the server until the client library reports it; of probes; median over the runs |
-| staleness p95, max | ms: age of the oldest change that the client's screen does not show, counted from when the session drew it (a server that makes the guest wait is stale, too) |
-| back | seconds from a change of the link until staleness is under 2 s and stays so; the longest |
+| p50, p95, p99, max | latency of probes, ms: from when the server gets a drawing command until the client library reports it; median over the runs |
+| staleness p95, max | ms: age of the oldest change that the client's screen does not show. It counts from the recorded time, so a server that makes the guest wait is stale as well |
+| back | longest time in seconds from a change of the link until staleness is below 2 s and stays there |
 | dropped | probes that the server replaced by something newer |"""
 
 RESPONSE_COLUMNS = """\
@@ -73,9 +74,10 @@ next burst begins when the client shows all of the last one and the gap (at most
 | wire, of {base} | of the same drawings |"""
 
 AGAINST = """\
-Change of the median against *{base}* over the same transport, with its 95 % interval (bootstrap; of three runs hardly more than their range,
-which holds a median three times in four; of fewer by the spread that the metric has from run to run in results/). *better*, *worse*: the
-whole interval is beyond what two measurements of one library differ by, corrected for the number of comparisons in the table. *same*: it is within. *unknown*: more runs are needed."""
+Change of the median against *{base}* over the same transport, with its 95 % interval: by bootstrap; with fewer than three runs from the
+metric's usual spread in results/. The interval of three runs is about their range, which holds the median in three of four cases. *better*,
+*worse*: the whole interval is beyond the difference between two measurements of one library, corrected for the number of comparisons in the
+table. *same*: the whole interval is within it. *unknown*: more runs are needed."""
 
 
 def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
@@ -312,15 +314,15 @@ def about(result: dict[str, Any]) -> str:
     said = [f"{environment['system']}, Linux {environment['kernel']}, {cpu['count']} x {cpu['model']}",
             f"commit {commit}", f"library {(environment.get('library_tree') or 'unknown')[:12]}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
             f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
-            f"n = {result['plan']['repeats']} per row, shuffled with seed {result['plan']['seed']}"]
+            f"n = {result['plan']['repeats']} per row, in an order shuffled with seed {result['plan']['seed']}"]
     if emulator := result["plan"].get("emulator"):
-        said.append(f"links with a rate or a delay by {emulator}")
+        said.append(f"links with a rate or a delay are emulated by {emulator}")
     if result["plan"].get("jobs", 1) > 1:
-        said.append(f"up to {result['plan']['jobs']} waiting runs at once")
+        said.append(f"up to {result['plan']['jobs']} runs at once, of those that mostly wait")
     if result.get("seconds"):
         said.append(f"measured in {duration(result['seconds'])}")
     if result["plan"].get("slow_client", 1) > 1:
-        said.append(f"the client is slowed down {result['plan']['slow_client']:g} times")
+        said.append(f"client slowed down by a factor of {result['plan']['slow_client']:g}")
     if result["plan"].get("beside_download"):
         said.append("a bulk TCP download shares the link")
     said += _tried_again(result["runs"])

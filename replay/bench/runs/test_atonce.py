@@ -279,7 +279,7 @@ def test_a_whole_comparison_at_once(distant: Bench) -> None:
     assert done.returncode == 0, done.stderr
     result = json.loads((distant.output / "compare.json").read_text())
     assert result["plan"]["jobs"] == 3 and [one["beside_runs"] for one in result["runs"]] == [2, 2, 2]
-    assert "up to 3 waiting runs at once" in done.stdout
+    assert "up to 3 runs at once" in done.stdout
     assert [line.split(" ")[0] for line in done.stderr.splitlines()[:3]] == ["[1/3]", "[2/3]", "[3/3]"]
     alone, together = (distant.compare(*_AT_ONCE[:-1], jobs, "--dry-run").stdout for jobs in "13")
     assert [said.splitlines()[-1] for said in (alone, together)] == ["3 rows, 3 runs, about 0:52", "3 rows, 3 runs, about 0:17"]
