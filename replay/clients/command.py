@@ -30,8 +30,12 @@ from recorder import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
 HOME = paths.OWN_RESULTS / "clients"
+_TRANSPORTS = """\
+Transports: *ws*, *wss*: WebSocket, which the server itself accepts; *relay*: a TCP relay beside the server; *sandbox*: TLS to a QEMU with
+`-sandbox on`; *haproxy*, *squid*, *ssh-L*, *ssh-W*, *websockify*, *nginx*, *socat*: that program between client and server, *64 KB* with
+socket buffers of that size. The clients *acks as NAME* decode nothing, and count acks as that client does."""
 _NAME = "clients"
-_DRAW, _REST = 20.0, 75.0       # seconds of these scenarios; proxies close what has been idle for 60
+_DRAW, _IDLE = 20.0, 75.0       # seconds of these scenarios; proxies close connections that are idle for 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +136,7 @@ class Player:
             home.mkdir()
             self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
             self._machine.booted()
-        return World(self._machine, plan.driver, plan.transport, folder, _DRAW, _REST)
+        return World(self._machine, plan.driver, plan.transport, folder, _DRAW, _IDLE)
 
     def end(self) -> None:
         if self._machine:
@@ -166,8 +170,8 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
     text = [
         "# Client compatibility\n",
         f"**Worse than stock: {len(worse) or 'none'}.** {len(cells)} runs: {sum(cell.outcome == GOOD for cell in cells)} good, "
-        f"{sum(cell.outcome == BAD for cell in cells)} bad, {sum(cell.outcome == NOT_RUN for cell in cells)} not run. A cell lists the modes "
-        f"in which a scenario was run once; none: in all of {', '.join(modes)}. [Scenarios](#scenarios).\n",
+        f"{sum(cell.outcome == BAD for cell in cells)} bad, {sum(cell.outcome == NOT_RUN for cell in cells)} not run. Each run is one "
+        "[scenario](#scenarios) in one mode. A cell without modes means all modes of its row.\n",
         f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}.\n",
         table.markdown(cells, modes, plans.SCENARIOS, "client"),
         _messages(cells, modes),
@@ -181,6 +185,7 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
         table.libraries(cells) + "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
         "## Scenarios\n",
         "".join(f"- **{name}**: {_does(name)}\n" for name in plans.SCENARIOS),
+        _TRANSPORTS,
     ]
     return "\n".join(text)
 

@@ -150,7 +150,7 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
     lines = [
         "# Migration between libraries, with a client connected\n",
         f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
-        "client switches to the new QEMU by itself, gets what is drawn there, and then shows the guest's screen pixel by pixel.\n",
+        "client switches to the new QEMU by itself, keeps getting drawings, and then shows the guest's screen, equal pixel by pixel.\n",
         "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
@@ -160,8 +160,8 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
             f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome if cell else "–" for cell in found) + " |"
         )
     again = sum(cell.figures.get("tries", 1) > 1 for cell in cells)
-    lines.append(f"\nOn a busy machine a guest with an emulated processor sometimes does not survive a migration, whatever the library; such a "
-                 f"migration is repeated once: {again} of these {len(cells)} were.")
+    lines.append(f"\nOn a busy machine a migration sometimes stops a guest with an emulated processor, with any library. Such a migration is "
+                 f"repeated once: {again} of these {len(cells)} were.")
     for title, outcome in (("Bad", BAD), ("Not run", table.NOT_RUN)):
         if told := table.reasons(cells, outcome):
             lines += [f"\n## {title}\n", told]

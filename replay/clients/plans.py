@@ -20,8 +20,8 @@ DRIVERS: tuple[type[Driver], ...] = (
     RemoteViewer, SpiceGtk, BullseyeGtk, TrixieGtk, Html5, NpmHtml5, Ryll, PureSpiceLike, RyllLike, GtkLike)
 
 # in the order in which they are played on a machine; resize changes its screen for good
-SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "clipboard", "file", "disc", "rest", "resize")
-REST = "rest"   # all of what is done through the relays that people use, and nowhere else
+SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "clipboard", "file", "disk", "idle", "resize")
+IDLE = "idle"   # the only scenario through the relays that people use, and it runs nowhere else
 
 
 @dataclass(frozen=True)
@@ -46,5 +46,5 @@ def plans(drivers: list[type[Driver]], transports: list[str], scenarios: list[st
         for driver in drivers
         for transport in target.TRANSPORTS
         if transport in transports and transport in driver.transports
-        if (transport in target.PROXIES) == (name == REST)
+        if (transport in target.PROXIES) == (name == IDLE)
     ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run clients soak: clients good and bad come and go at one QEMU for an hour: its memory stays, nobody waits, no picture is wrong."""
+"""./run clients soak: well-behaved and misbehaving clients connect to one QEMU for an hour. Its memory must not grow, and the well-behaved ones
+must keep getting messages and show the right picture."""
 
 from __future__ import annotations
 
@@ -91,7 +92,7 @@ def _tiny_window(where: Target, chance: random.Random) -> None:
 
 
 def _black_hole(where: Target, chance: random.Random) -> None:
-    """Takes and says nothing more, and stays."""
+    """Stops reading and writing, and stays connected."""
     visitor = Visitor(where, "spice-gtk", chance.choice((0, _TINY)))
     visitor.read(0.5)
     time.sleep(2 * _LONGEST * chance.random())
@@ -99,25 +100,25 @@ def _black_hole(where: Target, chance: random.Random) -> None:
 
 
 def _half(where: Target, chance: random.Random) -> None:
-    """Goes before its link is made."""
+    """Disconnects in the middle of its link message."""
     stream = wire.Stream(where)
     stream.send(b"REDQ\2\0\0\0"[: chance.randrange(1, 8)])
     stream.socket.close()
 
 
 KINDS: dict[str, Callable[[Target, random.Random], None]] = {
-    "good": _good,
-    "resets": _resets,
+    "well-behaved": _good,
+    "reset": _resets,
     "slow": _slow,
-    "tiny window": _tiny_window,
-    "black hole": _black_hole,
-    "half a link": _half,
+    "small receive buffer": _tiny_window,
+    "never read": _black_hole,
+    "incomplete link message": _half,
 }
 
 
 @dataclass
 class Record:
-    """What happened so far."""
+    """Connections, checks and memory so far."""
 
     visits: Counter[str] = field(default_factory=Counter)
     checks: int = 0
@@ -132,20 +133,20 @@ class Record:
     def told(self, mode: str, minutes: float) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.visits.items()))
         return (
-            f"{mode}, {minutes:g} minutes: {self.visits.total()} visits ({kinds}), {self.checks} checks of flow and picture, "
-            f"memory {self.memory[0][1] >> 20} to {self.memory[-1][1] >> 20} MB, {max(self.growth(), 0) >> 20} MB of growth after "
-            "the first quarter"
+            f"{mode}, {minutes:g} minutes: {self.visits.total()} connections ({kinds}), {self.checks} checks of messages and picture, "
+            f"memory {self.memory[0][1] >> 20} to {self.memory[-1][1] >> 20} MB, of which {max(self.growth(), 0) >> 20} MB grew after the first "
+            "quarter of the time"
         )
 
 
 def visit(where: Target, kind: str, chance: random.Random) -> None:
-    """One visitor of that kind. That the server turns it away is wrong; that it ends it is not."""
+    """One connection of that kind. The server must accept it, and may close it."""
     with suppress(OSError):
         KINDS[kind](where, chance)
 
 
 def no_stall(where: Target) -> int:
-    """A good client must get something all the time while the guest draws; messages it got, one second after the other."""
+    """Checks that a well-behaved client gets messages in every second while the guest draws; returns their number."""
     visitor = Visitor(where, "spice-gtk")
     try:
         steps = [visitor.read(1) or visitor.read(FROZEN) for _ in range(_SECONDS)]
@@ -159,7 +160,7 @@ def no_stall(where: Target) -> int:
 def soak(
     where: Machine, seconds: float, folder: Path, say: Callable[[str], None]
 ) -> Record:
-    """Raises Failed at the first harm."""
+    """Raises Failed at the first failed check."""
     chance, record = random.Random(_SEED), Record()
     began = told = time.monotonic()
     where.guest("draw")
@@ -229,7 +230,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def page(told: str, qemu: str, date: str) -> str:
     return (
-        f"# Soak test: well-behaved and misbehaving clients\n\nWritten by `./run clients soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), the library "
-        f"of {library_of()}. After every {_CHECK_EVERY} connections a well-behaved client must get messages every second or so, and another "
-        f"one show the guest's screen pixel by pixel. Memory: QEMU's resident set.\n\n{told}\n"
+        f"# Soak test: well-behaved and misbehaving clients\n\nWritten by `./run clients soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), library "
+        f"{library_of()}. After every {_CHECK_EVERY} connections a well-behaved client must get messages every second or so, and another "
+        f"one must show the guest's screen, pixel by pixel. Memory: QEMU's resident set.\n\n{told}\n"
     )

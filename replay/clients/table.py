@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What was seen, as JSON and as a page."""
+"""The results of ./run clients, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cell:
     says: str = ""
     seconds: float = 0.0
     date: str = ""
-    library: str = ""  # when its last change was made, as a package's version has it
+    library: str = ""  # time of its last change, as in a package's version
     figures: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -32,7 +32,7 @@ class Cell:
 
 
 def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
-    """Bad where the stock library is not: bad itself, or not tried."""
+    """Cells that are bad although the stock library's is good or was not run."""
     fails = {(cell.row, cell.transport, cell.scenario) for cell in cells if cell.mode == stock and cell.outcome == BAD}
     return [
         cell
@@ -67,20 +67,20 @@ def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
 
 
 def libraries(cells: Sequence[Cell]) -> str:
-    """Of which library the cells are that were run."""
+    """The number of runs of each library, newest first."""
     found: dict[str, list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.library, reverse=True):
         if cell.outcome != NOT_RUN:
             found.setdefault(cell.library, []).append(cell)
     return "".join(
-        f"- the library {f'of {library}' if library else 'before that'}: {len(those)} cells, {_days(those)}\n"
+        f"- {f'library {library}' if library else 'an older library'}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n"
         for library, those in found.items()
     )
 
 
 def _days(cells: Sequence[Cell]) -> str:
     days = sorted(cell.date for cell in cells if cell.date)
-    return f"{days[0]} to {days[-1]}" if days else "on a day that was not kept"
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "date not recorded"
 
 
 def now() -> str:
@@ -88,7 +88,7 @@ def now() -> str:
 
 
 def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
-    """One table cell: what came of it, and in which modes if not in all of them or not the same."""
+    """One table cell: the outcome, with its modes if it is not the same in all modes."""
     groups: dict[str, list[str]] = {}
     for mode, outcome in ((cell.mode, cell.outcome) for mode in modes for cell in found if cell.mode == mode):
         groups.setdefault(outcome, []).append(mode)
@@ -100,18 +100,19 @@ def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
 
 
 def markdown(cells: Sequence[Cell], modes: Sequence[str], scenarios: Sequence[str], first: str) -> str:
-    """Rows and transports down, scenarios across; each cell over all modes."""
+    """A row per client and transport, with the modes that were run; a column per scenario."""
     columns = [scenario for scenario in scenarios if any(cell.scenario == scenario for cell in cells)]
-    lines = [f"| {first} | transport | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
+    lines = [f"| {first} | transport | modes | " + " | ".join(columns) + " |", "|---|---|---|" + "---|" * len(columns)]
     for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in cells):
         here = [cell for cell in cells if (cell.row, cell.transport) == (row, transport)]
-        shown = [_shown([cell for cell in here if cell.scenario == scenario], modes) for scenario in columns]
-        lines.append(f"| {row} | {transport} | " + " | ".join(shown) + " |")
+        run = [mode for mode in modes if any(cell.mode == mode for cell in here)]
+        shown = [_shown([cell for cell in here if cell.scenario == scenario], run) for scenario in columns]
+        lines.append(f"| {row} | {transport} | {', '.join(run)} | " + " | ".join(shown) + " |")
     return "\n".join(lines) + "\n"
 
 
 def reasons(cells: Sequence[Cell], outcome: str) -> str:
-    """Why, each reason once, with where it holds."""
+    """Each reason once, with the cells that have it."""
     places: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         if cell.outcome == outcome:

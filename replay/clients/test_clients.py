@@ -90,7 +90,7 @@ def test_results_are_kept(tmp_path: Path) -> None:
     table.save(tmp_path, "x", cells, {"date": "d"})
     assert table.load(tmp_path, "x") == (cells, {"date": "d"})
     shown = table.markdown(cells, ["stock", "flow"], ["draw"], "client")
-    assert "| a | plain | good: stock; bad: flow |" in shown
+    assert "| a | plain | stock, flow | good: stock; bad: flow |" in shown
     assert table.reasons(cells, BAD) == "- a: why: draw (plain, flow)\n"
 
 
@@ -180,8 +180,8 @@ def test_a_file_is_read_from_frames_of_any_size() -> None:
 def test_a_cell_says_of_which_library_it_is() -> None:
     cells = [Cell("a", "plain", "flow", "draw", GOOD, library="20261124.0442", date="d"), _cell("stock", GOOD)]
     assert table.libraries([*cells, _cell("batch", NOT_RUN)]).splitlines() == [
-        "- the library of 20261124.0442: 1 cells, d to d",
-        "- the library before that: 1 cells, on a day that was not kept",
+        "- library 20261124.0442: 1 run, d",
+        "- an older library: 1 run, date not recorded",
     ]
 
 
@@ -191,10 +191,10 @@ def test_on_a_host_no_browser_is_needed() -> None:
     assert not {"chromium", "xvfb"} & set(few)
 
 
-def test_what_people_use_as_a_relay_is_rested_behind_and_nothing_else() -> None:
+def test_only_relays_have_the_scenario_idle() -> None:
     wanted = plans.plans(list(plans.DRIVERS), list(target.TRANSPORTS), list(plans.SCENARIOS))
-    assert {plan.transport for plan in wanted if plan.scenario == plans.REST} == target.PROXIES
-    assert not {plan.transport for plan in wanted if plan.scenario != plans.REST} & target.PROXIES
+    assert {plan.transport for plan in wanted if plan.scenario == plans.IDLE} == target.PROXIES
+    assert not {plan.transport for plan in wanted if plan.scenario != plans.IDLE} & target.PROXIES
     assert target.Target(target.NGINX, 1).framed and not target.Target(target.HAPROXY, 1).framed
     assert target.Target(target.SQUID, 5900, proxy="http://127.0.0.1:1").environment == {"SPICE_PROXY": "http://127.0.0.1:1"}
 

@@ -61,7 +61,7 @@ def test_a_server_survives_every_kind_of_visitor(transport: str, monkeypatch: py
     monkeypatch.setattr(soak, "_LONGEST", 0.5)
     chance = random.Random(7)
     with _server() as (server, targets):
-        soak.visit(targets[transport], "good", chance)
+        soak.visit(targets[transport], "well-behaved", chance)
         before = _memory(server)
         for kind in soak.KINDS:
             soak.visit(targets[transport], kind, chance)
@@ -100,6 +100,6 @@ def test_memory_that_grows_after_the_first_quarter_is_growth() -> None:
 
 def test_a_soak_is_told_in_a_line() -> None:
     record = Record(Counter(good=2, slow=1), 1, [(0.1, 10 << 20), (0.9, 12 << 20)])
-    assert record.told("flow", 10) == ("flow, 10 minutes: 3 visits (2 good, 1 slow), 1 checks of flow and picture, memory 10 to 12 MB, "
-                                       "2 MB of growth after the first quarter")
+    assert record.told("flow", 10) == ("flow, 10 minutes: 3 connections (2 good, 1 slow), 1 checks of messages and picture, memory 10 to 12 MB, "
+                                       "of which 2 MB grew after the first quarter of the time")
     assert record.told("flow", 10) in soak.page(record.told("flow", 10), "QEMU", "today")

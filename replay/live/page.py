@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What was measured, as tables: for each guest and scenario a row for each link and way. Repeats of a cell are taken together."""
+"""The page of ./run live: a table per guest and scenario, with a row per link and way of showing the guest. Repeats share a row."""
 
 from __future__ import annotations
 
@@ -127,15 +127,16 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
         "# Live guests: response time\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
         f"{facts['tree']}. TLS; emulated links, one kernel. {len(records)} runs count, {len(thrown_out)} do not.\n",
-        "Closed loop: the next action comes when the client shows what the guest's frame buffer holds. VNC is QEMU's own server with "
-        "TigerVNC's viewer. SPICE's client is spice-client-glib without a window: drawing on a screen costs it nothing.\n",
+        "Closed loop: the next action comes when the client shows what the guest's frame buffer holds. *vnc* is QEMU's own server with "
+        "TigerVNC's viewer. The SPICE client is spice-client-glib without a window, so its time to draw on a screen is not in the figures. "
+        "Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.\n",
         "\n".join((
             "| column | meaning |", "|---|---|",
-            "| response | seconds from the action until the client shows the result, the guest's own time included (its processor is emulated) |",
-            "| lag | seconds from when a guest that drew by itself stops until the client shows its last picture |",
-            f"| n, failed | actions or stops; pictures not shown within 30 s, which are in no percentile. No p95 of fewer than {_FEWEST} |",
+            "| response | seconds from the action until the client shows the result; includes the guest's own time (its processor is emulated) |",
+            "| lag | seconds from when a guest stops drawing by itself until the client shows its last picture |",
+            f"| n; failed | actions, or stops; how many of them were not shown within 30 s (in no percentile). No p95 of fewer than {_FEWEST} |",
             "| wire, bytes/stock | Ethernet bytes from the server; relative to stock on that link |",
-            "| worker, QEMU | CPU of the threads that encode and send (VNC sends from QEMU's main thread); of all QEMU but the guest's processor |",
+            "| worker, QEMU CPU | of the threads that encode and send (VNC sends from QEMU's main thread); of all of QEMU except the guest's processor |",
             "| exact at rest | whether the client's picture equals the guest's, pixel by pixel, at the end of the run |")) + "\n",
         *_more(records)]
     if short:

@@ -112,7 +112,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         built = libraries(steps)
         state = environment.git_state()
-        print(f"Tree {state['commit'] or 'unknown'}{', changed since' if state['dirty'] else ''}.\n")
+        print(f"Commit {state['commit'] or 'unknown'}{', with changes' if state['dirty'] else ''}. Pictures are named by their hash; those that the "
+              "manifest of the recordings lacks must equal the first library's.\n")
         print(f"| recording | after command | picture | known from | {' | '.join(built)} |\n|{'---|' * (4 + len(built))}")
         for number, entry in enumerate(entries, 1):
             seen: dict[str, Shown] = {}
@@ -130,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BenchError as error:
         print(f"recorder.releases: {error}", file=sys.stderr)
         return error.status
-    print(f"\n{len(entries)} recordings x {len(built)} libraries, {wrong} pictures not equal.")
+    print(f"\n{len(entries)} recordings x {len(built)} libraries, {wrong} pictures differ.")
     return 1 if wrong else 0
 
 

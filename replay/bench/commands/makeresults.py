@@ -186,7 +186,7 @@ def index(output: Path) -> str:
     rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")
-    more = [f"[{name}]({name})" for name in (_TABLE, "recordings/releases.md") if (output / name).is_file()]
+    more = [f"[{name}]({name})" for name in (_TABLE, "recordings.md", "recordings/releases/releases.md") if (output / name).is_file()]
     return "\n\n".join(part for part in (
         "# Results", first, "`./run results` measures all pages, `./run results FOLDER` one. *library*: hash of patches/ and server/; *n*: runs per "
         "row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "

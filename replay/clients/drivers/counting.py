@@ -28,7 +28,7 @@ class Counter(Driver):
 
     @classmethod
     def version(cls) -> str:
-        return "of this tree"
+        return "test client of this tree"
 
     def start(self) -> None:
         self._ended = threading.Event()
@@ -135,15 +135,15 @@ class Counter(Driver):
 
 
 class PureSpiceLike(Counter):
-    name = "counts as PureSpice"
+    name = "acks as PureSpice"
     style = "PureSpice"
 
 
 class RyllLike(Counter):
-    name = "counts as ryll"
+    name = "acks as ryll"
     style = "ryll"
 
 
 class GtkLike(Counter):
-    name = "counts as spice-gtk"
+    name = "acks as spice-gtk"
     style = "spice-gtk"

@@ -142,10 +142,10 @@ class OtherGtk(SpiceGtk):
 
 
 class BullseyeGtk(OtherGtk):
-    name = "spice-gtk of bullseye"
+    name = "spice-gtk (Debian 11)"
     suite = "bullseye"
 
 
 class TrixieGtk(OtherGtk):
-    name = "spice-gtk of trixie"
+    name = "spice-gtk (Debian 13)"
     suite = "trixie"

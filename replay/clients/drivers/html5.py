@@ -133,7 +133,7 @@ class Html5(Driver):
 class NpmHtml5(Html5):
     """What web applications that get it from npm have: older than Debian's."""
 
-    name = "spice-html5 of npm"
+    name = "spice-html5 (npm)"
 
     @classmethod
     def _home(cls) -> Path:

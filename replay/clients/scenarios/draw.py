@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest draws text without a pause: messages arrive all the time. Their number per line is in the table above."""
+"""The guest draws text without a pause: messages keep arriving. The table above has their number per line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest plays a tone while it draws: sound arrives all the time."""
+"""The guest plays a tone while it draws: sound keeps arriving."""
 
 from __future__ import annotations
 

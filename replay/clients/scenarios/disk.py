@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest reads a USB disc that the client redirects (usbredir) while it draws; every byte is compared."""
+"""The guest reads a USB disk that the client redirects (usbredir) while it draws; every byte is compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(world: World) -> str:
     deadline, seen = time.monotonic() + _PATIENCE, "none"
     while seen != hashlib.sha256(data).hexdigest():
         if time.monotonic() > deadline:
-            raise Failed("the guest sees no disc" if seen == "none" else "the guest reads something else")
+            raise Failed("the guest sees no disk" if seen == "none" else "the guest reads something else")
         time.sleep(1)
         seen = world.machine.guest("disk", "disk")
     return f"{_SIZE} bytes"
