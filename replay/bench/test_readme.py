@@ -18,7 +18,7 @@ _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "
 _MODES = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", [readme.README, readme.PICTURE], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [readme.README, readme.MODES, readme.PICTURE], ids=lambda file: file.name)
 def test_what_is_shown_is_what_was_measured(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == readme.contents()[file], "run ./run results --index"
 
@@ -26,7 +26,12 @@ def test_what_is_shown_is_what_was_measured(file: Path) -> None:
 def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readme, "_runs", lambda folder: [])
     assert readme.contents() == {file: file.read_text(encoding="utf-8")
-                                    for file in (readme.README, readme.PICTURE)}
+                                    for file in (readme.README, readme.MODES, readme.PICTURE)}
+
+
+def test_the_readme_shows_live_guests_on_one_link() -> None:
+    rows = (readme.live() or "").splitlines()
+    assert len(rows) > 2 and all(f"| {readme.LIVE_LINK} |" in row for row in rows[2:])
 
 
 @pytest.mark.parametrize("mark", ["compare", "modes"])
@@ -43,7 +48,8 @@ def test_the_page_of_modes_tells_distances_as_measured() -> None:
 def test_every_session_and_mode_is_in_the_table_of_modes() -> None:
     assert [name for name in readme.SESSIONS if f"| {name} " not in _MODES] == []
     assert [mode for mode in modes.MODES if f"| `{mode}` |" not in _MODES] == []
-    [head] = [line for line in _MODES.split("<!-- modes:")[1].splitlines() if line.startswith("| recording ")]
+    table = _MODES.split("<!-- modes:")[1].split("<!-- end -->")[0]
+    [head] = [line for line in table.splitlines() if line.startswith("| recording ")]
     assert re.findall(r"\w+", head)[3:] == [*modes.MODES, "n"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What README.md shows of results/: what a user gains and what it costs in bytes, as tables and a picture."""
+"""What README.md and docs/modes.md show of results/: what a user gains and what it costs in bytes, as tables and a picture."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from bench.measure import metrics
 from bench.runs import modes, results
 
 README = paths.ROOT / "README.md"
+MODES = paths.ROOT / "docs/modes.md"
 PICTURE = paths.RESULTS / "seconds.svg"
 SESSIONS = {"linux-boot": "a Linux boots", "linux-desktop": "a Linux desktop", "linux-video": "a desktop with a video",
             "vga-text-boot": "text scrolls (VGA)"}
+LIVE_LINK = "20M40ms"
 _OURS = "flow"
 _NAMES = {modes.STOCK: "upstream", _OURS: "this library"}
 _TITLE = "Seconds for a whole session over 20 Mbit/s and 40 ms, TLS"
@@ -27,6 +29,7 @@ _WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # of the picture, in its own 
 
 @dataclass(frozen=True)
 class Table:
+    page: Path          # that shows it
     where: str          # folder of results/
     link: str
     metric: str
@@ -35,8 +38,8 @@ class Table:
 
 
 TABLES = {
-    "seconds": Table("distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
-    "overhead": Table("modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %", "modes/plain"),
+    "seconds": Table(README, "distance", "20M40ms", "wall", lambda value: f"{value:.1f} s"),
+    "overhead": Table(MODES, "modes", "lan", "overhead_ratio", lambda value: f"{value * 100:.1f} %", "modes/plain"),
 }
 
 
@@ -66,9 +69,9 @@ def _cells(table: Table, session: str) -> dict[str, str]:
         found["upstream, no TLS"] = table.written(statistics.median(without))
     wire = {mode: value(table, session, mode, "wire_bytes") for mode in (modes.STOCK, _OURS)}
     return {**found, "upstream": table.written(value(table, session, modes.STOCK)),
-            "this": f"**{table.written(value(table, session, _OURS))}**",
-            "MB on the wire, upstream": f"{wire[modes.STOCK] / 1e6:.2f}", "this, MB": f"{wire[_OURS] / 1e6:.2f}",
-            "of upstream": f"{wire[_OURS] / wire[modes.STOCK] * 100:.0f} %"}
+            _NAMES[_OURS]: f"**{table.written(value(table, session, _OURS))}**",
+            "upstream, MB": f"{wire[modes.STOCK] / 1e6:.2f}", "this library, MB": f"{wire[_OURS] / 1e6:.2f}",
+            "of upstream's bytes": f"{wire[_OURS] / wire[modes.STOCK] * 100:.0f} %"}
 
 
 def markdown(name: str) -> str:
@@ -80,10 +83,14 @@ def markdown(name: str) -> str:
 
 
 def live() -> str | None:
-    """The short table of results/live; None when there is none."""
+    """The rows of the short table of results/live that are of one link; None when there are none."""
     page = paths.RESULTS / "live" / "README.md"
     found = re.search(r"^## In short\n(?:[^|\n].*\n|\n)*((?:\|.*\n)+)", page.read_text(), re.MULTILINE) if page.is_file() else None
-    return found and found[1]
+    if found is None:
+        return None
+    head, line, *rows = found[1].splitlines(keepends=True)
+    shown = [row for row in rows if f"| {LIVE_LINK} |" in row]
+    return "".join([head, line, *shown]) if shown else None
 
 
 def _between(text: str, name: str, table: str) -> str:
@@ -95,10 +102,10 @@ def _between(text: str, name: str, table: str) -> str:
 
 def contents() -> dict[Path, str]:
     """Each file as it should be, from results/ as it is."""
-    found = {file: file.read_text(encoding="utf-8") for file in (README, PICTURE)}
-    for name in TABLES:
+    found = {file: file.read_text(encoding="utf-8") for file in (README, MODES, PICTURE)}
+    for name, one in TABLES.items():
         with suppress(statistics.StatisticsError):      # not measured yet
-            found[README] = _between(found[README], name, markdown(name))
+            found[one.page] = _between(found[one.page], name, markdown(name))
     if table := live():
         found[README] = _between(found[README], "live", table)
     with suppress(statistics.StatisticsError):
