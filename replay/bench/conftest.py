@@ -49,7 +49,7 @@ def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree with stand-ins for the programs and both libraries, one recording, and a cache of its own."""
     build = tmp_path / "build"
     _program(build / "replay" / "player" / "spice-player", "player.py")
-    _program(build / "replay" / "client" / "spice-drain", "client.py")
+    _program(build / "replay" / "drain" / "spice-drain", "client.py")
     _program(build / "replay" / "player" / "spice-recording", "recording.py")
     _program(build / "replay" / "screen" / "spice-staleness", "staleness.py")
     for folder, content in (("subprojects/spice-0.15.2/server", b"\0SPICE_STREAM\0"), ("stock/server", b"\0nothing\0")):

@@ -115,7 +115,7 @@ def test_a_missing_tcpdump_is_one_line(spec: RunSpec, monkeypatch: pytest.Monkey
 
 
 def test_tools_that_are_not_built_are_one_line(bench: Bench, fake_tree: Path) -> None:
-    (fake_tree / "build/replay/client/spice-drain").unlink()
+    (fake_tree / "build/replay/drain/spice-drain").unlink()
     done = bench.compare("--repeat", "1")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "spice-drain is not built" in done.stderr

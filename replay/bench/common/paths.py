@@ -47,7 +47,7 @@ def recording_tool() -> Path:
 
 
 def client() -> Path:
-    return tool("client", "spice-drain")
+    return tool("drain", "spice-drain")
 
 
 def staleness() -> Path:

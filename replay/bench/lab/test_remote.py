@@ -62,7 +62,7 @@ def test_a_network_with_offloads_is_left_alone(bench: Bench, machines: Lab) -> N
 def test_what_is_wrong_there_is_one_line(bench: Bench, machines: Lab, fake_tree: Path) -> None:
     done = compare(bench, machines, "--links", "host:user@nowhere")
     assert done.returncode == 1 and "bench: user@nowhere: ssh: no such host" in done.stderr
-    (fake_tree / "build/replay/client/spice-drain").write_text("#!/bin/sh\necho 'glib: not found' >&2; exit 1\n")
+    (fake_tree / "build/replay/drain/spice-drain").write_text("#!/bin/sh\necho 'glib: not found' >&2; exit 1\n")
     done = compare(bench, machines, "--links", "host:user@there")
     assert done.returncode == 1 and "glib: not found (the client needs there: libspice-client-glib" in done.stderr
 
