@@ -30,7 +30,7 @@ COMMANDS = {
     "clients": ("clients.command", "client compatibility tests on a QEMU"),
     "clients migration": ("clients.migration", "migrate a guest between libraries while a client watches"),
     "clients soak": ("clients.soak", "run well-behaved and misbehaving clients at one QEMU for an hour"),
-    "record": ("recorder.record", "add a recording of your own (--attach), or make the shipped ones anew"),
+    "record": ("recorder.record", "how to record a guest of your own; add the recording"),
     "record info": ("recorder.info", "validate a recording and describe it"),
     "record trim": ("recorder.trim", "cut a part out of a recording"),
     "deb": ("distro.deb", "build and test the Debian package"),

@@ -13,8 +13,7 @@ import numpy
 import pytest
 
 from bench.common.errors import BenchError
-from bench.common.steps import Steps
-from live import cell, command, desktop, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
+from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Qemu, from_ppm
 from live.short import short
 from live.tiles import Log
@@ -295,14 +294,25 @@ def test_every_scenario_has_its_guest_and_every_key_its_code() -> None:
 
 
 def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = desktop.Desktop(tmp_path, Steps(tmp_path / "log"))
     before = desktop.fingerprint()
-    assert "xterm" in made.packages() and not made.built
+    assert "xterm" in desktop.packages() and not [name for name in desktop.packages() if " " in name]
     (tmp_path / "desktop" / "start").parent.mkdir()
     for name in ("packages.txt", "start"):
         (tmp_path / "desktop" / name).write_text("other")
     monkeypatch.setattr(desktop, "_FILES", tmp_path / "desktop")
     assert desktop.fingerprint() != before
+
+
+def test_the_documents_of_the_desktop_are_well_formed() -> None:
+    text = "\n\n".join(f"Paragraph {number} " + "with (many) words & <signs> \\ " * 10 for number in range(70))
+    page = documents.web_page(["a.jpg", "b.jpg"], text)
+    assert page.count("<h2") == 60 and page.count("<img") == 30 and "&lt;signs&gt;" in page
+    book = documents.pdf(text)
+    assert book.startswith(b"%PDF-1.4") and book.endswith(b"%%EOF\n")
+    start = int(book.rsplit(b"startxref\n", 1)[1].split()[0])
+    assert book[start:].startswith(b"xref")
+    offsets = [int(line[:10]) for line in book[start:].splitlines() if line.endswith(b" n ")]
+    assert all(book[offset:].startswith(b"%d 0 obj" % number) for number, offset in enumerate(offsets, 1))
 
 
 def test_who_is_recorded_is_told_where_to(monkeypatch: pytest.MonkeyPatch) -> None:

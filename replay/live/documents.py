@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The documents the recorded guest shows: a web page and a PDF, made of licence texts and photographs."""
+"""The documents that the desktop guest shows: a web page and a PDF, made of licence texts and photographs."""
 from __future__ import annotations
 
 import html
 import math
-from pathlib import Path
 
 _COLOURS = ("#204a87", "#4e9a06", "#a40000", "#ce5c00", "#5c3566", "#8f5902")
 _STYLE = ("body{font-family:sans-serif;margin:0;background:#eeeeec}h1{background:#204a87;color:#fff;padding:16px;margin:0}"
@@ -63,11 +62,3 @@ def pdf(text: str) -> bytes:
     table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     return out + (b"xref\n0 %d\n0000000000 65535 f \n%strailer << /Size %d /Root %d 0 R >>\nstartxref\n%d\n%%%%EOF\n"
                   % (len(objects) + 1, table, len(objects) + 1, len(objects), len(out)))
-
-
-def write_documents(folder: Path) -> None:
-    """Into the guest's folder, where licences.txt, gpl3.txt and web/*.jpg are already."""
-    pictures = sorted(path.name for path in (folder / "web").glob("*.jpg"))
-    text = (folder / "licences.txt").read_text(errors="replace")
-    (folder / "web" / "index.html").write_text(web_page(pictures, text))
-    (folder / "book.pdf").write_bytes(pdf((folder / "gpl3.txt").read_text(errors="replace")))
