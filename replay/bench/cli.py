@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The command line: one module a subcommand, one line an error."""
+"""The command line: one module per subcommand, one line per error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What several tests need: a build directory of stand-ins, and the sight of what a run leaves behind."""
+"""Fixtures: a build directory with fake programs, and checks that a run leaves no process or file behind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Result documents for the tests of what is made from them; no figure in them was measured."""
+"""Result documents for tests; no figure in them was measured."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a person sees who has never used it."""
+"""The command line without arguments, with --help and with errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run itself, in a tree of its own, on machines that are not what it wants: dpkg, apt and id are stand-ins."""
+"""./run itself, in a tree of its own, with fake dpkg, apt and id: missing packages, other systems, no root."""
 
 from __future__ import annotations
 

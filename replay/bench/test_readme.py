@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What people read first shows results/ as they are, and names only what there is."""
+"""README.md and docs/ show results/ as they are; links and commands exist."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The rooms of the bench: each imports from those below it alone, and its README says what is in it."""
+"""The layers of the bench: each imports only from the layers below it, and its README lists its modules."""
 
 from __future__ import annotations
 

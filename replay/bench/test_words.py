@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How the tree is written, as far as a program can tell: subjects, retired words, and that each setting is described."""
+"""Words: subjects of patches and commits, retired words, and that each setting is documented."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""python3 -m ci: the README's two commands, on a commit, on a machine that has nothing yet."""
+"""python3 -m ci: runs the README's two commands on a commit, in a minimal root."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root in which a commit is tried: Debian's smallest, and the packages of the tree. Made once, kept as a tarball."""
+"""The root in which a commit is tested: a minimal Debian with the packages of the tree, made once and kept as a
+tarball."""
 
 from __future__ import annotations
 

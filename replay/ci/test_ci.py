@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root of .ci/run: entered here with this machine's own programs in it, for a Debian of its own takes minutes."""
+"""The root of .ci/run, here made of this machine's programs, as debootstrap takes minutes."""
 
 from __future__ import annotations
 

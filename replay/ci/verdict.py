@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Whether what was skipped may be: skips.txt beside this file says for which reasons."""
+"""Which skipped tests are accepted: those whose reason is in skips.txt."""
 
 from __future__ import annotations
 

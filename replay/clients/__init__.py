@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Real clients on a real QEMU: which client, over which transport, in which mode, does what."""
+"""Client compatibility tests: real clients, over every transport and in every mode, at a QEMU."""

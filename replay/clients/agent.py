@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest's agent, as much of it as a clipboard needs: messages in chunks, on the port com.redhat.spice.0."""
+"""A stand-in for the guest's agent, as far as a clipboard needs it: messages in chunks on the port
+com.redhat.spice.0."""
 
 from __future__ import annotations
 

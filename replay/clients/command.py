@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run clients: real clients on a QEMU whose guest draws, in every mode, over every transport, none worse off than with stock."""
+"""./run clients: real clients at a QEMU whose guest draws, in every mode, over every transport. None may be worse
+than with stock."""
 
 from __future__ import annotations
 

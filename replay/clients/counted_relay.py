@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A relay beside the server, as a product's proxy is: what the server's socket tells is of the first hop. It counts, too."""
+"""A TCP relay beside the server that counts bytes, as the proxy of a product: the server's socket sees the first hop
+only."""
 
 from __future__ import annotations
 

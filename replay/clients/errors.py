@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How a cell of the table ends, other than well."""
+"""Exceptions for the outcomes bad and not run."""
 
 
 class Failed(Exception):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest: Debian's kernel and busybox, and one shell script that draws text for ever (guest/init)."""
+"""The guest: Debian's kernel, busybox, and one shell script that draws text without end (guest/init)."""
 
 from __future__ import annotations
 

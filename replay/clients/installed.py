@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run installed: what QEMU sends with the libspice-server that this machine has installed, as tcpdump sees it.
+"""./run installed: counts what QEMU sends with the installed libspice-server, by tcpdump.
 
-QEMU and the client are in a network namespace of their own, whose loopback has an Ethernet's MTU and leaves segments as TCP cut
-them, so that a packet counts as one, and nothing else is counted."""
+QEMU and client are in a network namespace whose loopback has an Ethernet's MTU and no offloads, so that packets are
+counted as on a network, and no other traffic is.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Scan codes of a PC keyboard, as far as the guest is typed at."""
+"""Scan codes of a PC keyboard, for the keys that the tests type."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A Unix socket on which lines are exchanged: QMP, the guest's serial line, a client's control socket."""
+"""A Unix socket for lines: QMP, the guest's serial line, a client's control socket."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A QEMU with the guest in it, on a chosen libspice-server."""
+"""A QEMU with the guest and a chosen libspice-server."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run clients migration: a guest moves from one QEMU to another while it draws and a client watches; libraries and modes in pairs."""
+"""./run clients migration: migrates a guest that draws, with a client connected, between pairs of libraries and
+modes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Debian packages that only these commands need: put in when they are missing."""
+"""Installs the Debian packages that only these commands need."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pictures as rows of red, green and blue: QEMU's screendump, and what a client shows."""
+"""Pictures as rows of RGB: QEMU's screendump, and the client's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which clients, transports and scenarios there are, and which of them make a cell."""
+"""All clients, transports and scenarios, and which combinations are run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The relays that people put between a client and a server, of Debian's packages, as these configure them: unpacked here, not
-installed, as their packages would start them. Each has a port of its own on loopback."""
+"""Common relays between client and server, from Debian's packages with their default configuration: unpacked, not
+installed. Each has its own port on loopback."""
 
 from __future__ import annotations
 

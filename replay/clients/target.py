@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where a client connects, and how."""
+"""Transports, and the address at which a client connects."""
 
 from __future__ import annotations
 

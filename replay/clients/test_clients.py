@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What ./run clients is made of, as far as it needs neither QEMU nor a client."""
+"""./run clients, without QEMU and without a client."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A short soak, of the server alone: every kind of visitor, over plain TCP and TLS, then a good one is served as ever."""
+"""A short soak of the server alone: every kind of connection over plain TCP and TLS, then a well-behaved client is
+served."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a guest's spice-webdavd is to the client: HTTP in frames that name the connection, on the port org.spice-space.webdav.0."""
+"""The guest's side of a shared folder (spice-webdavd): HTTP in frames with a client number, on the port
+org.spice-space.webdav.0."""
 
 from __future__ import annotations
 

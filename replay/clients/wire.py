@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""SPICE on the wire, as much as a client needs that decodes no picture: links, tickets, messages, acks."""
+"""The SPICE protocol for clients that decode no pictures: links, tickets, messages, acks."""
 
 from __future__ import annotations
 

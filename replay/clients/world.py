@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a scenario has at hand: a machine that has booted and drivers for its clients."""
+"""What a scenario gets: a booted machine and drivers for its clients."""
 
 from __future__ import annotations
 

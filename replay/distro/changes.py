@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Our changes as a distribution wants them: a list of patches, the new files among them, and a version."""
+"""Our changes as a distribution wants them: a list of patches that includes the new files, and a version."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run deb: the distribution's own package of the library with our series on top."""
+"""./run deb: the distribution's package of the library with our series."""
 
 from __future__ import annotations
 

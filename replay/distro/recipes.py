@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run deb recipes: what other distributions need to build the library as theirs, each in a folder of its own."""
+"""./run deb recipes: what other distributions need to build the library, a folder for each."""
 
 from __future__ import annotations
 

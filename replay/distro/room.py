@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where packages are built: on this machine, or in a small root of another suite. Either has the tools of its own
-suite, no network while it builds, and leaves no process behind."""
+"""Where packages are built: on this machine, or in a minimal root of another suite. Both use the suite's own tools,
+have no network during the build, and leave no process behind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A package's patches make the tree that ./run makes; its version gives way to whatever the distribution does."""
+"""The patches of a package make the same tree as ./run setup; its version is lower than any newer one of the
+distribution."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of spice-drain need: certificates, a server that ends with the test, and the picture
-that the server draws."""
+"""For the tests of spice-drain: certificates, a server that ends with the test, and the picture that it draws."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-drain against a server whose picture the test can compute. What goes over the other channels is in
-../player/test_channels.py, with spice-player at the other end."""
+"""spice-drain against a server whose picture the test can compute. ../player/test_channels.py tests the other
+channels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What test_link.py needs: namespaces, a running spice-link, packets and when they arrived."""
+"""For test_link.py: namespaces, a running spice-link, packets and their arrival times."""
 
 import itertools
 import json

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How exact spice-link is on this machine, as a Markdown table: sudo ./measure.py [OPTION...]
+"""Measures the accuracy of spice-link on this machine and prints it as a Markdown table: sudo ./measure.py
+[OPTION...]
 
-Options are passed to spice-link. README.md shows what this printed on an idle machine.
+Options are passed to spice-link. README.md shows its output on a busy machine.
 """
 
 import statistics

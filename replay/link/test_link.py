@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-link between namespaces of its own: a ping and a transfer must land within bounds.
+"""spice-link between two namespaces: ping and bulk transfer must be within bounds. Run as root.
 
-Run as root.
-
-That a packet is never early, a queue never too long and a rate never exceeded is asserted of every
-run. That none is late cannot be, on a machine with other work: a rate is off by no more than the
-emulator says it was late, medians have bounds, a transfer has three tries, and where others use the
-processors meanwhile it is skipped.
+Asserted for every run: no packet is early, no queue is too long, no rate is exceeded. Lateness depends on the
+machine: the rate may be off by what the emulator itself reports as late, medians have bounds, a transfer has three
+tries and is skipped while other processes use the CPU.
 """
 
 import math

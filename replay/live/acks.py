@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""python3 -m live.acks TLS-PORT CA-FILE: a client that connects when a line comes, acknowledges all that comes and decodes nothing, until
-its input ends. A process of its own, so that its processor time is not that of others."""
+"""python3 -m live.acks TLS-PORT CA-FILE: a client that acks everything and decodes nothing. It connects when it
+reads a line, and ends with its input. It is a process of its own, so that its CPU time counts separately."""
 
 from __future__ import annotations
 

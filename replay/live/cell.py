@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One cell of the table: a scenario at a guest that is shown in one way over one link. It counts only if the link was what it is said
-to be, client and QEMU lived, and the machine had its processors."""
+"""One run of ./run live: a scenario at a guest, shown in one way over one link. It counts only if the link passed
+its test, client and QEMU stayed alive, and steal time was low."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live: how long a person at a real guest waits, and what it costs, in a closed loop."""
+"""./run live: response time and cost at a real guest, in a closed loop."""
 
 from __future__ import annotations
 

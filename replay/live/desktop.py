@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root of the desktop guest, made of Debian's packages (guest/packages.txt) with what its programs show, as a disk image. Nothing
-writes to it.
+"""The root file system of the desktop guest as a read-only disk image, from Debian's packages (guest/packages.txt)
+and what its programs show.
 
-Needs root (debootstrap and chroot) and the distribution's mirror; no loop device: mke2fs fills the image from the folder. What is
-mounted meanwhile is mounted in a mount namespace of the one command that needs it, and gone with it."""
+Needs root (debootstrap, chroot) and the distribution's mirror; no loop device, as mke2fs fills the image from the
+folder. Mounts are in the mount namespace of the one command that needs them, and end with it.
+"""
 
 from __future__ import annotations
 

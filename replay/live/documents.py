@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The documents that the desktop guest shows: a web page and a PDF, made of licence texts and photographs."""
+"""The documents that the desktop guest shows: a web page and a PDF, made of licence texts and photos."""
 from __future__ import annotations
 
 import html

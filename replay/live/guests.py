@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guests, by name KIND-DISPLAY: text-std is the VGA console, sound-std the same with a sound card; all others have a frame buffer by
-the display's kernel driver."""
+"""The guests, named KIND-DISPLAY. text-std is the VGA console, sound-std the same with a sound card; the others use
+the display's kernel driver and a frame buffer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""python3 -m live.office FILE: records a minute and a half of an office desktop on virtio-vga, whose person reads: a page that is scrolled,
-a few lines that are typed, a text that is paged through, and pauses. What recordings/office.rec.xz was made with. As root."""
+"""python3 -m live.office FILE: records 90 seconds of an office desktop on virtio-vga: a page is scrolled, lines are
+typed, a text is paged through, with pauses. It made recordings/office.rec.xz. As root."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A viewer with a window, on an X server of its own: spice-x-watch looks at the window, keys and pointer go through the X server."""
+"""A viewer with a window, on an X server of its own. spice-x-watch reads the window; keys and pointer go through the
+X server."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The page of ./run live: a table per guest and scenario, with a row per link and way of showing the guest. Repeats share a row."""
+"""The page of ./run live: a table per guest and scenario, with a row per link and way of showing the guest. Repeats
+share a row."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A QEMU (TCG) whose guest is shown in one of the ways, in a network namespace."""
+"""A QEMU (TCG) in a network namespace, with SPICE or its own VNC server."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is done at a guest, and which guests there are."""
+"""The scenarios: what is done at which guest."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --sessions N,...: so many sessions at once on this machine: what one costs the server. Each is a spice-player that plays
-a part of a recording at its recorded pace, over TLS on loopback, to a client that only acknowledges. One more beside them draws probes,
-and has a client that sees them: its latency is what the others' work makes of it."""
+"""./run live --sessions N,...: the server's cost of N sessions at once on this machine. Each is a spice-player that
+plays a part of a recording at its recorded pace, over TLS on loopback, to a client that only acks. One more
+session draws probes, to measure latency beside the others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is measured, and how long that takes."""
+"""The sets of runs, and their expected duration."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The table that README.md shows: response time and bytes of stock, this library and VNC, side by side."""
+"""The table of README.md: response time and bytes of stock, this library and VNC."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The closed loop without a guest: screens, the person, what is planned, what is written."""
+"""./run live without a guest: screens, actions, plans, pages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""TigerVNC's viewer, as it is without being told anything."""
+"""TigerVNC's viewer with default settings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Screens as screen/tiles.h has them: the mean brightness of quarters of tiles, and the log of those that change."""
+"""Screens as logged by screen/tiles.h: mean brightness of quarters of tiles, and the log of those that change."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The person at the client. One action at a time: the next one comes when the client shows what the guest's frame buffer holds
-after the last one, and a think time later. The response time is what passed from the action until the client had become that
-picture; it is taken from the log of what was seen, so that looking at the guest, which costs it time, happens when it is over."""
+"""The user at the client: one action at a time. The next action comes a think time after the client shows what the
+guest's frame buffer holds. The response time runs from the action until the client's screen reached that picture.
+It is taken from the screen log, so a screendump, which costs the guest time, is made only afterwards."""
 
 from __future__ import annotations
 

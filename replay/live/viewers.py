@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A client that shows a guest and is worked with, and spice-drain as one, which is spice-gtk's library. What is to be seen is logged
-as screen/tiles.h has it, looked at every 10 ms while it changes."""
+"""Clients that show a guest and take orders. spice-drain, on spice-gtk's library, is one. The screen is logged as in
+screen/tiles.h, every 10 ms while it changes."""
 
 from __future__ import annotations
 

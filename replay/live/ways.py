@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Ways to show a guest: SPICE by a library in a mode, or QEMU's own VNC server, to a program or to a browser."""
+"""The ways to show a guest: SPICE with a library and a mode, or QEMU's VNC server; in a program or in a browser."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-html5 and noVNC in Chromium on an X server. websockify beside the server takes TLS and speaks without to the server on
-loopback, as products have it; it serves the page as well."""
+"""spice-html5 and noVNC in Chromium on an X server. websockify beside the server serves the page, terminates TLS,
+and connects to the server over loopback, as in products."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-player's traffic on the channels beside the display, with a real client at the other end."""
+"""Traffic of spice-player on the channels beside the display, with a real client."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-player: recordings played to a real client, and everything that can go wrong."""
+"""spice-player with a real client: correct playing, and every failure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-recording, ./run record info and trim: what they take, what they refuse, what is left of a recording that is cut."""
+"""spice-recording, ./run record info and trim: what they accept and refuse, and the contents of a trimmed recording."""
 
 from __future__ import annotations
 

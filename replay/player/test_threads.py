@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Library and player built for ThreadSanitizer, no report in either: recordings over TLS, the pointer moving from another thread
-than the one that draws; and two displays, a thread each, that compress for one client.
+"""No ThreadSanitizer report in library or player: recordings over TLS, with the pointer moved by another thread than
+the one that draws; two displays with a thread each, which share a client's image dictionary.
 
-The build is kept in build/threads; by itself this is ./run test replay/player/test_threads.py"""
+The build is kept in build/threads. By itself: ./run test replay/player/test_threads.py
+"""
 
 from __future__ import annotations
 

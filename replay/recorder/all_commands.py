@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Synthetic recording `all-commands`: each command, image type, brush, clip and mask the format knows, a few times.
+"""The generated recording `all-commands`: each command, image type, brush, clip and mask of the format, a few times.
 
-Each experiment has a cell of its own on a patterned background, so that a wrong pixel names the command that made it.
-Left out on purpose, because server and client do not bear them:
-- pictures of 1 and 4 bits with the least significant pixel first: spice-common aborts (as masks they are here)
+Each experiment has its own cell on a patterned background, so that a wrong pixel identifies the command. Left out, as
+server or client cannot handle them:
+
+- pictures of 1 and 4 bits with the least significant pixel first: spice-common aborts (used as masks here)
 - ROP3 codes that do not use all three operands: not implemented, spice-common aborts
 - glyphs of 8 bits: spice-common reads beyond the last glyph's bytes
 - DRAW NOP: the server warns that it should not be reached
-- pictures of format 8BIT_A: drivers use them as masks of COMPOSITE only
-- drawables that take their own target as the source image (self_bitmap): of old drivers only
+- pictures of format 8BIT_A: drivers use them only as masks of COMPOSITE
+- drawables with their own target as source image (self_bitmap): only old drivers use them
 """
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Paints commands the way a client must: what a generated recording's final picture has to be.
+"""An independent painter: computes the final picture that a client must show for a generated recording.
 
-Written from the meaning of the commands, not from a client's code, so that the two can be compared. It knows the operations
-whose result is exact by definition; those that leave room (scaling but by whole numbers, slanted lines, curves, dashes,
-transforms) are refused with NotPainted.
+It is written from the meaning of the commands, not from a client's code, so that the two can be compared. It paints
+operations with an exactly defined result and refuses others with NotPainted: scaling by fractions, slanted lines,
+curves, dashes, transforms.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""QXL commands as values: what the writer puts into a recording and the canvas paints.
+"""QXL commands as values: input of the writer and of the canvas.
 
-All coordinates are pixels, right and bottom exclusive. Colours are 0xRRGGBB. Pixels of an image are given as they lie in
-memory: bytes with a stride, the first row first in memory (which is the bottom one unless the bitmap is TOP_DOWN).
+Coordinates are pixels, right and bottom exclusive. Colours are 0xRRGGBB. Pixels of an image are as in memory: bytes
+with a stride, the first row first in memory (which is the bottom one unless the bitmap is TOP_DOWN).
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is in a recording: counts by type, sizes, hashes. One pass, constant memory."""
+"""Counts by type, sizes and hashes of a recording. One pass, constant memory."""
 from __future__ import annotations
 
 import hashlib

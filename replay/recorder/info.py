@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run record info: whether a recording is whole, and what is in it."""
+"""./run record info: checks and describes a recording."""
 
 from __future__ import annotations
 

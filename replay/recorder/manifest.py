@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The manifest of the shipped recordings: what a person wrote about each, and what its bytes say.
+"""The manifest of the shipped recordings: what people wrote about each, and what is computed from its bytes.
 
-  python3 -m recorder.manifest check            the files are as the manifest says; exit status 1 and a line each if not
-  python3 -m recorder.manifest update [NAME..]  compute anew what can be computed, keep what was written by hand
+  python3 -m recorder.manifest check            compares the files with the manifest; exit status 1 and a line per difference
+  python3 -m recorder.manifest update [NAME..]  computes again what can be computed, keeps what was written by hand
 
-The pictures' hashes are noted by recorder.pictures, which plays the recordings; those of generated ones were computed
-(recorder.canvas).
+Hashes of pictures come from recorder.pictures, which plays the recordings; those of generated ones from
+recorder.canvas.
 """
 from __future__ import annotations
 

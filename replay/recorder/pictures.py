@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pictures the shipped recordings show: plays each, compares with the manifest, makes a contact sheet.
+"""The pictures of the shipped recordings: plays each, compares with the manifest, makes a contact sheet.
 
-  python3 -m recorder.pictures [NAME...]       play and compare; exit status 1 if a picture is another one
+  python3 -m recorder.pictures [NAME...]       play and compare; exit status 1 if a picture differs
   --library DIR     with another libspice-server
-  --note            put the pictures into the manifest instead (of synthetic ones only what cannot be computed)
-  --sheet FILE      all pictures in one PNG, four in a row, in the manifest's order
+  --note            write the pictures into the manifest instead (of generated recordings only what cannot be computed)
+  --sheet FILE      all pictures in one PNG, four per row, in the manifest's order
 
-A session's last picture may be that of a machine switched off, black. So the manifest has a checkpoint for such a recording, a
-number of commands after which the picture is worth looking at; it is compared, too, and is the one on the sheet.
+The last picture of a session may be black, as the machine was switched off. For such a recording the manifest has a
+checkpoint, a number of commands after which the picture is worth a look; it is compared as well, and shown on the
+sheet.
 """
 from __future__ import annotations
 

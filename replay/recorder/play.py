@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays a recording to a client over a socket file and tells how it went. For tests: no network, no figures."""
+"""Plays a recording to a client over a Unix socket, for tests: no network, no figures."""
 from __future__ import annotations
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The numbers a recording is made of, under the names of spice/qxl_dev.h and spice/enums.h."""
+"""The constants of a recording, with their names in spice/qxl_dev.h and spice/enums.h."""
 from enum import IntEnum, IntFlag
 
 

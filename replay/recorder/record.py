@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run record: how to record a guest of one's own; takes such a recording in."""
+"""./run record: says how to record a guest of your own, and adds such a recording."""
 from __future__ import annotations
 
 import argparse

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays every shipped recording with every release's library, as it is and patched, and compares the pictures.
+"""Plays every shipped recording with the stock and the patched library of every release, and compares the pictures.
 
-  python3 -m recorder.releases [NAME...]        the table, in Markdown; exit status 1 if a picture is another one
+  python3 -m recorder.releases [NAME...]        the table, in Markdown; exit status 1 if a picture differs
 
-Pictures are compared at the end, at the manifest's checkpoint and at three moments in between. Those the manifest does not know
-must be the first library's. The libraries are built first where they are not.
+Pictures are compared at the end, at the manifest's checkpoint and at three moments between. Those that the manifest
+lacks must equal the first library's. Missing libraries are built first.
 """
 from __future__ import annotations
 

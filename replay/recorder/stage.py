@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a synthetic session is played on: each command goes to the recording and to a canvas that knows the picture."""
+"""Writes each command of a generated session to the recording and paints it on a canvas."""
 from __future__ import annotations
 
 from typing import BinaryIO

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The generated recordings: a real client shows what an independent painter computed."""
+"""The generated recordings: a real client shows what the independent painter computed."""
 import hashlib
 import io
 from pathlib import Path

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run record trim: a part of a recording.
+"""./run record trim: cuts a part out of a recording.
 
-Keeps the range, and of what comes before it all that can leave something behind on a surface, in an image cache or as a cursor:
-every command, and the messages that create or destroy surfaces. These are played at once, and then the range at its own pace. So
-the picture at every point of the range is the original's, at the price of the bytes before it. Nothing after the range is kept."""
+It keeps the range, and of what comes before everything that can leave something on a surface, in an image cache or as
+a cursor: every command, and the messages that create or destroy surfaces. These are played at once, then the range at
+its own pace. So the picture at every point of the range is the original's, at the cost of the bytes before it.
+"""
 
 from __future__ import annotations
 

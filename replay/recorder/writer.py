@@ -8,7 +8,7 @@
         writer.pause(0.5)
         writer.move_cursor(100, 100)
 
-It writes what it is told and checks nothing: recordings for tests may well be wrong ones.
+It checks nothing: recordings for tests may be invalid on purpose.
 """
 from __future__ import annotations
 

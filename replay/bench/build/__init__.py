@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Upstream's source, the overlay, every build, and ./run test."""
+"""Builds of upstream's source, patched and unpatched, and their tests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Upstream's releases built by themselves, patched or as they are: what stock is, and what the tests try."""
+"""Builds upstream's releases, patched or not, for comparisons (stock) and for tests."""
 
 from __future__ import annotations
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which patch brings which of the new files: lines of its message, relative to server/.
+"""Lines in a patch's message that name the new files it adds, relative to server/:
 
     Brings: red-stream-bio.cpp red-stream-bio.h
     Brings-to-Unix: tests/test-disconnect.cpp
-    Changelog: What users are told; it may go on
+    Changelog: A line for users; it may go on
      in lines that begin with a space.
 
-Other lines (NOTED) say for patches/FAULTS.md who can trigger what a patch fixes; replay/bench/series/faults.py reads them.
+The lines in NOTED are for patches/FAULTS.md, see replay/bench/series/faults.py.
 
-A header among the tests comes with the first test that includes it. Where work is done all new files are there at once,
-and upstream's build takes them from lists made from these lines; an export has each file, and its lines in both build
-systems, in the patch that brings it."""
+A header in tests/ comes with the first test that includes it. In the working tree all new files are present at once,
+and upstream's build reads them from lists that are made from these lines. In an export each patch adds its own files,
+and their lines in both build systems.
+"""
 
 from __future__ import annotations
 

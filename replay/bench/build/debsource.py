@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Release tarballs and packages of any suite, from the distribution's mirror through an apt configuration of our own.
+"""Downloads release tarballs and packages of any suite from the distribution's mirror, with an apt configuration of
+our own.
 
-The machine's mirror, keys and proxies are used; its sources, lists and caches are not touched: apt is given a private
-directory for each suite. Only a suite is named that the machine itself need not have. Signatures are checked; a mirror
-frozen long ago will do, since an old release is what is wanted."""
+The machine's mirror, keys and proxies are used; its sources, lists and caches are not touched, as apt gets a private
+directory per suite. Signatures are checked. Expired release files are accepted, as old releases are wanted.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs meson's tests of a build directory."""
+"""Runs the meson tests of a build directory."""
 
 from __future__ import annotations
 

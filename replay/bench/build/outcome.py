@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What became of every test of a ./run test: counted by name, and what was skipped by reason."""
+"""Results of ./run test: every test by name, and skipped ones by reason."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The overlay: what meson copies over upstream's tree before it applies the patches.
+"""The overlay: the files that meson copies over upstream's tree before it applies the patches.
 
-The files live in server/<series>/, tests in server/<series>/tests/; in upstream's tree all are side by side in server/
-and server/tests/. Meson wants them in subprojects/packagefiles, where each has a relative link of its own (a linked
-folder would silently not be copied). The links are committed, so that meson alone can build a clone; `sync` makes them
-from the files. An optional series has none: see patches/series."""
+They are in server/<series>/ and server/<series>/tests/; in upstream's tree all are side by side in server/ and
+server/tests/. Meson wants them in subprojects/packagefiles, where each has a relative symlink (a symlinked folder is
+silently not copied). The symlinks are committed, so that meson alone can build a clone; `sync` makes them. An
+optional series has none, see patches/series.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One patch of the series as a file: a subject, a message that argues, a diff. Nobody's name and no date: an export has
-those of whoever makes it."""
+"""A patch file of a series: subject, message, diff. It has no author and no date; an export takes these from git's
+configuration."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run setup: gets upstream, builds the patched server, the tools and the unpatched library beside them."""
+"""./run setup: downloads upstream, builds the patched server, the tools and the unpatched library."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The patched server builds on every release, and upstream's own tests pass on it in every mode.
+"""The patched server builds on every release, and upstream's tests pass on it in every mode.
 
-Slow the first time: the builds are kept in the cache and made again when a patch or an overlay file changes."""
+Slow at first: builds are kept in the cache, and made again when a patch or an overlay file changes.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The patch series: well written, and applying to every release as exactly as patch can tell."""
+"""The patch series: form of each patch; they apply to every release without fuzz."""
 
 from __future__ import annotations
 

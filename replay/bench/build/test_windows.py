@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Upstream is built for Windows, too: our new files, and the tests that are not for Unix alone, compile there.
+"""The new files and the portable tests compile for Windows.
 
-Compiled, not linked, and not run; in CI (packages-ci.txt), and wherever somebody has installed the compiler. Debian has one
-for Windows, but no libraries: GLib's, OpenSSL's, pixman's and libjpeg's headers are those of this machine, with what they say
-of its types put right; config.h is a few lines."""
+They are compiled only, not linked and not run: in CI (packages-ci.txt), and where the cross compiler is installed.
+Debian has no libraries for it, so the headers of GLib, OpenSSL, pixman and libjpeg are this machine's, with their
+type sizes corrected, and config.h is a few lines.
+"""
 
 from __future__ import annotations
 

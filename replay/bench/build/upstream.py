@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Upstream's releases: which ones, how to get them, and our changes on top of them."""
+"""Upstream's releases: the list, their download, and a tree with our changes applied."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run compare: plays recordings in every mode and transport asked for and prints what each cost."""
+"""./run compare: plays recordings in the chosen modes and over the chosen transports, and writes a page of tables."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run diff A B: what got better or worse from one result file to another, or, measured for the purpose, from one
-library or git revision to another.
+"""./run diff A B: what is better or worse in B than in A: result files, or libraries or git revisions, which it
+measures first.
 
-Exit status 0: same or better; 1: something is worse; 2: could not be compared."""
+Exit status 0: nothing is worse; 1: something is worse; 2: not comparable.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run results: makes everything in results/, or some folders of it, and says what each page is of."""
+"""./run results: measures the pages of results/, and writes the index with the library of each page."""
 
 from __future__ import annotations
 

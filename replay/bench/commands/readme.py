@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What README.md and docs/modes.md show of results/: what a user gains and what it costs in bytes, as tables and a picture."""
+"""The tables and the picture of README.md, and the tables of docs/modes.md, made from results/."""
 
 from __future__ import annotations
 

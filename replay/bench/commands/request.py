@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the command line of ./run compare asks for: checked as far as it can be before anything is built, then turned
-into cells, one for each thing to measure."""
+"""The options of ./run compare: checks them before anything is built, and makes cells of them, one per row to
+measure."""
 
 from __future__ import annotations
 

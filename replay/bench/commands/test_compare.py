@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The command as a user sees it, with stand-ins for both programs."""
+"""./run compare as a user sees it, with fake player and client."""
 
 from __future__ import annotations
 

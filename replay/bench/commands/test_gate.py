@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run diff as a gate, on the runs of results/: it is silent on two halves of one library's, and sees a change of 5 % in packets or
-bytes, and of 15 % in CPU, latency or age, of which each side has two runs a row or three."""
+"""./run diff on the runs of results/: it finds no difference between two halves of one library's runs, and finds a
+change of 5 % in packets or bytes and of 15 % in CPU, latency or staleness, with two or three runs per row on each
+side."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run results, with stand-ins for the commands it gives."""
+"""./run results, with fake commands."""
 
 from __future__ import annotations
 

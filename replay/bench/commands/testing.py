@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run test: everything that can be tested, and one line at the end that says how it went."""
+"""./run test: all tests, and one line of totals at the end."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures two libraries against each other, their runs interleaved, and gives each as a result of its own."""
+"""Measures two libraries with interleaved runs, and returns a result document for each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run watch FOLDER: what the streams of running guests are doing, as a table that is painted anew each second."""
+"""./run watch FOLDER: live counters of the streams of running guests, as a table that is redrawn each second."""
 
 from __future__ import annotations
 

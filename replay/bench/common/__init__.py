@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What every room needs: errors of one line, paths, children, steps of a build, tables."""
+"""Used by all layers: one-line errors, paths, child processes, build steps, tables."""

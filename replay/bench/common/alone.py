@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What one command at a time may do in a tree."""
+"""A lock: one command at a time per tree."""
 
 from __future__ import annotations
 

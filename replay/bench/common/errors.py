@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The one exception whose text is meant for the user."""
+"""BenchError: the one exception whose text is shown to the user."""
 
 
 class BenchError(Exception):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Files that may be packed with xz or gzip: how is told by the first bytes, or for a new one by its name."""
+"""Files that may be compressed with xz or gzip. Reading looks at the first bytes, writing at the file name."""
 
 from __future__ import annotations
 

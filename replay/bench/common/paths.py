@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where things are in the tree. Everything that knows the layout of the build directory is here."""
+"""Folders and files of the tree and of the build directory, whose layout only this module knows."""
 
 from __future__ import annotations
 

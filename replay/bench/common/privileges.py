@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The right to make network namespaces and to capture: as root, or inside a user namespace of our own."""
+"""The right to make network namespaces and to capture packets: as root, or in a user namespace."""
 
 from __future__ import annotations
 

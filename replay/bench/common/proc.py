@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Child processes that cannot be left behind: each dies with the bench, whatever way that ends.
+"""Child processes that are killed when this process ends, however it ends.
 
-Start children from the main thread only: the kernel ties them to the thread that forked them."""
+Start children from the main thread only: the kernel ties them to the thread that forked them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Says how far a matrix of runs is: one line that changes on a terminal, one line a run elsewhere. Runs differ much in
-how long they take, so what is left is told from their expected lengths."""
+"""Progress of a matrix of runs: one line that changes on a terminal, one line per run elsewhere. The time left is
+estimated from each run's expected length, as runs differ much."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Long commands: everything they print goes to a log, the terminal sees one line a step."""
+"""Long commands: output goes to a log, the terminal gets one line per step."""
 
 from __future__ import annotations
 

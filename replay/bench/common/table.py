@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Markdown tables and the way numbers are written in them."""
+"""Markdown tables and number formats."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Two commands that want the same tree."""
+"""Two commands that use one tree."""
 
 from __future__ import annotations
 

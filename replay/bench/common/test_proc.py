@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What children say."""
+"""Output and end of child processes."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Stand-ins for the player and the client, for the tests of the bench's own orchestration only."""
+"""Fake player and client, for tests of the orchestration only."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Talks like spice-drain and reads until the first byte of a message says it is the last. FAKE_CLIENT names a way to
+"""Fake spice-drain: reads until the first byte of a message marks the last one. FAKE_CLIENT selects a way to
 misbehave."""
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Talks like spice-player and sends 300 messages of 1000 bytes. FAKE_PLAYER names a way to misbehave."""
+"""Fake spice-player: sends 300 messages of 1000 bytes. FAKE_PLAYER selects a way to misbehave."""
 
 import argparse
 import json

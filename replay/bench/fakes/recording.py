@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Talks like spice-recording of the recording that fakes/player.py plays."""
+"""Fake spice-recording, for the recording that fakes/player.py plays."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Talks like spice-staleness of a recording that shows nothing."""
+"""Fake spice-staleness, for a recording that shows nothing."""
 
 print("[[0, 0]]")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Two namespaces, the link between them, what listens to it."""
+"""Two network namespaces, the link between them, and the capture."""

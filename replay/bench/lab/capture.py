@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Captures every TCP packet on the server's end of the link with tcpdump, and knows whether any was lost.
+"""Captures every TCP packet at the server's end of the link with tcpdump, and reports dropped ones.
 
-tcpdump throws away what it has buffered when it is stopped, unless it runs with --immediate-mode and -U and is given time:
-so stop() waits for the file to stop growing, and what tcpdump says at its end is kept for the validity rules."""
+tcpdump discards its buffer when it is stopped, unless it runs with --immediate-mode and -U and gets time. So stop()
+waits until the file no longer grows. tcpdump's last output is kept for the validity rules.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A certificate authority, a server certificate, and the TLS version both ends may speak."""
+"""A certificate authority, a server certificate, and the TLS version of both ends."""
 
 from __future__ import annotations
 

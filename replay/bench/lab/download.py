@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A bulk TCP download over the same link beside a run, from the server's side to the client's: who else uses a line."""
+"""A bulk TCP download from the server's side to the client's over the same link, during a run (--with
+beside-download)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The server's namespace, the client's namespace and the link between them: a bare veth pair where nothing is to be
-emulated, else spice-link."""
+"""The server's namespace, the client's namespace, and the link between them: a veth pair if nothing is emulated,
+else spice-link."""
 
 from __future__ import annotations
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The links a recording is played over, as data: one line describes one. Another can be written on the command line as
-RATE/DELAY, 20M/40ms for example, with losses and changes after it: 20M/40ms/1%, 20M/40ms@10s:1M@20s:20M, and `out` in the
-place of a rate while nothing gets through. Also 20M:4M/40ms (down and up), /mtu1280 (bytes of an IP packet), /queue2s (what may wait
-before the slow part), /ipv6: 20M:4M/40ms/1%/mtu1280/queue2s/ipv6, in this order."""
+"""The named links, one line each, and how others are written:
+
+    RATE/DELAY                      20M/40ms
+    RATE/DELAY/LOSS                 20M/40ms/1%
+    changes of the rate             20M/40ms@10s:1M@20s:20M; `out` as a rate: every packet is lost
+    DOWN:UP/DELAY/mtuN/queueT/ipv6  20M:4M/40ms/1%/mtu1280/queue2s/ipv6, in this order
+
+mtu: bytes of an IP packet; queue: time that a full queue takes to drain.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests a link before anything is measured over it: a ping and a bulk transfer must land within stated bounds.
+"""Tests a link before a run: a ping and a bulk transfer must be within the bounds below.
 
-Both are UDP, with the kernel's own times of arrival, so that neither TCP nor Python's wake-ups are in the figures. That
-a packet is never early and the rate never exceeded holds on any machine; how late the median may be is the bound below."""
+Both use UDP and the kernel's receive timestamps, so that neither TCP nor Python's wake-ups affect the figures. A
+packet is never early and the rate never exceeded, on any machine; how late the median may be is bounded.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Network namespaces without names: each lives as long as the process that holds it, and that process ends when the
-bench closes its pipe or dies. So there is nothing to clean up after a crash and any number can exist at once."""
+"""Anonymous network namespaces. Each lives as long as the process that holds it, which ends when this process closes
+its pipe or dies: nothing has to be cleaned up after a crash, and any number can exist at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A TCP relay beside the server, as spiceproxy, websockify or ssh -L are: the client connects to it over the link, it connects
-to the server over loopback. What TCP tells the server is then of loopback, and megabytes fit into the sockets between."""
+"""A TCP relay beside the server, like spiceproxy, websockify or ssh -L: the client connects to it over the link, it
+connects to the server over loopback. So the server's TCP sees loopback only, and the sockets between hold
+megabytes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Another machine, reached by ssh, that runs the client. Nothing is installed there: the program is copied into a folder of
-its own, which is gone at the end; what it needs is said when it is missing. SPICE_BENCH_SSH is another ssh command."""
+"""A client on another machine, over ssh. The program is copied into a temporary folder there, nothing is installed;
+a missing library is reported. SPICE_BENCH_SSH names another ssh command."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Certificates are made once for many runs, and anew before they are out of date."""
+"""Certificates are reused by many runs, and renewed before they expire."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A download beside a run: it fills a link, is counted between two moments, and is gone afterwards."""
+"""A download beside a run fills the link, is counted between two moments, and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Labs and links: real packets only, what is asked for is what is there, and wrong links are found out."""
+"""Labs and links: a link has the rate and delay asked for, and one that does not is detected."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The relay beside the server: it passes everything on, holds as much as TCP lets it, and runs through it count as others do."""
+"""The relay forwards everything and holds what its sockets hold; runs through it count."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The client on another machine: here a second network namespace that a stand-in for ssh enters."""
+"""A client on another machine, here a second network namespace that a fake ssh enters."""
 
 from __future__ import annotations
 

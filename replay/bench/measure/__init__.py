@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a capture, a trace and the probes say, which runs count, and how sure a figure is."""
+"""Figures from captures, traces and probes; which runs count; statistics."""

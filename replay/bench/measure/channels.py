@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The traffic that spice-player makes on the channels beside the display: which there is, whether what arrived is what was
-sent, and what is to be known of it."""
+"""Traffic of spice-player on the channels beside the display: whether it arrived unchanged, and its lateness."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Latency from probes: from the moment the player hands a drawing command to the server to the moment the client library
-reports that very update. Both read CLOCK_MONOTONIC, so the link must be on one machine.
+"""Latency from probes: from when the player hands a drawing command to the server until the client library reports
+that update. Both read CLOCK_MONOTONIC, so both ends must be on one machine.
 
-Probes are numbered cyclically. The server may drop a probe that something later covers or that its pipe forgets. Each
-received number is the next one sent with that number, and those skipped were dropped: but for a client that is behind, which
-is shown what has changed last first, and may be shown a skipped one soon after it."""
+Probe numbers wrap around. The server may drop a probe that is covered by a later drawing or leaves the pipe in
+another way: each received number is the next sent one with that number, and skipped ones were dropped. Exception: a
+client that is behind gets the latest change first, and may get a skipped probe soon after.
+"""
 
 from __future__ import annotations
 

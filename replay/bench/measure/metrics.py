@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is read off one run, by name. A metric that a run does not have is None."""
+"""All metrics of a run, by name. A metric that a run does not have is None."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads a capture file (classic pcap, Ethernet or raw IP, IPv4) and counts what went over the wire.
+"""Reads a capture file (classic pcap, Ethernet or raw IP, IPv4) and counts packets, bytes and TLS records.
 
-Every figure is per direction. The capture point is the server's end: what the server sends is seen before the link, what
-the client sends after it."""
+Figures are per direction. The capture is at the server's end: the server's packets before the link, the client's
+after it.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether all runs of a recording show the same pictures, at its end and at the pause points.
 
-There is one set of pictures without loss, and on slow links there are others: a server that takes the link for slow, from one
-measurement at the start, sends photographs as JPEG (and waits for fewer answers, so such runs differ in more than pictures).
-Which of them it sends once more without loss, because something is drawn on them that needs it, depends on what is under way.
-JPEG changes many pixels a little, and hardly the mean of a block of them; a picture that is wrong somewhere shows in a block.
+On slow links a server sends photos as JPEG, decided by one measurement at connect (it also allows more messages in
+flight then, so such runs differ in more than pictures). Which of them it sends again losslessly depends on timing.
+JPEG changes many pixels a little, but hardly the mean of a block; a wrong picture differs in the mean of some block.
 
-A whole session's last picture is exact over any link. A part of one ends where nothing had to be, so its last picture is judged
-over a slow link as those between are."""
+The last picture of a whole session is exact over any link. A part of a session may end anywhere, so its last picture
+is judged like those at pause points.
+"""
 
 from __future__ import annotations
 

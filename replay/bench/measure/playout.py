@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is heard of packets of sound that come when they come: a player begins with a buffer, and has nothing to play when it is empty.
-For sound that nobody numbered: a live guest's."""
+"""Gaps and lateness of sound packets without numbers, as a live guest sends them: a model of a player that fills a
+buffer first, and is silent while it is empty."""
 
 from __future__ import annotations
 

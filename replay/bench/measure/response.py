@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Response times of a session at the user's pace: how much later than on the guest's own screen the client shows all of what was
-drawn between two pauses. Both ends read CLOCK_MONOTONIC, so they must be on one machine.
+"""Response time at --pace user: how much later than on the guest's own screen the client shows everything drawn
+between two pauses. Both ends read CLOCK_MONOTONIC, so they must be on one machine.
 
-The client has shown it when the marker after it has come and the picture is right, but for what JPEG loses: it looks every 10 ms.
-A server that shows a client that is behind what is there may send the marker before the rest, or leave it out: the player then
-draws another, after 30 ms, and again when an eighth of the time until then has passed, so that what is measured is too long by
-no more than the larger of the two. A picture that has not come 20 s after its marker is missed: the session goes on."""
+The client has shown a burst when the marker behind it has arrived and the picture is right, JPEG losses aside; it
+looks every 10 ms. A server that sends a slow client the current screen may send the marker first, or drop it. Then
+the player draws another marker after 30 ms, and again each time 1/8 of the time has passed, so the error is at most
+the larger of the two. A picture that is missing 20 s after its marker is counted as missed, and the session
+continues.
+"""
 
 from __future__ import annotations
 

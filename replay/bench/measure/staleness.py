@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How old the picture is, over time: from stretches in which what is on the screen lacks something that was due.
+"""Staleness over time, from the intervals in which the client's screen lacked a change that was due.
 
-spice-staleness finds them by looking: it compares the log of what a client showed with one of what the session is to show."""
+spice-staleness finds these by comparing the log of what the client showed with the ground truth.
+"""
 
 from __future__ import annotations
 

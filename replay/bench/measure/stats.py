@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Medians with bootstrap intervals, and what two samples say about each other. Nothing is thrown away: outliers stay in
-and are counted. The same values always give the same figures: the resampling has a fixed seed."""
+"""Medians with bootstrap intervals, and comparison of two samples. Outliers are kept and counted. Resampling has a
+fixed seed, so the same values give the same figures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How much of the processors a virtual machine's host took away. The machine cannot tell such a moment from its own slowness:
-what was measured meanwhile is the host's."""
+"""Steal time: CPU time that the host of a virtual machine took away. Figures measured meanwhile are the host's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Traffic beside the display: that a run counts only if all of it arrived as it was sent, and what is told of it."""
+"""Traffic beside the display: a run counts only if all of it arrived unchanged, and its figures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is read off a run, against figures worked out by hand."""
+"""Metrics of a run, against figures worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Gaps in sound, and how late it is."""
+"""Gaps and lateness of sound."""
 
 from __future__ import annotations
 

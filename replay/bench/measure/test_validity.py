@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each rule, proven by a run that breaks it."""
+"""Each validity rule, with a run that breaks it."""
 
 from __future__ import annotations
 

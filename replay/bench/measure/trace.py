@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads what a patched library wrote to SPICE_STREAM_TRACE (server/stats/red-stream-trace.h), and finds stalls: times in which
-messages waited in a channel's pipe, held back by the limit on what is in flight, while the path had nothing to carry.
+"""Reads a trace of the patched library (SPICE_STREAM_TRACE, server/stats/red-stream-trace.h), and finds stalls:
+times in which messages waited in a channel's pipe for the limit on bytes in flight while the path was idle.
 
-After the path has gone idle the ack of what it carried last takes at most a round trip. So a stall of much more than that
-is the server's own doing, or the client's."""
+When the path becomes idle, the last ack arrives within a round trip. So the server or the client causes a longer
+stall.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""When a run counts. Validity comes before numbers: each rule takes what a run left behind and says what is wrong, or
-nothing. A run that breaks a rule is kept, with the reason, and enters no table."""
+"""When a run counts. Each rule takes the output of a run and returns what is wrong, or nothing. A run that breaks a
+rule is kept with the reason, and enters no table."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is shown of a result file."""
+"""Tables, plots and pages of a result file."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What each channel cost, and what sound, keys and the pointer had to wait, in Markdown."""
+"""Tables of the channels: messages and bytes of each, lateness of sound, keys and pointer."""
 
 from __future__ import annotations
 

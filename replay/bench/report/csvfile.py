@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every figure of every row as CSV, for spreadsheets: median, interval, number of runs."""
+"""Every metric of every row as CSV: median, interval, number of runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pictures of a result, as SVG. A mode has the same colour, hatching and dash in all of them, so that they can be
-told apart without colours, too."""
+"""Plots of a result, as SVG. A mode has the same colour, hatching and dash in all of them, so that they can be told
+apart without colours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes what people look at: NAME.md, NAME.csv, and the plots."""
+"""Writes NAME.md, NAME.csv and the plots of a result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What tables say beside the figures."""
+"""Text and tables of pages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a result says, in a few sentences: what the best mode of the patched library saves or costs against upstream."""
+"""The first sentences of a page: what the best mode of the patched library saves or costs against upstream."""
 
 from __future__ import annotations
 

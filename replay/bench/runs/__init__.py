@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is played: recordings, libraries, modes; one run, all runs, their file."""
+"""Recordings, libraries and modes; one run, all runs, the result file."""

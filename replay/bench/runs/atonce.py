@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which runs may be under way at once (--jobs), and how long all take then. Each has namespaces, a link and a folder of its own,
-so those that wait do not disturb each other; one that needs the processor is alone."""
+"""Which runs may run at the same time (--jobs), and how long all take then. Each has its own namespaces, link and
+folder. Runs that mostly wait share the machine; a run that needs the CPU is alone."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pictures a client has to show at the user's pace before the session goes on: those at the end of each burst, found once
-for each recording and kept. It is played over a LAN then, in order and without losses."""
+"""The pictures at the end of each burst, which a client must show at --pace user before the session continues. They
+are found once per recording, over a LAN without losses, and kept."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What holds for every run of a comparison. The command line sets it, results keep it, and what differs in it can't be
-compared."""
+"""Conditions of all runs of a comparison. The command line sets them, the result file keeps them, and results that
+differ in them cannot be compared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The two endpoints of a run: the player with the library under test, and the client."""
+"""The two endpoints of a run: the player with the tested library, and the client."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A run as it stands in the result file. Figures that are not known are null, never 0."""
+"""The entry of a run in the result file. An unknown figure is null, never 0."""
 
 from __future__ import annotations
 

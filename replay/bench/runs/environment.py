@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a result depends on beside what was measured: the machine, the programs, the tree."""
+"""The environment of a result: machine, programs, commit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a run will take, roughly: seconds, and how much of them a processor works."""
+"""Estimated duration and CPU time of a run."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is to be seen of a recording, moment by moment, and what a run showed of it.
+"""The ground truth of a recording over time, and the staleness of a run against it.
 
-What is to be seen is found once for each recording and kept: it is played much faster than it was recorded, over a LAN and
-without losses, with a probe for each moment. A probe stands among the commands and says when it is due, so it does not
-matter how fast that went: between two probes is what was to be seen from the first one on. The server is made to keep every
-probe: what it covers and leaves out while the client is busy would make one moment of many."""
+It is found once per recording and kept: the recording is played much faster than recorded, over a LAN without losses,
+with a probe for each moment. A probe says when the drawings behind it are due, so the speed does not matter. The
+server is made to keep all probes: dropping covered ones would merge several moments into one.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which libspice-server.so.1 is meant."""
+"""Finds the libspice-server.so.1 of a library's name."""
 
 from __future__ import annotations
 

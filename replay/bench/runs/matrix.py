@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""All runs of a comparison: which there are, in which order, done one after another or, where they wait, at once."""
+"""All runs of a comparison, in shuffled order, one after another or several at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The rows of every table: what a mode is called, what it does, how it is drawn. One list, in one place.
+"""The modes, in the order of all tables: name, description, style in plots; the settings that --modes accepts.
 
-`stock` is an unpatched library; every other mode is a value of SPICE_STREAM for the patched one."""
+`stock` is the unpatched library. Every other mode is a value of SPICE_STREAM for the patched one.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which recording is meant, and what the cache keeps of it: its unpacked copy, the part NAME@FROM-TO cut out."""
+"""Finds a recording by name or path. The cache keeps its unpacked copy, and the part cut out for NAME@FROM-TO."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The result file: one JSON document with every run, raw, on a line of its own; it may be packed with xz. Figures that are not
-known are null, never 0."""
+"""The result file: one JSON document, with each run on a line of its own; it may be compressed with xz. An unknown
+figure is null, never 0."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The patched library as it was at a git revision, built in a tree of its own under the cache."""
+"""Builds the patched library of a git revision, in a tree of its own in the cache."""
 
 from __future__ import annotations
 

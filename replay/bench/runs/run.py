@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One run: a lab, a capture, the player, the client, and everything they said, judged."""
+"""One run: sets up link and capture, starts player and client, collects their output, and checks validity."""
 
 from __future__ import annotations
 

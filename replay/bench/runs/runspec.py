@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What one run is to be."""
+"""The settings of one run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which runs may be under way at once, in which order, and that nothing is lost or left behind whatever happens."""
+"""Which runs run at once, in which order; nothing is lost or left behind whatever fails."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The description of the machine: the same while nothing that changes figures does."""
+"""The description of the machine changes only when something does that changes figures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is to be seen of a recording, found with the real player and client."""
+"""The ground truth of a recording, with the real player and client."""
 
 from __future__ import annotations
 

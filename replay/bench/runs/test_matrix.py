@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The order of runs, what is tried again, and what a person sees of it."""
+"""Order of runs, repeats, progress output."""
 
 from __future__ import annotations
 

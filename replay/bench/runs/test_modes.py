@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The modes are the library's, which takes any other for its default."""
+"""The modes and settings are those of the library."""
 
 from __future__ import annotations
 

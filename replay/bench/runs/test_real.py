@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The same command with the real player, client and libraries, on the shipped tiny recording."""
+"""./run compare with the real player, client and libraries, on the recording tiny."""
 
 from __future__ import annotations
 

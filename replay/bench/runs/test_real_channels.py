@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Real data through every channel there is, with the real player, client and libraries: main (the clipboard both ways),
-display, cursor, inputs, playback, record and a port."""
+"""Data through every channel with the real player, client and libraries: main (clipboard both ways), display,
+cursor, inputs, playback, record, port."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Building another revision, in a small repository whose ./run setup makes a file."""
+"""Building another revision, in a small repository whose ./run setup makes one file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One run against stand-ins: what it records, and that each way it can go wrong is named and leaves nothing."""
+"""One run with fake player and client: what it records; each failure is named and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs under way at once, each in a process of its own, forked: a run's children are tied to the thread that starts them and are
-cleaned up where it is interrupted, and what one counts in Python must not hold up another's clock."""
+"""Runs at once, each in a forked process: children are tied to the thread that starts them, cleanup happens where a
+run is interrupted, and Python's analysis of one run must not delay another."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The patches as commits, as mails, one by one, and on another release."""
+"""Work on the patches: as commits, as mails, one by one, on another release."""

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""New files in upstream's two build systems: the lines of server/meson.build, server/Makefile.am and those of the tests.
+"""The lines for new files in upstream's two build systems: server/meson.build, server/Makefile.am and those of the
+tests.
 
-An entry goes behind the one whose name is most like it, so that two patches seldom touch the same lines; and beside none
-that somebody else changes, if names are given that are to be kept away from."""
+A new entry goes behind the one with the most similar name, so that two patches seldom touch the same lines, and not
+beside a name of `away_from`, whose lines somebody else changes.
+"""
 
 from __future__ import annotations
 

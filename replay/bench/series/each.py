@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run each: every patch of every exported series built and tested by itself, on every release; or with --whole each
-series at its end in every mode, with --autotools by configure and make. What passed is recorded by what the tree was, so
-that it goes on where it was and does nothing twice."""
+"""./run each: builds and tests after every patch of every exported series, on every release; with --whole at the end
+of each series in every mode, with --autotools by configure and make. What passed is recorded by its tree, so a
+later run continues and repeats nothing."""
 
 from __future__ import annotations
 

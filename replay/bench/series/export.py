@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run export: a series as mails, each patch with the new files it brings and their lines in both build systems."""
+"""./run export: a series as mails. Each patch adds its new files and their lines in both build systems."""
 
 from __future__ import annotations
 

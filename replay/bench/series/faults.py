@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""patches/FAULTS.md: what each patch of the series fixes says of itself in lines of its message, as one table.
+"""Makes patches/FAULTS.md from lines in the messages of the patches of fixes:
 
     Fixes-class: security, use-after-free
     Trigger: client, with its ticket; it may go on
@@ -8,8 +8,9 @@
     Releases: all
     Upstream: not reported
 
-The class is one of security, correctness, performance, build and tests, and after a comma what it is in the words that
-one searches for. Trigger is left out where nobody can."""
+The class is security, correctness, performance, build or tests, and after a comma the searchable name of the bug. A
+patch without an attacker has no Trigger.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run patches lines: how much there is to read of each series, for whoever reviews it: lines added and removed."""
+"""./run patches lines: lines added and removed by each series, for reviewers."""
 
 from __future__ import annotations
 

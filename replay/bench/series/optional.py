@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds of the default release with a series that the tree where work is done does not have: the optional ones of
-patches/series, each with what it is made on and no more, as exported."""
+"""Builds of the default release with an optional series of patches/series and the series it needs, as exported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The series as commits of a git tree of upstream, and the commits as the series again.
+"""The series as commits of a git tree of upstream, and back.
 
-`plant` makes the tree: the release, the overlay, each patch. Any change is made there with git, and `harvest` writes
-the patches again, all in one form. Which file a commit came from is a line of its message while it is in the tree."""
+`plant` makes the tree: the release, the overlay, then one commit per patch. `harvest` writes the patches from it. A
+line of each message names the patch file, while it is in the tree.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run rebase: whether each patch applies to a release that is not known yet, and with which variant."""
+"""./run rebase: which patches apply to an unknown release, and with which variant."""
 
 from __future__ import annotations
 

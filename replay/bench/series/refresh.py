@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run refresh: the patches written again, all in one form."""
+"""./run refresh: writes the patches, all in one form."""
 
 from __future__ import annotations
 

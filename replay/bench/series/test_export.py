@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is exported: git am takes it on pristine releases, and nothing of ours is left in it."""
+"""Exports: git am applies them on pristine releases, and nothing of this repository is left in them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What patches say of themselves, as a table."""
+"""The table made from the messages of fixes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The part of the stream layer that upstream reviews first stays small, as `./run patches lines` counts it."""
+"""The part that upstream reviews first stays small, as `./run patches lines` counts it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is said of a release that is not known yet: a known one that was changed."""
+"""./run rebase, with a known release that was changed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run tree: the series as commits to work on; ./run refresh writes the patches again from them."""
+"""./run tree: makes a git tree with one commit per patch."""
 
 from __future__ import annotations
 

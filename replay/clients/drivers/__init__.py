@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One module a client: how it is started, asked, stopped."""
+"""One module per client: start, query, stop."""

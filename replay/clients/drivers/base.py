@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What every client can be asked. What one cannot do raises NotRun with the reason."""
+"""The interface of a client's driver. What a client cannot do raises NotRun with the reason."""
 
 from __future__ import annotations
 

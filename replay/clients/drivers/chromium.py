@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Headless Chromium, told what to do through a pair of pipes (its DevTools protocol)."""
+"""Headless Chromium, controlled through a pair of pipes (DevTools protocol)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Clients of our own that count acks as others do: PureSpice's way, and spice-gtk's. They decode nothing, but read what comes."""
+"""Test clients that count acks as PureSpice, ryll or spice-gtk do. They read everything and decode nothing."""
 
 from __future__ import annotations
 

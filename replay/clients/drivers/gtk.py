@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-gtk without a window: its library, driven by a script (gtk_session.py); of this Debian, or of another in a root of its own."""
+"""spice-gtk without a window, driven by a script (gtk_session.py): of this Debian, or of another one in a chroot."""
 
 from __future__ import annotations
 

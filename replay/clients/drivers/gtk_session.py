@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A session of spice-gtk that does what it is told on a Unix socket, one JSON object a line. Runs where spice-gtk is, alone:
+"""A session of spice-gtk that takes orders on a Unix socket, one JSON object per line. It needs nothing else of this
+tree:
 
 python3 gtk_session.py SOCKET URI [CA-FILE]
 """

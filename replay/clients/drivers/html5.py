@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-html5 in headless Chromium, over web sockets that the server itself takes."""
+"""spice-html5 in headless Chromium, over WebSockets that the server itself accepts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""remote-viewer on an X server of its own that nobody sees."""
+"""remote-viewer on an X server of its own (Xvfb)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""ryll, a client in Rust: from its registry, run headless, asked through its control socket."""
+"""ryll, a client in Rust: installed with cargo, run headless, queried through its control socket."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One module a scenario: run(world) returns what it saw, or raises Failed or NotRun."""
+"""One module per scenario: run(world) returns what it saw, or raises Failed or NotRun."""
