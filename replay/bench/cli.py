@@ -47,28 +47,28 @@ EXAMPLES = {
     "compare": "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --repeat 1; "
                "./run compare FILE.rec --pace recorded --modes stock,flow",
     "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
-            "./run diff git:HEAD~1 patched linux-desktop --modes flow",
+            "./run compare linux-desktop --library git:HEAD~1 --library patched --modes flow; ./run diff results/own/compare.json",
     "results": "./run results --dry-run; ./run results main; ./run results distance staleness --repeat 2; "
                "./run results results/own/compare.json",
     "setup": "./run setup",
     "watch": "./run watch DIR",
     "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
     "patches refresh": "./run patches refresh /tmp/tree",
-    "patches export": "./run patches export --series fixes --base 0.16.0 /tmp/mails",
+    "patches export": "./run patches export fixes /tmp/mails --release 0.16.0; ./run patches export fixes/0009 /tmp/mail",
     "patches rebase": "./run patches rebase spice-0.16.1.tar.bz2",
-    "patches each": "./run patches each --dry-run; ./run patches each --release 0.16.0 --series tls",
+    "patches each": "./run patches each --dry-run; ./run patches each tls fixes/0009 --release 0.16.0",
     "patches lines": "./run patches lines",
     "deb": "./run deb",
-    "deb recipes": "./run deb recipes --version 0.16.0",
-    "live": "./run live; ./run live --set main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --ways "
-            "stock,flow,vnc; ./run live --library DIR --ways flow; ./run live --sessions 1,8,32",
+    "deb recipes": "./run deb recipes --release 0.16.0",
+    "live": "./run live; ./run live --set main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --modes "
+            "stock,flow,vnc; ./run live --library DIR --modes flow; ./run live --sessions 1,8,32",
     "clients": "./run clients --dry-run; ./run clients --modes flow --transports tls",
     "clients migration": "./run clients migration --transports tls",
-    "installed": "./run installed --transport tls",
-    "clients soak": "./run clients soak --minutes 5 --mode flow",
+    "installed": "./run installed; ./run installed --transports plain",
+    "clients soak": "./run clients soak --minutes 5 --modes flow",
     "record info": "./run record info linux-desktop; ./run record info --json FILE.rec",
-    "record trim": "./run record trim linux-desktop --from 20 --to 35 -o part.rec.xz",
-    "record": "./run record --attach; ./run record --attach FILE.rec --name mine",
+    "record trim": "./run record trim linux-desktop@20-35 -o part.rec.xz",
+    "record": "./run record --attach; ./run record --attach mine.rec --what TEXT --driver TEXT --licence TEXT",
 }
 _WIDTH = 140        # of --help
 _INTERRUPTED = 130

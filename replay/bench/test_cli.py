@@ -12,6 +12,8 @@ import pytest
 from bench import cli
 from bench.common import paths
 
+_MOST_OPTIONS = 56      # of all commands
+
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_shows_how_it_is_called(name: str) -> None:
@@ -28,12 +30,22 @@ def test_examples_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[:4] == ["usage: ./run compare [RECORDING ...] [OPTION ...]", "", "examples:", "  ./run compare"]
 
 
-@pytest.mark.parametrize("name", ["compare", "diff"])
-def test_the_longest_helps_fit_on_one_screen(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main([name, "--help"])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 50 and max(map(len, lines)) <= 140
+def _parser(name: str) -> cli._Parser:
+    parser = cli._Parser(name)
+    cli._module(name).configure(parser)
+    return parser
+
+
+def test_a_new_option_takes_the_place_of_another() -> None:
+    options = [(name, action.option_strings[-1]) for name in cli.EXAMPLES for action in _parser(name)._actions
+               if action.option_strings and action.dest != "help"]
+    assert len(options) <= _MOST_OPTIONS, options
+
+
+@pytest.mark.parametrize("name", cli.EXAMPLES)
+def test_each_help_fits_on_one_screen(name: str) -> None:
+    lines = _parser(name).format_help().splitlines()
+    assert len(lines) <= 36 and max(map(len, lines)) <= 140
 
 
 def test_there_are_at_most_twelve_to_choose_from(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +65,7 @@ def test_the_second_word_of_a_command_is_enough(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(("arguments", "said"), [
     (["moon"], "unknown command 'moon': it is one of setup, compare, "),
     (["patches", "moon"], "unknown command 'patches moon': it is patches and one of tree, refresh, "),
-    (["diff", "a"], "the following arguments are required: B, RECORDING (see ./run diff --help)"),
+    (["diff"], "the following arguments are required: A (see ./run diff --help)"),
     (["results", "--repeat", "x"], "invalid int value: 'x' (see ./run results --help)")])
 def test_a_complaint_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(arguments) == 2

@@ -48,9 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a QEMU (TCG) with the installed libspice-server and a guest that draws text, and counts with "
                           "tcpdump what it sends to spice-gtk. Prints it beside the counts of versions that were installed "
                           "before. Needs root.")
-    parser.add_argument("--transport", choices=_TRANSPORTS, default=_TRANSPORTS[0], help="default %(default)s")
-    parser.add_argument("--output", type=Path, default=paths.build_dir() / "installed.json",
-                        metavar="FILE", help="counts of all versions (build/installed.json), with a page beside it")
+    parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="T", help="tls (default) or plain")
+    parser.add_argument("--output", type=Path, default=paths.build_dir(), metavar="DIR", help="folder for installed.json, the counts of "
+                        "all versions, and its page (default: build)")
 
 
 def version() -> str:
@@ -109,9 +109,10 @@ def execute(args: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise BenchError("needs root, for a network namespace and tcpdump")
     steps = Steps(paths.cache_dir() / "clients" / "log")
+    file = args.output / "installed.json"
     if _ALONE not in os.environ:
         version()
-        kept(args.output)
+        kept(file)
         packages.install(steps, few=True)
         made = guest.prepare(steps)
         steps.say("booting the guest, once")
@@ -125,20 +126,20 @@ def execute(args: argparse.Namespace) -> int:
         (home := folder / "machine").mkdir()
         with Machine(made, library, home, incoming=booted) as qemu:
             qemu.booted()
-            world = World(qemu, SpiceGtk, args.transport, folder, _SECONDS)
+            world = World(qemu, SpiceGtk, args.transports, folder, _SECONDS)
             try:
-                seen = _draw(world, args.transport)
+                seen = _draw(world, args.transports)
             except Failed as error:
                 raise BenchError(str(error)) from None
             finally:
                 with suppress(Failed):
                     world.nobody()
-    others = [each for each in kept(args.output) if (each.version, each.transport) != (seen.version, seen.transport)]
+    others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
+    args.output.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
     text = page(everything)
-    args.output.with_suffix(".md").write_text(
+    file.with_suffix(".md").write_text(
         f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a guest that "
         f"draws text (TCG, QXL) for spice-gtk, tcpdump, MTU 1500. Per line of text; the guest scrolls, so most bytes of a line are "
         f"images.\n\n{text}\n")

@@ -200,7 +200,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "a client that reads fast must get messages without a pause and show the right picture."
     )
     parser.add_argument("--minutes", type=float, default=60, help="duration (60)")
-    parser.add_argument("--mode", default="flow", help=f"{STOCK}, or a value of SPICE_STREAM (flow)")
+    parser.add_argument("--modes", default="flow", metavar="M", help=f"{STOCK}, or a value of SPICE_STREAM: one (flow)")
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the result (results/own/clients)")
 
 
@@ -210,7 +210,7 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.install(steps, few=True)
     made = guest.prepare(steps)
-    library = libraries(upstream.DEFAULT, [stream_mode(args.mode)], steps)[0]
+    library = libraries(upstream.DEFAULT, [stream_mode(args.modes)], steps)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
         home = Path(name) / "machine"
@@ -220,8 +220,8 @@ def execute(args: argparse.Namespace) -> int:
             try:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
-                raise BenchError(f"{args.mode}: {error}") from None
-    told = record.told(args.mode, args.minutes)
+                raise BenchError(f"{args.modes}: {error}") from None
+    told = record.told(args.modes, args.minutes)
     args.output.mkdir(parents=True, exist_ok=True)
     (args.output / "soak.md").write_text(page(told, machine.qemu_version(), table.now()))
     print(told)

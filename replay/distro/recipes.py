@@ -23,12 +23,12 @@ _NAME = re.compile(r"@([A-Z0-9_]+)@")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes build/recipes/: the recipes of packaging/ for Arch, Fedora, Nix and Alpine, filled in, and all patches as "
                           f"one file, {_PATCH}. How to use each: packaging/README.md.")
-    parser.add_argument("--version", default=upstream.DEFAULT, help="upstream's release: "
+    parser.add_argument("--release", default=upstream.DEFAULT, help="upstream's release: "
                         f"{', '.join(upstream.RELEASES)} (default: {upstream.DEFAULT})")
 
 
 def execute(args: argparse.Namespace) -> int:
-    release = upstream.release(args.version)
+    release = upstream.release(args.release)
     output = paths.build_dir() / "recipes"
     tarball = upstream.fetch(release.version, Steps(paths.build_dir() / "recipes.log")).read_bytes()
     written = write(release, tarball, output)

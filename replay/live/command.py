@@ -36,14 +36,14 @@ _TRIES = 2              # of a run that does not count
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Drives a guest in QEMU (TCG) in a closed loop: each action waits until the client shows the result of the last "
-                          "one. Resumes when interrupted. Needs root, x86_64 and an otherwise idle machine.")
+                          "one. Skips runs that --output has, and resumes. Needs root, x86_64 and an otherwise idle machine.")
     parser.add_argument("--set", choices=sets.SETS, default="quick",
                         metavar="NAME",
                         help=f"what to measure: {', '.join(sets.SETS)} (%(default)s); the options below replace parts of it")
     for option, metavar, says in (
             ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", ", ".join(SCENARIOS)),
             ("links", "L,...", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
-            ("ways", "W,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
+            ("modes", "M,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
     parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes but stock")
     parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
@@ -51,7 +51,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
                         help="for runs and page (results/own/live); results/live publishes them")
     parser.add_argument("--sessions", metavar="N,...", help="instead: cost of N sessions at once for the server: 1,8,32")
-    parser.add_argument("--again", action="store_true", help="repeat runs that exist")
     parser.add_argument("--dry-run", action="store_true", help="list what is left and the estimated time, measure nothing")
 
 
@@ -112,7 +111,7 @@ def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
     counts = sets.names(args.sessions, ())
     if not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
-    shown = sets.names(args.ways, ("stock", "flow"))
+    shown = sets.names(args.modes, ("stock", "flow"))
     if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
         raise BenchError("--sessions: recordings are not shown by VNC, nor in browsers", 2)
     return [(way, int(count)) for count in counts for way in shown]
@@ -149,7 +148,7 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     if args.dry_run:
         kept = Kept(args.out)
-        left = plans if args.again else kept.left(plans)
+        left = kept.left(plans)
         for plan, count in left.items():
             print(f"{plan.key}: {count} actions")
         print(_say_how_long(left, len(plans) - len(left), _known(kept)))
@@ -175,7 +174,7 @@ def _measure(args: argparse.Namespace, plans: Mapping[Plan, int]) -> int:
     plans = {replace(plan, way=shown[plan.way].name): count for plan, count in plans.items()}
     by_name = {way.name: way for way in shown.values()}
     kept = Kept(args.out)
-    left = plans if args.again else kept.left(plans)
+    left = kept.left(plans)
     steps.say(_say_how_long(left, len(plans) - len(left), _known(kept)))
     made = {name: guests.prepare(name, steps) for name in dict.fromkeys(plan.guest for plan in left)}
     facts, failed, todo = _facts(), 0, dict(left)

@@ -71,9 +71,7 @@ def names(given: str | None, default: Sequence[str]) -> list[str]:
 
 def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
     """Round after round, for what the machine does meanwhile is to meet all."""
-    over = names(args.links, part.links)
-    for name in over:
-        links.find(name)
+    over = [links.find(name).name for name in names(args.links, part.links)]
     played = names(args.scenarios, part.scenarios)
     for name in played:
         if name not in SCENARIOS:
@@ -82,7 +80,7 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
         kind = guests.kind_of(guest)
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
             for link in over:
-                for way in (way for way in names(args.ways, part.ways) if way not in scenario.not_by):
+                for way in (way for way in names(args.modes, part.ways) if way not in scenario.not_by):
                     yield Plan(guest, scenario.name, link, way), args.count or min(scenario.count, part.most)
 
 

@@ -140,7 +140,7 @@ def _arguments(*given: str) -> argparse.Namespace:
 
 
 def test_a_set_is_what_the_options_leave_of_it() -> None:
-    plans = sets.planned(_arguments("--links", "2M100ms", "--ways", "flow,vnc", "--repeat", "2"))
+    plans = sets.planned(_arguments("--links", "2M100ms", "--modes", "flow,vnc", "--repeat", "2"))
     assert {plan.key: count for plan, count in plans.items()} == {
         f"text-std/{scenario}/2M100ms/{way}/{repeat}": count for repeat in (1, 2)
         for scenario, count in (("scroll", 6), ("page", 20)) for way in ("flow", "vnc")}
@@ -167,7 +167,7 @@ def test_a_set_takes_no_longer_than_is_said_of_it(name: str, minutes: int) -> No
 
 
 def test_how_long_it_takes_is_known_from_runs() -> None:
-    plans = sets.planned(_arguments("--scenarios", "page", "--links", "2M100ms", "--ways", "stock", "--count", "10"))
+    plans = sets.planned(_arguments("--scenarios", "page", "--links", "2M100ms", "--modes", "stock", "--count", "10"))
     known = {"scenario": "page", "link": "2M100ms", "way": "stock", "seconds": 50.0, "responses": [1.0] * 25, "lags": []}
     assert sets.seconds(plans, [known]) == pytest.approx(11 + 10 * 2)
 
@@ -180,10 +180,10 @@ def test_what_there_is_not_is_refused(wrong: tuple[str, str]) -> None:
 
 
 def test_what_cannot_be_shown_so_is_not_planned_and_the_page_says_why() -> None:
-    plans = sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--links", "lan", "--ways", "stock,html5,vnc"))
+    plans = sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--links", "lan", "--modes", "stock,html5,vnc"))
     assert [plan.way for plan in plans] == ["stock"]
     with pytest.raises(BenchError, match="nothing to measure"):
-        sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--ways", "vnc"))
+        sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--modes", "vnc"))
     facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
     assert "Not run by vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], facts)
 
@@ -329,8 +329,8 @@ def test_what_a_process_has_used_is_read_of_it() -> None:
 
 
 def test_sessions_are_numbers_and_not_of_vnc() -> None:
-    assert command.sessions_of(_arguments("--sessions", "1,8", "--ways", "flow")) == [("flow", 1), ("flow", 8)]
-    for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", "1", "--ways", "vnc")):
+    assert command.sessions_of(_arguments("--sessions", "1,8", "--modes", "flow")) == [("flow", 1), ("flow", 8)]
+    for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", "1", "--modes", "vnc")):
         with pytest.raises(BenchError, match="--sessions"):
             command.sessions_of(_arguments(*wrong))
 

@@ -327,8 +327,8 @@ def cut(*arguments: str | Path) -> int:
     return cli.main(["record", "trim", *map(str, arguments)])
 
 
-@pytest.mark.parametrize("arguments", [("x",), ("--from", "2", "--to", "1", "-o", "y", "x"), ("--commands", "1", "-o", "y", "x"),
-                                       ("--from", "x", "-o", "y", "x"), ("--commands", "1:2", "--to", "3", "-o", "y", "x"),
+@pytest.mark.parametrize("arguments", [("x",), ("-o", "y", "x@2-1"), ("--commands", "1", "-o", "y", "x"),
+                                       ("--commands", "1:2", "-o", "y", "linux-desktop@0-3"), ("--commands", "2:1", "-o", "y", "linux-desktop"),
                                        ("--commands", "-1:2", "-o", "y", "x"), ("-o", "y", "nothing-like-it")])
 def test_trim_is_asked_for_in_vain_in_one_line(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert cut(*arguments) == 2
@@ -359,7 +359,7 @@ def test_trim_keeps_what_the_range_needs(small: Path, tmp_path: Path) -> None:
 
 def test_trim_by_time(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rec.xz"
-    assert cut("--from", "0.004", "--to", "0.0065", "-o", out, small) == 0
+    assert cut("-o", out, f"{small}@0.004-0.0065") == 0
     data = lzma.decompress(out.read_bytes())
     assert accepts(data)
     assert events(data) == events(tiny.small().data)[1:7]
@@ -397,7 +397,7 @@ def test_events_moved_forward_do_not_hold_up_the_rest(recording: Tiny, tmp_path:
     path, out = tmp_path / "in.rec", tmp_path / "out.rec"
     path.write_bytes(recording.data)
     assert facts(path)["seconds"] == pytest.approx(0.003)
-    assert cut("--to", "0.1", "-o", out, path) == 0
+    assert cut("-o", out, f"{path}@0-0.1") == 0
     assert events(out.read_bytes()) == events(recording.data)
 
 

@@ -34,15 +34,15 @@ recording. The file holds everything that was on the screen, passwords included.
 
 To ship it with this tree (checks and packs it, adds it to the manifest; all it shows must be free to ship):
 
-    ./run record --attach session.rec --name NAME --what TEXT --driver TEXT --licence TEXT"""
+    ./run record --attach NAME.rec --what TEXT --driver TEXT --licence TEXT"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Says how to record a guest of your own; with --attach FILE adds such a recording to those shipped."
     parser.add_argument("--attach", nargs="?", const="", default="", metavar="FILE",
-                        help="check, pack and add FILE; without FILE: how to record one")
-    for field, says in (("name", "its name"), ("what", "what happens in it"), ("driver", "the guest's display driver"),
-                        ("licence", "of what is shown"), ("upstream", "the spice-server that recorded it")):
+                        help="check, pack and add FILE, named as it is to be called; without FILE: how to record one")
+    for field, says in (("what", "what happens in it"), ("driver", "the guest's display driver, and the spice-server that recorded it"),
+                        ("licence", "of what is shown")):
         parser.add_argument(f"--{field}", metavar="TEXT", help=f"with --attach: {says}")
 
 
@@ -64,17 +64,18 @@ def attach(args: argparse.Namespace) -> int:
     source = Path(args.attach)
     if not source.is_file():
         raise BenchError(f"{source}: no such file", 2)
-    lacking = [field for field in ("name", "what", "driver", "licence") if not getattr(args, field)]
+    lacking = [field for field in ("what", "driver", "licence") if not getattr(args, field)]
     if lacking:
         raise BenchError(f"say about the recording: {', '.join('--' + field for field in lacking)}", 2)
-    if "/" in args.name or args.name.startswith("."):
-        raise BenchError(f"'{args.name}' is no name for a recording", 2)
-    if any(entry["name"] == args.name for entry in manifest.load()):
-        raise BenchError(f"there is a recording {args.name} already", 2)
+    name = recordings.find(str(source.resolve())).name
+    if not name or name.startswith("."):
+        raise BenchError(f"'{source.name}' is no name for a recording", 2)
+    if any(entry["name"] == name for entry in manifest.load()):
+        raise BenchError(f"there is a recording {name} already", 2)
     recordings.check(source)
-    ship(args.name, source, {"what": args.what, "driver": args.driver, "licence": args.licence,
-                             "upstream": args.upstream or "unknown", "made": "recorded by its contributor"})
-    print(f"{args.name} is now one of the recordings; `python3 -m recorder.pictures {args.name} --note` notes its picture")
+    ship(name, source, {"what": args.what, "driver": args.driver, "licence": args.licence, "upstream": "unknown",
+                      "made": "recorded by its contributor"})
+    print(f"{name} is now one of the recordings; `python3 -m recorder.pictures {name} --note` notes its picture")
     return 0
 
 

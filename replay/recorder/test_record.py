@@ -42,12 +42,11 @@ def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
         for colour in range(50):
             writer.draw(Drawable(BOX, Fill(colour)))
     about = ("--what", "w", "--driver", "d", "--licence", "l")
-    assert record.execute(parsed("--attach", str(tmp_path / "own.rec"), "--name", "own", *about)) == 0
+    assert record.execute(parsed("--attach", str(tmp_path / "own.rec"), *about)) == 0
     entry = manifest.load(shipped)[0]
     assert (entry["name"], entry["commands"], entry["kind"], entry["upstream"]) == ("own", 50, "real", "unknown")
     assert manifest.check(shipped) == []
-    for arguments, told in ((("--name", "own", *about), "already"), (("--name", "x"), "--what"),
-                            (("--name", "../x", *about), "no name")):
+    for arguments, told in ((about, "already"), (("--driver", "d"), "--what")):
         with pytest.raises(BenchError, match=re.escape(told)):
             record.execute(parsed("--attach", str(tmp_path / "own.rec"), *arguments))
 
@@ -55,7 +54,7 @@ def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
 def test_damaged_files_are_not_taken_in(tmp_path: Path, shipped: Path) -> None:
     (tmp_path / "own.rec").write_bytes(b"SPICE_REPLAY 1\nevent 0 0 4 1\n")
     (tmp_path / "other.rec").write_bytes(b"no recording")
-    about = ("--name", "own", "--what", "w", "--driver", "d", "--licence", "l")
+    about = ("--what", "w", "--driver", "d", "--licence", "l")
     for name in ("other.rec", "missing.rec"):
         with pytest.raises(BenchError) as caught:
             record.execute(parsed("--attach", str(tmp_path / name), *about))

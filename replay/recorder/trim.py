@@ -82,34 +82,25 @@ def trim(path: Path, part: Range, out: Path) -> None:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Keeps a range of a recording: by time, or commands A (counted from 0) to B (not included). Puts what the range "
-                          "depends on at its beginning, to be played at once. Either end may be left out.")
-    parser.add_argument("file", metavar="FILE", help="name of a shipped recording, or a path")
-    parser.add_argument("--from", dest="first", metavar="SECONDS", type=float, help="start")
-    parser.add_argument("--to", dest="last", metavar="SECONDS", type=float, help="end")
+    parser.description = ("Keeps a range of a recording: by time, or commands A (counted from 0) to B (not included), either left out. Puts "
+                          "what the range depends on at its beginning, to be played at once.")
+    parser.add_argument("file", metavar="FILE", help="name of a shipped recording, or a path; a part of it: FILE@FROM-TO (s)")
     parser.add_argument("--commands", metavar="A:B", help="range in commands")
     parser.add_argument("--output", "-o", metavar="FILE", type=Path, required=True, help="compressed if the name ends in .xz or .gz")
-
-
-def asked(args: argparse.Namespace) -> Range:
-    times = args.first is not None or args.last is not None
-    if args.commands is None:
-        part = seconds(args.first or 0, math.inf if args.last is None else args.last)
-    else:
-        first, colon, last = args.commands.partition(":")
-        if times or not colon or not (first + last).isdecimal() and first + last:
-            raise BenchError("trim takes --from and --to in seconds, or --commands A:B", 2)
-        part = Range(int(first or 0), int(last) if last else math.inf, by_command=True)
-    if not 0 <= part.first <= part.last:
-        raise BenchError("the range ends before it begins", 2)
-    return part
 
 
 def execute(args: argparse.Namespace) -> int:
     from bench.runs import recordings       # which cuts parts itself
 
-    part = asked(args)
     recording = recordings.find(args.file)
+    part = seconds(*(recording.part or (0, math.inf)))
+    if args.commands is not None:
+        first, colon, last = args.commands.partition(":")
+        if recording.part or not colon or not (first + last).isdecimal() and first + last:
+            raise BenchError("trim takes FILE@FROM-TO in seconds, or --commands A:B", 2)
+        part = Range(int(first or 0), int(last) if last else math.inf, by_command=True)
+        if part.first > part.last:
+            raise BenchError("the range ends before it begins", 2)
     recordings.check(recording.path)
     trim(recording.path, part, args.output)
     return 0

@@ -20,7 +20,7 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish, report
-from bench.runs import atonce, bursts, environment, groundtruth, matrix, modes, recordings, results
+from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, recordings, results
 from bench.runs.runspec import RunSpec
 
 _SEED = 1       # of the order of the runs
@@ -31,12 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           f"{request.NEWCOMER_PACED} at recorded pace; {','.join(request.QUICK_MODES)}.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
-    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, "
-                     "compare.csv, compare.json (default: results/own)")
+    out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, compare.csv, compare.json (default: results/own); "
+                     "resumes there, or adds runs to what is there")
     out.add_argument("--keep", metavar="DIR", type=Path, help="keep the captures; have the patched library write traces, look for "
                      "stalls in them, and keep them too")
-    out.add_argument("--fresh", action="store_true", help="start anew: do not resume an interrupted comparison or add runs to "
-                     "a complete one")
     out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
 
 
@@ -47,6 +45,8 @@ def prepare(asked: request.Request) -> request.Request:
         setup.setup()
     for program in (paths.player, paths.client):
         program()
+    for name in asked.libraries or []:
+        libraries.find(name)        # a revision is built
     return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
 
 
@@ -112,7 +112,7 @@ def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]
     return [] if few else matrix.warm_ups(cells)
 
 
-def measure(asked: request.Request, cells: list[RunSpec], file: Path, fresh: bool = False) -> dict[str, Any]:
+def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[str, Any]:
     """Does all runs, or those an interrupted comparison in the file has not done, and writes the file after each."""
     privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
     matrix.remove_stale()
@@ -125,8 +125,7 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path, fresh: boo
             bursts.look(cell.recording)
     result = _document(asked, cells)
     notes: list[str] = []
-    if not fresh:
-        result = resumed(result, file, notes)
+    result = resumed(result, file, notes)
 
     begun = time.monotonic() - result["seconds"]
 
@@ -191,7 +190,7 @@ def execute(args: argparse.Namespace) -> int:
         print("\n".join(cell.address for cell in cells))
         print(f"{len(cells)} rows, {runs} runs, about {duration(seconds)}")
         return 0
-    result = measure(asked, cells, args.output / "compare.json", args.fresh)
+    result = measure(asked, cells, args.output / "compare.json")
     if not (asked.first_look or args.modes or args.repeat):
         print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode, "
               f"./run results {args.output / 'compare.json'} for plots", file=sys.stderr)

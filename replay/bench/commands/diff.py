@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run diff A B: what is better or worse in B than in A: result files, or libraries or git revisions, which it
-measures first.
+"""./run diff A [B]: what is better or worse in B than in A, two result files; or in the second library of one file.
 
 Exit status 0: nothing is worse; 1: something is worse; 2: not comparable.
 """
@@ -13,17 +12,17 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from bench.commands import request, versus
-from bench.common import paths, table
+from bench.common import table
 from bench.common.errors import BenchError
 from bench.measure import metrics, stats
 from bench.measure.stats import Verdict
 from bench.report import report
-from bench.runs import conditions, results
+from bench.runs import conditions, libraries, modes, results
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
 _FALSE = stats.FALSE / 2    # that anything is called worse by chance: half of it for single rows, half for what all rows say
+_WIDTH = 136            # of lines in --help
 _HIDES = 0.1            # where a change as large as this could hide, nothing is known
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "response_p95", "staleness_p95")
 
@@ -31,42 +30,25 @@ _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", 
 TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "stall", "sound", "echo", "pointer", "own", "download")
 
 Run = dict[str, Any]
+Result = dict[str, Any]
 Key = tuple[str, ...]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Compares two result files of ./run compare row by row, or measures two libraries first and compares them. "
-                          "Exit status 0: same or better; 1: worse; 2: not comparable, or more than half of the comparisons could "
-                          "hide a change of 10 %. Three runs per row are enough: the spread of each metric is known from results/. A "
-                          "single row shows large changes, all rows of a mode together small ones. Verdicts are corrected for the "
-                          "number of comparisons: of 20 pairs of results of one library, one says worse or better.")
-    parser.add_argument("before", metavar="A", help="a result file, or a library: stock, patched, a directory, git:REVISION")
-    parser.add_argument("after", metavar="B", help="the same, to compare with A")
-    parser.add_argument("--metrics", metavar="LIST", default=",".join(_METRICS), help="what to compare, of the metrics below (default "
-                        f"{','.join(_METRICS[:4])},...)")
-    parser.add_argument("--show-all", action="store_true", help="also show rows that are the same or unknown")
-    parser.add_argument("--force", action="store_true", help="compare even if the machine or the recordings differ")
-    parser.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for diff.json, the runs of two libraries "
-                        "(default: results/own)")
-    own = {action.dest for action in parser._actions}
-    request.configure(parser, whole=False)
+    parser.description = ("Compares two result files of ./run compare row by row, or the two libraries of one. "
+                          "Exit status 0: same or better; 1: worse; 2: not comparable, as another machine's, or more than half of the "
+                          "comparisons could hide a change of 10 %. Three runs per row are enough: the spread of each metric is known "
+                          "from results/. A single row shows large changes, all rows of a mode together small ones. Verdicts are "
+                          "corrected for the number of comparisons: of 20 pairs of results of one library, one says worse or better.")
+    parser.add_argument("before", metavar="A", type=Path, help="a result file")
+    parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another; without it, A is of two libraries")
+    parser.add_argument("--metrics", metavar="LIST", help=f"what to compare, of the metrics below (default: {','.join(_METRICS[:4])},...); "
+                        "shows also the rows that are the same or unknown")
     parser.epilog = "\n".join(["metrics (* by default):", *textwrap.wrap(", ".join(
-        f"{name}*" if name in _METRICS else name for name in metrics.METRICS), request.WIDTH, initial_indent="  ",
-        subsequent_indent="  "), str(parser.epilog)])
-    # what only measuring heeds, and what it is when it was not asked for
-    parser.set_defaults(measuring={action.dest: (action.option_strings, parser.get_default(action.dest))
-                                   for action in parser._actions if action.dest not in own})
+        f"{name}*" if name in _METRICS else name for name in metrics.METRICS), _WIDTH, initial_indent="  ", subsequent_indent="  ")])
 
 
-def _refuse_measuring(args: argparse.Namespace) -> None:
-    """Options that would do nothing to two result files."""
-    for name, (options, default) in args.measuring.items():
-        if (getattr(args, name) or None) != (default or None):
-            what = options[-1] if options else f"a recording ({getattr(args, name)[0]})"
-            raise BenchError(f"{what} says what is measured: two result files are only compared", NOT_COMPARABLE)
-
-
-def _facts(result: dict[str, Any]) -> dict[str, Any]:
+def _facts(result: Result) -> dict[str, Any]:
     """What must be alike for two results to be comparable, by the name a person knows it by."""
     environment = result["environment"]
     facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
@@ -76,20 +58,20 @@ def _facts(result: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def differences(before: Result, after: Result) -> list[str]:
     """What differs in the facts that both have."""
     first, second = _facts(before), _facts(after)
     return [name for name in first if name in second and first[name] != second[name]]
 
 
-def _rows(result: dict[str, Any]) -> dict[Key, list[Run]]:
+def _rows(result: Result) -> dict[Key, list[Run]]:
     return {(*group, cell[0], report.name(cell)): runs
             for group, group_runs in report.groups(result["runs"]).items()
             for cell, runs in report.cells(group_runs).items()}
 
 
-def _wanted(text: str) -> list[str]:
-    names = [name for name in text.split(",") if name]
+def _wanted(text: str | None) -> list[str]:
+    names = list(_METRICS) if text is None else [name for name in text.split(",") if name]
     for name in names:
         if name not in metrics.METRICS:
             raise BenchError(f"unknown metric '{name}': it is one of {', '.join(metrics.METRICS)}", 2)
@@ -99,7 +81,7 @@ def _wanted(text: str) -> list[str]:
 Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None, stats.Shift | None]
 
 
-def compared(before: dict[str, Any], after: dict[str, Any], names: list[str]) -> list[Line]:
+def compared(before: Result, after: Result, names: list[str]) -> list[Line]:
     """Every metric of every row that both files have: key, metric, comparison as it stands among all of these, both medians with
     their intervals."""
     first, second = _rows(before), _rows(after)
@@ -120,7 +102,7 @@ def _judged(shift: stats.Shift, name: str) -> stats.Comparison:
     return shift.judged(metrics.METRICS[name].noise, metrics.METRICS[name].more)
 
 
-def _caution(before: dict[str, Any], after: dict[str, Any], lines: list[Line]) -> str | None:
+def _caution(before: Result, after: Result, lines: list[Line]) -> str | None:
     """What to bear in mind of figures that are comparable all the same."""
     jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
     if jobs[0] == jobs[1] or not any(line[1].startswith(TIMES) for line in lines):
@@ -168,39 +150,49 @@ def _together_page(found: Together, everything: bool) -> str:
     return table.markdown(("mode", "figure", "change of all rows", "verdict"), rows, left=2) if rows else ""
 
 
-def _broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def _broken(before: Result, after: Result) -> list[str]:
     """The rows that had runs that count, and were tried again without one."""
     first, second = _rows(before), _rows(after)
     return ["/".join(key) for key in sorted(first.keys() & second.keys())
             if any(run["valid"] for run in first[key]) and not any(run["valid"] for run in second[key])]
 
 
-def _documents(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
-    files = [Path(name).is_file() or name.endswith((".json", ".json.xz")) for name in (args.before, args.after)]
-    if all(files):
-        _refuse_measuring(args)
-        before, after = (results.load_complete(Path(name), NOT_COMPARABLE) for name in (args.before, args.after))
-        return before, after
-    if any(files):
-        raise BenchError("a result file compares with a result file, a library with a library", NOT_COMPARABLE)
-    return versus.measure(args)
+def split(result: Result) -> tuple[Result, Result]:
+    """Of a file of two libraries two results whose rows meet: each library's runs under the names of the modes. An unpatched library
+    has one row, which stands against every mode of a patched one."""
+    patched = {name: library["patched"] for name, library in result["environment"]["libraries"].items()}
+    if len(patched) != 2:
+        raise BenchError(f"it is of {len(patched)} libraries, not of two: say with what to compare it", NOT_COMPARABLE)
+    before, after = patched
+    shown = {run["mode"] for run in result["runs"]}
+
+    def part(name: str, other: str) -> Result:
+        runs = [run for run in result["runs"] if run["library"] == name]
+        names = sorted(shown - {modes.STOCK}) if patched[other] and not patched[name] else None
+        return {**result, "runs": [{**run, "library": libraries.PATCHED, "mode": mode} for run in runs for mode in names or [run["mode"]]]}
+    return part(before, after), part(after, before)
+
+
+def _documents(args: argparse.Namespace) -> tuple[Result, Result]:
+    before = results.load_complete(args.before, NOT_COMPARABLE)
+    return (before, results.load_complete(args.after, NOT_COMPARABLE)) if args.after else split(before)
 
 
 def execute(args: argparse.Namespace) -> int:
     names = _wanted(args.metrics)
     before, after = _documents(args)
     differing = differences(before, after)
-    if differing and not args.force:
-        raise BenchError(f"not comparable: {', '.join(differing)} differ (--force compares all the same)", NOT_COMPARABLE)
     lines = compared(before, after, names)
     if not lines:
         raise BenchError("not comparable: no row is in both", NOT_COMPARABLE)
-    print(_page(lines, args.show_all))
+    print(_page(lines, args.metrics is not None))
     if caution := _caution(before, after, lines):
         print(f"\n{caution}")
     all_rows = together(lines)
-    if of_all := _together_page(all_rows, args.show_all):
+    if of_all := _together_page(all_rows, args.metrics is not None):
         print(f"\n{of_all}")
+    if differing:
+        raise BenchError(f"not comparable: {', '.join(differing)} differ", NOT_COMPARABLE)
     if Verdict.WORSE in {one.verdict for one in (*(line[2] for line in lines), *all_rows.values())}:
         return WORSE
     if broken := _broken(before, after):

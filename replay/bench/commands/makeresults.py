@@ -146,8 +146,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     if part.kind == COMPARE:
         before = made(part, output)
         if before is None or not _is_of_now(part, before):
-            argv.append("--fresh")      # the repository keeps what was there
-            (folder / _RUNS).unlink(missing_ok=True)
+            (folder / _RUNS).unlink(missing_ok=True)    # the repository keeps what was there
         else:
             unpack(folder)
     status = _run(["bench", *argv], stdout=subprocess.DEVNULL).returncode

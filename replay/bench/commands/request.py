@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import links
-from bench.runs import atonce, conditions, libraries, modes, recordings, runspec
+from bench.runs import atonce, conditions, libraries, modes, recordings, revisions, runspec
 from bench.runs.conditions import Conditions
 from bench.runs.runspec import RunSpec
 
@@ -23,22 +23,21 @@ _QUICK_REPEATS = 2           # one for packets, one for times
 _REPEATS = 10
 _PROBE_EVERY = 100          # ms, where latency is what a pace is for
 _PAUSES = 3
-WIDTH = 136        # of lines in --help
+_WIDTH = 136        # of lines in --help
 
 
-def _epilog(whole: bool) -> str:
+def _epilog() -> str:
     """What the lists are of."""
-    wrapped = [f"links: {', '.join(links.LINKS)}", *([f"with: {'; '.join(conditions.HELP.values())}"] if whole else [])]
-    named, *more = ("\n".join(textwrap.wrap(one, WIDTH, subsequent_indent="  ")) for one in wrapped)
+    named, more = ("\n".join(textwrap.wrap(one, _WIDTH, subsequent_indent="  ")) for one in (
+        f"links: {', '.join(links.LINKS)}", f"with: {'; '.join(conditions.HELP.values())}"))
     return "\n".join([
         named, "  20M/40ms/1% (loss), 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue), host:USER@HOST (client on that machine, by ssh)",
         "  20M/40ms@10s:1M@15s:out@20s:20M (changes, in seconds after the session begins; out: every packet is lost)",
         f"  20M40ms{links.RELAY} (through a TCP relay beside the server, as spiceproxy or ssh -L)",
-        "paces: max, as fast as the server takes it; recorded, open loop (latency, staleness); user, closed loop (response time)", *more])
+        "paces: max, as fast as the server takes it; recorded, open loop (latency, staleness); user, closed loop (response time)", more])
 
 
-def configure(parser: argparse.ArgumentParser, whole: bool = True) -> None:
-    """whole: with the conditions of a run, and which libraries play; else these are as they are if nobody asks."""
+def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is played, and how often")
     what.add_argument("recordings", metavar="RECORDING", nargs="*", help="name of a shipped recording, or a path; a part of one: NAME@FROM-TO (s)")
     what.add_argument("--modes", metavar="LIST", help=f"{','.join(modes.MODES)}; settings after a colon: gather:threshold=64")
@@ -49,13 +48,10 @@ def configure(parser: argparse.ArgumentParser, whole: bool = True) -> None:
                      "recording are named)")
     what.add_argument("--jobs", metavar="N", type=int, default=1, help="runs at once, of those that mostly wait for an emulated link "
                      "(default %(default)s)")
-    if whole:
-        what.add_argument("--library", metavar="NAME", action="append",
-                          help="stock, patched, or a directory that holds libspice-server.so.1; repeatable")
-        what.add_argument("--with", metavar="LIST", dest="conditions", default="", help="conditions: tls=1.2,beside-download; all below")
-    else:
-        parser.set_defaults(library=None, conditions="")
-    parser.epilog = _epilog(whole)
+    what.add_argument("--library", metavar="NAME", action="append",
+                      help="stock, patched, git:REVISION, or a directory that holds libspice-server.so.1; repeatable: ./run diff compares two")
+    what.add_argument("--with", metavar="LIST", dest="conditions", default="", help="conditions: tls=1.2,beside-download; all below")
+    parser.epilog = _epilog()
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ def read(args: argparse.Namespace) -> Request:
     if not 1 <= args.jobs <= atonce.MOST:
         raise BenchError(f"--jobs wants a number from 1 to {atonce.MOST}", 2)
     for name in args.library or []:
-        if name not in (libraries.STOCK, libraries.PATCHED):
+        if name not in (libraries.STOCK, libraries.PATCHED) and not name.startswith(revisions.PREFIX):
             libraries.find(name)
     return Request(
         recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,

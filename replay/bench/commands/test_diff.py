@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.commands import diff, versus
+from bench.commands import diff
 from bench.conftest import Bench
 from bench.measure import metrics
 from bench.report import report
-from bench.runs import libraries
 from bench.runs.conditions import Conditions
 
 
@@ -93,15 +92,6 @@ def test_the_age_of_the_picture_is_compared_unasked(tmp_path: Path, capsys: pyte
     assert "staleness_p95" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("options", "named"), [
-    (("--modes", "flow"), "--modes"), (("--repeat", "3"), "--repeat"), (("--link", "lan"), "--links"),
-    (("--jobs", "3"), "--jobs"), (("tiny",), "a recording (tiny)")])
-def test_options_that_do_nothing_to_files_are_refused(tmp_path: Path, before: dict[str, Any], options: tuple[str, ...], named: str,
-                                                      capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_diff(tmp_path, before, before, *options) == 2
-    assert capsys.readouterr().err == f"bench: {named} says what is measured: two result files are only compared\n"
-
-
 def test_only_the_metrics_asked_for_count(tmp_path: Path, before: dict[str, Any]) -> None:
     assert run_diff(tmp_path, before, changed(before, 1.5), "--metrics", "packets,overhead") == 0
     assert run_diff(tmp_path, before, before, "--metrics", "beauty") == 2
@@ -113,7 +103,7 @@ def test_only_the_metrics_asked_for_count(tmp_path: Path, before: dict[str, Any]
     (("environment", "recordings", "tiny"), "recording tiny"),
     (("plan", "tls"), "the TLS version"),
 ])
-def test_another_environment_is_2_unless_forced(tmp_path: Path, before: dict[str, Any], path: tuple[str, ...], what: str,
+def test_another_environment_is_2_below_the_tables(tmp_path: Path, before: dict[str, Any], path: tuple[str, ...], what: str,
                                                 capsys: pytest.CaptureFixture[str]) -> None:
     other = copy.deepcopy(before)
     owner = other
@@ -121,8 +111,8 @@ def test_another_environment_is_2_unless_forced(tmp_path: Path, before: dict[str
         owner = owner[step]
     owner[path[-1]] = "something else"
     assert run_diff(tmp_path, before, other) == 2
-    assert f"not comparable: {what} differ" in capsys.readouterr().err
-    assert run_diff(tmp_path, before, other, "--force") == 0
+    said = capsys.readouterr()
+    assert f"not comparable: {what} differ" in said.err and "0 worse, 0 better" in said.out
 
 
 @pytest.mark.parametrize("name", [each.name for each in fields(Conditions)])
@@ -188,8 +178,9 @@ def test_few_runs_of_many_rows_tell_together(tmp_path: Path, capsys: pytest.Capt
     assert run_diff(tmp_path, many, changed(many, 1.01), "--metrics", "packets,cpu") == 0
     assert "0 worse, 0 better" in capsys.readouterr().out
     assert run_diff(tmp_path, many, changed(many, 1.5), "--metrics", "packets,cpu") == 1
-    assert [line.split("|")[1:3] + line.split("|")[-2:-1] for line in capsys.readouterr().out.splitlines()[-2:]] == [
-        [" flow  ", " cpu    ", "   worse "], [" stock ", " cpu    ", "   worse "]]
+    of_all = capsys.readouterr().out.partition("change of all rows")[2].splitlines()[2:]
+    assert [[line.split("|")[part].strip() for part in (1, 2, -2)] for line in of_all] == [
+        ["flow", "cpu", "worse"], ["flow", "packets", "same"], ["stock", "cpu", "worse"], ["stock", "packets", "same"]]
     assert run_diff(tmp_path, many, changed(many, 0.5), "--metrics", "packets,cpu") == 0
     capsys.readouterr()
     one = copy.deepcopy(many)
@@ -228,29 +219,28 @@ def test_figures_nobody_knows_are_dashes() -> None:
 
 
 def test_an_unpatched_library_stands_against_every_mode() -> None:
-    stock = libraries.Library("stock", Path("/a"), patched=False)
-    patched = libraries.Library("patched", Path("/b"), patched=True)
-    before, after = versus.split(samples.result(["stock", "gather", "batch"], repeats=1), stock, patched)
-    rows = [{(run["transport"], run["mode"]) for run in part["runs"]} for part in (before, after)]
+    result = samples.result(["stock", "gather", "batch"], repeats=1)
+    result["environment"]["libraries"] = {"stock": {"patched": False}, "patched": {"patched": True}}
+    rows = [{(run["transport"], run["mode"]) for run in part["runs"]} for part in diff.split(result)]
     assert rows[0] == rows[1] == {(transport, mode) for transport in ("plain", "tls") for mode in ("gather", "batch")}
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_two_libraries_are_measured(bench: Bench) -> None:
-    arguments = ("--modes", "gather", "--repeat", "5", "--transport", "plain", "--output", str(bench.output))
-    done = bench("diff", "stock", "patched", str(bench.folder / "tiny.rec"), "--metrics", "message_bytes", *arguments)
-    assert (done.returncode, done.stdout) == (0, "0 worse, 0 better, 0 unknown, 1 same\n"), done.stderr
-    assert len(json.loads((bench.output / "diff.json").read_text())["runs"]) == 10
+def test_the_two_libraries_of_a_file(bench: Bench) -> None:
+    arguments = ("--modes", "stock,gather", "--repeat", "5", "--transport", "plain")
+    done = bench.compare("--library", "stock", "--library", "patched", *arguments)
+    assert done.returncode == 0, done.stderr
+    done = bench("diff", str(bench.output / "compare.json"), "--metrics", "message_bytes")
+    assert done.returncode == 0 and "\n0 worse, 0 better, 0 unknown, 1 same\n" in done.stdout, done.stdout + done.stderr
+    assert bench.compare(*arguments[:3], "1", *arguments[4:], "--modes", "gather").returncode == 0
+    done = bench("diff", str(bench.output / "compare.json"))
+    assert done.returncode == 2, done.stdout
+    assert done.stderr == "bench: it is of 1 libraries, not of two: say with what to compare it\n"
 
 
-@pytest.mark.parametrize(("names", "reason"), [
-    (("stock", "a.json"), "a result file compares with a result file"),
-    (("stock", "stock"), "that is one library, not two"),
-    (("stock", "/nowhere"), "library /nowhere: no such directory"),
-    (("stock", "git:no-such-revision"), "git"),
-])
-def test_what_cannot_be_compared_is_2(bench: Bench, names: tuple[str, str], reason: str) -> None:
-    done = bench("diff", *names, str(bench.folder / "tiny.rec"))
+@pytest.mark.parametrize(("name", "reason"), [("/nowhere", "library /nowhere: no such directory"), ("git:no-such-revision", "git")])
+def test_a_library_that_is_not_there_is_2(bench: Bench, name: str, reason: str) -> None:
+    done = bench.compare("--library", "stock", "--library", name)
     assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
 
 

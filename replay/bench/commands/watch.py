@@ -111,9 +111,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Shows the counters of running guests' streams. Start QEMU with SPICE_STREAM_STATS=FOLDER in its environment; "
                           "the folder must exist, and QEMU must be able to write to it. rate and delay are of the path, from the "
                           "client's pongs (mode flow). copies, copied, equal and drawn are what the display stage found in the guest's "
-                          "bitmaps (display= in docs/modes.md); empty where it is off or not at work.")
+                          "bitmaps (display= in docs/modes.md); empty where it is off or not at work. Prints one table where the output is no terminal.")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="of SPICE_STREAM_STATS")
-    parser.add_argument("--once", action="store_true", help="print one table and exit")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -124,8 +123,8 @@ def execute(args: argparse.Namespace) -> int:
         time.sleep(_INTERVAL)
         now, clock = look(args.folder), time.monotonic()
         text = page(before, now, clock - began, clock)
-        sys.stdout.write(text if args.once or not sys.stdout.isatty() else f"\033[H\033[2J{text}")
+        sys.stdout.write(text if not sys.stdout.isatty() else f"\033[H\033[2J{text}")
         sys.stdout.flush()
-        if args.once:
+        if not sys.stdout.isatty():
             return 0
         before, began = now, clock

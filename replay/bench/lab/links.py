@@ -191,7 +191,7 @@ def find(name: str) -> Link:
         raise BenchError(f"link '{name}': a queue of one packet to {_LONGEST_QUEUE} s", 2)
     if link.loss >= 0.5:
         raise BenchError(f"link '{name}' loses too much", 2)
-    return link
+    return next((known for known in LINKS.values() if replace(known, name=name) == link), link)     # one name for one link
 
 
 def _bits(written: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.runs import revisions
 
 STOCK = "stock"
 PATCHED = "patched"
@@ -16,7 +17,7 @@ PATCHED = "patched"
 
 @dataclass(frozen=True)
 class Library:
-    name: str           # stock, patched, or the directory as the user named it
+    name: str           # stock, patched, git: and the commit, or the directory as the user named it
     directory: Path
     patched: bool       # knows SPICE_STREAM
 
@@ -31,11 +32,15 @@ def _knows_modes(file: Path) -> bool:
 
 
 def find(name: str) -> Library:
-    """stock and patched are the two builds in the tree; anything else is a directory holding a libspice-server.so.1."""
+    """stock and patched are the two builds in the tree, git:REVISION is built first; anything else is a directory holding a
+    libspice-server.so.1."""
     if name == STOCK:
         directory = paths.stock_library()
     elif name == PATCHED:
         directory = paths.patched_library()
+    elif name.startswith(revisions.PREFIX):
+        commit, directory = revisions.library(name.removeprefix(revisions.PREFIX))
+        name = f"{revisions.PREFIX}{commit[:12]}"
     else:
         directory = Path(name)
         if not directory.is_dir():

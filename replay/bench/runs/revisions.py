@@ -34,13 +34,13 @@ def _built(tree: Path) -> Path | None:
     return found[0].parent if found else None
 
 
-def library(revision: str) -> Path:
-    """The directory of its libspice-server.so.1; made once, and takes as long as ./run setup."""
+def library(revision: str) -> tuple[str, Path]:
+    """Its commit, and the directory of its libspice-server.so.1; made once, and takes as long as ./run setup."""
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     tree = paths.cache_dir() / "revisions" / commit
     found = _built(tree)
     if found:
-        return found
+        return commit, found
     shutil.rmtree(tree, ignore_errors=True)
     with tarfile.open(fileobj=io.BytesIO(_git("archive", commit))) as archive:
         archive.extractall(tree)
@@ -53,4 +53,4 @@ def library(revision: str) -> Path:
     found = _built(tree)
     if done.returncode or not found:
         raise BenchError(f"revision {commit[:12]} does not build: see {tree}")
-    return found
+    return commit, found

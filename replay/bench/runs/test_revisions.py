@@ -40,10 +40,10 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_revision_is_built_once(repository: Path) -> None:
-    old, new = revisions.library("HEAD~1"), revisions.library("HEAD")
+    (old_commit, old), (new_commit, new) = revisions.library("HEAD~1"), revisions.library("HEAD")
     assert [(library / paths.LIBRARY_FILE).read_text() for library in (old, new)] == ["old", "new"]
     (repository / "run").unlink()
-    assert revisions.library("HEAD") == new
+    assert revisions.library("HEAD") == (new_commit, new) and old_commit != new_commit
 
 
 def test_what_is_no_revision_or_does_not_build(repository: Path) -> None:

@@ -169,6 +169,7 @@ def _passed(state: State, tests: int, began: float) -> Checked:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Builds each release after every patch of each series, as exported, and runs upstream's tests and those "
                           "brought so far. Skips what patches/checked.csv lists as passed. Stops at the first failure.")
+    parser.add_argument("which", nargs="*", metavar="SERIES[/NUMBER]", help="only this series or patch (default: all)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--whole", action="store_true",
                      help="only after the last patch of each series, with upstream's tests in every mode")
@@ -176,14 +177,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                      help="build with autotools (needs autoconf, automake, libtool, autoconf-archive)")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), metavar="VERSION",
                         help=f"only this one: {', '.join(upstream.RELEASES)}; repeatable")
-    parser.add_argument("--series", action="append", metavar="NAME", help="only this one; repeatable")
-    parser.add_argument("--patch", action="append", metavar="SERIES/NUMBER", help="only this one; repeatable")
     parser.add_argument("--dry-run", action="store_true", help="list what is left, build nothing")
 
 
 def execute(args: argparse.Namespace) -> int:
-    for name in args.series or []:
-        upstream.below(name)
+    for name in args.which:
+        upstream.below(name.split("/")[0])
     with alone("each"):
         return _go_on(args)
 
@@ -203,9 +202,8 @@ def _go_on(args: argparse.Namespace) -> int:
         made = with_autotools(whole, tree)
         now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in each + whole + made)]
         chosen = [state for state in (made if args.autotools else whole if args.whole else each)
-                  if (not args.series or state.patch.split("/")[0] in args.series)
-                  and (not args.patch or state.patch in args.patch)]
-        unknown = set(args.patch or []) - {state.patch for state in chosen}
+                  if not args.which or {state.patch, state.patch.split("/")[0]} & set(args.which)]
+        unknown = {name for name in args.which if "/" in name} - {state.patch for state in chosen}
         if unknown:
             raise BenchError(f"{version} has no {', '.join(sorted(unknown))} here", 2)
         wanted += len(chosen)

@@ -90,21 +90,20 @@ class Tree:
             f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self._who.signature}\n"))
 
 
-def make(version: str, name: str, folder: Path, who: Author, chosen: Sequence[str] = ()) -> tuple[Tree, str]:
-    """The tree with a series, or those patches of it that are chosen by number, and what it is made on; also the commit
-    before the series."""
+def make(version: str, name: str, folder: Path, who: Author, number: str = "") -> tuple[Tree, str]:
+    """The tree with a series, or one patch of it, and what it is made on; also the commit before the series."""
     if name == NOT_EXPORTED:
         raise BenchError(f"{NOT_EXPORTED} is for the tree where work is done, and not for export", 2)
     below = upstream.below(name)[:-1]
     files = upstream.series(version, [name])
-    if unknown := [number for number in chosen if number not in {file.name[:4] for file in files}]:
-        raise BenchError(f"{name} has no patch {unknown[0]}: they are {files[0].name[:4]} to {files[-1].name[:4]}", 2)
+    if number and number not in {file.name[:4] for file in files}:
+        raise BenchError(f"{name} has no patch {number}: they are {files[0].name[:4]} to {files[-1].name[:4]}", 2)
     tree = Tree(version, folder, who)
     for file in upstream.series(version, below):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
-        if not chosen or file.name[:4] in chosen:
+        if number in ("", file.name[:4]):
             tree.add(file)
     return tree, base
 
@@ -136,17 +135,17 @@ def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
             f"{_figures(name)}\n\nFor spice {tree.version}{_with(name)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
-def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[str] = ()) -> list[Path]:
-    """Writes the mails of a series into a folder that is empty or not there; returns those that are patches. Some of a
-    series have no cover letter: it tells of all."""
+def export(version: str, name: str, target: Path, who: Author, number: str = "") -> list[Path]:
+    """Writes the mails of a series into a folder that is empty or not there; returns those that are patches. One of a
+    series has no cover letter: it tells of all."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BenchError(f"{target} is there and not empty", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree, base = make(version, name, Path(work, "tree"), who, chosen)
+        tree, base = make(version, name, Path(work, "tree"), who, number)
         mails = Path(work, "mails")
         tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(mails), base)
-        if not chosen:
+        if not number:
             Path(mails, "0000-cover-letter.txt").write_text(_cover(name, tree, base, who), encoding="utf-8")
         target.mkdir(parents=True, exist_ok=True)
         for mail in sorted(mails.iterdir()):
@@ -157,16 +156,15 @@ def export(version: str, name: str, target: Path, who: Author, chosen: Sequence[
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes a series as mails for git am, with a cover letter (0000-cover-letter.txt). fixes applies to a "
                           "release, every other series on the series it needs.")
-    parser.add_argument("--series", required=True, metavar="NAME", help=", ".join(name for name in upstream.bases() if name != "devel"))
-    parser.add_argument("--patch", action="append", default=[], metavar="NUMBER",
-                        help="only this patch: 0009; repeatable")
-    parser.add_argument("--base", default=upstream.DEFAULT, metavar="VERSION", help=f"release (default {upstream.DEFAULT})")
+    parser.add_argument("which", metavar="SERIES[/NUMBER]", help=f"{', '.join(name for name in upstream.bases() if name != NOT_EXPORTED)}; "
+                        "one patch of it: fixes/0009")
+    parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"upstream's (default {upstream.DEFAULT})")
     parser.add_argument("folder", type=Path, metavar="DIR", help="for the mails")
 
 
 def execute(args: argparse.Namespace) -> int:
-    upstream.fetch(args.base, Steps(paths.build_dir() / "export.log"))
-    mails = export(args.base, args.series, args.folder, author(), args.patch)
-    print(f"{args.folder}: {len(mails)} {'patch' if len(mails) == 1 else 'patches'} for spice {args.base}"
-          f"{_with(args.series)}")
+    name, _, number = args.which.partition("/")
+    upstream.fetch(args.release, Steps(paths.build_dir() / "export.log"))
+    mails = export(args.release, name, args.folder, author(), number)
+    print(f"{args.folder}: {len(mails)} {'patch' if len(mails) == 1 else 'patches'} for spice {args.release}{_with(name)}")
     return 0

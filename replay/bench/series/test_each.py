@@ -52,9 +52,8 @@ class Stand:
         return Checked(state.release, state.patch, state.mode, state.tree, 26, 3, "today")
 
     def run(self, *, left: bool = False, whole: bool = False, autotools: bool = False,
-            patch: list[str] | None = None) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], series=None, dry_run=left, whole=whole,
-                                               autotools=autotools, patch=patch))
+            which: tuple[str, ...] = ()) -> int:
+        return each.execute(argparse.Namespace(release=["0.15.2"], dry_run=left, whole=whole, autotools=autotools, which=which))
 
 
 @pytest.fixture
@@ -80,8 +79,8 @@ def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: py
 
 def test_one_patch_is_tried_alone(stand: Stand) -> None:
     with pytest.raises(BenchError, match="0.15.2 has no fixes/0003 here"):
-        stand.run(patch=["fixes/0002", "fixes/0003"])
-    assert stand.run(patch=["fixes/0002"]) == 0
+        stand.run(which=("fixes/0002", "fixes/0003"))
+    assert stand.run(which=("fixes/0002",)) == 0
     assert [one.patch for one in each.recorded()] == ["fixes/0002"]
 
 

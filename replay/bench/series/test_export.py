@@ -83,7 +83,7 @@ def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
     git(tree, "init", "-q")
     git(tree, "add", "-Af")
     git(tree, "commit", "-qm", "pristine")
-    [alone] = export.export(upstream.DEFAULT, "fixes", tmp_path / "alone", _WHO, ["0009"])
+    [alone] = export.export(upstream.DEFAULT, "fixes", tmp_path / "alone", _WHO, "0009")
     assert [file.name for file in (tmp_path / "alone").iterdir()] == [alone.name]
     git(tree, "am", "-q", alone)
     git(tree, "reset", "-q", "--hard", "HEAD~")
@@ -197,7 +197,7 @@ def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_pa
         with pytest.raises(BenchError, match=complaint):
             export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
     with pytest.raises(BenchError, match="fixes has no patch 9: they are 0001 to 00"):
-        export.export(upstream.DEFAULT, "fixes", tmp_path / "out", _WHO, ["9"])
+        export.export(upstream.DEFAULT, "fixes", tmp_path / "out", _WHO, "9")
     assert not (tmp_path / "out").exists()
 
 
