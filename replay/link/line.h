@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The packets on their way in one direction, in the order they came. All memory is taken once, at
- * the start.
+ * The packets under way in one direction, in the order in which they came. All memory is allocated
+ * at the start.
  */
 #ifndef LINK_LINE_H
 #define LINK_LINE_H
@@ -11,8 +11,8 @@
 
 #define LINK_MTU 1500
 
-/* Packets a direction can hold. A flood of empty packets meets it, a transfer does not: 100 Mbit/s
- * over 100 ms with a full default queue is 1700 full packets. */
+/* Packets that a direction can hold. Only a flood of empty packets reaches it: a transfer over
+ * 100 Mbit/s and 100 ms with a full default queue is 1700 full packets. */
 #define LINE_CAPACITY 65536
 
 #define LINE_NEVER UINT64_MAX
@@ -37,11 +37,10 @@ typedef struct Line {
 bool line_init(Line *line);
 void line_destroy(Line *line);
 
-/* No room for another packet: the one line_take gives must be returned, not pushed. */
+/* Whether it is full: then the packet from line_take must be returned, not pushed. */
 bool line_full(const Line *line);
 
-/* A packet to fill in; it goes back by line_push and line_pop, or by line_return. One may be out
- * at a time. */
+/* A packet to fill in, to be given back with line_push or line_return. At most one at a time. */
 LinePacket *line_take(Line *line);
 void line_return(Line *line, LinePacket *packet);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Moves packets between the two ends, each when it is due, until SIGTERM or SIGINT. At SIGUSR1
- * the changes of the line begin.
+ * Moves packets between the two ends, each at its due time, until SIGTERM or SIGINT. SIGUSR1 starts
+ * the clock of the link's changes.
  */
 #ifndef LINK_LOOP_H
 #define LINK_LOOP_H
@@ -13,8 +13,8 @@
 #include "shaper.h"
 #include "tun.h"
 
-/* in = out + queue_full + lost + refused + what was still under way at the end.
- * Bytes count an Ethernet header a packet. */
+/* in = out + queue_full + lost + refused + packets still under way at the end.
+ * Bytes include an Ethernet header per packet. */
 typedef struct LinkCounters {
     uint64_t packets_in;
     uint64_t bytes_in;
@@ -22,7 +22,7 @@ typedef struct LinkCounters {
     uint64_t bytes_out;
     uint64_t queue_full;
     uint64_t lost;
-    uint64_t refused; /* by the device they were to go to, for example one that is down */
+    uint64_t refused; /* by the other device, for example as it is down */
     uint64_t max_late_ns; /* how much later than due a packet was delivered */
 } LinkCounters;
 

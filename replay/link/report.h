@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the program says on stdout: one JSON object a line.
+ * The program's output on stdout: one JSON object per line.
  */
 #ifndef LINK_REPORT_H
 #define LINK_REPORT_H
@@ -12,7 +12,7 @@
 /* The link can be used. */
 void report_ready(const LinkDirection directions[2]);
 
-/* The link is at its end after ns. */
+/* The link has ended, ns after its start. */
 void report_done(const LinkDirection directions[2], uint64_t ns);
 
 #endif // LINK_REPORT_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One direction of a link, decided on paper: a packet and the time it came in, the time it is due
- * at the other end out. No socket and no clock, so that everything here can be tested exactly.
+ * One direction of a link, as decisions: when a packet that arrives at a given time is due at the
+ * other end. No socket and no clock, so that everything can be tested exactly.
  *
- * A packet waits in a drop-tail queue until the line is free, takes size / rate to be sent, then
- * travels for the delay. A packet that is lost is lost on its way: it has used the line.
+ * A packet waits in a drop-tail queue until the link is free, takes size / rate to be sent, then the
+ * delay. A lost packet has used the link.
  */
 #ifndef LINK_SHAPER_H
 #define LINK_SHAPER_H
@@ -14,15 +14,15 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Largest queue that can be asked for: keeps the arithmetic within 64 bits. */
+/* Largest queue, which keeps the arithmetic within 64 bits. */
 #define SHAPER_QUEUE_MAX (UINT64_C(1) << 30)
-/* Largest rate that can be asked for, in bits a second, for the same reason. */
+/* Largest rate in bits per second, for the same reason. */
 #define SHAPER_RATE_MAX (UINT64_C(10) * 1000 * 1000 * 1000)
 #define SHAPER_CHANGES_MAX 32
 
 typedef struct ShaperChange {
     uint64_t at; /* ns after shaper_begin */
-    uint64_t rate; /* from then on; 0: the cable is out, and what would be sent meanwhile is lost */
+    uint64_t rate; /* from then on; 0: cable pulled, packets are lost */
 } ShaperChange;
 
 typedef struct ShaperConfig {
@@ -61,17 +61,17 @@ typedef struct Shaper {
 /* The same seed loses the same packets (counted from the first) and gives the same jitters. */
 void shaper_init(Shaper *shaper, const ShaperConfig *config, uint64_t seed);
 
-/* From now on the changes are made, each at its time; what waits then is sent at the new rate. */
+/* Starts the clock of the changes. Waiting packets are sent at the new rate. */
 void shaper_begin(Shaper *shaper, uint64_t now);
 
-/* A packet of size bytes came in at now, which never goes back. *due is set for SHAPER_PASS:
- * when it is to be delivered, never too early, rounded up to a ns. */
+/* A packet of size bytes arrived at now, which never decreases. With SHAPER_PASS *due becomes the
+ * time of its delivery, rounded up to a ns. */
 ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_t *due);
 
 /* Bytes waiting or being sent at now, those of a packet half sent counted half. */
 uint64_t shaper_backlog(const Shaper *shaper, uint64_t now);
 
-/* The most there ever was. */
+/* Maximum of shaper_backlog() so far. */
 uint64_t shaper_max_backlog(const Shaper *shaper);
 
 #endif // LINK_SHAPER_H

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a packet would have more on Ethernet; sizes and rates count it. */
+/* Bytes of an Ethernet header, which sizes and rates include. */
 #define TUN_ETHERNET_HEADER 14
 
 #define TUN_NAME_SIZE 16
@@ -31,14 +31,14 @@ typedef struct Tun {
     char device[TUN_NAME_SIZE];
 } Tun;
 
-/* Makes the device, up and with its address. Ends the process with one line on stderr if it
- * cannot. */
+/* Creates the device, sets its address and brings it up. Failure ends the process with one line on
+ * stderr. */
 void tun_create(Tun *tun, const TunConfig *config);
 
 /* The device vanishes, as it does when the process ends in any other way. */
 void tun_destroy(Tun *tun);
 
-/* Packets the device threw away because they were not read in time. */
+/* Packets that the device dropped because they were not read in time. */
 uint64_t tun_missed(const Tun *tun);
 
 #endif // LINK_TUN_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How old what a screen shows is, from what is to be seen and what was seen: nothing here knows how
- * it came there, or whether it was sent at all.
+/* Staleness of a screen, from the ground truth (what was due) and a log of what was seen. It does
+ * not depend on how the pixels were sent, or whether they were.
  *
- * A tile shows the newest of what it was to show by then that looks like what is there; where none
- * does, as in the middle of a drawing or with losses, the newest of those that look most like it.
- * A screen never goes back: what it looks like now is not older than what it looked like before.
- * It is stale since the next one was due. The picture is as old as its oldest stale tile.
- * Where the screen has become smaller nothing is missing, whether what was there was seen or not, and
- * whether it is there still: an X window keeps it. */
+ * A tile shows the newest due state that looks like it. If none does (half of a drawing, losses), it
+ * shows the newest of those that look most like it, but none older than before. It is stale since
+ * the next state was due. The screen is as stale as its stalest tile.
+ * When the screen shrinks, nothing outside it is missing, whatever is shown there: an X window keeps
+ * its old pixels. */
 #ifndef SCREEN_STALENESS_H_
 #define SCREEN_STALENESS_H_
 
@@ -21,11 +20,12 @@
 typedef struct Staleness {
     int64_t begin;   /* ns, of the first step */
     size_t steps;
-    int64_t *since;  /* when what is not on the screen in a step was due; INT64_MAX if all is */
+    int64_t *since;  /* per step: when the oldest missing change was due; INT64_MAX: none is missing */
 } Staleness;
 
-/* due: what was to be seen; when is when. seen: what was. Both are sorted, first by time. end: the
- * last moment that is known. Steps after the last due one are left out when all is shown. */
+/* due: the ground truth, with the time at which each state is due. seen: what was shown. Both get
+ * sorted by time. end: the last known moment. Steps after the last due state are left out once
+ * everything is shown. */
 Staleness *staleness_new(TileRecord *due, size_t n_due, TileRecord *seen, size_t n_seen,
                          int64_t end);
 void staleness_free(Staleness *staleness);
