@@ -142,7 +142,7 @@ def test_a_recordings_tool_that_is_not_built_yet_has_help(capsys: pytest.Capture
         cli.main(["record", "info", "--help"])
     assert "./run record info linux-desktop" in capsys.readouterr().out
     assert cli.main(["record", "info", "tiny"]) == 1
-    assert "spice-recording is not built" in capsys.readouterr().err
+    assert "spice-player is not built" in capsys.readouterr().err
 
 
 def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:

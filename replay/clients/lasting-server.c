@@ -85,11 +85,10 @@ static gboolean terminated(gpointer data G_GNUC_UNUSED)
 
 /* Draws until SIGTERM. False when the worker does not let the feeder end. */
 static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *display,
-                  RecordingInput *input)
+                  Recording *recording)
 {
     static const FeederEvents events = { .begun = begun, .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
-    Recording *recording = recording_new(input);
     ReplayStream *stream = replay_stream_new(recording, NULL, NULL);
     FeederOptions feeder_options = { .stream = stream, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };
@@ -110,7 +109,6 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
     display_free(display);
     feeder_free(server.feeder);
     replay_stream_free(stream);
-    recording_free(recording);
     return true;
 }
 
@@ -118,7 +116,7 @@ int main(int argc, char **argv)
 {
     PlayerOptions options = { 0 };
     char *error = NULL;
-    RecordingInput *input;
+    Recording *recording;
     SpiceServer *spice;
     Display *display;
 
@@ -131,9 +129,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error);
         return 1;
     }
-    input = recording_input_open(options.file);
-    if (!input) {
-        perror(options.file);
+    recording = recording_open(options.files[0]);
+    if (!recording) {
+        perror(options.files[0]);
         return 1;
     }
     display = display_new(spice, false);
@@ -141,11 +139,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "the library takes no display\n");
         return 1;
     }
-    if (!serve(&options, spice, display, input)) {
+    if (!serve(&options, spice, display, recording)) {
         fprintf(stderr, "the worker is stuck\n");
         return 2;
     }
-    recording_input_free(input);
+    recording_free(recording);
     player_options_clear(&options);
     g_main_loop_unref(server.loop);
     return 0;

@@ -18,12 +18,13 @@ import pytest
 from bench.common import paths
 from bench.lab import certs
 from bench.lab.lab import free_port
+from bench.runs import recordings
 from clients import soak, target
 from clients.errors import Failed
 from clients.soak import Record, Visitor
 from clients.target import PLAIN, TLS, Target
 
-RECORDING = paths.RECORDINGS / "vga-text-boot.rec.xz"
+RECORDING = "vga-text-boot"
 ENOUGH = 5  # messages of the display channel: its surface, what is on it, and what is drawn
 BOUND = 64 << 20  # bytes that a server may need for whoever does not read
 
@@ -39,7 +40,7 @@ def _server() -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Target]]]:
         "--tls-port",
         str(ports[1]),
     ]
-    argv += ["--tls-cert", made.certificate, "--tls-key", made.key, "--tls-ca", made.ca, RECORDING]
+    argv += ["--tls-cert", made.certificate, "--tls-key", made.key, "--tls-ca", made.ca, recordings.unpacked(recordings.find(RECORDING))]
     environment = {**os.environ, "LD_LIBRARY_PATH": str(paths.patched_library())}
     server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
     assert server.stdout

@@ -118,16 +118,16 @@ static bool check(const PlayerOptions *options, char **error)
     if (options->port < 0 || options->port > PORT_MAX ||
         options->tls_port < 0 || options->tls_port > PORT_MAX) {
         *error = g_strdup("a port is a number from 1 to 65535");
-    } else if (!options->port && !options->tls_port && !options->unix_path) {
+    } else if (!options->port && !options->tls_port && !options->unix_path && !options->check) {
         *error = g_strdup("nowhere to listen: give --port, --tls-port or --unix");
     } else if (options->unix_path && (options->port || options->tls_port)) {
         *error = g_strdup("--unix and ports exclude each other");
     } else if (options->tls_port &&
                !(options->tls_cert && options->tls_key && options->tls_ca)) {
         *error = g_strdup("--tls-port needs --tls-cert, --tls-key and --tls-ca");
-    } else if (options->n_pauses && strcmp(options->file, "-") == 0) {
+    } else if (options->n_pauses && strcmp(options->files[0], "-") == 0) {
         *error = g_strdup("--pause-at reads standard input, so FILE cannot be -");
-    } else if (options->think_max_ms && strcmp(options->file, "-") == 0) {
+    } else if (options->think_max_ms && strcmp(options->files[0], "-") == 0) {
         *error = g_strdup("--pace user reads standard input, so FILE cannot be -");
     } else if (options->think_max_ms && (options->n_pauses || options->probe_ms)) {
         *error = g_strdup("--pace user goes without --pause-at and --probe-every");
@@ -138,9 +138,10 @@ static bool check(const PlayerOptions *options, char **error)
 bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **error)
 {
     char *compression = NULL, *jpeg = NULL, *streaming = NULL, *pace = NULL, *pauses = NULL;
-    char **files = NULL;
     int probe_ms = 0, timeout = TIMEOUT_DEFAULT, read_ahead = READ_AHEAD_DEFAULT;
     const GOptionEntry entries[] = {
+        { "check", 0, 0, G_OPTION_ARG_NONE, &options->check,
+          "play nothing: say of each FILE, as a line of JSON, whether it is whole; exit status 2 if one is damaged", NULL },
         { "address", 0, 0, G_OPTION_ARG_STRING, &options->address,
           "listen there (default 127.0.0.1)", "A" },
         { "port", 0, 0, G_OPTION_ARG_INT, &options->port, "plain TCP port", "N" },
@@ -174,7 +175,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
           "give up after that long without progress (default 60)", "SECONDS" },
         { "read-ahead", 0, 0, G_OPTION_ARG_INT, &read_ahead,
           "make so much of FILE into commands before playing (default 512)", "MIB" },
-        { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE" },
+        { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->files, NULL, "FILE" },
         { NULL, 0, 0, 0, NULL, NULL, NULL }
     };
     GOptionContext *context = g_option_context_new("- plays a recording to a SPICE client");
@@ -187,8 +188,9 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
     if (!g_option_context_parse(context, &argc, &argv, &parse_error)) {
         *error = g_strdup(parse_error->message);
         g_error_free(parse_error);
-    } else if (!files || !files[0] || files[1]) {
-        *error = g_strdup("give one recording, or - for standard input");
+    } else if (!options->files || (options->files[1] && !options->check)) {
+        *error = g_strdup(options->check ? "give recordings to check, or - for standard input"
+                                         : "give one recording, or - for standard input");
     } else if (probe_ms < 0 || timeout <= 0) {
         *error = g_strdup("--probe-every and --timeout are positive numbers");
     } else if (read_ahead < 0 || read_ahead > READ_AHEAD_MAX) {
@@ -201,9 +203,6 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
     options->probe_ms = probe_ms;
     options->timeout = timeout;
     options->read_ahead = (size_t) read_ahead * 1024 * 1024;
-    if (!*error) {
-        options->file = g_intern_string(files[0]);
-    }
     options->think_max_ms = g_strcmp0(pace, "user") == 0 ? THINK_MAX_MS : 0;
     valid = !*error &&
         parse_name(compressions, "compression", compression, &options->compression, error) &&
@@ -212,7 +211,6 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         parse_pace(pace, &options->pace, error) &&
         parse_pauses(pauses, options, error) &&
         check(options, error);
-    g_strfreev(files);
     g_free(compression);
     g_free(jpeg);
     g_free(streaming);
@@ -223,6 +221,7 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
 
 void player_options_clear(PlayerOptions *options)
 {
+    g_strfreev(options->files);
     g_free(options->address);
     g_free(options->tls_cert);
     g_free(options->tls_key);

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 typedef struct PlayerOptions {
-    const char *file;
+    char **files;               /* one, unless they are only to be checked */
+    int check;                  /* a gboolean */
     char *address;
     int port, tls_port;         /* 0 when not asked for */
     char *tls_cert, *tls_key, *tls_ca;

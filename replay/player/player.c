@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
+#include "check.h"
 #include "core-glib.h"
 #include "devices.h"
 #include "display.h"
@@ -48,7 +49,6 @@ typedef struct Player {
     SpiceServer *server;
     Display *display;
     Devices *devices;               /* NULL when there are none */
-    RecordingInput *input;
     Recording *recording;
     ReplayStream *stream;
     RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
@@ -146,7 +146,7 @@ static gboolean fed_idle(gpointer data G_GNUC_UNUSED)
     player.is_fed = true;
     result = feeder_result(player.feeder);
     if (result->status == FEEDER_DAMAGED) {
-        finish(EXIT_DAMAGED, damage_line(player.options.file, result->error_offset,
+        finish(EXIT_DAMAGED, damage_line(player.options.files[0], result->error_offset,
                                          result->error));
     }
     return G_SOURCE_REMOVE;
@@ -396,16 +396,13 @@ static bool open_file(const char *file, ReplayStreamFunc each)
 {
     replay_stream_free(player.stream);
     recording_free(player.recording);
-    recording_input_free(player.input);
     player.stream = NULL;
-    player.recording = NULL;
-    player.input = recording_input_open(file);
-    if (!player.input) {
+    player.recording = recording_open(file);
+    if (!player.recording) {
         player.status = EXIT_USAGE;
         player.error = g_strdup_printf("%s: %s", file, g_strerror(errno));
         return false;
     }
-    player.recording = recording_new(player.input);
     player.stream = replay_stream_new(player.recording, each, NULL);
     return true;
 }
@@ -448,7 +445,7 @@ static bool check_file(const char *file)
 static bool open_recording(const char *file)
 {
     return open_file(file, count_event) &&
-        (!recording_input_is_regular(player.input) || check_file(file));
+        (strcmp(file, "-") == 0 || !g_file_test(file, G_FILE_TEST_IS_REGULAR) || check_file(file));
 }
 
 static bool start_server(void)
@@ -535,7 +532,6 @@ static void conclude(void)
     feeder_free(player.feeder);
     replay_stream_free(player.stream);
     recording_free(player.recording);
-    recording_input_free(player.input);
     recording_timeline_free(player.timeline);
     g_main_loop_unref(player.loop);
 }
@@ -559,7 +555,7 @@ static void tell_of_crash(const char *reason)
 {
     char line[PATH_MAX + 128];
     int length = snprintf(line, sizeof(line), "spice-player: %s: the library crashed (%s) after command %" G_GUINT64_FORMAT
-                          ": the recording is damaged, or the library has a fault\n", player.options.file, reason,
+                          ": the recording is damaged, or the library has a fault\n", player.options.files[0], reason,
                           player.feeder ? feeder_commands(player.feeder) : 0);
 
     if (length < 0 || write(STDERR_FILENO, line, MIN((size_t) length, sizeof(line) - 1)) < 0) {
@@ -604,9 +600,12 @@ int main(int argc, char **argv)
     if (!player_options_parse(&player.options, argc, argv, &player.error)) {
         return leave();
     }
+    if (player.options.check) {
+        return check_recordings(player.options.files);
+    }
     g_unix_signal_add(SIGINT, interrupted, "SIGINT");
     g_unix_signal_add(SIGTERM, interrupted, "SIGTERM");
-    if (!open_recording(player.options.file) || !start_server()) {
+    if (!open_recording(player.options.files[0]) || !start_server()) {
         return leave();
     }
     tell_of_crashes();

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "recording-scan.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define WINDOW_SIZE (64 * 1024)
 
 struct RecordingScan {
-    RecordingInput *input;
+    int fd;
     uint8_t window[WINDOW_SIZE];
     size_t pos, len;                /* window[pos..len) is not used yet */
     uint64_t window_offset;         /* of window[0] in the recording */
@@ -16,16 +18,17 @@ struct RecordingScan {
     uint64_t error_offset;
 };
 
-RecordingScan *scan_new(RecordingInput *input)
+RecordingScan *scan_new(int fd)
 {
     RecordingScan *scan = g_new0(RecordingScan, 1);
 
-    scan->input = input;
+    scan->fd = fd;
     return scan;
 }
 
 void scan_free(RecordingScan *scan)
 {
+    close(scan->fd);
     g_free(scan->error);
     g_free(scan);
 }
@@ -71,14 +74,21 @@ static bool have_byte(RecordingScan *scan)
     if (scan->pos < scan->len) {
         return true;
     }
-    n = recording_input_read(scan->input, scan->window, WINDOW_SIZE);
+    do {
+        n = read(scan->fd, scan->window, WINDOW_SIZE);
+    } while (n < 0 && errno == EINTR);
     scan->window_offset += scan->len;
     scan->pos = scan->len = 0;
     if (n < 0) {
-        return scan_fail_at(scan, scan->window_offset, "%s", recording_input_error(scan->input));
+        return scan_fail_at(scan, scan->window_offset, "%s", g_strerror(errno));
     }
     scan->len = n;
     return n > 0;
+}
+
+int scan_peek(RecordingScan *scan)
+{
+    return have_byte(scan) ? scan->window[scan->pos] : -1;
 }
 
 bool scan_at_end(RecordingScan *scan)

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recording-input.h"
-
 /*
  * The tokens a recording is made of: words, numbers, and counted blocks of
  * bytes. Strict: one space between tokens, one newline after a line, numbers as
@@ -22,19 +20,22 @@ typedef struct RecordingScan RecordingScan;
 /* The largest block of bytes a recording may hold. An 8K picture has 127 MiB. */
 #define SCAN_BLOCK_MAX (512u * 1024 * 1024)
 
-/* Does not take the input over. */
-RecordingScan *scan_new(RecordingInput *input);
+/* Takes the file descriptor over, to be read from where it stands. */
+RecordingScan *scan_new(int fd);
 void scan_free(RecordingScan *scan);
 
 bool scan_failed(const RecordingScan *scan);
 const char *scan_error(const RecordingScan *scan, uint64_t *offset);
 
-/* Where the next byte stands in the unpacked recording. */
+/* Where the next byte stands in the recording. */
 uint64_t scan_offset(const RecordingScan *scan);
 
 /* Notes a fault at this offset. Returns false, to be returned in turn. */
 bool scan_fail_at(RecordingScan *scan, uint64_t offset, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
+
+/* The next byte, -1 at the end and after a fault. */
+int scan_peek(RecordingScan *scan);
 
 /* True when the recording ends here. */
 bool scan_at_end(RecordingScan *scan);

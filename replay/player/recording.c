@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "recording.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recording-commands.h"
 
@@ -23,11 +25,16 @@ struct Recording {
     uint64_t events;
 };
 
-Recording *recording_new(RecordingInput *input)
+Recording *recording_open(const char *path)
 {
-    Recording *recording = g_new0(Recording, 1);
+    int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    Recording *recording;
 
-    recording->scan = scan_new(input);
+    if (fd < 0) {
+        return NULL;
+    }
+    recording = g_new0(Recording, 1);
+    recording->scan = scan_new(fd);
     surfaces_init(&recording->surfaces);
     return recording;
 }
@@ -92,6 +99,9 @@ static bool first_line(Recording *recording)
     recording->started = true;
     if (scan_at_end(scan)) {
         return scan_fail_at(scan, 0, "the file is empty");
+    }
+    if (scan_peek(scan) != 'S') {
+        return scan_fail_at(scan, 0, "expected \"SPICE_REPLAY 1\"; a packed recording is unpacked first (xz -d, gzip -d)");
     }
     if (scan_lines(scan, "SPICE_REPLAY %u", &version) && version != 1) {
         scan_fail_at(scan, strlen("SPICE_REPLAY "), "only version 1 of the format is known");

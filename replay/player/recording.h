@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recording-input.h"
 #include "recording-surfaces.h"
 
 /*
@@ -20,15 +19,13 @@
  * written (the text). What a guest may put into a command is the server's to
  * check: it trusts no guest.
  *
- *     Recording *recording = recording_new(input);
+ *     Recording *recording = recording_open(path);
  *     RecordingEvent event;
  *     while (recording_next(recording, &event)) {
  *         ...
  *         recorded_command_free(event.command);
  *     }
  *     if (recording_error(recording, &offset)) ...
- *
- * Offsets count the unpacked bytes.
  */
 typedef struct Recording Recording;
 
@@ -59,8 +56,10 @@ typedef struct RecordingEvent {
     RecordedCommand *command;   /* the caller's; NULL unless kind is COMMAND or CREATE_PRIMARY */
 } RecordingEvent;
 
-/* Does not take the input over. */
-Recording *recording_new(RecordingInput *input);
+/* "-" is standard input. NULL with errno set when the file cannot be opened. */
+Recording *recording_open(const char *path);
+
+/* NULL is none. */
 void recording_free(Recording *recording);
 
 /* False at the end and at a fault, which recording_error tells apart. */

@@ -15,7 +15,6 @@
 enum { WAKE_UP = 2, DESTROY_SURFACES = 19 };
 
 typedef struct Played {
-    RecordingInput *input;
     Recording *recording;
     ReplayStream *stream;
 } Played;
@@ -29,10 +28,9 @@ static Played *played_new(GString *text, size_t read_ahead)
 
     g_assert_cmpint(write(fd, text->str, text->len), ==, text->len);
     g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    played->input = recording_input_open(path);
+    played->recording = recording_open(path);
     close(fd);
     g_string_free(text, true);
-    played->recording = recording_new(played->input);
     played->stream = replay_stream_new(played->recording, NULL, NULL);
     replay_stream_read_ahead(played->stream, read_ahead);
     return played;
@@ -42,7 +40,6 @@ static void played_free(Played *played)
 {
     replay_stream_free(played->stream);
     recording_free(played->recording);
-    recording_input_free(played->input);
     g_free(played);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""spice-recording, ./run record info and trim: what they accept and refuse, and the contents of a trimmed recording."""
+"""spice-player --check, ./run record info and trim: what they accept and refuse, and the contents of a trimmed recording."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ import pytest
 import tiny
 from bench import cli
 from bench.common import paths
+from bench.common.errors import BenchError
+from bench.runs import recordings
 from recorder import trim
 from recorder.commands import Rect
 from recorder.reader import HEADER, Event
@@ -28,7 +30,7 @@ TIMEOUT = 60
 
 
 def run(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([paths.recording_tool(), *map(str, arguments)], input=stdin,
+    return subprocess.run([paths.player(), "--check", *map(str, arguments)], input=stdin,
                           capture_output=True, timeout=TIMEOUT, check=False)
 
 
@@ -41,7 +43,7 @@ def accepts(data: bytes) -> bool:
     result = verify(data)
     assert result.returncode in (0, 2), result.stderr
     if result.returncode == 2:
-        assert re.fullmatch(rb"spice-recording: -: byte \d+: .+\n", result.stderr), result.stderr
+        assert re.fullmatch(rb"spice-player: -: byte \d+: .+\n", result.stderr), result.stderr
         assert not json.loads(result.stdout)["valid"]
     return result.returncode == 0
 
@@ -97,7 +99,8 @@ def test_packing_is_told_by_the_first_bytes(tmp_path: Path,
                                             pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "a recording"
     path.write_bytes(pack(tiny.small().data))
-    assert facts(path)["commands"] == tiny.small().commands
+    assert recordings.check(path)["commands"] == tiny.small().commands
+    assert (accepts(path.read_bytes())) == (path.read_bytes() == tiny.small().data)
 
 
 def test_takes_a_primary_that_a_driver_draws_beyond() -> None:
@@ -221,16 +224,28 @@ def test_refuses_a_draw_without_a_primary() -> None:
 def test_a_missing_file_is_one_line() -> None:
     result = run("/nonexistent/recording")
     assert result.returncode == 1
-    assert result.stderr == (b"spice-recording: /nonexistent/recording: "
+    assert result.stderr == (b"spice-player: /nonexistent/recording: "
                              b"No such file or directory\n")
 
 
-@pytest.mark.parametrize("pack, word", [(lzma.compress, "xz"), (gzip.compress, "gzip")])
-def test_refuses_a_damaged_packing(pack: Callable[[bytes], bytes], word: str) -> None:
-    packed = pack(tiny.small().data)
-    assert word in refusal(packed[:-20])
+@pytest.mark.parametrize("pack", [lzma.compress, gzip.compress])
+def test_refuses_a_damaged_packing(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    packed, file = pack(tiny.small().data), tmp_path / "damaged"
+    assert "a packed recording is unpacked first" in refusal(packed)
     middle = len(packed) // 2
-    assert not accepts(packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1:])
+    for damaged in (packed[:-20], packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1:]):
+        file.write_bytes(damaged)
+        with pytest.raises(BenchError, match=str(file)) as caught:
+            recordings.check(file)
+        assert caught.value.status == 2 and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("pack", [bytes, lzma.compress, gzip.compress])
+def test_a_packed_one_is_refused_by_its_name(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "bad"
+    file.write_bytes(pack(HEADER + b"event 0 2 1 1\n" + bytes(1 << 20)))
+    with pytest.raises(BenchError, match=f"^recording {file}: byte 15: event: 2 is neither command nor message$"):
+        recordings.check(file)
 
 
 def verdicts(folder: Path, versions: list[bytes]) -> list[bool]:
@@ -314,11 +329,9 @@ def test_several_files_and_the_gravest_status(small: Path, tmp_path: Path) -> No
                                                                                  True]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--nonsense",), ("--nonsense", "x")])
-def test_usage(arguments: tuple[str, ...]) -> None:
-    result = run(*arguments)
-    assert result.returncode == 1
-    assert result.stderr.startswith(b"usage: ")
+def test_nothing_to_check_is_one_line() -> None:
+    result = run()
+    assert result.returncode == 1 and result.stderr == b"spice-player: give recordings to check, or - for standard input\n"
 
 
 # --- trim ---
@@ -461,7 +474,7 @@ def memory_kib(pictures: int) -> int:
     start = len(recording.data)
     recording.copy((0, 0, 1000, 1000), tiny.bitmap(1000, 1000, bytes(4_000_000)),
                    (0, 0, 1000, 1000))
-    process = subprocess.Popen([paths.recording_tool(), "-"],
+    process = subprocess.Popen([paths.player(), "--check", "-"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(recording.data)

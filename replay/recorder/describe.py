@@ -47,7 +47,7 @@ def _draw_type(event: Event) -> int:
 
 
 def command_type(event: Event) -> str:
-    """The name a command is counted under, for example DRAW_COPY, CURSOR_MOVE, UPDATE; spice-recording's names too."""
+    """The name a command is counted under, for example DRAW_COPY, CURSOR_MOVE, UPDATE."""
     if event.kind == qxl.Command.DRAW:
         draw = _draw_type(event)
         return "COPY_BITS" if draw == qxl.Draw.COPY_BITS else _named("DRAW_", qxl.Draw, draw)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bench.common import paths
+from bench.runs import recordings
 
 LIBRARY_COMPLAINTS = ("CRITICAL", "ERROR", "WARNING")
 HARMLESS = ("Connection reset by peer", "Broken pipe")     # the client hangs up when it has seen the end
@@ -110,13 +111,14 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
     environment = {"SPICE_STREAM": "flow,catchup=off"} | dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
+    plain = recordings.unpacked(recordings.find(str(recording)))
     until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="spice-play-") as folder, \
             tempfile.TemporaryFile() as player_out, tempfile.TemporaryFile() as player_log, \
             tempfile.TemporaryFile() as client_out, tempfile.TemporaryFile() as client_log:
         socket = Path(folder) / "spice"
         client: subprocess.Popen[bytes] | None = None
-        player = subprocess.Popen([paths.player(), "--unix", socket, *options, recording], stdin=subprocess.PIPE,
+        player = subprocess.Popen([paths.player(), "--unix", socket, *options, plain], stdin=subprocess.PIPE,
                                   stdout=player_out, stderr=player_log, env=environment, preexec_fn=_limits(memory))
         try:
             if _listening(player, player_out, until):

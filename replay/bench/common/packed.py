@@ -8,6 +8,8 @@ import lzma
 from pathlib import Path
 from typing import IO
 
+DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile)       # what reading a file may raise that is packed and damaged
+
 
 def opened(path: Path) -> IO[bytes]:
     """The unpacked bytes."""
@@ -18,6 +20,10 @@ def opened(path: Path) -> IO[bytes]:
     if magic[:2] == b"\x1f\x8b":
         return gzip.open(path)      # type: ignore[return-value]
     return path.open("rb")
+
+
+def is_packed(opened: IO[bytes]) -> bool:
+    return isinstance(opened, (lzma.LZMAFile, gzip.GzipFile))
 
 
 def begun(path: Path, name: str) -> IO[bytes]:

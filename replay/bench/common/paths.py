@@ -42,10 +42,6 @@ def player() -> Path:
     return tool("player", "spice-player")
 
 
-def recording_tool() -> Path:
-    return tool("player", "spice-recording")
-
-
 def client() -> Path:
     return tool("drain", "spice-drain")
 

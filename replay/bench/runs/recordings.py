@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import lzma
 import os
 import re
 import shutil
@@ -106,11 +104,24 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
 
 
 def check(path: Path) -> dict[str, Any]:
-    """How long a recording is, or one line saying where it is damaged, by the checker that the player has, too."""
-    done = subprocess.run([str(paths.recording_tool()), str(path)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BenchError(f"recording {done.stderr.strip().split(chr(10))[-1].removeprefix('spice-recording: ') or path}", 2)
-    found: dict[str, Any] = json.loads(done.stdout)
+    """How long a recording is, or one line saying where it is damaged, by the player, which reads it as for playing."""
+    with packed.opened(path) as source:
+        argv = [str(paths.player()), "--check", "-" if packed.is_packed(source) else str(path)]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as checker:
+            assert checker.stdin
+            try:
+                if packed.is_packed(source):
+                    shutil.copyfileobj(source, checker.stdin, _CHUNK)
+            except packed.DAMAGED as error:
+                checker.kill()
+                raise BenchError(f"recording {path} is damaged: {error}", 2) from None
+            except BrokenPipeError:     # it has found a fault, which it tells
+                pass
+            out, said = checker.communicate()
+    if checker.returncode:
+        reason = said.decode(errors="replace").strip().split("\n")[-1]
+        raise BenchError(f"recording {path}: {reason.removeprefix(f'spice-player: {argv[-1]}: ')}", 2)
+    found: dict[str, Any] = json.loads(out)
     return found
 
 
@@ -143,7 +154,7 @@ def looked_into(recording: Recording) -> Recording:
 def unpacked(recording: Recording) -> Path:
     """The recording's plain bytes: itself, or a copy in the cache made once. Never fills the disk."""
     with packed.opened(recording.path) as source:
-        if not isinstance(source, (lzma.LZMAFile, gzip.GzipFile)):
+        if not packed.is_packed(source):
             return recording.path
         folder = paths.cache_dir() / "recordings"
         copy = folder / f"{recording.sha256}.rec"
@@ -158,7 +169,7 @@ def unpacked(recording: Recording) -> Path:
                         raise BenchError(f"no room in {folder} to unpack {recording.path.name}")
                     target.write(chunk)
             part.rename(copy)
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except packed.DAMAGED as error:
             raise BenchError(f"recording {recording.path} is damaged: {error}", 2) from None
         except OSError as error:
             raise BenchError(f"cannot unpack {recording.path.name} into {folder}: {error.strerror}") from None

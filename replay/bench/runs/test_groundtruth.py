@@ -17,7 +17,7 @@ from recorder.commands import Bitmap, Copy, Drawable, Fill, Rect
 from recorder.writer import RecordingWriter
 
 
-pytestmark = needs(paths.player, paths.client, paths.recording_tool, paths.patched_library)
+pytestmark = needs(paths.player, paths.client, paths.patched_library)
 
 WIDTH, HEIGHT = 1024, 512
 SHADES = range(20, 240, 20)

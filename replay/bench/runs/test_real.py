@@ -26,7 +26,7 @@ from bench.measure import trace
 from bench.runs import libraries, matrix, recordings, run, runspec
 from bench.runs.runspec import RunSpec
 
-pytestmark = needs(paths.player, paths.client, paths.recording_tool, paths.patched_library, paths.stock_library)
+pytestmark = needs(paths.player, paths.client, paths.patched_library, paths.stock_library)
 
 
 @pytest.fixture(autouse=True)
