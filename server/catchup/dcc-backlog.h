@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How long the drawings of a display client have waited for its path, and how long the guest has
- * because of that. Part of catch-up, see dcc-catch-up.h. */
+/* Measures how long the drawings of a display client have waited for its path, and how long the
+ * guest has waited for the client. Part of catch-up, see dcc-catch-up.h. */
 #ifndef DCC_BACKLOG_H_
 #define DCC_BACKLOG_H_
 
@@ -21,17 +21,17 @@ public:
     void pushed(bool waits, uint32_t delay, uint32_t bytes);
     void guest_waits(bool waits);
 
-    /* Whether the path has made it wait for too long. */
+    /* Whether @drawable has waited for the path for too long. */
     bool is_late(const Drawable *drawable) const;
 
     /* See RedCatchUpPath. */
     bool is_passing() const { return path.is_passing(); }
 
-    /* Whether the oldest drawing in the pipe is late, or the guest has waited for that long: then
-     * it need not wait again until the worker has taken all commands. */
+    /* Whether the oldest drawing in the pipe is late, or the guest has waited as long as a drawing
+     * may. Then the guest need not wait again until the worker has taken all commands. */
     bool is_too_long() const;
 
-    /* Whether the guest would wait for this client, while another one takes what it draws. */
+    /* Whether the guest would wait for this client although another client keeps up. */
     bool holds_up_others() const;
 
 private:
@@ -39,9 +39,9 @@ private:
     RedCatchUpPath path;
     /* microseconds after which a drawing that waits for the path is late */
     uint64_t late_after = RED_CATCH_UP_LATE;
-    /* how long the guest has waited since the worker had last taken all commands, and since when
-     * it waits, 0: it does not. Elapsed time, as one pong may end a wait during which the path
-     * was tried only once. */
+    /* how long the guest has waited since the worker last took all commands, and since when it
+     * waits now (0: it does not). Plain elapsed time: RedCatchUpPath needs two attempts to send,
+     * and a wait that one pong ends may have only one. */
     uint64_t waited = 0;
     uint64_t waiting_since = 0;
 };

@@ -11,10 +11,10 @@
 #include "red-client.h"
 #include "red-stream-policy.h"
 
-/* Drawings that may wait behind a large message instead of the guest. */
+/* While a large message is sent, so many drawings may wait behind it before the guest must wait. */
 #define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
 
-/* Whether DccCatchUp does anything. */
+/* Whether catch-up is on. */
 static bool is_enabled()
 {
     return red_stream_policy_get()->catch_up;
@@ -85,7 +85,8 @@ void DccCatchUp::add(RedPipeItem *item)
     region_destroy(&changed);
 }
 
-/* It is sent ahead of the refresh of the screen: what the client copies is as wrong as its source. */
+/* The copy is sent before the refresh of the screen, so where its source has damage the client copies wrong
+ * pixels: copy the damage, too. */
 void DccCatchUp::keep(RedDrawablePipeItem *item)
 {
     const RedDrawable *copy = item->drawable->red_drawable.get();
@@ -101,7 +102,7 @@ void DccCatchUp::keep(RedDrawablePipeItem *item)
     item->is_kept = true;
 }
 
-/* Queue a copy ahead of the refresh of the screen. False if that cannot be. */
+/* Queue a copy in front of the refresh of the screen. False if it cannot be kept. */
 bool DccCatchUp::keeps(Drawable *drawable)
 {
     auto refresh = dcc->get_pipe().end();
@@ -120,8 +121,8 @@ bool DccCatchUp::keeps(Drawable *drawable)
     return true;
 }
 
-/* Drop all drawings in the pipe, the oldest first, except copies that are kept. @before: what was
- * dropped before them. */
+/* Drop all drawings in the pipe, the oldest first, except copies that are kept. @before: the item that
+ * was dropped before these. */
 void DccCatchUp::take_all(const RedPipeItem *before)
 {
     auto &pipe = dcc->get_pipe();
@@ -190,7 +191,7 @@ uint32_t DccCatchUp::backlog() const
     if (waiting.is_passing() && size <= MAX_PASSING_PIPE_SIZE) {
         return 0;
     }
-    /* the next drawing drops all that are in the pipe */
+    /* the next drawing will cause all that are in the pipe to be dropped */
     return damage.is_dirty() || waiting.is_too_long() || waiting.holds_up_others() ? 0 : size;
 }
 
@@ -199,8 +200,8 @@ bool DccCatchUp::is_behind()
     return is_enabled() && !is_finished && (damage.is_dirty() || waiting.is_too_long());
 }
 
-/* It reads or draws on a surface that the client does not have, see is_behind(). A client that is
- * coming from another server is told of no surface, see dcc_create_surface(). */
+/* Whether @drawable reads or draws on a surface that the client does not have, see is_behind(). A client
+ * that migrates to this server gets no new surfaces, see dcc_create_surface(). */
 bool DccCatchUp::is_unknown(const Drawable *drawable) const
 {
     if (dcc->get_client()->during_migrate_at_target()) {
@@ -299,8 +300,8 @@ bool DccCatchUp::overtakes(RedPipeItem *item)
     return true;
 }
 
-/* The current pixels of @piece, or null. It may be from a client or of an earlier surface of that
- * number: no pixel outside of the surface is read. */
+/* The current pixels of @piece, or null. @piece is clipped to the surface: it may come from a client's
+ * MIGRATE_DATA, or from an earlier surface with the same number. */
 red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceRect piece,
                                                      bool can_lossy)
 {
@@ -334,7 +335,7 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
     }
     piece_since = damage.get_oldest();
     if (damage.take(pace.get_pixels(), &id, &piece)) {
-        /* the guest draws from the other surfaces: losses would spread */
+        /* the guest draws from off-screen surfaces, so losses would spread */
         image = take_image(id, piece, id == 0);
     } else if (refinement.take(pace.get_pixels(), &id, &piece)) {
         image = take_image(id, piece, false);
@@ -392,7 +393,7 @@ bool DccCatchUp::forgets_created(uint32_t surface_id)
     if (created == pipe.end()) {
         return false;
     }
-    /* no drawing of it is left: they keep it, or shorten() has dropped them */
+    /* no drawing on the surface is left: a drawing holds a reference, and shorten() drops them */
     pipe.erase(created);
     pipe.remove_if([=](const RedPipeItemPtr &item) {
         return item->type == RED_PIPE_ITEM_TYPE_IMAGE &&
@@ -402,16 +403,16 @@ bool DccCatchUp::forgets_created(uint32_t surface_id)
     return true;
 }
 
-/* There may be any number of off-screen surfaces. One that is dropped is sent again, whole, when
- * something is drawn with it: here, or by the server that the client migrates to, which is told
- * what surfaces the client has, but not which parts of them. */
+/* There may be any number of off-screen surfaces. One that is dropped is sent again as a whole when
+ * something is drawn with it, also by the server to which the client migrates: MIGRATE_DATA says which
+ * surfaces the client has, but not which parts of them. */
 void DccCatchUp::shorten()
 {
     refinement.pause();
     if (!is_enabled() || is_finished || !damage.is_dirty()) {
         return;
     }
-    /* these may draw from one that is dropped */
+    /* drawings in the pipe may read a surface that is dropped */
     take_all();
     for (uint32_t id = 1; id < NUM_SURFACES; ++id) {
         if (damage.has(id)) {

@@ -18,14 +18,13 @@
  *    from the same pixels as the server.
  *  - A drawing that is dropped adds its destination to the damage. All others that wait are
  *    dropped with it, as they might have read that destination.
- *  - A copy that is kept comes after all drawings of the screen that were before it and are sent,
- *    and before the next piece of the screen. The client copies wrong pixels where there was
- *    damage, so the damage is copied, too. The destination of a copy that is not
- *    kept becomes damage.
- *  - A piece is taken from the damage that there was when the refresh was queued. All items queued
- *    before the refresh have been sent then. Of those queued later only frames of videos and
- *    images of older pixels draw on that surface. Changes since they were queued are damage
- *    that is not ready yet, and are sent after them.
+ *  - A copy that is kept is sent after all earlier drawings of the screen that are sent, and before
+ *    the next piece of the screen. Where its source has damage the client copies wrong pixels, so
+ *    the damage is copied, too. If a copy is not kept, its destination becomes damage.
+ *  - A piece is taken from the damage that existed when the refresh was queued. All items queued
+ *    before the refresh have been sent when its turn comes. Items queued after it draw on that
+ *    surface only if they are frames of videos or images of older pixels. What has changed since
+ *    those were queued is damage that is not ready yet, so it is sent after them.
  *
  * Videos: a frame replaces the one that waits, and the area under a video is not refreshed until
  * the video ends.
@@ -61,8 +60,8 @@ public:
     DccCatchUp(const DccCatchUp &) = delete;
     DccCatchUp &operator=(const DccCatchUp &) = delete;
 
-    /* All that the path takes now has been sent; @waits: more is waiting; @delay: the round trip
-     * in microseconds, 0: unknown; @bytes: of the message that was sent in part, 0: none. */
+    /* The path accepts no more for now. @waits: items are left in the pipe; @delay: the round trip in
+     * microseconds, 0: unknown; @bytes: size of the message that was sent in part, 0: none. */
     void pushed(bool waits, uint32_t delay, uint32_t bytes);
 
     /* Whether the client is behind. An image of a surface that it does not have would then only
@@ -70,7 +69,7 @@ public:
     bool is_behind();
 
     /* A drawing is about to be queued. Returns true if it became damage and must not be queued.
-     * With @all the drawings that wait in the pipe may become damage, too. */
+     * @all: the drawings that wait in the pipe may become damage as well. */
     bool takes(Drawable *drawable, bool all=true);
 
     /* A drawing or an image was taken from the pipe to be sent. Returns true if it became damage
@@ -83,8 +82,8 @@ public:
     /* That image became a message of @bytes. */
     void sent(size_t bytes);
 
-    /* Queue a refresh if there is something to send: a video may have ended, or cover less, or
-     * refinement has its time. */
+    /* Queue a refresh if there is something to send. To be called when that may have changed: when
+     * a video ends or covers less, and when refinement is due. */
     void queue();
 
     /* Returns true if a clip of the same video waits in the pipe and now has the value of @item. */
@@ -111,8 +110,8 @@ public:
     /* Number of items that must be sent before the worker takes more commands from the guest. */
     uint32_t backlog() const;
 
-    /* @waits: the worker stops taking commands although all that the path takes has been sent.
-     * Not @waits: it has taken all commands. */
+    /* @waits: the worker stops taking commands, because of items that the path does not accept yet.
+     * Otherwise the worker has taken all commands. */
     void guest_waits(bool waits);
 
 private:

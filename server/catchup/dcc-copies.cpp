@@ -10,9 +10,9 @@
 #include "dcc-private.h"
 #include "display-channel-private.h"
 
-/* Copies kept between two refreshes. Each is some 100 bytes, so on a link of 2 Mbit/s a refresh waits
- * 13 ms for them: half as many would resend the screen of a user who scrolls fast, twice as many are
- * a delay near what he notices. */
+/* Maximum of copies kept between two refreshes. A copy takes some 100 bytes, so a refresh waits up to 13 ms
+ * for them at 2 Mbit/s. With half as many, the screen of a user who scrolls fast is resent; with twice as
+ * many, the delay is nearly long enough to be noticed. */
 #define MAX_KEPT 32
 
 static bool is_kept(const RedPipeItem *item)
@@ -21,7 +21,7 @@ static bool is_kept(const RedPipeItem *item)
            static_cast<const RedDrawablePipeItem *>(item)->is_kept;
 }
 
-/* Whether it changes or reads the screen. */
+/* Whether @item changes or reads the screen. */
 bool DccCopies::is_on_screen(const RedPipeItem *item) const
 {
     switch (item->type) {
@@ -85,7 +85,7 @@ bool DccCopies::can_keep(const Drawable *drawable) const
         return false;
     }
 
-    /* checked first, as the guest could make get_source() overflow */
+    /* checked first: with coordinates of a hostile guest get_source() could overflow */
     const SpicePoint &src = copy->u.copy_bits.src_pos;
     if (src.x < 0 || src.x > bounds.right || src.y < 0 || src.y > bounds.bottom) {
         return false;

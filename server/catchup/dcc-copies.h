@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Copies within the screen (COPY_BITS, as when text scrolls) that a client gets although it is
- * behind. A kept copy comes after all drawings of the screen that were before it and are sent, and
- * before the next piece of the screen. Part of catch-up, see dcc-catch-up.h. */
+/* Copies within the screen (COPY_BITS, as when text scrolls) that a client still gets while it is
+ * behind. A kept copy is sent after all earlier drawings of the screen that are sent, and before the
+ * next piece of the screen. Part of catch-up, see dcc-catch-up.h. */
 #ifndef DCC_COPIES_H_
 #define DCC_COPIES_H_
 
@@ -17,15 +17,17 @@ class DccCopies
 public:
     explicit DccCopies(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
-    /* Whether it is a copy that the client can make as well, and a refresh need not wait longer. */
+    /* Whether @drawable is a copy that the client can make itself, and fewer copies than the maximum
+     * were kept since the last refresh. */
     bool can_keep(const Drawable *drawable) const;
 
-    /* Find the refresh in the pipe that the copy @drawable must overtake. False if something of the
-     * screen is before it which the copy must not overtake. */
+    /* Find the refresh in the pipe in front of which the copy @drawable must be queued. False if
+     * the copy would then overtake another item that draws on the screen. */
     bool find_refresh(const Drawable *drawable, RedChannelClient::Pipe::iterator *refresh) const;
 
-    /* Whether a kept copy is in the pipe after a drawing of the screen: one that waits, or @before,
-     * which was the oldest, null: none. If that drawing were dropped, the copy would have to be. */
+    /* Whether a kept copy is in the pipe after a drawing of the screen. If that drawing is dropped,
+     * the copy must be dropped, too. @before: a drawing that was taken from the front of the pipe
+     * and counts as well, null: none. */
     bool is_after_screen(const RedPipeItem *before) const;
 
     /* A copy is kept. */

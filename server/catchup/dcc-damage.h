@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The damage of a display client: where its surfaces do not show what the server's do, and the
- * messages that have not been sent for that. Part of catch-up, see dcc-catch-up.h. */
+/* The damage of a display client: the areas of its surfaces that differ from the server's although no
+ * item in the pipe corrects them. Part of catch-up, see dcc-catch-up.h. */
 #ifndef DCC_DAMAGE_H_
 #define DCC_DAMAGE_H_
 
@@ -18,17 +18,17 @@ struct Drawable;
 /* Empty if there is no @surface. */
 SpiceRect dcc_surface_bounds(const RedSurface *surface);
 
-/* Initialises @region to where @drawable draws. The region in the tree of drawings is smaller: it
- * lacks what newer drawings cover. */
+/* Initialises @region to the area on which @drawable draws. (Its region in the tree of drawings is
+ * smaller, as areas that newer drawings cover are removed from it.) */
 void dcc_drawing_region(const Drawable *drawable, QRegion *region);
 
 /* Initialises @region to where the client has videos, which are sent as such. */
 void dcc_video_region(DisplayChannelClient *dcc, QRegion *region);
 
-/* Whether it is sent as a frame of a video. */
+/* Whether @drawable is sent as a frame of a video. */
 bool dcc_is_frame(DisplayChannelClient *dcc, const Drawable *drawable);
 
-/* Whether it changes pixels of the client, so that it can be dropped for damage. */
+/* Whether @item changes pixels of the client, so that it can be dropped and become damage. */
 bool dcc_is_drawing(DisplayChannelClient *dcc, const RedPipeItem *item);
 
 /* To be called from the thread of the display only. */
@@ -40,19 +40,20 @@ public:
     DccDamage(const DccDamage &) = delete;
     DccDamage &operator=(const DccDamage &) = delete;
 
-    /* The client is not sent what changed @surface in @changed at @since (microseconds). Queues
-     * the creation of a surface that the client does not have; all of it is damage then. Ignores
-     * a surface that the guest has destroyed. */
+    /* @changed of @surface becomes damage, because a drawing of the time @since (microseconds) is
+     * not sent. If the client does not have the surface, its creation is queued and all of it
+     * becomes damage. Ignores a surface that the guest has destroyed. */
     void add(RedSurface *surface, const QRegion *changed, uint64_t since);
 
     /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
     void copied(const QRegion *dest, int dx, int dy);
 
-    /* Whether the surface, or any, has damage that a refresh may send: not under a video. */
+    /* Whether the surface, or any surface, has damage that a refresh may send, which is damage that
+     * no video covers. */
     bool is_dirty(const RedSurface *surface) const;
     bool is_dirty() const;
 
-    /* Whether it has any, ready or not, under a video or not. */
+    /* Whether the surface has any damage, ready or not, under a video or not. */
     bool has(uint32_t surface_id) const { return areas[surface_id] != nullptr; }
 
     /* All damage becomes ready, except under a video. */
@@ -67,7 +68,7 @@ public:
 
     void forget(uint32_t surface_id);
 
-    /* The time of the oldest change that was not taken, UINT64_MAX: none. */
+    /* The time of the oldest change that take() has not returned yet, UINT64_MAX: none. */
     uint64_t get_oldest() const;
 
 private:

@@ -8,12 +8,12 @@
 #include "display-channel-private.h"
 #include "red-stream-policy.h"
 
-/* Microseconds without a drawing before refinement. Shorter than the half second for which a text
- * cursor is on, or it would never come; longer than between the frames of a video. */
+/* Microseconds without a drawing before refinement. Must be less than half a second: a blinking text cursor
+ * is drawn that often. Must be more than the time between the frames of a video. */
 #define REFINE_AFTER (250 * 1000)
 
-/* With more rectangles lossy_upstream is given up: pixels are resent that upstream leaves lossy, rather
- * than that each drawing costs more. */
+/* If lossy_upstream has more rectangles, it is cleared, as each drawing would cost too much. Then some pixels
+ * are resent that upstream leaves lossy. */
 #define MAX_LOSSY_RECTS 512
 
 DccRefine::DccRefine(DisplayChannelClient *init_dcc):
@@ -71,7 +71,7 @@ void DccRefine::drawn(const Drawable *drawable)
     }
 }
 
-/* Whether upstream sends its image with losses. */
+/* Whether upstream would send the image of @drawable with losses. */
 static bool is_lossy_upstream(DisplayChannelClient *dcc, Drawable *drawable)
 {
     const RedDrawable *red_drawable = drawable->red_drawable.get();
@@ -123,7 +123,7 @@ void DccRefine::refreshed(uint32_t surface_id, const SpiceRect *piece)
     region_destroy(&lossy);
 }
 
-/* Whether it is made from what a refresh sent with losses. */
+/* Whether @drawable reads an area that a refresh sent with losses. */
 bool DccRefine::reads_made_lossy(const Drawable *drawable) const
 {
     const RedDrawable *red_drawable = drawable->red_drawable.get();
@@ -222,7 +222,7 @@ bool DccRefine::is_lossy() const
     return false;
 }
 
-/* Find a piece of a lossy area that is still, the screen's first. */
+/* Find a piece of a lossy area that has not changed for a while, first on the screen. */
 bool DccRefine::find_still(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece)
 {
     const uint64_t now = g_get_monotonic_time();
@@ -254,7 +254,7 @@ bool DccRefine::find_still(uint32_t pixels, uint32_t *surface_id, SpiceRect *pie
     return found;
 }
 
-/* The timer's turn, as long as some area is lossy. */
+/* The timer fires. It runs as long as some area is lossy. */
 void DccRefine::look(DccRefine *self)
 {
     const bool is_quiet = g_get_monotonic_time() - self->last_drawn >= REFINE_AFTER;
@@ -275,7 +275,7 @@ void DccRefine::look(DccRefine *self)
 
 bool DccRefine::take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece)
 {
-    /* what waits may be a drawing that the current pixels have already */
+    /* the current pixels may already contain a drawing that still waits in the pipe */
     is_due = is_due && dcc->pipe_is_empty() && find_still(pixels, surface_id, piece);
     return is_due;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Refinement: an image that a refresh sent with losses (JPEG) is resent without, once, with what was
- * drawn from it, as far as upstream would have sent the pixels exactly. The area must be still for
- * RED_CATCH_UP_STILL, nothing may wait, and nothing may be drawn anywhere for REFINE_AFTER. With
- * RedStreamPolicy::exact pixels that upstream sends with losses are resent, too. Part of catch-up, see
+/* Refinement: an area that a refresh sent as JPEG, or that was drawn from such an area, is resent once
+ * without losses. Pixels that upstream would have sent with losses are left out, unless
+ * RedStreamPolicy::exact is set. The area must not have changed for RED_CATCH_UP_STILL, the pipe must
+ * be empty, and nothing may have been drawn anywhere for REFINE_AFTER. Part of catch-up, see
  * dcc-catch-up.h, which sends the pieces. */
 #ifndef DCC_REFINE_H_
 #define DCC_REFINE_H_
@@ -26,33 +26,33 @@ public:
     DccRefine(const DccRefine &) = delete;
     DccRefine &operator=(const DccRefine &) = delete;
 
-    /* Something other than a refresh is sent, or @drawable is drawn: refinement is put off. */
+    /* Something other than a refresh is sent, or @drawable is drawn: refinement is postponed. */
     void drawn();
     void drawn(const Drawable *drawable);
 
-    /* Put it off until the timer's next turn. */
+    /* Postpone refinement until the timer fires again. */
     void pause() { is_due = false; }
 
-    /* For good. */
+    /* No refinement from now on. */
     void stop();
 
-    /* Whether take() would have something: DccCatchUp::queue() was called. */
+    /* Whether a refresh is to be queued so that take() is called. */
     bool is_wanted() const { return is_due; }
 
     /* The next piece of about @pixels. False if there is none, or something waits in the pipe. */
     bool take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
 
-    /* @drawable, which draws on @changed, becomes damage. */
+    /* @drawable is dropped; @changed, its area, becomes damage. */
     void dropped(Drawable *drawable, const QRegion *changed);
 
-    /* The client is sent @drawable, and not as a copy for which copied() is called. */
+    /* @drawable is sent to the client; not for copies, for which copied() is called. */
     void sent(const Drawable *drawable, bool is_kept);
 
     /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
     void copied(const QRegion *dest, int dx, int dy);
 
-    /* The client is sent the current pixels of @piece; DisplayChannelClientPrivate knows by then
-     * whether with losses. */
+    /* The current pixels of @piece are sent. To be called when DisplayChannelClientPrivate already
+     * records whether that is with losses. */
     void refreshed(uint32_t surface_id, const SpiceRect *piece);
 
     /* The client was migrated from another server and has that surface, parts of it lossy. */
@@ -71,16 +71,16 @@ private:
     bool is_due = false;
     SpiceTimer *timer = nullptr;
     bool is_timing = false;
-    /* microseconds: when anything other than a refresh was last drawn or sent, and when
-     * something was last drawn on another surface than the screen */
+    /* microseconds: when anything but a refresh was last drawn or sent, and when something was
+     * last drawn on an off-screen surface */
     uint64_t last_drawn = 0;
     uint64_t last_off_screen = 0;
     /* still areas of the screen */
     RedCatchUpStill still;
-    /* of each surface, the area that was sent with losses here, or drawn from such an area; parts
-     * of it may have been sent without losses since */
+    /* per surface, the area that a refresh sent with losses, or that was drawn from such an area;
+     * parts of it may have been resent without losses */
     std::array<QRegion, NUM_SURFACES> made_lossy;
-    /* the area of the screen where dropped drawings are ones that upstream sends with losses */
+    /* the area of the screen whose last drawing was dropped, and would be lossy in upstream */
     QRegion lossy_upstream;
 };
 

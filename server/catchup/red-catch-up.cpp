@@ -11,19 +11,19 @@
  * pixels it saves. */
 #define MAX_RECTS 512
 
-/* A piece of more lines than this is not cut narrower than what it shows. */
+/* A piece of more lines than this is not made narrower than the damage that it covers. */
 #define PIECE_LINES 16
 
-/* Rectangles that are tried for a place in a piece. */
+/* So many rectangles are tried to find some that share a box. */
 #define PIECE_RECTS 128
 
-/* Of a box for several rectangles one of so many pixels is among them. */
+/* If several rectangles share a box, they cover at least one in so many of its pixels. */
 #define PIECE_SPARSE 2
 
-/* What waited for a large message may take this part of its time more. */
+/* The part of a large message's time that is left out in addition, see RedCatchUpPath::waited(). */
 #define PASSING_PART 4
 
-/* What a picture's pixel takes when little is known: between text and a photo. */
+/* Pixels per byte of an image until pieces have been measured: between those of text and of a photo. */
 #define PIXELS_PER_BYTE 3
 
 static uint64_t box_area(const SpiceRect *box)
@@ -117,7 +117,7 @@ void RedCatchUpArea::add(const QRegion *changed, uint64_t since)
     region_or(&waiting, changed);
     region_simplify(&waiting);
 
-    /* a letter and the cursor behind it are two drawings */
+    /* when a user types, the letter and the text cursor are two drawings next to each other */
     region_extents(changed, &extents);
     rect_union(&latest, &extents);
     if (box_area(&latest) > RedCatchUpPace::RED_CATCH_UP_PIECE_MIN) {
@@ -178,7 +178,7 @@ void RedCatchUpArea::make_ready(const QRegion *hidden)
     if (!region_is_empty(&waiting)) {
         newer_since = std::min(newer_since, waiting_since);
     }
-    /* what a video shows there is not old */
+    /* damage under a video is not stale: the video is sent */
     waiting_since = UINT64_MAX;
     region_or(&newer, &waiting);
     region_simplify(&newer);
@@ -353,7 +353,7 @@ void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)
     }
     if (now - since >= RED_CATCH_UP_PACE_TIME) {
         const uint64_t fit = pixels_since * RED_CATCH_UP_PIECE_TIME / (now - since);
-        /* a picture that compresses well does not make the next one late */
+        /* grow slowly: after a piece that compresses well, the next one must not become late */
         const uint64_t next = (pixels + fit) / 2;
 
         pixels = std::min<uint64_t>(std::max<uint64_t>(next, RED_CATCH_UP_PIECE_MIN),

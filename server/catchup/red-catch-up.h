@@ -33,21 +33,22 @@ uint64_t red_catch_up_late(uint32_t delay);
 class RedCatchUpPath
 {
 public:
-    /* At @now the socket took all that it can; @waits: more is waiting; @message: the number of
-     * the message that the socket took in part, 0: none; @bytes: its size. */
+    /* At @now the socket accepted no more. @waits: items are left in the pipe; @message: the number
+     * of the message that was sent in part, 0: none; @bytes: its size. */
     void pushed(uint64_t now, bool waits, uint64_t message, uint32_t bytes);
 
     /* How long an item queued at @since had waited when the path was last blocked. */
     uint64_t refused(uint64_t since) const;
 
-    /* The same without the time for the message during which the path first blocked. No item can
-     * overtake that message, and an image of the whole screen takes a while on any link. The
-     * drawings queued meanwhile may be few, and be sent as soon as it is through. After a message
-     * of RED_CATCH_UP_LARGE they have a quarter of its time more, RED_CATCH_UP_PASSING at most:
-     * they often draw on what it shows, and as damage its pixels would be sent again. */
+    /* The same, without the time that the blocking message takes: the one during which the path
+     * first blocked. No item can overtake that message, and an image of the whole screen takes a
+     * while on any link. The drawings behind it may be few, and be sent as soon as it is through.
+     * If the message has RED_CATCH_UP_LARGE bytes or more, another quarter of its time is left out,
+     * at most RED_CATCH_UP_PASSING: the drawings often change a part of that image, and as damage
+     * its pixels would be sent again. */
     uint64_t waited(uint64_t since) const;
 
-    /* Whether the path was last blocked by such a large message, or in that quarter. */
+    /* Whether the path was last blocked by such a large message, or during that quarter. */
     bool is_passing() const;
 
 private:
@@ -65,10 +66,11 @@ private:
 
 /* The damage of a surface: where the client does not have its current pixels.
  *
- * Damage becomes ready by make_ready(), so that all items that were in the pipe before are sent
- * before it. Ready damage is taken piece by piece, in turn from the latest changes, as the user
- * looks at those, and from the damage that was ready when the current sweep began. So no area
- * waits for longer than two sweeps, and one that changes all the time is not sent twice in one.
+ * make_ready() makes damage ready, so that all items that were in the pipe before it are sent first.
+ * Ready damage is taken piece by piece. Every other piece is taken from the latest changes, as the
+ * user looks at those, the others from the damage that was ready when the current sweep began. So no
+ * area waits for more than two sweeps, and an area that changes all the time is sent only once per
+ * sweep.
  */
 class RedCatchUpArea
 {
@@ -124,7 +126,7 @@ private:
     bool latest_is_next = true;
 };
 
-/* Moves @region with copied pixels: @dest of it becomes what it is @dx to the left, @dy above. */
+/* Moves @region with copied pixels: inside @dest it becomes what it is @dx pixels to the left and @dy above. */
 void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy);
 
 /* Intersects @region with @bounds. */
@@ -134,7 +136,7 @@ void red_catch_up_keep(QRegion *region, const SpiceRect *bounds);
  * share a box if the box holds little else. */
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
 
-/* Finds still areas, where it is worth while to resend lossy images exactly. */
+/* Finds areas that have not changed for a while, so that it is worth resending lossy images there. */
 class RedCatchUpStill
 {
 public:
@@ -145,13 +147,14 @@ public:
 
     void drawn(uint64_t now, const QRegion *where);
 
-    /* Removes from @region what was drawn on in the last 1 to 1.5 RED_CATCH_UP_STILL. */
+    /* Removes from @region all areas on which something was drawn in the last RED_CATCH_UP_STILL to
+     * 1.5 times that. */
     void keep_still(uint64_t now, QRegion *region);
 
 private:
     void turn(uint64_t now);
 
-    /* areas drawn on: in the latest half of RED_CATCH_UP_STILL, and in those before it */
+    /* areas drawn on, per half of RED_CATCH_UP_STILL, the latest half first */
     enum { PARTS = 3 };
     QRegion drawn_on[PARTS];
     uint64_t turned = 0;

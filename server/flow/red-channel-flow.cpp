@@ -54,8 +54,8 @@ uint32_t RedChannelFlow::set_ack(uint32_t interval)
 uint32_t RedChannelFlow::acked(uint64_t now, uint32_t interval, bool synced)
 {
     const uint32_t messages = synced ? interval : former_interval;
-    /* the first ack of the longer interval: some clients continue with the count that they had, so it
-     * may cover fewer */
+    /* The first ack after the interval was made longer may cover fewer messages: some clients do not
+     * restart their count at SET_ACK. */
     const uint32_t begun = synced ? former_interval : 0;
 
     flow.acked(now, messages - std::min(begun, messages));

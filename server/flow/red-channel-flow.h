@@ -46,15 +46,16 @@ public:
     bool wants_fewer_acks();
     /* SET_ACK is about to be sent; the interval was @interval. Returns what it is from now on. */
     uint32_t set_ack(uint32_t interval);
-    /* An ack has come for @interval messages, the interval of the last SET_ACK, if the client has
-     * answered that (@synced), or for the interval before. Returns how many it covers. */
+    /* An ack has arrived. @interval: the interval of the last SET_ACK; @synced: the client has
+     * answered that, so the ack is for that interval, otherwise for the previous one. Returns how
+     * many messages the ack covers. */
     uint32_t acked(uint64_t now, uint32_t interval, bool synced);
 
-    /* Sending has stopped (@stopped) or not. The caller calls timer() after the milliseconds
-     * returned; 0: no, or it was told before. @now counts only if @stopped. */
+    /* Sending has stopped (@stopped) or goes on. Returns the milliseconds after which the caller must
+     * call timer(), 0: no timer is needed, or one is running. @now is used only if @stopped. */
     uint32_t set_stopped(uint64_t now, bool stopped);
-    /* Returns as set_stopped(). @timed_out becomes true if the probe timeout is over: more may be
-     * allowed now. */
+    /* Returns as set_stopped(). @timed_out becomes true if the probe timeout is over: then ask
+     * may_send() again. */
     uint32_t timer(uint64_t now, bool *timed_out);
 
 private:

@@ -5,7 +5,7 @@
 
 #include "red-stream-coalescing.h"
 
-/* The part of the round trip that a drawing may wait. With twice the part users of long paths see drawings later. */
+/* A drawing may wait for this part of the round trip. With twice that, users of long paths see drawings later. */
 #define COALESCING_PART 12
 
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay)
@@ -49,7 +49,7 @@ uint32_t RedStreamCoalescing::start_timer(uint64_t now)
 uint32_t RedStreamCoalescing::timer(uint64_t now, bool *over)
 {
     timer_runs = false;
-    /* it may have been started for a delay that is over; it is exact to a millisecond */
+    /* the timer may belong to a delay that is over; its resolution is a millisecond */
     *over = active() && now + 500 >= until;
     if (*over) {
         left(now);

@@ -30,12 +30,12 @@ public:
     /* At @now there is a drawing to send that may wait for @budget microseconds. Returns whether
      * it should wait; then deadline() is set. */
     bool begin(uint64_t now, uint32_t budget);
-    /* All was sent at @now. */
+    /* All drawings that waited were sent at @now. */
     void left(uint64_t now);
 
-    /* Something urgent waits, which is not to wait for others: what is not a drawing, or a drawing
-     * after an input (@inputs: keys and clicks so far), which may be the response. Until
-     * clear_urgent(), when the stream is flushed. */
+    /* Something urgent is queued, which must not be delayed: an item that is not a drawing, or a
+     * drawing after an input (@inputs: keys and clicks so far), which may be the response. It stays
+     * urgent until clear_urgent(), to be called when the stream is flushed. */
     void set_urgent() { urgent = true; }
     void see_inputs(uint32_t inputs)
     {
@@ -63,7 +63,7 @@ private:
     uint32_t seen_inputs = 0;
 };
 
-/* Multiples of the budget: a pause is a time without a send of at least that. */
+/* If nothing is sent for so many times the budget, that is a pause. */
 #define RED_STREAM_COALESCING_PAUSE 4
 
 #include "pop-visibility.h"

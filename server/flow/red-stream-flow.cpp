@@ -7,37 +7,37 @@
 
 #include "red-stream-flow.h"
 
-/* Each constant says who notices if it is changed by half. */
+/* Each comment says which users notice another value of the constant. */
 
-/* Limit in bytes until the first pong: twice TCP's initial window (RFC 6928). A new client on a long
- * path: half takes one round trip more to fill the path. */
+/* Limit in bytes until the first pong: twice TCP's initial window (RFC 6928). With half, a new client on
+ * a long path fills it one round trip later. */
 #define INITIAL_LIMIT (32 * 1024)
-/* Smallest limit in bytes. Users below 100 kbit/s: twice queues their next key by 0.3 s. */
+/* Smallest limit in bytes. With twice as many, the response to a key waits 0.3 s longer at 100 kbit/s. */
 #define MIN_LIMIT 4096
 
-/* Gain on the BDP while the rate grows. A full path shows a round trip later, and a router that keeps one
- * BDP must not have dropped packets until then: with 2, TCP's own, it has. At 140 a long path
- * takes 1.7 times as many round trips to fill. */
+/* Gain on the BDP while the rate grows. Pongs show a full path one round trip late. Until then a router
+ * with a queue of one BDP must not drop packets, which it does at 200, TCP's own gain. At 140 a long
+ * path takes 1.7 times as many round trips to fill. */
 #define GROWING_GAIN_PERCENT 175
-/* Gain on the BDP afterwards: at 112 a path that became faster is found in twice the time; at 150 keys wait
- * behind a queue of half a round trip. */
+/* Gain on the BDP afterwards. At 112 it takes twice as long to find that a path became faster; at 150 the
+ * response to a key waits behind a queue of half a round trip. */
 #define STEADY_GAIN_PERCENT 125
 
-/* A sender with less than this part of the BDP in flight is limited by itself, and shows less than the path's
- * rate: the inverse of STEADY_GAIN_PERCENT. */
+/* With less than this part of the BDP in flight the channel has too little to send, and pongs show less than
+ * the path's rate. The inverse of STEADY_GAIN_PERCENT. */
 #define STARVED_PERCENT (100 * 100 / STEADY_GAIN_PERCENT)
 
-/* The rate has stopped growing after so many round trips with less growth than this, as in BBR. On jittery
- * paths fewer end the growth too early; more queue at the start. */
+/* The rate has stopped growing after FULL_ROUNDS round trips with less growth than this, as in BBR. With
+ * fewer the growth ends too early on paths with jitter; with more a queue forms at the start. */
 #define FULL_ROUNDS 3
 #define FULL_GROWTH_PERCENT 125
 
 /* Microseconds added to the delay. Users on a LAN: without it each message would wait for a pong. */
 #define SLACK 5000
 
-/* Distance of two probes. A pong costs the client a packet and both ends a wake-up, so a probe should come
- * so many microseconds and bytes after the last: with half, clients on slow uplinks send twice the packets.
- * With too few per BDP sending comes in bursts. */
+/* Distance of two probes, in microseconds and bytes. A pong costs the client a packet, and client and server a
+ * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With too few probes
+ * per BDP the channel sends in bursts. */
 #define PROBE_TIME 4000
 #define PROBE_BYTES 4096
 /* probes per BDP, and the fewest bytes between two */
@@ -45,11 +45,11 @@
 #define MOST_PROBES 16
 #define PROBE_BYTES_MIN 1024
 
-/* With so many probes in flight the path is busy while drawings coalesce. */
+/* With so many probes in flight the path stays busy during a coalescing delay. */
 #define BUSY_PROBES 4
 
-/* A pong shows a queue if its probe took so many times as long as on an empty path, and so many microseconds
- * more. With less the jitter of Wi-Fi counts as a queue; with more sound and keys wait longer behind one. */
+/* A pong shows a queue if it took QUEUE_TIMES as long as on an empty path, and QUEUE_DELAY microseconds more.
+ * With less, the jitter of Wi-Fi counts as a queue; with more, sound and keys wait longer behind a queue. */
 #define QUEUE_TIMES 2
 #define QUEUE_DELAY 25000
 
@@ -57,17 +57,17 @@
  * A user with a full path loses a quarter of one round trip in 30 s. */
 #define REMEASURING_PERCENT 75
 
-/* The probe timeout in delays, and its maximum. Users whose client stops answering wait so long, once. */
+/* The probe timeout in delays, and its maximum. If a client stops answering, its user waits so long, once. */
 #define TIMEOUT_DELAYS 2
 #define TIMEOUT_MOST_DELAYS 3
 
-/* Part of the BDP that may be in flight when the estimates are old. Users of a path that became slower
- * while idle see half of the queue with twice the value. */
+/* When the estimates are old, one RESTART_PART-th of the BDP may be in flight. With twice the value, the queue
+ * is half as long if the path became slower while idle. */
 #define RESTART_PART 4
 
 /* Back-off: after a probe timeout flow control resumes after 2^n pongs, n being BACKOFF_STEP more after each
- * further timeout, unless BACKOFF_RESET_PONGS came in between. Users of a client that answers now and
- * then wait more often with half the step. */
+ * further timeout, unless BACKOFF_RESET_PONGS came in between. With half the
+ * step, users of a client that answers only sometimes wait more often. */
 #define BACKOFF_STEP 4u
 #define BACKOFF_MAX 20u
 #define BACKOFF_RESET_PONGS 1024
@@ -109,7 +109,8 @@ void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
     spice_assert(in_flight() < RED_STREAM_FLOW_PROBES);
     sent(now, bytes);
     if (acked_time == 0 || in_flight() == 0) {
-        /* The path was idle. If these bytes took long to be sent, most have arrived by now. */
+        /* The path was idle, so the time counts from the first of these bytes: if sending them took
+         * long, most have arrived by now. */
         acked_time = span_time;
         acked_sent_time = span_time;
     }
@@ -180,7 +181,7 @@ void RedStreamFlow::probe_timed_out(uint64_t now)
     off = off || is_overtaken(now);
 }
 
-/* The client has acked a message behind a probe, and not answered the probe for some time. */
+/* Whether the client has acked a message sent after a probe, and has not answered the probe for some time. */
 bool RedStreamFlow::is_overtaken(uint64_t now) const
 {
     return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_TIMEOUT_MIN;
@@ -190,9 +191,9 @@ bool RedStreamFlow::is_overtaken(uint64_t now) const
 bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
 {
     const uint32_t sample = std::max<uint64_t>(now - probe->sent_time, 1);
-    /* the time that the path takes for the bytes before the probe */
+    /* how long the path takes to carry the bytes between the previous probe and this one */
     const uint64_t own = rate ? probe->bytes * SECOND / rate : 0;
-    /* and for large messages before those, of which more than a BDP is in flight */
+    /* and the uncounted bytes of large messages before those, see "Messages larger than the BDP" */
     const uint64_t large = rate ? probe->uncounted * SECOND / rate : 0;
     const uint64_t before = probe->sent_bytes - probe->bytes - probe->acked_bytes;
 
@@ -201,8 +202,8 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
         delay_time = now;
         remeasuring = false;
     } else if (remeasuring && !restart && before <= remeasuring_bdp()) {
-        /* There was no queue before it. The path became longer only if the difference is
-         * clear, as the rate may be estimated too low. */
+        /* No queue was in front of this probe. Only a large difference means that the path became
+         * longer, as the estimated rate may be too low. */
         if (sample > own + delay + delay / 4) {
             delay = sample - own;
         }
@@ -223,8 +224,8 @@ void RedStreamFlow::next_round()
 {
     round_end = acked_bytes;
     if (round_queued) {
-        /* The path became slower, which the rates of earlier round trips hide, or longer,
-         * which only a path without a queue shows. */
+        /* The path became slower or longer. The maximum of earlier rates hides the first: forget
+         * them. A queue hides the second: let it drain and measure the delay. */
         const uint64_t last = rates[round % RED_STREAM_FLOW_ROUNDS];
 
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, last);
@@ -245,7 +246,7 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
     if (probe->acked_bytes >= round_end && !probe->starved && !remeasuring) {
         next_round();
     }
-    /* pongs that came together do not show the rate of the path */
+    /* pongs that arrive together do not show the rate of the path */
     if (elapsed == 0 || elapsed < delay) {
         return;
     }
@@ -303,7 +304,7 @@ void RedStreamFlow::check_full_rate()
 
 void RedStreamFlow::starved()
 {
-    /* A sender that is close to the limit is soon stopped by it, and pongs show the path's rate. */
+    /* Close to the limit the pongs do show the path's rate, although the pipe is empty. */
     if (bytes_in_flight() < bdp() * STARVED_PERCENT / 100) {
         starved_until = sent_bytes;
     }
@@ -348,7 +349,7 @@ uint64_t RedStreamFlow::limit() const
     if (in_flight() == 0) {
         return full;
     }
-    /* A pong covers all bytes before its probe at once, so these may all have arrived. */
+    /* All bytes before the first probe may have arrived: its pong has yet to confirm them. */
     const uint64_t span = probes[probe_begin % RED_STREAM_FLOW_PROBES].counted_bytes - counted_acked;
     return full + std::min(span, full);
 }
@@ -371,7 +372,7 @@ bool RedStreamFlow::may_send(bool slack) const
 
 uint32_t RedStreamFlow::get_probe_timeout() const
 {
-    /* the time for the bytes in flight: a large image has no probe inside */
+    /* the path also needs time for the bytes in flight: no probe is inside a large image */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * SECOND / rate : 0;
 
     const uint64_t most = std::min<uint64_t>(

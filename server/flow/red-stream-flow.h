@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Flow control of a channel: bounds the bytes in flight to what the path and the client carry, and
  * little more. The rest waits in the channel's pipe, where it can still be merged or dropped, and
- * not in front of sound or of the response to a key.
+ * where it does not delay sound or the response to a key.
  *
  * Upstream stops when twice the ack interval is in flight, on any path: at 100 ms that is 400
- * messages per second, and on a slow link it may be seconds of stale drawings. Its acks stay as
- * they are, as each client counts them in its own way. The estimates come from probes:
+ * messages per second, and on a slow link it may be seconds of stale drawings. Acks are
+ * not used for the estimates, as each client counts them in its own way. The estimates come from probes:
  * SPICE_MSG_PING, which each client answers with a PONG of the same id when it has
  * handled all messages before. So a pong covers the whole path, relays and decoder included.
  *
@@ -26,15 +26,15 @@
  * path that becomes faster. The client is part of the path: one that decodes slowly shows a low
  * rate, and gets a short queue. Below, "BDP" is rate * delay (bdp() in the code, with the gain).
  *
- * Messages larger than the BDP: when the socket has taken the end of one, most of it has left
- * already, though its probe comes only after it. So at most half a BDP of it counts as in flight;
- * otherwise the path would be idle for a round trip after each. The kernel is to pace such a
- * message, see get_pace().
+ * Messages larger than the BDP: no probe is inside a message. When the socket has accepted the
+ * end of a large one, the path has carried most of it already. So at most half a BDP of it
+ * counts as in flight; otherwise the path would be idle for a round trip after each. The kernel
+ * is to pace such a message, see get_pace().
  *
- * Old estimates: after RED_STREAM_FLOW_AGE without a pong the path may have changed. BBR
- * starts again at the old rate, paced, and TigerVNC with 16 KB after two round trips. Here the
- * limit is a quarter of the BDP, plus the bytes that pongs have covered since, up to the BDP. If
- * a pong shows a queue before that, the rate is measured anew.
+ * Old estimates: after RED_STREAM_FLOW_AGE without a pong the path may have changed. (BBR then
+ * continues at the old rate, with pacing; TigerVNC restarts with 16 KB after two idle round trips.)
+ * Here the limit restarts at a quarter of the BDP, and grows by each byte that a pong confirms, up
+ * to the BDP. If a pong shows a queue before that, the rate is measured anew.
  *
  * Progress never depends on replies to our pings. Upstream's own limit applies, and flow control
  * only allows more,
@@ -55,28 +55,30 @@
 
 #include "push-visibility.h"
 
-/* Each constant says who notices if it is changed by half. */
+/* Each comment says which users notice another value of the constant. */
 
-/* Maximum of probes in flight: eight BDPs of them, so nobody. */
+/* Maximum of probes in flight: enough for eight BDPs, so no user notices. */
 #define RED_STREAM_FLOW_PROBES 128
-/* Round trips that the rate is the maximum of, as in BBR. Users of Wi-Fi get less of the path's rate with 5. */
+/* The rate is the maximum over so many round trips, as in BBR. With 5, users of Wi-Fi get less of the path's
+ * rate. */
 #define RED_STREAM_FLOW_ROUNDS 10
-/* Microseconds after which the delay is measured anew, and the rate is not believed any more. With half, a path
- * that did not change is filled slowly after half the pause. */
+/* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
+ * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
 /* The probe timeout, microseconds: minimum, maximum, and maximum on paths with a round trip of more than a
- * third of that. Users whose client stops answering wait so long, once; with less than a few hundred
+ * third of that. If a client stops answering, its user waits so long, once; with less than a few hundred
  * milliseconds a busy client counts as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)
-/* Limits of a path within this host: microseconds, bytes per second. Nobody: a network is slower, memory faster,
- * by more than half. */
+/* A path within this host has at most this delay (microseconds) and at least this rate (bytes per second). No
+ * user notices half or twice that: networks are much slower, memory is much faster. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 #define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
-/* Pongs after which the client is asked to ack less often. Nobody: a client sends so many in a second. */
+/* After so many pongs the client is asked to ack less often. A client sends as many in a second, so no user
+ * notices another value. */
 #define RED_STREAM_FLOW_KNOWN 16
 
 class RedStreamFlow
@@ -167,10 +169,10 @@ private:
         uint64_t counted_bytes;
         uint64_t messages;
         uint64_t sent_time;
-        /* bytes in flight before it that do not count, of messages larger than the BDP */
+        /* bytes of messages larger than the BDP that were in flight before it and do not count */
         uint64_t uncounted;
-        /* when it was sent: the bytes covered by pongs, when the last of these pongs came,
-         * and when its probe was sent */
+        /* when it was sent: the bytes confirmed by pongs, when the last of these pongs arrived,
+         * and when the probe of that pong was sent */
         uint64_t acked_bytes;
         uint64_t acked_time;
         uint64_t acked_sent_time;
@@ -209,7 +211,7 @@ private:
     uint64_t counted_acked = 0;
     uint64_t acked_time = 0;
     uint64_t acked_sent_time = 0;
-    /* bytes sent when the pipe was last empty; pongs up to here show less than the path's rate */
+    /* bytes sent when the pipe was last empty; pongs of probes up to here show less than the path's rate */
     uint64_t starved_until = 0;
     /* bytes sent up to the end of the last message larger than the BDP */
     uint64_t large_until = 0;
@@ -245,8 +247,8 @@ private:
     uint64_t rates[RED_STREAM_FLOW_ROUNDS] = { };
     uint64_t round = 0;
     uint64_t round_end = 0;
-    /* while the rate is old: the limit in bytes without those covered by pongs since (0: the rate
-     * is not old), since when, and the bytes sent before */
+    /* while the rate is old: the limit in bytes at which it restarted (0: the rate is not old),
+     * when, and the bytes sent before that */
     uint64_t restart = 0;
     uint64_t restart_time = 0;
     uint64_t restart_begin = 0;

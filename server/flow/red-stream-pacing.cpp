@@ -4,8 +4,8 @@
 #include "red-stream-pacing.h"
 #include "red-stream-path.h"
 
-/* The kernel looks at its limit of what is unsent when it begins a buffer of up to so many bytes
- * (tcp_sendmsg in Linux), and fills that. */
+/* Linux (tcp_sendmsg) checks TCP_NOTSENT_LOWAT only when it begins a buffer, and then fills the buffer with
+ * up to so many bytes. */
 #define KERNEL_BUFFER (64 * 1024)
 
 RedStreamPacing::RedStreamPacing(int init_socket, const RedStreamTcpInfo *init_tcp_info):
@@ -21,7 +21,7 @@ void RedStreamPacing::set_pace(const RedStreamSocket *ops, uint64_t rate)
     update_pace(ops, pace && tcp_info->get_link(ops, &link) ? &link : nullptr);
 }
 
-/* @link: null if it is not known, or no pace is wanted. */
+/* @link: null if it is unknown, or no pacing is wanted. */
 void RedStreamPacing::update_pace(const RedStreamSocket *ops, const RedStreamLink *link)
 {
     const uint64_t wanted = link ? red_stream_path_pace(link, pace) : 0;
@@ -42,8 +42,8 @@ void RedStreamPacing::update(const RedStreamSocket *ops, const RedStreamLink *li
     }
 }
 
-/* TCP is asked as long as a pace is wanted, for its queue says more than the rate, and while the
- * kernel should hold little. */
+/* TCP_INFO is read before each send in two cases. With pacing, as the bytes in flight decide the pacing rate;
+ * and if the unsent limit is less than the kernel's buffer, as this function then enforces the limit. */
 size_t RedStreamPacing::get_budget(const RedStreamSocket *ops)
 {
     const bool holds_little = unsent_limit && unsent_limit < KERNEL_BUFFER;

@@ -5,9 +5,9 @@
 
 #include "red-stream-path.h"
 
-/* The pacing rate as a part of the path's rate: PACED_UP while no more than that part of the BDP is in
- * flight, so that a faster path shows, and PACED_DOWN above. At 150 the queue of a router grows with half
- * of the path's rate, not a tenth; at 90 it drains with a tenth of it, not with 0.4. */
+/* The pacing rate in percent of the path's rate: PACED_UP while at most PACED_UP percent of the BDP is in
+ * flight, so that a path that became faster is found, otherwise PACED_DOWN. At 150 the router's queue grows
+ * five times as fast as at 110; at 90 it drains a quarter as fast as at 60. */
 #define PACED_UP_PERCENT 110
 #define PACED_DOWN_PERCENT 60
 
@@ -21,7 +21,7 @@ uint64_t red_stream_path_seen_rate(const RedStreamLink *link)
     if (red_stream_path_is_first_hop(link)) {
         return 0;
     }
-    /* in slow start the congestion window is sent per round trip, if that is known */
+    /* in slow start TCP sends a congestion window per round trip */
     const uint64_t window_rate = link->slow_start && link->rtt ?
         uint64_t{link->cwnd} * link->mss * 1000000 / link->rtt : 0;
 
@@ -45,10 +45,10 @@ uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
         red_stream_path_is_first_hop(link)) {
         return 0;
     }
-    /* the path may be faster than known */
+    /* the path may be faster than the pongs have shown */
     rate = std::max(rate, link->delivery_rate);
 
-    /* the client's first pongs waited until its channel began */
+    /* the first pongs are late, as the client was still setting up its channel */
     const uint32_t delay = link->min_rtt ? std::min(link->path_delay, link->min_rtt) :
                            link->path_delay;
     const uint64_t full = rate * delay / 1000000 * PACED_UP_PERCENT / 100;

@@ -86,14 +86,16 @@ bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress)
     BIO_set_data(bio, egress);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
-    /* a write is repeated from a copy; only a TLS 1.2 peer that renegotiates causes one */
+    /* a repeated write passes a copy of the bytes, at another address; writes are only repeated if
+     * a TLS 1.2 peer renegotiates */
     SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     return true;
 }
 
 int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
 {
-    /* SSL_get_error looks at the thread's error queue; clearing an empty one costs more */
+    /* SSL_get_error reads the thread's error queue, so it must be empty. To look is cheaper than to
+     * clear an empty queue. */
     if (ERR_peek_error()) {
         ERR_clear_error();
     }

@@ -13,13 +13,13 @@ typedef struct RedStreamCounters {
     /* TLS records and the plaintext in them */
     uint64_t records;
     uint64_t record_bytes;
-    /* the minimum of records for the flushes that happened */
+    /* the lowest number of records in which the same flushes could have been sent */
     uint64_t floor_records;
     /* system calls that send, with those that failed, and bytes that the kernel took */
     uint64_t writes;
     uint64_t written_bytes;
     uint64_t setsockopts;
-    /* times at which all buffered bytes had to be sent */
+    /* flushes with bytes to send */
     uint64_t flushes;
     uint64_t eagains;
     uint64_t max_buffered;

@@ -9,16 +9,16 @@
 
 #include "red-stream-egress.h"
 
-/* Plain: a larger message is given to the kernel without a copy. Copying 4 KiB costs less
- * than the system call it saves; at half or twice that nobody notices. */
+/* Without TLS: a message of more bytes than this is not copied. Copying 4 KiB costs less than
+ * the system call it saves; no user notices half or twice as many. */
 #define COPY_MAX 4096
 
-/* Plain: how many bytes stay here of a message given to the kernel when another follows,
- * so that the flush has something to send. Any number does. */
+/* Without TLS: when another message is announced, so many bytes at the end of a large message are
+ * kept back, so that the flush has something to send. The number does not matter. */
 #define KEEP_MAX 64
 
-/* Bytes buffered until they are sent although more is announced. Half: twice as many system
- * calls for bursts of images. */
+/* With so many bytes buffered they are sent, even if another message is announced. Half as many
+ * would double the system calls for bursts of images. */
 #define WIRE_LIMIT 32000
 
 /* A record is longer than its plaintext: by 22 bytes in TLS 1.3, by 29 in TLS 1.2
@@ -34,8 +34,8 @@ static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are 
 #define IOV_MAX 1024
 #endif
 
-/* Entries per system call behind the bytes of wire: messages have at most a dozen. One with
- * more is sent in several calls. */
+/* Maximum of iovec entries per system call; one is for the bytes in wire. Messages have at most
+ * a dozen entries; one with more is sent in several calls. */
 #define IOV_COUNT 64
 
 RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
@@ -111,7 +111,7 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         ++iovcnt;
     }
 
-    /* in the modes without it the kernel is told nothing */
+    /* in the modes without "more" MSG_MORE is never set */
     more = more && policy->more;
 
     ssize_t n;
@@ -319,7 +319,7 @@ ssize_t RedStreamEgress::batch_records(const struct iovec *iov, int iovcnt, size
             size_t n = 0;
 
             if (clear.size() >= record_size || (clear.size() && left >= RED_STREAM_RECORD_MAX)) {
-                /* full, or followed by a payload that makes full records without a copy */
+                /* the record is full, or a payload follows that fills records without being copied */
                 if (!encrypt_clear(clear.size(), true) && !blocked) {
                     return -1;
                 }
@@ -471,7 +471,7 @@ void RedStreamEgress::push_held()
         ops->set_cork(socket, false);
         ops->set_cork(socket, true);
     } else if (held) {
-        /* a message was announced and did not come */
+        /* a message was announced, but none was written */
         ++counters.setsockopts;
         ops->set_cork(socket, false);
     }

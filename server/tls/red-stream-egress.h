@@ -13,9 +13,9 @@
  * - Bytes are sent when a buffer is full, when a call says that no message follows, or
  *   at flush(). No timer sends them.
  * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
- *   message stay here. So a flush always has bytes to send without MSG_MORE, which makes
- *   the kernel send all, and over TLS only one message ends in the last record of a flush
- *   (see red_stream_policy_next_record).
+ *   message stay here. There are two reasons: a flush must have bytes to send without
+ *   MSG_MORE, which makes the kernel send all it holds, and over TLS only one message may
+ *   end in the last record of a flush (see red_stream_policy_next_record).
  *
  * Back-pressure: accepted bytes may still be here when writev() returns; see pending().
  * While the kernel takes none, no further byte is accepted, so that messages wait in the

@@ -12,14 +12,14 @@
 
 #include "red-stream-policy.h"
 
-/* Its gain levels off at 1 KiB (2017). Only users of that mode notice. */
+/* Bytes. Larger values gained nothing when measured in 2017. Only users of mode gather notice. */
 #define DEFAULT_GATHER_THRESHOLD 1024
 
-/* Twenty times upstream's interval between acks: 30 KB in flight on a text
- * console, 400 KB on a desktop. Users of the mode window who are 100 ms away notice half. */
+/* Messages: twenty ack intervals of upstream, which are 30 KB on a text console and 400 KB on a
+ * desktop. With half, users of mode window get half the rate at a round trip of 100 ms. */
 #define DEFAULT_WINDOW 400
 
-/* What a setting may ask for: limits against typing errors, which nobody notices. */
+/* Limits of the settings, against typing errors. */
 #define MIN_RECORD_SIZE 512
 /* twice the widest ack interval: with less, the server might wait for an ack that is not due */
 #define MIN_WINDOW 80
@@ -162,7 +162,7 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy, std::str
     return ok;
 }
 
-/* What red_stream_policy_parse takes, for the warning. */
+/* The settings that red_stream_policy_parse() accepts, for the text of the warning. */
 static std::string known()
 {
     std::string text = "<mode>";
@@ -209,7 +209,8 @@ uint64_t red_stream_policy_link_rate(const RedStreamLink *link)
         cwnd = INITIAL_CWND;
     }
 
-    /* a rate that the sender limited is only a lower bound: the window is sent per round trip */
+    /* if the sender did not send all it could, the delivery rate is a lower bound: then use the
+     * congestion window, which TCP sends once per round trip */
     uint64_t rate = link->delivery_rate;
     if (link->rtt && (!rate || link->app_limited)) {
         rate = std::max(rate, cwnd * link->mss * 1000000 / link->rtt);

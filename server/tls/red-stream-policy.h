@@ -77,7 +77,7 @@ struct RedStreamLink {
     uint32_t rtt;
     /* bytes per second, 0 if unknown */
     uint64_t delivery_rate;
-    /* the sender, not the path, set delivery_rate */
+    /* delivery_rate is limited by what the sender had to send, not by the path */
     bool app_limited;
     /* microseconds since the last data was sent, and the retransmission timeout */
     uint32_t idle;
@@ -96,8 +96,8 @@ uint64_t red_stream_policy_link_rate(const RedStreamLink *link);
  */
 size_t red_stream_policy_record_size(const RedStreamLink *link);
 
-/* microseconds. Twice the value shows a message on a slow link 10 ms later; half of it
- * doubles the number of records on 2 Mbit/s. */
+/* Microseconds. With twice the value users of slow links see a message up to 10 ms later; with
+ * half, there are twice as many records at 2 Mbit/s. */
 #define RED_STREAM_RECORD_BUDGET 10000
 
 /* How many bytes to put in the next record when @pending bytes are to be sent, in

@@ -43,7 +43,7 @@ static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool mor
 }
 #endif
 
-/* the BSDs have it by another name; clearing that of Darwin sends nothing */
+/* BSD calls it TCP_NOPUSH. On Darwin clearing it does not send the incomplete segment. */
 #if !defined(TCP_CORK) && defined(TCP_NOPUSH) && !defined(__APPLE__)
 #define TCP_CORK TCP_NOPUSH
 #endif
@@ -75,7 +75,7 @@ static bool kernel_get_link(int fd, RedStreamLink *link)
     /* 0 (unknown) before Linux 4.9 */
     link->delivery_rate = info.tcpi_delivery_rate;
     link->app_limited = info.tcpi_delivery_rate_app_limited;
-    /* milliseconds; an hour is as good as more */
+    /* milliseconds; limited to an hour, so that it fits 32 bits as microseconds */
     link->idle = std::min(info.tcpi_last_data_sent, 3600 * 1000u) * 1000;
     link->rto = info.tcpi_rto;
     return true;

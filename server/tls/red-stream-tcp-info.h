@@ -18,9 +18,9 @@ public:
     /* @socket and @policy outlive this. */
     RedStreamTcpInfo(int socket, const RedStreamPolicy *policy);
 
-    /* Read TCP_INFO, before a send turn. A channel without send turns calls for each message,
-     * so this reads no more often than get_link_period() says. @ops: the table of the
-     * socket; @encrypted: records are made. */
+    /* Read TCP_INFO, unless that was done less than get_link_period() ago. To be called before
+     * each send turn (one call of push()), or before each message if a channel has no send
+     * turns. @ops: the transport; @encrypted: the stream uses TLS. */
     void update(const RedStreamSocket *ops, bool encrypted);
 
     /* Plaintext bytes per record, 1 to RED_STREAM_RECORD_MAX, as of the last update. */
