@@ -16,7 +16,7 @@ from types import FrameType
 
 from bench.build import outcome
 from bench.build.outcome import Outcome
-from bench.common import paths
+from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
@@ -26,6 +26,7 @@ _COMMANDS = (("./run", "compare"), ("./run", "test"))
 _KEPT = ("build/setup.log", "build/test.log", "build/pytest.xml", "build/tests.json", "build/meson-logs/testlog.txt",
          "build/sanitize/meson-logs/testlog.txt")
 _INTERRUPTED = 130
+_SPACE = 14 * space.GB       # the root unpacked and as a tarball, the packages, and what the two commands leave
 
 
 def cache() -> Path:
@@ -95,11 +96,14 @@ def report(folder: Path, statuses: dict[str, tuple[int, float]]) -> int:
 
 def keep_logs(folder: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
-    for name in _KEPT:
-        if (folder / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / name, target / name)
-    print(f"logs: {target}", file=sys.stderr)
+    try:
+        for name in _KEPT:
+            if (folder / name).is_file():
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / name, target / name)
+        print(f"logs: {target}", file=sys.stderr)
+    except OSError as error:        # the verdict stands without them
+        print(f"ci: logs not kept: {error}", file=sys.stderr)
 
 
 def main() -> int:
@@ -107,8 +111,10 @@ def main() -> int:
         raise BenchError("making a root and namespaces takes root")
     folder = cache()
     work = folder / f"run-{os.getpid()}"
+    folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    work.mkdir(parents=True)
+    space.require(folder, _SPACE, "remove something, or name another folder in SPICE_CI_CACHE")
+    work.mkdir()
     with (work / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

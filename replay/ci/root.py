@@ -56,7 +56,7 @@ class Cache:
         """Makes the folder target a root in which a clone is in FOLDER; the clone is moved there."""
         with self._tarball(clone).open("rb") as tarball:
             target.mkdir(parents=True)
-            self._steps.run("unpacking the root", ["tar", "-x", "--numeric-owner", "-C", target, "-f",
+            self._steps.run("unpacking the root", ["tar", "-xz", "--numeric-owner", "-C", target, "-f",
                                                    f"/proc/{os.getpid()}/fd/{tarball.fileno()}"], quiet=True)
         debroot.copy_network(target)
         shutil.move(clone, target / FOLDER)
@@ -66,12 +66,12 @@ class Cache:
         sources = places(machine_sources(), codename(), SUITE)
         if not sources:
             raise BenchError("this machine has no apt, or no source of the distribution's packages")
-        wanted = self._folder / f"root-{_key(clone, sources)}.tar"
+        wanted = self._folder / f"root-{_key(clone, sources)}.tar.gz"
         with (self._folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not wanted.is_file():
                 self._make(clone, sources, wanted)
-                for old in self._folder.glob("root-*.tar"):
+                for old in self._folder.glob("root-*.tar*"):
                     if old != wanted:
                         old.unlink()        # a run that unpacks it has it open
         return wanted
@@ -89,7 +89,8 @@ class Cache:
                     ("asking for package lists", ["apt-get", "-q", "update"]),
                     ("installing packages", ["apt-get", "-q", "-y", "install", "--no-install-recommends", *wanted])):
                 self._steps.run(title, entered(root, self.archives, "/", [*clean, *command]), quiet=True)
-            self._steps.run("packing the root", ["tar", "-c", "--numeric-owner", "-C", root, "-f", part, "."], quiet=True)
+            self._steps.run("packing the root", ["tar", "-c", "-I", "gzip -1", "--numeric-owner", "-C", root, "-f", part, "."],
+                            quiet=True)
             part.chmod(0o600)       # as apt's passwords in it
             part.replace(tarball)
         finally:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,6 +98,25 @@ def test_little_of_the_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> N
     environment = root.environment()
     assert environment["https_proxy"] == "http://proxy.invalid"
     assert environment.keys() <= {"PATH", "HOME", "LANG", "CI", *root._PROXIES, *map(str.upper, root._PROXIES)}
+
+
+def test_a_full_disk_is_said_before_anything_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPICE_CI_CACHE", str(tmp_path))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3 * 10**9))
+    with pytest.raises(BenchError, match="^[^\n]* has 3.0 GB free, and 14 are needed: [^\n]*SPICE_CI_CACHE$"):
+        ci.main()
+    assert not list(tmp_path.iterdir())
+
+
+def test_logs_that_do_not_fit_leave_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr("shutil.copyfile", full)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/setup.log").touch()
+    ci.keep_logs(tmp_path, tmp_path / "kept")
+    assert "ci: logs not kept: [Errno 28]" in capsys.readouterr().err
 
 
 def test_what_a_killed_run_left_goes_with_the_next(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.build import bases, mesontest, outcome, overlay, sanitized, setup, upstream
 from bench.build.outcome import Outcome
-from bench.common import paths
+from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
@@ -21,6 +21,7 @@ from bench.series import optional
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # files of tests at the most: many start several processes
+_SPACE = 8 * space.GB   # what a tree takes in which nothing is built yet
 _FEW = 3            # failed tests of a part that are run once more
 
 
@@ -32,6 +33,8 @@ def execute(args: argparse.Namespace) -> int:
               "the library alone: meson test -C build.")
         return 0
     began = time.monotonic()
+    if not sanitized.build_dir().is_dir():
+        space.require(paths.ROOT, _SPACE, "remove something, or clone the tree where there is more")
     setup.setup()
     if args.arguments:
         return run_pytest(args.arguments)
