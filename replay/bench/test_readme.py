@@ -34,7 +34,7 @@ def test_the_readme_shows_live_guests_on_one_link() -> None:
     assert len(rows) > 2 and all(f"| {readme.LIVE_LINK} |" in row for row in rows[2:])
 
 
-@pytest.mark.parametrize("mark", ["compare", "modes"])
+@pytest.mark.parametrize("mark", ["pace", "modes"])
 def test_the_page_of_modes_shows_the_measured_tables(mark: str) -> None:
     shown = _MODES.split(f"<!-- {mark}:")[1].split("<!-- end -->")[0]
     assert shown.partition("\n")[2] == makeresults.first_table(mark, paths.RESULTS)

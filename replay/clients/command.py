@@ -35,7 +35,7 @@ _TRANSPORTS = """\
 Transports: *ws*, *wss*: WebSocket, which the server itself accepts; *relay*: a TCP relay beside the server; *sandbox*: TLS to a QEMU with
 `-sandbox on`; *haproxy*, *squid*, *ssh-L*, *ssh-W*, *websockify*, *nginx*, *socat*: that program between client and server, *64 KB* with
 socket buffers of that size. The clients *acks as NAME* decode nothing, and count acks as that client does."""
-_NAME = "clients"
+NAME = "clients"
 _DRAW, _IDLE = 20.0, 75.0       # seconds of these scenarios; proxies close connections that are idle for 60
 
 
@@ -254,8 +254,10 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
     found = libraries(upstream.DEFAULT, modes, steps)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
-    old, was = table.load(args.output, _NAME)
+    known, was = table.load(args.output, NAME)
+    old, moves = ([cell for cell in known if cell.is_migration is moved] for moved in (False, True))
     facts = {
+        **was,
         "date": table.now(),
         "qemu": machine.qemu_version(),
         "release": upstream.DEFAULT,
@@ -271,7 +273,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
                 for plan in _order(wanted):
                     cells.append(player.play(plan, library))
                     everything = table.merged(old, cells)
-                    table.save(args.output, _NAME, everything, facts)
+                    table.save(args.output, NAME, [*everything, *moves], facts)
         finally:
             player.end()
             if cells:  # interrupted, too

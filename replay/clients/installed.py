@@ -49,8 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "tcpdump what it sends to spice-gtk. Prints it beside the counts of versions that were installed "
                           "before. Needs root.")
     parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="T", help="tls (default) or plain")
-    parser.add_argument("--output", type=Path, default=paths.build_dir(), metavar="DIR", help="folder for installed.json, the counts of "
-                        "all versions, and its page (default: build)")
 
 
 def version() -> str:
@@ -109,7 +107,7 @@ def execute(args: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise BenchError("needs root, for a network namespace and tcpdump")
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    file = args.output / "installed.json"
+    file = paths.build_dir() / "installed.json"
     if _ALONE not in os.environ:
         version()
         kept(file)
@@ -136,7 +134,7 @@ def execute(args: argparse.Namespace) -> int:
                     world.nobody()
     others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
-    args.output.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
     text = page(everything)
     file.with_suffix(".md").write_text(

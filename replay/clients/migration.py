@@ -17,7 +17,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab.lab import free_port
 from clients import guest, machine, packages, table, target
-from clients.command import HOME, chosen, libraries, library_of, stream_mode
+from clients.command import HOME, NAME, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
@@ -32,7 +32,6 @@ _KINDS = (SEAMLESS, SWITCH)
 _TRANSPORTS = (target.PLAIN, target.TLS)
 _CLIENTS: tuple[type[Driver], ...] = (SpiceGtk, RemoteViewer)
 _PAIRS = ("stock>stock", "stock>flow", "flow>stock", "flow>flow", "stock>batch", "batch>stock", "batch>batch")
-_NAME = "migration"
 _TRIES = 2      # where the guest itself is lost on the way, as happens now and then with every library and an emulated processor
 
 
@@ -181,8 +180,8 @@ def execute(args: argparse.Namespace) -> int:
         modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
         found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
-    old, _ = table.load(args.output, _NAME)
-    facts = {"date": table.now(), "qemu": machine.qemu_version()}
+    old, facts = table.load(args.output, NAME)
+    facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version()}
     cells: list[Cell] = []
     for client in _CLIENTS:
         for transport in transports:
@@ -192,8 +191,8 @@ def execute(args: argparse.Namespace) -> int:
                     steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
                     cells.append(cell)
                     everything = table.merged(old, cells)
-                    table.save(args.output, _NAME, everything, facts)
-                    (args.output / "migration.md").write_text(page(everything, facts))
+                    table.save(args.output, NAME, everything, facts)
+                    (args.output / "migration.md").write_text(page([one for one in everything if one.is_migration], facts["migration"]))
     bad = [cell for cell in cells if cell.outcome == BAD]
     print(f"{args.output / 'migration.md'}: {len(cells)} migrations, {len(bad)} bad")
     return 1 if bad else 0

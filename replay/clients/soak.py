@@ -19,8 +19,8 @@ from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from clients import guest, machine, packages, table, target, wire
-from clients.command import HOME, libraries, library_of, stream_mode
+from clients import guest, machine, packages, target, wire
+from clients.command import libraries, library_of, stream_mode
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
 from clients.machine import STOCK, Library, Machine
@@ -201,7 +201,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--minutes", type=float, default=60, help="duration (60)")
     parser.add_argument("--modes", default="flow", metavar="M", help=f"{STOCK}, or a value of SPICE_STREAM: one (flow)")
-    parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the result (results/own/clients)")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -221,16 +220,5 @@ def execute(args: argparse.Namespace) -> int:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.modes}: {error}") from None
-    told = record.told(args.modes, args.minutes)
-    args.output.mkdir(parents=True, exist_ok=True)
-    (args.output / "soak.md").write_text(page(told, machine.qemu_version(), table.now()))
-    print(told)
+    print(f"{record.told(args.modes, args.minutes)}; {machine.qemu_version()}, library of {library_of()}")
     return 0
-
-
-def page(told: str, qemu: str, date: str) -> str:
-    return (
-        f"# Soak test: well-behaved and misbehaving clients\n\nWritten by `./run clients soak`, {date}: {qemu}, a guest that draws text (TCG, QXL), library "
-        f"{library_of()}. After every {_CHECK_EVERY} connections a well-behaved client must get messages every second or so, and another "
-        f"one must show the guest's screen, pixel by pixel. Memory: QEMU's resident set.\n\n{told}\n"
-    )

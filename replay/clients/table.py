@@ -27,6 +27,11 @@ class Cell:
     figures: dict[str, float] = field(default_factory=dict)
 
     @property
+    def is_migration(self) -> bool:
+        """Of `./run clients migration`, whose modes are pairs."""
+        return ">" in self.mode
+
+    @property
     def key(self) -> tuple[str, str, str, str]:
         return self.row, self.transport, self.mode, self.scenario
 

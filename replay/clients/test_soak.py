@@ -104,4 +104,3 @@ def test_a_soak_is_told_in_a_line() -> None:
     record = Record(Counter(good=2, slow=1), 1, [(0.1, 10 << 20), (0.9, 12 << 20)])
     assert record.told("flow", 10) == ("flow, 10 minutes: 3 connections (2 good, 1 slow), 1 checks of messages and picture, memory 10 to 12 MB, "
                                        "of which 2 MB grew after the first quarter of the time")
-    assert record.told("flow", 10) in soak.page(record.told("flow", 10), "QEMU", "today")

@@ -40,7 +40,6 @@ class Part:
 
 # What README.md shows comes first (about two hours), so that an interrupted ./run results has it.
 PARTS: tuple[Part, ...] = (
-    Part("first", "The default comparison: what does the library save?", "", 4, main=True),
     Part("distance", "Pace max, a link with delay: how long does a session take?", f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 8", 4, main=True),
     Part("staleness", "Recorded pace, a slow link: how stale is the client's screen?", f"{_SESSIONS} --links 2M100ms {_AGED}", 4, main=True),
     Part("lan", "Recorded pace on a LAN: what are latency and cost, and what does `hold` change?",

@@ -30,6 +30,7 @@ _INDEX = "README.md"
 _MAIN = "main"
 _NOTES = "notes.md"     # by whoever measured
 _TABLE = "table.csv"    # the one table
+_RELEASES = "recordings/releases.md"
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
@@ -139,7 +140,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     if part.kind == RELEASES:
         done = _run(["recorder.releases"], stdout=subprocess.PIPE)
         if done.stdout:
-            results.write_text(folder / "releases.md", "# Every recording on every release\n\n"
+            results.write_text(output / _RELEASES, "# Every recording on every release\n\n"
                                f"Library {_short(environment.library_tree())}.\n\n{done.stdout}")
         return done.returncode == 0
     argv = command(part, output, repeat)
@@ -185,7 +186,7 @@ def index(output: Path) -> str:
     rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")
-    more = [f"[{name}]({name})" for name in (_TABLE, "recordings.md", "recordings/releases/releases.md") if (output / name).is_file()]
+    more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
         "# Results", first, "`./run results` measures all pages, `./run results FOLDER` one. *library*: hash of patches/ and server/; *n*: runs per "
         "row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
@@ -233,7 +234,7 @@ def distances(output: Path) -> str | None:
     return table.markdown(("linux-desktop", "upstream", "`flow`", "upstream, relay", "`flow`, relay"), rows) + "\n"
 
 
-_FIRST_TABLES = {"compare": ("first",), "modes": ("modes", "modes/made")}
+_FIRST_TABLES = {"pace": ("lan",), "modes": ("modes", "modes/made")}
 
 
 def first_table(mark: str, output: Path) -> str | None:

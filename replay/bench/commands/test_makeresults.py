@@ -79,7 +79,7 @@ def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
     assert [part.where for part in makeresults.chosen(["lan/plain", "distance/far"])] == ["distance/far", "lan/plain"]
     assert makeresults.chosen([]) == list(folders.PARTS)
-    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of main, first, distance, "):
+    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of main, distance, "):
         makeresults.chosen(["modes", "moon"])
 
 
@@ -170,11 +170,11 @@ def _measured(folder: Path, *recordings: str) -> None:
 
 def test_the_readme_shows_what_was_measured(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- compare: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
-    _measured(tmp_path / "r/first", "one", "two")
+    readme.write_text("a\n<!-- pace: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
+    _measured(tmp_path / "r/lan", "one", "two")
     makeresults.fill_tables(readme, tmp_path / "r")
     shown = readme.read_text()
-    assert shown.startswith("a\n<!-- compare: x -->\n| recording |") and shown.count("\n| two ") == 1
+    assert shown.startswith("a\n<!-- pace: x -->\n| recording |") and shown.count("\n| two ") == 1
     assert shown.endswith("<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
     _measured(tmp_path / "r/modes", "three", "four")
     _measured(tmp_path / "r/modes/made", "five", "six")     # one table of both

@@ -19,7 +19,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists, faults
 
-_COST = "<!-- compare: the table of results/compare.md -->\n"
+_COST = "<!-- modes: the first table of results/modes -->\n"
 _DISTANCE = "<!-- distance: of results/distance and results/staleness -->\n"
 NOT_EXPORTED = upstream.DEVEL
 
