@@ -10,31 +10,32 @@
 #include "red-stream-policy.h"
 #include "video-stream.h"
 
-/* Nanoseconds that a drawing is held, and drawings that are: a screen that QEMU sends in columns
- * of 32 pixels is some five hundred. */
+/* Drawings are held for at most so many nanoseconds, and at most so many of them. A screen that QEMU
+ * sends in columns of 32 pixels is about five hundred drawings. */
 #define MAX_HELD_TIME (NSEC_PER_SEC / 1000)
 #define MAX_HELD 1024
 
-/* Bytes of a screen, of which two copies are kept: 7680 x 4320. A guest may make larger ones. */
+/* Bytes of the largest screen (7680 x 4320) with a mirror, which takes twice as many. A guest may create
+ * larger screens. */
 #define MAX_SCREEN (7680 * 4320 * 4)
 
-/* Clip rectangles of a drawing: those of a guest's kernel are a few. */
+/* A drawing with more clip rectangles is passed on. Guest kernels use a few. */
 #define MAX_CLIP_RECTS 64
 
-/* Other drawings on the screen count as so many bitmaps. From so many on there is none of this,
- * until they have been forgotten. */
+/* The stage turns itself off for guests that draw other things than bitmaps. Such a drawing adds
+ * OTHER_WEIGHT to a score, a bitmap subtracts 1; off at MAX_OTHERS, on again at 0. */
 #define OTHER_WEIGHT 4
 #define MAX_OTHERS 200
 
-/* Of the pixels of the drawings one of so many at least must be saved, or so many times fewer
- * drawings be sent, of at least so many. */
+/* The result is used if it saves at least one in MIN_SAVED pixels, or if there were at least MIN_HELD
+ * drawings and it has MIN_FEWER times fewer. */
 #define MIN_SAVED 8
 #define MIN_FEWER 2
 #define MIN_HELD 4
 
-/* Bytes of a drawing but for its pixels: 106 with a palette of two colours, 122 with GLZ. */
+/* Bytes of a drawing without its pixels: 106 with a palette of two colours, 122 with GLZ. */
 #define DRAWING_HEADER 120
-/* One picture is made of all that has changed if it has not more than so many times the pixels. */
+/* All changed areas become one image if their bounds have at most so many times their pixels. */
 #define MAX_SPREAD 4
 
 DisplayMotion::DisplayMotion(DisplayChannel *init_display):
@@ -53,14 +54,14 @@ void DisplayMotion::new_screen()
     is_off = false;
 }
 
-/* Draws what is held: without a mirror it could not be looked at. */
+/* Removes the mirror. Draws the held drawings first, as these are compared with the mirror. */
 void DisplayMotion::drop()
 {
     flush();
     motion.reset();
 }
 
-/* Whether it is a bitmap that is drawn on the screen as it is; how many bytes its pixels have. */
+/* Whether @drawable draws an unchanged bitmap on the screen. @bytes: set to its bytes per pixel. */
 bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
 {
     const RedSurface *screen = display->priv->surfaces[0];
@@ -78,7 +79,7 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     switch (bitmap.format) {
     case SPICE_BITMAP_FMT_32BIT:
     case SPICE_BITMAP_FMT_RGBA:
-        /* its alpha goes nowhere on such a screen */
+        /* such a screen has no alpha, so that of the bitmap is ignored */
         *bytes = screen->context.format == SPICE_SURFACE_FMT_32_xRGB ? 4 : 0;
         break;
     case SPICE_BITMAP_FMT_16BIT:
@@ -87,7 +88,7 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     default:
         *bytes = 0;
     }
-    /* one that the guest may write to meanwhile is nobody's to compare */
+    /* the guest may still write to an unstable bitmap, so it cannot be compared */
     if (!*bytes || bitmap.palette || (bitmap.data->flags & SPICE_CHUNKS_FLAGS_UNSTABLE)) {
         return false;
     }
@@ -115,7 +116,7 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     }
 }
 
-/* Where the lines of a bitmap are. False if it has fewer than it says. */
+/* Fill lines with the addresses of the lines of @bitmap. False if its chunks have fewer than bitmap->y. */
 bool DisplayMotion::find_lines(const SpiceBitmap *bitmap)
 {
     const SpiceChunks *chunks = bitmap->data;
@@ -135,7 +136,7 @@ bool DisplayMotion::find_lines(const SpiceBitmap *bitmap)
     return lines.size() == bitmap->y;
 }
 
-/* Whether a video is shown there: its frames are all that it can go on from. */
+/* Whether @drawable overlaps a video. A video only continues from frames that are passed on unchanged. */
 bool DisplayMotion::plays(const RedDrawable *drawable) const
 {
     RingItem *item;
@@ -150,8 +151,8 @@ bool DisplayMotion::plays(const RedDrawable *drawable) const
     return false;
 }
 
-/* Whether it may be the next frame of what will be found to be a video: is_next_stream_frame() and
- * video_stream_add_frame() ask the same. */
+/* Whether @drawable may be the next frame of a video that is not detected yet. Uses the conditions of
+ * is_next_stream_frame() and video_stream_add_frame(). */
 bool DisplayMotion::may_play(const RedDrawable *drawable, uint64_t now)
 {
     if (display->priv->stream_video == SPICE_STREAM_VIDEO_OFF ||
@@ -189,7 +190,8 @@ bool DisplayMotion::may_play(const RedDrawable *drawable, uint64_t now)
     return false;
 }
 
-/* A guest that draws other things than bitmaps need not be helped, nor pay for it. */
+/* Update the score that turns the stage on and off: guests that mainly draw other things than bitmaps
+ * gain nothing from the mirror. */
 void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
 {
     if (drawable->surface_id != 0) {
@@ -211,7 +213,7 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
     return !held.empty() && motion->is_written(drawable->bbox);
 }
 
-/* Learn what the screen shows, from the canvas that drew it. */
+/* Fill the mirror from the canvas. */
 void DisplayMotion::look()
 {
     const RedSurface *screen = display->priv->surfaces[0];
@@ -222,13 +224,13 @@ void DisplayMotion::look()
     screen->context.canvas->ops->read_bits(screen->context.canvas, motion->line(0, 0),
                                            motion->get_width() * motion->get_bytes(), &all);
     motion->know_all();
-    /* but where a client has been shown frames, which are only like it */
+    /* except under videos: clients have lossy frames there, not the pixels of the canvas */
     RING_FOREACH(item, &display->priv->streams) {
         forget(SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
     }
 }
 
-/* What is there is not known any more. */
+/* Invalidate the mirror inside @where. */
 void DisplayMotion::forget(SpiceRect where)
 {
     const SpiceRect all = { 0, 0, motion->get_width(), motion->get_height() };
@@ -239,7 +241,7 @@ void DisplayMotion::forget(SpiceRect where)
     }
 }
 
-/* Take it. False if it is not what it says. */
+/* Write @drawable into the mirror and hold it. False if its bitmap has too few lines. */
 bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
 {
     const RedSurface *screen = display->priv->surfaces[0];
@@ -284,7 +286,7 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
     return true;
 }
 
-/* As it came. What it draws is not known then. */
+/* Pass @drawable on unchanged. The mirror is invalidated where it draws. */
 void DisplayMotion::pass(red::shared_ptr<RedDrawable> &&drawable)
 {
     if (motion && drawable->surface_id == 0) {
@@ -300,7 +302,7 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
 
     generation = init_generation;
     know(drawable.get(), fits);
-    /* nobody looks; with SPICE_STREAM_VIDEO_ALL anything may be a video */
+    /* no client, so no mirror is needed; with SPICE_STREAM_VIDEO_ALL anything may be a video */
     if (!display->is_connected()) {
         drop();
     }
@@ -340,7 +342,7 @@ void DisplayMotion::flush()
     flush(false);
 }
 
-/* Whether to do what was found instead of what the guest drew. */
+/* Whether to draw what the comparison has found instead of what the guest drew. */
 bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
 {
     const size_t bytes = found.changed_pixels * motion->get_bytes();
@@ -349,7 +351,7 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
         return false;
     }
     if (may_play) {
-        /* pictures of the world do not move by whole pixels, nor all of them */
+        /* in a camera's video hardly any pixel moves exactly, so this is no video */
         return found.moved_pixels * 2 > found.written_pixels;
     }
     if (!found.moves.empty() ||
@@ -360,13 +362,10 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
     return held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size();
 }
 
-/*
- * Whether all clients decode pictures with palettes, and XOR them. Both are as old as the protocol,
- * but spice-html5 and ryll do not, and there is no capability that says so. Those that are known to
- * do have the canvas of spice-common. They composite, have A8 surfaces, and play VP8 (where
- * GStreamer's plugin is installed; without it they get pictures as ever). spice-html5 does not do
- * the first two, ryll not the last.
- */
+/* Whether all clients decode images with palettes and support XOR. The protocol has always had both, but
+ * spice-html5 and ryll support neither, and no capability says so. Clients with the canvas of spice-common
+ * support both. These have the capabilities COMPOSITE, A8_SURFACE, and CODEC_VP8 (where GStreamer's plugin
+ * is installed; without it they get images as before). spice-html5 lacks the first two, ryll the last. */
 bool DisplayMotion::takes_planes() const
 {
     DisplayChannelClient *dcc;
@@ -384,8 +383,8 @@ bool DisplayMotion::takes_planes() const
     return true;
 }
 
-/* Whether @where, which has all of @rects, is less as pictures of two colours than these are as they
- * are. */
+/* Whether @where takes fewer bytes as images of two colours than @rects, all of which are inside @where,
+ * take as ordinary images. planes becomes these images. */
 bool DisplayMotion::find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects)
 {
     const size_t stride = motion->get_stride();
@@ -419,7 +418,7 @@ static SpiceRect bounds_of(const std::vector<SpiceRect> &rects)
     return bounds;
 }
 
-/* The same of one picture of all that has changed. */
+/* The same for one image of all changed areas. */
 bool DisplayMotion::find_planes(const std::vector<SpiceRect> &changed)
 {
     uint64_t pixels = 0;
@@ -499,7 +498,7 @@ void DisplayMotion::emit(const RedMotionMove &move)
     display_channel_process_draw(display, std::move(drawable), generation);
 }
 
-/* Takes the data of @bitmap, and its palette. */
+/* Takes ownership of the data and the palette of @bitmap. */
 void DisplayMotion::emit(const SpiceRect &where, SpiceBitmap *bitmap, uint16_t rop)
 {
     auto drawable = new_drawable(QXL_DRAW_COPY, where);
@@ -547,7 +546,7 @@ void DisplayMotion::emit(const SpiceRect &where)
     emit(where, &bitmap, SPICE_ROPD_OP_PUT);
 }
 
-/* What find_planes() has found of @where. */
+/* Draw the images of two colours that find_planes() has made of @where. */
 void DisplayMotion::emit_planes(const SpiceRect &where)
 {
     uint16_t rop = SPICE_ROPD_OP_PUT;
@@ -557,7 +556,7 @@ void DisplayMotion::emit_planes(const SpiceRect &where)
         SpiceBitmap bitmap = {};
 
         rect_offset(&dest, where.left, where.top);
-        /* no id: those in the client's cache are the guest's */
+        /* no id, as ids in the client's palette cache belong to the guest */
         bitmap.palette = static_cast<SpicePalette *>(
             g_malloc0(sizeof(SpicePalette) + sizeof(plane.colours)));
         bitmap.palette->num_ents = G_N_ELEMENTS(plane.colours);

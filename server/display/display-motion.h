@@ -3,8 +3,8 @@
  * equal areas are not drawn, changed areas become few drawings.
  *
  * The worker passes all drawings to draw(), and calls flush() before it does anything else. Opaque
- * DRAW_COPYs of bitmaps onto the screen are held until then, for a millisecond at most, or until
- * two overlap. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
+ * DRAW_COPYs of bitmaps onto the screen are held until flush(), until two of them overlap, or for a
+ * millisecond. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
  * as a guest would send them, with bitmaps owned by the server: the guest's resources are released
  * at once. If the gain is small, the held drawings are passed on unchanged. All other drawings are
  * passed on unchanged and in order.
@@ -69,8 +69,8 @@ private:
     struct Trace {
         SpiceRect where;
         uint64_t time;
-        /* number of drawings since the last one that was no text, limited to the number that
-         * video detection looks back */
+        /* number of drawings since the last one with smooth content (not text); limited to the
+         * number that video detection takes into account */
         unsigned since_gradual;
     };
     enum { TRACES = 64 };
@@ -102,7 +102,7 @@ private:
     std::vector<red::shared_ptr<RedDrawable>> held;
     uint64_t held_since = 0;
     uint32_t generation = 0;
-    /* rises with each drawing that is no bitmap, falls with each bitmap */
+    /* grows with each drawing that is not a bitmap, falls with each bitmap */
     int others = 0;
     bool is_off = false;
     /* before the next drawing is held, fill unknown parts of the mirror from the canvas */
