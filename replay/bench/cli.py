@@ -19,18 +19,18 @@ from bench.common.errors import BenchError
 # VERBATIM its execute gets args.arguments as they were written. A command of two words stands with those of its first; the second
 # alone will do.
 COMMANDS = {
-    "setup": ("bench.build.setup", "get and build everything"),
+    "setup": ("bench.build.setup", "download and build everything"),
     "compare": ("bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness"),
-    "live": ("live.command", "drive a guest in a closed loop: response time, lag, bytes"),
+    "live": ("live.command", "measure how long a user waits at a live guest: stock, this library, VNC"),
     "test": ("bench.commands.testing", "run all tests, or some files of Python tests"),
-    "diff": ("bench.commands.diff", "compare two result files or two libraries; the exit status says worse or not"),
-    "results": ("bench.commands.makeresults", "measure all of results/, or write the page of a result file"),
-    "watch": ("bench.commands.watch", "show live counters of a running guest's streams"),
-    "installed": ("clients.installed", "check the installed library: packets and bytes of a guest of its own"),
-    "clients": ("clients.command", "client compatibility tests on a QEMU"),
+    "diff": ("bench.commands.diff", "compare two result files or two libraries; exit status 1 if B is worse"),
+    "results": ("bench.commands.makeresults", "measure the pages of results/, or write the page of a result file"),
+    "watch": ("bench.commands.watch", "show live counters of a running guest's connections"),
+    "installed": ("clients.installed", "measure what the installed library sends, with a test guest"),
+    "clients": ("clients.command", "test the compatibility of clients, with a test guest"),
     "clients migration": ("clients.migration", "migrate a guest between libraries while a client watches"),
-    "clients soak": ("clients.soak", "run well-behaved and misbehaving clients at one QEMU for an hour"),
-    "record": ("recorder.record", "how to record a guest of your own; add the recording"),
+    "clients soak": ("clients.soak", "connect well-behaved and misbehaving clients to one QEMU for an hour"),
+    "record": ("recorder.record", "show how to record a guest of your own; add the recording"),
     "record info": ("recorder.info", "validate a recording and describe it"),
     "record trim": ("recorder.trim", "cut a part out of a recording"),
     "deb": ("distro.deb", "build and test the Debian package"),
@@ -142,7 +142,7 @@ def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
             return name, rest
     if rest and _second(first):
         raise BenchError(f"unknown command '{first} {rest[0]}': it is {first} and one of {', '.join(_second(first))}", 2)
-    raise BenchError(f"unknown command '{first}': it is one of {', '.join(_first_words())}", 2)
+    raise BenchError(f"unknown command '{first}': choose one of {', '.join(_first_words())}", 2)
 
 
 def _module(name: str) -> ModuleType:

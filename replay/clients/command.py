@@ -41,8 +41,8 @@ _DRAW, _IDLE = 20.0, 75.0       # seconds of these scenarios; proxies close conn
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Runs client compatibility tests: a client and a QEMU (TCG) whose guest draws text. Needs x86_64, and root or the "
-        "packages of packages-clients.txt. All of it takes hours."
+        "Tests the compatibility of clients with a QEMU (TCG) whose guest draws text: each client, transport, mode and scenario "
+        "is one run. Needs x86_64, and root or the packages of packages-clients.txt. All runs take hours."
     )
     names = ", ".join(driver.name for driver in plans.DRIVERS)
     for option, metavar, says in (
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
-    parser.add_argument("--dry-run", action="store_true", help="list the cells, run nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list what would be run, run nothing")
 
 
 def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
@@ -63,7 +63,7 @@ def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
     names = [name.strip() for name in named.split(",")]
     for name in names:
         if name not in known:
-            raise BenchError(f"no {what} {name!r}: there are {', '.join(known)}", 2)
+            raise BenchError(f"unknown {what} {name!r}: choose one of {', '.join(known)}", 2)
     return names
 
 
@@ -229,7 +229,7 @@ def execute(args: argparse.Namespace) -> int:
     names = args.modes.split(",") if args.modes else list(MODES)
     modes = [stream_mode(name) for name in names]
     if not wanted:
-        raise BenchError("no client chosen uses a transport chosen", 2)
+        raise BenchError("the chosen clients cannot use the chosen transports: see ./run clients --dry-run", 2)
     if args.dry_run:
         for plan in wanted:
             print(f"{plan.driver.name}, {plan.transport}, {plan.scenario}: {', '.join(modes)}")

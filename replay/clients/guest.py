@@ -44,7 +44,7 @@ def prepare(steps: Steps, init: Path = _INIT, wanted: Sequence[str] = _MODULES) 
     """`init` is its first program, `wanted` are the modules that it may load. Made once; made again when one of these or the newest
     kernel of the distribution changed."""
     if platform.machine() != "x86_64":
-        raise BenchError(f"the guest is an x86_64 one; this is {platform.machine()}")
+        raise BenchError(f"the test guest needs an x86_64 machine; this is {platform.machine()}")
     home = paths.cache_dir() / "clients"
     home.mkdir(parents=True, exist_ok=True)
     package = _kernel_package()
@@ -73,7 +73,7 @@ def _kernel_package() -> str:
     ).stdout
     found = re.search(r"Depends: (linux-image-\S+)", told)
     if not found:
-        raise BenchError("apt knows no linux-image-amd64, the guest's kernel: apt-get update")
+        raise BenchError("apt has no linux-image-amd64, the guest's kernel: run apt-get update")
     return found[1]
 
 

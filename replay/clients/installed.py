@@ -45,8 +45,8 @@ class Seen:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Starts a QEMU (TCG) with the installed libspice-server and a guest that draws text, and counts with "
-                          "tcpdump what it sends to spice-gtk. Prints it beside the counts of versions that were installed "
+    parser.description = ("Starts a test guest that draws text in a QEMU (TCG) with the installed libspice-server, and counts with "
+                          "tcpdump what is sent to spice-gtk. Prints it beside the counts of versions that were installed "
                           "before. Needs root.")
     parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="T", help="tls (default) or plain")
 
@@ -98,14 +98,14 @@ def _draw(world: World, transport: str) -> Seen:
     if told.error or told.dropped:
         raise BenchError(f"tcpdump did not see everything: {told.error or f'{told.dropped} packets dropped'}")
     if lines < _LEAST_LINES:
-        raise BenchError(f"the guest drew only {lines} lines in {_SECONDS:.0f} s: the machine is too busy")
+        raise BenchError(f"the guest drew only {lines} lines in {_SECONDS:.0f} s: run it again when the machine is idle")
     found = pcap.analyse(file, ports)
     return Seen(version(), transport, lines, found.server.data_packets, found.server.wire_bytes, found.client.packets, table.now())
 
 
 def execute(args: argparse.Namespace) -> int:
     if os.geteuid() != 0:
-        raise BenchError("needs root, for a network namespace and tcpdump")
+        raise BenchError("./run installed needs root, for a network namespace and tcpdump")
     steps = Steps(paths.cache_dir() / "clients" / "log")
     file = paths.build_dir() / "installed.json"
     if _ALONE not in os.environ:

@@ -51,10 +51,10 @@ def pair(text: str) -> Pair:
     """MODE[@RELEASE]>MODE[@RELEASE]"""
     ends = [tuple(end.partition("@")[::2]) for end in text.split(">")]
     if len(ends) != 2 or not all(mode for mode, _ in ends):
-        raise BenchError(f"'{text}' is no pair: MODE[@RELEASE]>MODE[@RELEASE]", 2)
+        raise BenchError(f"'{text}' is not a pair: write MODE[@RELEASE]>MODE[@RELEASE]", 2)
     for _, release in ends:
         if release and release not in upstream.RELEASES:
-            raise BenchError(f"no release {release} here: it is one of {', '.join(upstream.RELEASES)}", 2)
+            raise BenchError(f"unknown release {release}: choose one of {', '.join(upstream.RELEASES)}", 2)
     (one, first), (two, second) = ends
     return Pair((stream_mode(one), first or upstream.DEFAULT), (stream_mode(two), second or upstream.DEFAULT))
 

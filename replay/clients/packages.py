@@ -36,12 +36,12 @@ def missing(few: bool = False) -> list[str]:
 def install(steps: Steps, few: bool = False) -> None:
     """Raises BenchError, one line, when something is missing and cannot be put in."""
     if not shutil.which("dpkg-query"):
-        raise BenchError("this is not Debian: ./run clients and its neighbours need its packages")
+        raise BenchError("this is not Debian, whose packages the client tests need: see packages-clients.txt")
     if not (lacking := missing(few)):
         return
     command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *lacking]
     if os.geteuid() != 0:
-        raise BenchError(f"packages are missing; as root: {' '.join(command)}")
+        raise BenchError(f"packages are missing; run as root: {' '.join(command)}")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     steps.run("updating the lists of packages", ["apt-get", "-q", "update"], quiet=True, env=environment)
     steps.run(f"installing {len(lacking)} packages", command, env=environment)

@@ -196,8 +196,8 @@ def _right_picture(where: Machine, transport: str, folder: Path) -> None:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Clients that read fast, slowly or not at all connect to one QEMU whose guest draws, and disconnect. After each dozen "
-        "a client that reads fast must get messages without a pause and show the right picture."
+        "Connects clients that read fast, slowly or not at all to one QEMU whose guest draws. After each dozen of them a client "
+        "that reads fast must get messages without a pause and show the right picture."
     )
     parser.add_argument("--minutes", type=float, default=60, help="duration (60)")
     parser.add_argument("--modes", default="flow", metavar="M", help=f"{STOCK}, or a value of SPICE_STREAM: one (flow)")
@@ -205,7 +205,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if args.minutes <= 0:
-        raise BenchError("--minutes is more than 0", 2)
+        raise BenchError("--minutes must be more than 0", 2)
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.install(steps, few=True)
     made = guest.prepare(steps)

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if not _SUITE.fullmatch(args.suite):
-        raise BenchError(f"'{args.suite}' is no suite: give one such as bookworm or trixie", 2)
+        raise BenchError(f"'{args.suite}' is not a suite: give bookworm or trixie, for example", 2)
     began = time.monotonic()
     output = paths.build_dir() / "deb" / args.suite
     steps = Steps(paths.build_dir() / "deb" / f"{args.suite}.log")

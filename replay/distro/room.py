@@ -117,7 +117,7 @@ class Root(Room):
 
     def prepare(self, places: Sequence[Place]) -> None:
         if os.geteuid():
-            raise BenchError(f"only root can make a root of {self.suite}; others can build on a machine that runs it")
+            raise BenchError(f"building for {self.suite} needs root, for a chroot; without root, build on a machine that runs {self.suite}")
         if not (self.root / self._READY).is_file():
             self._make(places)
         super().prepare(places)

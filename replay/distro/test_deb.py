@@ -69,5 +69,5 @@ def test_in_a_fresh_clone_the_release_is_got_before_the_patches_are_made(tmp_pat
 
 @pytest.mark.parametrize("suite", ["-oProxy", "a b", "../x"])
 def test_a_suite_is_a_name(suite: str) -> None:
-    with pytest.raises(BenchError, match="is no suite"):
+    with pytest.raises(BenchError, match="is not a suite"):
         deb.execute(argparse.Namespace(suite=suite))

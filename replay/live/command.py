@@ -35,8 +35,9 @@ _TRIES = 2              # of a run that does not count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Drives a guest in QEMU (TCG) in a closed loop: each action waits until the client shows the result of the last "
-                          "one. Skips runs that --output has, and resumes. Needs root, x86_64 and an otherwise idle machine.")
+    parser.description = ("Measures how long a user waits at a guest in QEMU (TCG): each action waits until the client shows the "
+                          "result of the last one. Skips runs that --output has, and resumes. Needs root, x86_64 and an otherwise idle "
+                          "machine.")
     parser.add_argument("--set", choices=sets.SETS, default="quick",
                         metavar="NAME",
                         help=f"what to measure: {', '.join(sets.SETS)} (%(default)s); the options below replace parts of it")
@@ -50,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
                         help="for runs and page (results/own/live); results/live publishes them")
-    parser.add_argument("--sessions", metavar="N,...", help="instead: cost of N sessions at once for the server: 1,8,32")
+    parser.add_argument("--sessions", metavar="N,...", help="measure CPU and memory of the server for N sessions at the same time: 1,8,32")
     parser.add_argument("--dry-run", action="store_true", help="list what is left and the estimated time, measure nothing")
 
 
@@ -113,7 +114,7 @@ def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
     shown = sets.names(args.modes, ("stock", "flow"))
     if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
-        raise BenchError("--sessions: recordings are not shown by VNC, nor in browsers", 2)
+        raise BenchError("--sessions plays recordings, which VNC and browsers cannot show: leave those ways out", 2)
     return [(way, int(count)) for count in counts for way in shown]
 
 

@@ -38,7 +38,7 @@ class Guest:
 
 def kind_of(name: str) -> str:
     if name not in NAMES:
-        raise BenchError(f"unknown guest '{name}': it is one of {', '.join(NAMES)}", 2)
+        raise BenchError(f"unknown guest '{name}': choose one of {', '.join(NAMES)}", 2)
     return name.partition("-")[0]
 
 

@@ -110,9 +110,9 @@ def measure(way: Way, count: int) -> Row:
         try:
             after, seconds = [used(folder) for folder in folders], time.monotonic() - began
         except OSError:
-            raise BenchError("a player ended too early") from None
+            raise BenchError("a player ended too early: run it again") from None
         if any(_said(player, "done") for player, _ in players):
-            raise BenchError(f"{count} sessions are too many for this machine: some had ended before all had begun")
+            raise BenchError(f"{count} sessions are too many for this machine, as some ended before all had begun: give fewer")
         return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
                    statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
                    int(statistics.median(now.memory for now in after)),

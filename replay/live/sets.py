@@ -75,7 +75,7 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
     played = names(args.scenarios, part.scenarios)
     for name in played:
         if name not in SCENARIOS:
-            raise BenchError(f"unknown scenario '{name}': it is one of {', '.join(SCENARIOS)}", 2)
+            raise BenchError(f"unknown scenario '{name}': choose one of {', '.join(SCENARIOS)}", 2)
     for guest in names(args.guests, part.guests):
         kind = guests.kind_of(guest)
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
@@ -87,13 +87,13 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
 def planned(args: argparse.Namespace) -> dict[Plan, int]:
     """How many actions of each; raises BenchError, one line, for what there is not."""
     if args.repeat < 1 or args.count is not None and args.count < 1:
-        raise BenchError("--repeat and --count are 1 or more", 2)
+        raise BenchError("--repeat and --count must be at least 1", 2)
     found: dict[Plan, int] = {}
     for part in SETS[args.set]:
         for plan, count in _of(part, args):
             found[plan] = max(count, found.get(plan, 0))
     if not found:
-        raise BenchError("nothing to measure: no scenario chosen is for a guest chosen and can be shown in a way chosen", 2)
+        raise BenchError("nothing to measure: the chosen guests, scenarios and ways do not go together", 2)
     return {replace(plan, repeat=number): count for number in range(1, args.repeat + 1) for plan, count in found.items()}
 
 

@@ -43,11 +43,11 @@ def find(name: str, folder: Path | None = None) -> Way:
     if name == VNC:
         return Way(VNC, None)
     if name.partition(":")[0] not in modes.MODES:
-        raise BenchError(f"unknown way '{name}': it is {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
+        raise BenchError(f"unknown way '{name}': choose {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
     modes.check(name)
     if name == modes.STOCK:
         return Way(name, libraries.find(libraries.STOCK))
     library = libraries.find(str(folder) if folder else libraries.PATCHED)
     if not library.patched:
-        raise BenchError(f"library {library.name}: it does not know SPICE_STREAM, so it has no mode '{name}'", 2)
+        raise BenchError(f"library {library.name} is not patched, so it has no mode '{name}'", 2)
     return Way(modes.row(folder.name if folder else library.name, name), library, modes.stream_value(name))

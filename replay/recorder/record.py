@@ -38,7 +38,7 @@ To ship it with this tree (checks and packs it, adds it to the manifest; all it 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Says how to record a guest of your own; with --attach FILE adds such a recording to those shipped."
+    parser.description = "Shows how to record a guest of your own; with --attach FILE adds such a recording to the shipped ones."
     parser.add_argument("--attach", nargs="?", const="", default="", metavar="FILE",
                         help="check, pack and add FILE, named as it is to be called; without FILE: how to record one")
     for field, says in (("what", "what happens in it"), ("driver", "the guest's display driver, and the spice-server that recorded it"),
@@ -66,12 +66,12 @@ def attach(args: argparse.Namespace) -> int:
         raise BenchError(f"{source}: no such file", 2)
     lacking = [field for field in ("what", "driver", "licence") if not getattr(args, field)]
     if lacking:
-        raise BenchError(f"say about the recording: {', '.join('--' + field for field in lacking)}", 2)
+        raise BenchError(f"these options describe the recording and are missing: {', '.join('--' + field for field in lacking)}", 2)
     name = recordings.find(str(source.resolve())).name
     if not name or name.startswith("."):
         raise BenchError(f"'{source.name}' is no name for a recording", 2)
     if any(entry["name"] == name for entry in manifest.load()):
-        raise BenchError(f"there is a recording {name} already", 2)
+        raise BenchError(f"a recording {name} exists: rename the file", 2)
     recordings.check(source)
     ship(name, source, {"what": args.what, "driver": args.driver, "licence": args.licence, "upstream": "unknown",
                       "made": "recorded by its contributor"})

@@ -46,7 +46,7 @@ def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
     entry = manifest.load(shipped)[0]
     assert (entry["name"], entry["commands"], entry["kind"], entry["upstream"]) == ("own", 50, "real", "unknown")
     assert manifest.check(shipped) == []
-    for arguments, told in ((about, "already"), (("--driver", "d"), "--what")):
+    for arguments, told in ((about, "exists"), (("--driver", "d"), "--what")):
         with pytest.raises(BenchError, match=re.escape(told)):
             record.execute(parsed("--attach", str(tmp_path / "own.rec"), *arguments))
 

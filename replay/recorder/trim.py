@@ -82,8 +82,8 @@ def trim(path: Path, part: Range, out: Path) -> None:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Keeps a range of a recording: by time, or commands A (counted from 0) to B (not included), either left out. Puts "
-                          "what the range depends on at its beginning, to be played at once.")
+    parser.description = ("Keeps a range of a recording: by time, or commands A (counted from 0) to B (not included), either of "
+                          "which may be left out. Begins with the commands on which the range depends, to be played without delay.")
     parser.add_argument("file", metavar="FILE", help="name of a shipped recording, or a path; a part of it: FILE@FROM-TO (s)")
     parser.add_argument("--commands", metavar="A:B", help="range in commands")
     parser.add_argument("--output", "-o", metavar="FILE", type=Path, required=True, help="compressed if the name ends in .xz or .gz")

@@ -211,7 +211,7 @@ class Mirror:
         """Makes apt's private directory for a suite, its lists up to date; the environment that makes apt use it."""
         source = source or self._source
         if source is None:
-            raise StepFailed("this machine has no apt, or no source of the distribution's packages", [])
+            raise StepFailed("no apt sources of the distribution found: add them to /etc/apt/sources.list.d", [])
         for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
             (base / folder).mkdir(parents=True, exist_ok=True)
         (base / "sources.list.d" / f"suite{source.suffix}").write_text(source.render(kind, suite))

@@ -38,7 +38,7 @@ def listed(build: Path) -> dict[str, str]:
     subprocess.run(["ninja", "-C", build, "build.ninja"], capture_output=True, check=False)
     done = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BenchError(f"{build} is not a build directory that meson knows")
+        raise BenchError(f"{build} is not a build directory of meson: run ./run setup")
     return {test["name"]: test["suite"][0].split(":")[0] for test in json.loads(done.stdout)}
 
 
@@ -57,5 +57,5 @@ def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, re
         raise BenchError(f"{title}: {', '.join(bad)} failed (log: {steps.log})") from None
     counted = re.search(r"^Ok: +(\d+)", "\n".join(output), re.MULTILINE)
     if not counted:
-        raise BenchError(f"{title}: meson knows no such tests")
+        raise BenchError(f"{title}: meson has no such tests: run ./run setup")
     return int(counted[1])

@@ -36,7 +36,7 @@ def sources(root: Path = paths.ROOT, names: Collection[str] | None = None) -> di
         if path.suffix in _SOURCES and path.is_file() and (names is None or kept.parts[1] in names):
             place = Path("server", *kept.parts[2:])
             if place in found:
-                raise BenchError(f"{found[place]} and {kept} would be the same file of upstream's tree")
+                raise BenchError(f"{found[place]} and {kept} would be the same file in upstream's tree: rename one")
             found[place] = kept
     return dict(sorted(found.items()))
 

@@ -38,7 +38,7 @@ def parse(text: str, name: str) -> Patch:
     head, found, diff = str(mail.get_payload()).partition("\ndiff --git ")
     body, rule, _ = f"\n{head}".partition("\n---\n")
     if not subject or not rule:
-        raise BenchError(f"{name} is no patch: a line 'Subject:', a message, '---' and a diff make one")
+        raise BenchError(f"{name} is not a patch: it needs a line 'Subject:', a message, a line '---' and a diff")
     return Patch(subject, body.strip("\n"), f"diff --git {_SIGNATURE.sub(chr(10), diff)}" if found else "")
 
 

@@ -51,7 +51,7 @@ def test_the_wrap_is_made_from_the_series(tmp_path: Path, monkeypatch: pytest.Mo
     assert upstream.series("0.16.0")[3] == tmp_path / "patches/two/0.16.0/0003-c.patch"
     assert upstream.below("two") == ["one", "two"]
     assert [patch.name for patch in upstream.series(names=["two"])] == ["0001-a.patch", "0002-b.patch", "0003-c.patch"]
-    with pytest.raises(BenchError, match="no series three: it is one of one, two"):
+    with pytest.raises(BenchError, match="unknown series three: choose one of one, two"):
         upstream.below("three")
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_is_not_the_release_is_refused(no_network: Path) -> None:
 
 
 def test_an_unknown_release_is_named() -> None:
-    with pytest.raises(BenchError, match="no release 0.14.3 here: it is one of 0.15.1, 0.15.2, 0.16.0"):
+    with pytest.raises(BenchError, match="unknown release 0.14.3: choose one of 0.15.1, 0.15.2, 0.16.0"):
         upstream.release("0.14.3")
 
 

@@ -55,7 +55,7 @@ RELEASES = {release.version: release for release in (
 
 def release(version: str) -> Release:
     if version not in RELEASES:
-        raise BenchError(f"no release {version} here: it is one of {', '.join(RELEASES)}", 2)
+        raise BenchError(f"unknown release {version}: choose one of {', '.join(RELEASES)}", 2)
     return RELEASES[version]
 
 
@@ -88,7 +88,8 @@ def fetch(version: str, steps: Steps) -> Path:
                 raise BenchError(f"spice {version}: no such source package on the mirror, and {failure}; put "
                                  f"{wanted.tarball.name} into {wanted.tarball.parent} by hand")
             if not _is(part, wanted.sha256):
-                raise BenchError(f"spice {version}: {wanted.url} is not the release we know (sha256 differs)")
+                raise BenchError(f"spice {version}: {wanted.url} is not the known release (sha256 differs): try again, or from "
+                                 "another network")
         part.replace(wanted.tarball)
     finally:
         part.unlink(missing_ok=True)
@@ -108,7 +109,7 @@ def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
         deb = paths.cache_dir() / "libspice-protocol-dev.deb"
         if not Mirror(paths.cache_dir() / "apt", steps).package("libspice-protocol-dev", wanted.suites, deb):
             raise BenchError(f"spice {version} needs spice-protocol {wanted.protocol}, which neither this machine nor "
-                             f"its mirror has (log: {steps.log})")
+                             f"its mirror has (log: {steps.log}): install libspice-protocol-dev of that version or newer")
         steps.run("unpacking libspice-protocol-dev", ["dpkg", "-x", deb, prefix], quiet=True)
         deb.unlink()
     # every time: the tree may have been moved
@@ -135,7 +136,7 @@ def built() -> list[str]:
 def below(name: str) -> list[str]:
     """The series that one needs, in order, and itself."""
     if name not in bases():
-        raise BenchError(f"no series {name}: it is one of {', '.join(bases())}", 2)
+        raise BenchError(f"unknown series {name}: choose one of {', '.join(bases())}", 2)
     return [name] if bases()[name] == RELEASE else [*below(bases()[name]), name]
 
 
@@ -211,7 +212,7 @@ def unpack(version: str, target: Path) -> None:
     done = subprocess.run(["tar", "-xf", release(version).tarball, "--strip-components=1", "-C", target],
                           capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BenchError(f"spice {version} cannot be unpacked: {done.stderr.strip()}")
+        raise BenchError(f"cannot unpack spice {version}: {done.stderr.strip()}; remove {release(version).tarball} and try again")
 
 
 def copy_overlay(target: Path, names: Collection[str] | None = None) -> None:

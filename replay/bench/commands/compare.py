@@ -27,14 +27,15 @@ _SEED = 1       # of the order of the runs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = (f"Plays recordings to a client, compares modes. Default: {request.NEWCOMER} at pace max, "
-                          f"{request.NEWCOMER_PACED} at recorded pace; {','.join(request.QUICK_MODES)}.")
+    parser.description = ("Plays recordings to a client over an emulated link, in several modes, and compares what each costs. "
+                          f"Default: {request.NEWCOMER} at pace max, {request.NEWCOMER_PACED} at recorded pace; "
+                          f"{','.join(request.QUICK_MODES)}.")
     request.configure(parser)
     out = parser.add_argument_group("what comes out")
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, compare.csv, compare.json (default: results/own); "
                      "resumes there, or adds runs to what is there")
-    out.add_argument("--keep", metavar="DIR", type=Path, help="keep the captures; have the patched library write traces, look for "
-                     "stalls in them, and keep them too")
+    out.add_argument("--keep", metavar="DIR", type=Path, help="keep captures, and traces of the patched library, which are "
+                     "searched for stalls")
     out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
 
 

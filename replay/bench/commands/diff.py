@@ -35,15 +35,15 @@ Key = tuple[str, ...]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Compares two result files of ./run compare row by row, or the two libraries of one. "
-                          "Exit status 0: same or better; 1: worse; 2: not comparable, as another machine's, or more than half of the "
-                          "comparisons could hide a change of 10 %. Three runs per row are enough: the spread of each metric is known "
-                          "from results/. A single row shows large changes, all rows of a mode together small ones. Verdicts are "
-                          "corrected for the number of comparisons: of 20 pairs of results of one library, one says worse or better.")
+    parser.description = ("Compares two result files of ./run compare row by row, or the two libraries in one. "
+                          "Exit status 0: B is the same or better. 1: B is worse. 2: not comparable, for example because the machines "
+                          "differ, or more than half of the comparisons are too uncertain to exclude a change of 10 %. Three runs per "
+                          "row are enough. Single rows show large changes, all rows of a mode together show small ones. Of 20 pairs of "
+                          "results of one library, one pair says worse or better by chance.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
-    parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another; without it, A is of two libraries")
-    parser.add_argument("--metrics", metavar="LIST", help=f"what to compare, of the metrics below (default: {','.join(_METRICS[:4])},...); "
-                        "shows also the rows that are the same or unknown")
+    parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another one (default: A has two libraries, compare these)")
+    parser.add_argument("--metrics", metavar="LIST", help=f"metrics to compare, of those below (default: {','.join(_METRICS[:4])},...); "
+                        "also shows rows that are the same or unknown")
     parser.epilog = "\n".join(["metrics (* by default):", *textwrap.wrap(", ".join(
         f"{name}*" if name in _METRICS else name for name in metrics.METRICS), _WIDTH, initial_indent="  ", subsequent_indent="  ")])
 
@@ -74,7 +74,7 @@ def _wanted(text: str | None) -> list[str]:
     names = list(_METRICS) if text is None else [name for name in text.split(",") if name]
     for name in names:
         if name not in metrics.METRICS:
-            raise BenchError(f"unknown metric '{name}': it is one of {', '.join(metrics.METRICS)}", 2)
+            raise BenchError(f"unknown metric '{name}': choose one of {', '.join(metrics.METRICS)}", 2)
     return names
 
 
@@ -162,7 +162,7 @@ def split(result: Result) -> tuple[Result, Result]:
     has one row, which stands against every mode of a patched one."""
     patched = {name: library["patched"] for name, library in result["environment"]["libraries"].items()}
     if len(patched) != 2:
-        raise BenchError(f"it is of {len(patched)} libraries, not of two: say with what to compare it", NOT_COMPARABLE)
+        raise BenchError(f"the file has {len(patched)} libraries, not two: give a second file to compare with", NOT_COMPARABLE)
     before, after = patched
     shown = {run["mode"] for run in result["runs"]}
 
@@ -184,7 +184,7 @@ def execute(args: argparse.Namespace) -> int:
     differing = differences(before, after)
     lines = compared(before, after, names)
     if not lines:
-        raise BenchError("not comparable: no row is in both", NOT_COMPARABLE)
+        raise BenchError("not comparable: no row (recording, link, pace, mode) is in both", NOT_COMPARABLE)
     print(_page(lines, args.metrics is not None))
     if caution := _caution(before, after, lines):
         print(f"\n{caution}")
@@ -196,9 +196,9 @@ def execute(args: argparse.Namespace) -> int:
     if Verdict.WORSE in {one.verdict for one in (*(line[2] for line in lines), *all_rows.values())}:
         return WORSE
     if broken := _broken(before, after):
-        raise BenchError(f"not comparable: no run counts any more of {', '.join(broken)}", NOT_COMPARABLE)
+        raise BenchError(f"not comparable: B has no valid run of {', '.join(broken)}", NOT_COMPARABLE)
     unknown = sum(not _is_told(found) and not _is_told(all_rows.get((key[-1], name), found)) for key, name, found, *_ in lines)
     if unknown > _MOST_UNKNOWN * len(lines):
-        raise BenchError(f"of {unknown} of {len(lines)} figures nothing can be told from so few runs, or such different ones",
+        raise BenchError(f"nothing can be said of {unknown} of {len(lines)} figures: measure more runs per row (--repeat)",
                          NOT_COMPARABLE)
     return SAME_OR_BETTER

@@ -57,7 +57,7 @@ def chosen(names: Sequence[str]) -> list[Part]:
     known = {part.where for part in PARTS} | {part.folder for part in PARTS} | {_MAIN}
     for name in names:
         if name.rstrip("/") not in known:
-            raise BenchError(f"unknown folder '{name}': it is one of {_MAIN}, {', '.join(part.where for part in PARTS)}", 2)
+            raise BenchError(f"unknown folder '{name}': choose one of {_MAIN}, {', '.join(part.where for part in PARTS)}", 2)
     wanted = {name.rstrip("/") for name in names}
     # a folder's name is also that of its first part: alone it means all of it
     return [part for part in PARTS if not wanted or {part.where, part.folder} & wanted or part.main and _MAIN in wanted]
@@ -152,10 +152,10 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
             unpack(folder)
     status = _run(["bench", *argv], stdout=subprocess.DEVNULL).returncode
     if status not in (0, 1):
-        raise BenchError(f"{part.where}: ./run {shlex.join(argv)} ended with status {status}: the rest is not done", status)
+        raise BenchError(f"{part.where}: ./run {shlex.join(argv)} ended with status {status}; to continue, run the same again", status)
     if part.kind == COMPARE:
         if not (folder / _RUNS).is_file():
-            raise BenchError(f"{part.where}: ./run {shlex.join(argv)} measured nothing: the rest is not done")
+            raise BenchError(f"{part.where}: ./run {shlex.join(argv)} measured nothing; to continue, run the same again")
         pack(folder)
         write_page(part.folder, output)
     return status == 0
@@ -276,14 +276,14 @@ def write_pages(files: Sequence[Path]) -> None:
 def execute(args: argparse.Namespace) -> int:
     files = [Path(name) for name in args.names if name.endswith((".json", ".json.xz"))]
     if files and len(files) < len(args.names):
-        raise BenchError("give folders of results/, or files whose pages are wanted", 2)
+        raise BenchError("give folders of results/ or result files, not both", 2)
     if files:
         write_pages(files)
         return 0
     parts = chosen(args.names)
     args.output = args.output.resolve()
     if args.repeat is not None and args.repeat < 1:
-        raise BenchError("--repeat wants a number from 1", 2)
+        raise BenchError("--repeat must be at least 1", 2)
     told = [] if args.index else foretell(parts, args.output, args.repeat)
     if args.dry_run:
         print("\n".join(told))

@@ -39,18 +39,20 @@ def _epilog() -> str:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is played, and how often")
-    what.add_argument("recordings", metavar="RECORDING", nargs="*", help="name of a shipped recording, or a path; a part of one: NAME@FROM-TO (s)")
+    what.add_argument("recordings", metavar="RECORDING", nargs="*",
+                      help="name of a shipped recording, or a path; NAME@FROM-TO for a part, in seconds")
     what.add_argument("--modes", metavar="LIST", help=f"{','.join(modes.MODES)}; settings after a colon: gather:threshold=64")
     what.add_argument("--transports", metavar="LIST", help="plain,tls (default: both)")
-    what.add_argument("--links", metavar="LIST", help="by name, or RATE/ROUNDTRIP as 20M/40ms; more below (default: lan)")
-    what.add_argument("--pace", metavar="LIST", help="max (default), recorded, a factor of recorded, user; meanings below")
+    what.add_argument("--links", metavar="LIST", help="a name, or rate/round trip: 20M/40ms; see below (default: lan)")
+    what.add_argument("--pace", metavar="LIST", help="max (default), recorded, a factor of recorded (2), user; see below")
     what.add_argument("--repeat", metavar="N", type=int, help=f"runs per row (default {_QUICK_REPEATS}; {_REPEATS} if --modes and a "
                      "recording are named)")
-    what.add_argument("--jobs", metavar="N", type=int, default=1, help="runs at once, of those that mostly wait for an emulated link "
+    what.add_argument("--jobs", metavar="N", type=int, default=1, help="runs at the same time, of those that mostly wait for their link "
                      "(default %(default)s)")
     what.add_argument("--library", metavar="NAME", action="append",
-                      help="stock, patched, git:REVISION, or a directory that holds libspice-server.so.1; repeatable: ./run diff compares two")
-    what.add_argument("--with", metavar="LIST", dest="conditions", default="", help="conditions: tls=1.2,beside-download; all below")
+                      help="stock, patched, git:REVISION, or a directory with libspice-server.so.1; given twice: for ./run diff")
+    what.add_argument("--with", metavar="LIST", dest="conditions", default="",
+                      help="conditions, such as tls=1.2,beside-download; see below")
     parser.epilog = _epilog()
 
 
@@ -73,7 +75,7 @@ class Request:
 def _listed(text: str, what: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise BenchError(f"no {what} given", 2)
+        raise BenchError(f"no {what} given: name at least one, or leave out the option", 2)
     return list(dict.fromkeys(names))
 
 
@@ -81,7 +83,7 @@ def _transports(text: str) -> list[str]:
     names = _listed(text, "transport")
     for name in names:
         if name not in runspec.TRANSPORTS:
-            raise BenchError(f"unknown transport '{name}': it is one of {', '.join(runspec.TRANSPORTS)}", 2)
+            raise BenchError(f"unknown transport '{name}': choose one of {', '.join(runspec.TRANSPORTS)}", 2)
     return names
 
 
@@ -93,7 +95,7 @@ def _paces(text: str) -> list[str]:
         except ValueError:
             good = False
         if not good:
-            raise BenchError(f"unknown pace '{name}': it is max, recorded, user or a factor", 2)
+            raise BenchError(f"unknown pace '{name}': choose max, recorded, user or a factor such as 2", 2)
     return names
 
 
@@ -105,7 +107,7 @@ def _links(args: argparse.Namespace) -> list[links.Link]:
     names = _listed(args.links, "link") if args.links is not None else ["lan"]
     found = list(dict.fromkeys(map(links.find, names)))
     if any(link.ipv6 or link.unix for link in found):
-        raise BenchError("packets of IPv6 are not counted here, and the player has no Unix socket: ./run live takes such a link", 2)
+        raise BenchError("./run compare has no IPv6 and no Unix sockets: use ./run live for such a link", 2)
     return found
 
 
@@ -123,15 +125,15 @@ def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
     found = [recordings.find(name) for name in args.recordings or
              ([NEWCOMER, NEWCOMER_PACED] if _is_first_look(args) else [NEWCOMER])]
     if len({one.name for one in found}) < len(found):
-        raise BenchError("two recordings have the same name: a table could not tell them apart", 2)
+        raise BenchError("two recordings have the same name: rename one file", 2)
     return found
 
 
 def read(args: argparse.Namespace) -> Request:
     if args.repeat is not None and args.repeat < 1:
-        raise BenchError("--repeat wants a number from 1", 2)
+        raise BenchError("--repeat must be at least 1", 2)
     if not 1 <= args.jobs <= atonce.MOST:
-        raise BenchError(f"--jobs wants a number from 1 to {atonce.MOST}", 2)
+        raise BenchError(f"--jobs must be from 1 to {atonce.MOST}", 2)
     for name in args.library or []:
         if name not in (libraries.STOCK, libraries.PATCHED) and not name.startswith(revisions.PREFIX):
             libraries.find(name)
@@ -155,11 +157,11 @@ def rows(request: Request) -> list[tuple[libraries.Library, str]]:
         if library.patched:
             found += [(library, name) for name in names if name != modes.STOCK]
         elif request.modes_named and modes.STOCK not in names:
-            raise BenchError(f"library {wanted} is not patched: it knows none of the modes {', '.join(names)}", 2)
+            raise BenchError(f"library {wanted} is not patched, so it has no mode {', '.join(names)}", 2)
         else:
             found.append((library, modes.STOCK))
     if not found:
-        raise BenchError("no mode left to play: the patched library has no mode 'stock'", 2)
+        raise BenchError("the patched library has no mode 'stock': choose another one with --modes", 2)
     return found
 
 

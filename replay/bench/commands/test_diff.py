@@ -80,7 +80,7 @@ def test_mostly_unknown_is_2(tmp_path: Path, before: dict[str, Any], capsys: pyt
         run["cpu_seconds"]["user"] = 1 + source.random()
     assert run_diff(tmp_path, wild, changed(wild, 1.1), "--metrics", "cpu,wall,packets") == 0
     assert run_diff(tmp_path, wild, changed(wild, 1.1), "--metrics", "cpu") == 2
-    assert "of 4 of 4 figures nothing can be told" in capsys.readouterr().err
+    assert "nothing can be said of 4 of 4 figures" in capsys.readouterr().err
 
 
 def test_the_age_of_the_picture_is_compared_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +149,7 @@ def test_a_row_without_runs_that_count_is_2(tmp_path: Path, before: dict[str, An
     for run in other["runs"]:
         run["valid"] = run["mode"] != "batch" or run["transport"] == "tls"
     assert run_diff(tmp_path, before, other) == 2
-    assert "no run counts any more of tiny/lan/max/plain/batch\n" in capsys.readouterr().err
+    assert "B has no valid run of tiny/lan/max/plain/batch\n" in capsys.readouterr().err
     assert run_diff(tmp_path, other, before) == 0
     assert run_diff(tmp_path, before, {**before, "complete": False}) == 2
 
@@ -235,7 +235,7 @@ def test_the_two_libraries_of_a_file(bench: Bench) -> None:
     assert bench.compare(*arguments[:3], "1", *arguments[4:], "--modes", "gather").returncode == 0
     done = bench("diff", str(bench.output / "compare.json"))
     assert done.returncode == 2, done.stdout
-    assert done.stderr == "bench: it is of 1 libraries, not of two: say with what to compare it\n"
+    assert done.stderr == "bench: the file has 1 libraries, not two: give a second file to compare with\n"
 
 
 @pytest.mark.parametrize(("name", "reason"), [("/nowhere", "library /nowhere: no such directory"), ("git:no-such-revision", "git")])

@@ -79,7 +79,7 @@ def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
     assert [part.where for part in makeresults.chosen(["lan/plain", "distance/far"])] == ["distance/far", "lan/plain"]
     assert makeresults.chosen([]) == list(folders.PARTS)
-    with pytest.raises(BenchError, match="unknown folder 'moon': it is one of main, distance, "):
+    with pytest.raises(BenchError, match="unknown folder 'moon': choose one of main, distance, "):
         makeresults.chosen(["modes", "moon"])
 
 

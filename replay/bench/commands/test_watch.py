@@ -69,8 +69,8 @@ def test_only_streams_of_running_guests_are_shown(tmp_path: Path) -> None:
 
 def test_nothing_to_show_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert watch.execute(argparse.Namespace(folder=tmp_path)) == 0
-    assert "no guest with SPICE_STREAM_STATS=FOLDER has a client" in capsys.readouterr().out
-    with pytest.raises(BenchError, match="is no folder"):
+    assert "no connection: start QEMU with SPICE_STREAM_STATS=FOLDER" in capsys.readouterr().out
+    with pytest.raises(BenchError, match="is not a folder"):
         watch.execute(argparse.Namespace(folder=tmp_path / "none"))
 
 

@@ -102,22 +102,23 @@ def row(before: Stream | None, now: Stream, seconds: float, clock: float) -> lis
 
 def page(before: dict[Path, Stream], now: dict[Path, Stream], seconds: float, clock: float) -> str:
     if not now:
-        return "no stream: no guest with SPICE_STREAM_STATS=FOLDER has a client\n"
+        return "no connection: start QEMU with SPICE_STREAM_STATS=FOLDER, and connect a client\n"
     rows = [row(before.get(file), stream, seconds, clock) for file, stream in now.items()]
     return f"{table.markdown(_HEAD, rows, left=3)}\n"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Shows the counters of running guests' streams. Start QEMU with SPICE_STREAM_STATS=FOLDER in its environment; "
-                          "the folder must exist, and QEMU must be able to write to it. rate and delay are of the path, from the "
-                          "client's pongs (mode flow). copies, copied, equal and drawn are what the display stage found in the guest's "
-                          "bitmaps (display= in docs/modes.md); empty where it is off or not at work. Prints one table where the output is no terminal.")
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="of SPICE_STREAM_STATS")
+    parser.description = ("Shows live counters of running guests' connections. Start QEMU with SPICE_STREAM_STATS=FOLDER in its "
+                          "environment; the folder must exist, and QEMU must be able to write to it. rate and delay: of the path, "
+                          "measured with pings (mode flow). copies, copied, equal, drawn: what the setting display= finds in the "
+                          "guest's bitmaps (docs/modes.md); empty if it is off or finds nothing. Prints one table if the output is not "
+                          "a terminal.")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder of SPICE_STREAM_STATS")
 
 
 def execute(args: argparse.Namespace) -> int:
     if not args.folder.is_dir():
-        raise BenchError(f"{args.folder} is no folder", 2)
+        raise BenchError(f"{args.folder} is not a folder: create it, and start QEMU with SPICE_STREAM_STATS={args.folder}", 2)
     before, began = look(args.folder), time.monotonic()
     while True:
         time.sleep(_INTERVAL)

@@ -32,7 +32,7 @@ def acquire(arguments: Sequence[str], own_network: bool = False) -> None:
     if os.geteuid() == 0 or inside():
         return
     if own_network:
-        raise BenchError("capturing on this machine's own network needs root")
+        raise BenchError("capturing on this machine's network needs root")
     probe = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
     if probe.returncode:
         reason = probe.stderr.strip().split("\n")[-1] or f"status {probe.returncode}"

@@ -55,7 +55,7 @@ def _receive(end: socket.socket, found: Download) -> None:
 def beside(where: Lab) -> Iterator[Download]:
     """Under way when this yields, ended afterwards."""
     if where.link.rate is None:
-        raise BenchError("beside-download wants a link with a rate: without one the download takes the processors", 2)
+        raise BenchError("beside-download needs a link with a rate, such as --links 20M/40ms", 2)
     found = Download()
     listener = netns.inside(where.server, lambda: socket.create_server((where.server_address, 0)))
     with listener, netns.inside(where.client, lambda: socket.create_connection(listener.getsockname())) as client, \

@@ -168,7 +168,7 @@ def _other_machine(link: Link) -> Iterator[Lab]:
             route = json.loads(proc.call([proc.require("ip", "iproute2"), "-json", "route", "get", remote.address]))[0]
             device, address = route["dev"], remote.our_address
         except (ValueError, LookupError):
-            raise BenchError(f"no way to {remote.address} is known") from None
+            raise BenchError(f"no route to {remote.address}: see ip route get {remote.address}") from None
         on = offloads_on(proc.call([proc.require("ethtool", "ethtool"), "-k", device]))
         if on:
             switches = " ".join(f"{name} off" for name in on)

@@ -137,7 +137,7 @@ _LONGEST_QUEUE = 60
 
 def via_relay(link: Link) -> Link:
     if link.ipv6:
-        raise BenchError(f"link '{link.name}': the relay beside the server knows no IPv6", 2)
+        raise BenchError(f"link '{link.name}': the relay has no IPv6: leave out +relay or ipv6", 2)
     return link if link.relay else replace(link, name=link.name + RELAY, relay=True)
 
 
@@ -168,7 +168,7 @@ def find(name: str) -> Link:
         return Link(name, host=name.removeprefix(HOST))
     written = _WRITTEN.fullmatch(name)
     if not written:
-        raise BenchError(f"unknown link '{name}': it is one of {', '.join(LINKS)} or written as 20M/40ms, 20M/40ms/1% (loss) or "
+        raise BenchError(f"unknown link '{name}': choose one of {', '.join(LINKS)}, or write 20M/40ms, 20M/40ms/1% (loss) or "
                          "20M/40ms@10s:1M@15s:out@20s:20M (changes) or 20M:4M/40ms/mtu1280/queue2s/ipv6 (up, MTU, queue)", 2)
     try:
         changes = tuple(Change(float(at.removesuffix("s")), None if rate == "out" else _bits(rate)) for at, rate in
@@ -177,20 +177,20 @@ def find(name: str) -> Link:
                     changes=changes, up=_bits(written["up"]) if written["up"] else None, queue=float(written["queue"] or 0),
                     mtu=int(written["mtu"] or MTU), ipv6=bool(written["ipv6"]))
     except ValueError:      # 1.2.3
-        raise BenchError(f"link '{name}' has a number that is none", 2) from None
+        raise BenchError(f"link '{name}': one of its numbers is malformed", 2) from None
     if not link.rate or link.up == 0 or 0 in (change.rate for change in changes):
-        raise BenchError(f"link '{name}' carries nothing", 2)
+        raise BenchError(f"link '{name}': a rate must not be 0 (an outage: 20M/40ms@4s:out)", 2)
     times = [change.at for change in changes]
     if times != sorted(set(times)) or 0 in times:
-        raise BenchError(f"link '{name}': each change is later than the one before", 2)
+        raise BenchError(f"link '{name}': write the changes in order of time", 2)
     if link.up and changes:
-        raise BenchError(f"link '{name}': a link with a rate up does not change", 2)
+        raise BenchError(f"link '{name}': a rate up (20M:4M) and changes (@) do not go together", 2)
     if not _SMALLEST_MTU <= link.mtu <= MTU:
-        raise BenchError(f"link '{name}': an MTU from {_SMALLEST_MTU} to {MTU}", 2)
+        raise BenchError(f"link '{name}': the MTU must be from {_SMALLEST_MTU} to {MTU}", 2)
     if link.queue > _LONGEST_QUEUE or written["queue"] and min(link.rate, link.up or link.rate) / 8 * link.queue < MTU + 14:
-        raise BenchError(f"link '{name}': a queue of one packet to {_LONGEST_QUEUE} s", 2)
+        raise BenchError(f"link '{name}': the queue must hold at least one packet and at most {_LONGEST_QUEUE} s", 2)
     if link.loss >= 0.5:
-        raise BenchError(f"link '{name}' loses too much", 2)
+        raise BenchError(f"link '{name}': the loss must be below 50 %", 2)
     return next((known for known in LINKS.values() if replace(known, name=name) == link), link)     # one name for one link
 
 

@@ -37,5 +37,5 @@ def test_alone_it_has_the_link_to_itself() -> None:
 
 
 def test_not_without_a_limit() -> None:
-    with lab.connect(LINKS["lan"]) as where, pytest.raises(BenchError, match="wants a link with a rate"), download.beside(where):
+    with lab.connect(LINKS["lan"]) as where, pytest.raises(BenchError, match="needs a link with a rate"), download.beside(where):
         pass

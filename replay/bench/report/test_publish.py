@@ -59,7 +59,7 @@ def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "compare.csv").is_file()
     results.save({**result, "complete": False}, file)
     assert cli.main(["results", str(file)]) == 1
-    assert "was interrupted: first go on with it, by ./run compare" in capsys.readouterr().err
+    assert "is incomplete: to continue, run ./run compare" in capsys.readouterr().err
     assert cli.main(["results", str(tmp_path / "none.json")]) == 2
 
 

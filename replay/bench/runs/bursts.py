@@ -35,8 +35,8 @@ def look(recording: Recording) -> None:
             both.play(None)
             complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
             if both.status(both.player) != 0 or both.status(both.client) != 0:
-                raise BenchError(f"{recording.name} cannot be played at the user's pace: {complaint}")
+                raise BenchError(f"{recording.name} cannot be played at pace user: {complaint}")
         if not both.shown:
-            raise BenchError(f"{recording.name} has no pause of 200 ms: nobody waits for anything", 2)
+            raise BenchError(f"{recording.name} has no pause of 200 ms, which pace user needs: choose pace recorded", 2)
         (folder / "found").write_text("".join(f"{shown['blocks']}\n" for shown in both.shown))
         (folder / "found").replace(file)

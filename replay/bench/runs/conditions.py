@@ -34,7 +34,7 @@ class Conditions:
             name, given, value = word.partition("=")
             field = name.replace("-", "_")
             if field not in _READ:
-                raise BenchError(f"--with: unknown '{name}': it is one of {', '.join(HELP)}", 2)
+                raise BenchError(f"--with: unknown '{name}': choose one of {', '.join(HELP)}", 2)
             try:
                 found[field] = _READ[field](value if given else None)
             except ValueError:
@@ -82,12 +82,13 @@ _READ: dict[str, Callable[[str | None], Any]] = {
     "tls": _version, "congestion": _name, "slow_client": _factor, "beside_download": _flag, "compression": _name, "jpeg": _name,
     "streaming": _name, "channels": _channels, "show_surfaces": _flag}
 HELP = {
-    "tls": f"tls={' or '.join(certs.VERSIONS)}", "congestion": f"congestion=NAME of TCP's algorithm at both ends (default {lab.CONGESTION})",
-    "slow-client": "slow-client=FACTOR from 1", "beside-download": "beside-download: a bulk TCP download shares the link",
-    "compression": "compression=NAME of images", "jpeg": "jpeg=NAME (default: over a slow link)",
-    "streaming": "streaming=NAME of video (default: off at pace max); names as of spice-player --help",
+    "tls": f"tls={' or '.join(certs.VERSIONS)}", "congestion": f"congestion=NAME: TCP's algorithm at both ends (default {lab.CONGESTION})",
+    "slow-client": "slow-client=FACTOR: the client takes that many times as long (1 or more)",
+    "beside-download": "beside-download: a bulk TCP download shares the link",
+    "compression": "compression=NAME: of images", "jpeg": "jpeg=NAME (default: over a slow link)",
+    "streaming": "streaming=NAME: of video (default: off at pace max); names: spice-player --help",
     "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+record+inputs+pointer+agent:KIB+port:MIB",
-    "show-surfaces": "show-surfaces: draw each off-screen surface onto the primary for a moment, to compare it"}
+    "show-surfaces": "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment"}
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",
          "channels": "the other channels", "show_surfaces": "the surfaces shown"}

@@ -44,7 +44,7 @@ def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], be
     """The log with times of the recording, from its beginning on, in the place of those of the probes it was looked at."""
     probes = latency.match(sent, received)
     if probes is None:
-        raise BenchError("the probes of a fast run do not fit together")
+        raise BenchError("the probes of a fast run do not match: run it again")
     arrived = [(probe.received, probe.due) for probe in probes if probe.received is not None]
     # what is seen at a probe came after the one before, and what is seen at the end after the last
     due = {after[0]: max(before[1] - begun, 0) * _FAST for before, after in itertools.pairwise([arrived[0], *arrived, (ended, 0)])}

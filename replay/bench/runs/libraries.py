@@ -44,7 +44,7 @@ def find(name: str) -> Library:
     else:
         directory = Path(name)
         if not directory.is_dir():
-            raise BenchError(f"library {name}: no such directory", 2)
+            raise BenchError(f"library {name}: no such directory (give one, or stock, or patched)", 2)
     file = directory / paths.LIBRARY_FILE
     if not file.is_file():
         raise BenchError(f"library {name}: no {paths.LIBRARY_FILE} in {directory}", 2)

@@ -48,14 +48,14 @@ def check(name: str) -> str:
     """Returns the mode's name (with its options, as in gather:threshold=64), or says which modes and options there are."""
     mode, *settings = re.split("[:,]", name)
     if mode not in MODES:
-        raise BenchError(f"unknown mode '{mode}': it is one of {', '.join(MODES)}", 2)
+        raise BenchError(f"unknown mode '{mode}': choose one of {', '.join(MODES)}", 2)
     for setting in settings:
         what, _, value = setting.partition("=")
         least, most = _SETTINGS.get(what, (0, -1))
         if mode == STOCK or (mode, what) == ("flow", "window") or \
                 setting not in _WORDS and not (value.isdecimal() and least <= int(value) <= most):
             known = ", ".join(f"{what}={low}-{high}" for what, (low, high) in _SETTINGS.items())
-            raise BenchError(f"mode {mode} has no option '{setting}': a mode of the patched library may have {known} "
+            raise BenchError(f"mode {mode} has no setting '{setting}': choose from {known} "
                              "(flow no window)", 2)
     return name
 

@@ -67,7 +67,7 @@ def _split(wanted: str) -> tuple[str, tuple[float, float] | None]:
         return wanted, None
     begin, end = float(found[2]), float(found[3])
     if begin >= end:
-        raise BenchError(f"recording {wanted}: a part begins before it ends", 2)
+        raise BenchError(f"recording {wanted}: a part must begin before it ends", 2)
     return found[1], (begin, end)
 
 
@@ -97,7 +97,7 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     if entry is None:       # a path may well lead to a shipped one
         entry = next((known for known in shipped.values() if known.get("sha256") == digest), {})
     elif entry.get("sha256") not in (None, digest):
-        raise BenchError(f"recording {path} is not the one the manifest describes (sha256 {digest})")
+        raise BenchError(f"recording {path} is not the one in the manifest: restore it with git checkout (sha256 {digest})")
     return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
                      tuple((command, shown) for command, shown in entry.get("pauses", ())),
                      tuple(entry.get("parts", {}).items()), entry.get("seconds"))
@@ -166,7 +166,7 @@ def unpacked(recording: Recording) -> Path:
             with part.open("wb") as target:
                 while chunk := source.read(_CHUNK):
                     if shutil.disk_usage(folder).free < _KEEP_FREE:
-                        raise BenchError(f"no room in {folder} to unpack {recording.path.name}")
+                        raise BenchError(f"no space left in {folder} to unpack {recording.path.name}")
                     target.write(chunk)
             part.rename(copy)
         except packed.DAMAGED as error:

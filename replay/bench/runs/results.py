@@ -73,7 +73,7 @@ def load(path: Path) -> dict[str, Any]:
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
         raise BenchError(f"{path} is not a result file of ./run compare", 2)
     if result.get("version") != VERSION:
-        raise BenchError(f"{path} has version {result.get('version')} of the result file, this program reads {VERSION}", 2)
+        raise BenchError(f"{path} has version {result.get('version')} of the format, and this program reads {VERSION}: measure again", 2)
     if damage := _damage(result):
         raise BenchError(f"{path} is damaged: {damage}", 2)
     for run in result["runs"]:
@@ -86,7 +86,7 @@ def load_complete(path: Path, status: int = 1) -> dict[str, Any]:
     """Ends with that status if the comparison was interrupted."""
     result = load(path)
     if not result["complete"]:
-        raise BenchError(f"{path} was interrupted: first go on with it, by {' '.join(result['command'])}", status)
+        raise BenchError(f"{path} is incomplete: to continue, run {' '.join(result['command'])}", status)
     return result
 
 

@@ -35,7 +35,7 @@ def test_options_have_the_librarys_limits(setting: str, least: int, most: int) -
     for good in (least, most):
         assert modes.check(f"batch:{setting}={good}") == f"batch:{setting}={good}"
     for bad in (least - 1, most + 1, "", "x", "-1"):
-        with pytest.raises(BenchError, match="has no option"):
+        with pytest.raises(BenchError, match="has no setting"):
             modes.check(f"batch:{setting}={bad}")
 
 
@@ -45,11 +45,11 @@ def test_the_modes_that_catch_up_are_the_librarys() -> None:
 
 
 def test_flow_has_no_window() -> None:
-    with pytest.raises(BenchError, match="mode flow has no option 'window=400'"):
+    with pytest.raises(BenchError, match="mode flow has no setting 'window=400'"):
         modes.check("flow:window=400")
 
 
 def test_options_together() -> None:
     assert modes.check("gather:threshold=64:record=auto") == "gather:threshold=64:record=auto"
-    with pytest.raises(BenchError, match="mode gather has no option 'records=auto'"):
+    with pytest.raises(BenchError, match="mode gather has no setting 'records=auto'"):
         modes.check("gather:threshold=64:records=auto")

@@ -59,7 +59,7 @@ def test_unpacked_once(folder: Path, tmp_path: Path, pack: object) -> None:
 @pytest.mark.parametrize(("wanted", "reason"), [
     ("two", "no recording 'two': it is neither a file nor one of one, spoilt"),
     ("./two.rec", "no such file"),
-    ("spoilt", "is not the one the manifest describes"),
+    ("spoilt", "is not the one in the manifest"),
 ])
 def test_what_is_not_there(folder: Path, wanted: str, reason: str) -> None:
     with pytest.raises(BenchError, match=reason):
@@ -77,7 +77,7 @@ def test_a_damaged_one_leaves_nothing_in_the_cache(folder: Path, fake_tree: Path
 def test_a_full_disk_is_not_filled_further(folder: Path, fake_tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage(100, 99, 1))
-    with pytest.raises(BenchError, match="no room in"):
+    with pytest.raises(BenchError, match="no space left in"):
         recordings.unpacked(recordings.find("one", folder))
     assert list((fake_tree / "cache/recordings").iterdir()) == []
 
@@ -107,7 +107,7 @@ def test_a_part_is_cut_once(folder: Path, fake_tree: Path) -> None:
 
 
 def test_a_part_that_cannot_be(folder: Path, fake_tree: Path) -> None:
-    with pytest.raises(BenchError, match="one@4-2: a part begins before it ends"):
+    with pytest.raises(BenchError, match="one@4-2: a part must begin before it ends"):
         recordings.find("one@4-2", folder)
     with pytest.raises(BenchError, match="no recording 'two'"):
         recordings.find("two@1-2", folder)

@@ -205,7 +205,7 @@ def _go_on(args: argparse.Namespace) -> int:
                   if not args.which or {state.patch, state.patch.split("/")[0]} & set(args.which)]
         unknown = {name for name in args.which if "/" in name} - {state.patch for state in chosen}
         if unknown:
-            raise BenchError(f"{version} has no {', '.join(sorted(unknown))} here", 2)
+            raise BenchError(f"release {version} has no {', '.join(sorted(unknown))}", 2)
         wanted += len(chosen)
         for state in chosen:
             if state.is_in(now):

@@ -44,7 +44,7 @@ def author() -> Author:
     found = [subprocess.run(["git", "-C", paths.ROOT, "config", f"user.{key}"], capture_output=True, text=True,
                             check=False).stdout.strip() for key in ("name", "email")]
     if not all(found):
-        raise BenchError("git knows no user.name and user.email, which the patches are signed with", 2)
+        raise BenchError("the mails are signed off: set user.name and user.email with git config", 2)
     return Author(*found)
 
 
@@ -93,7 +93,7 @@ class Tree:
 def make(version: str, name: str, folder: Path, who: Author, number: str = "") -> tuple[Tree, str]:
     """The tree with a series, or one patch of it, and what it is made on; also the commit before the series."""
     if name == NOT_EXPORTED:
-        raise BenchError(f"{NOT_EXPORTED} is for the tree where work is done, and not for export", 2)
+        raise BenchError(f"{NOT_EXPORTED} is only for this repository: choose another series", 2)
     below = upstream.below(name)[:-1]
     files = upstream.series(version, [name])
     if number and number not in {file.name[:4] for file in files}:
@@ -139,7 +139,7 @@ def export(version: str, name: str, target: Path, who: Author, number: str = "")
     """Writes the mails of a series into a folder that is empty or not there; returns those that are patches. One of a
     series has no cover letter: it tells of all."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise BenchError(f"{target} is there and not empty", 2)
+        raise BenchError(f"{target} exists and is not empty: choose another folder", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
         tree, base = make(version, name, Path(work, "tree"), who, number)

@@ -77,7 +77,7 @@ def plant(version: str, tree: Path) -> int:
             tree.rmdir()
         _begin(version, tree)
     elif version_of(tree) != version:
-        raise BenchError(f"{tree} is a tree of spice {version_of(tree)}", 2)
+        raise BenchError(f"{tree} is a tree of spice {version_of(tree)}: choose another folder", 2)
     if git(tree, "status", "--porcelain").stdout:
         raise BenchError(f"{tree} has changes that are not committed")
     there = {_origin(_message(tree, commit), _FROM) for commit in _commits(tree)}
@@ -111,7 +111,7 @@ def _stop(tree: Path, file: Path, patch: Patch, version: str, marks: str, said: 
     (tree / ".git" / _WAITING).write_text(patch.message + marks)
     why = [line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")]
     raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {version}: {(why or ['?'])[-1]}; in {tree}, "
-                     f"put the *.rej right, git add -A, git commit -F .git/{_WAITING}, and do the same again")
+                     f"apply the *.rej by hand, git add -A, git commit -F .git/{_WAITING}, then run this command again")
 
 
 def _patch(tree: Path, commit: str) -> tuple[Patch, str]:

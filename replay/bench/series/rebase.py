@@ -105,7 +105,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if not args.source.exists():
-        raise BenchError(f"{args.source} is not there", 2)
+        raise BenchError(f"{args.source} does not exist", 2)
     found = rebase(args.source)
     rows = [[f"{one.patch.parent.name}/{one.patch.name[:4]}", "yes" if one.applies else "NO",
              one.variant if one.variant != upstream.DEFAULT else "", one.says] for one in found]

@@ -78,7 +78,7 @@ def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: py
 
 
 def test_one_patch_is_tried_alone(stand: Stand) -> None:
-    with pytest.raises(BenchError, match="0.15.2 has no fixes/0003 here"):
+    with pytest.raises(BenchError, match="release 0.15.2 has no fixes/0003"):
         stand.run(which=("fixes/0002", "fixes/0003"))
     assert stand.run(which=("fixes/0002",)) == 0
     assert [one.patch for one in each.recorded()] == ["fixes/0002"]

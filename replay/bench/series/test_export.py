@@ -191,9 +191,9 @@ def test_headers_of_a_test_come_with_the_first_to_include_them(tree: Path) -> No
 def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there/file").write_text("")
-    with pytest.raises(BenchError, match="is there and not empty"):
+    with pytest.raises(BenchError, match="exists and is not empty"):
         export.export(upstream.DEFAULT, "fixes", tmp_path / "there", _WHO)
-    for name, complaint in (("nothing", "no series nothing: it is one of"), ("devel", "not for export")):
+    for name, complaint in (("nothing", "unknown series nothing: choose one of"), ("devel", "only for this repository")):
         with pytest.raises(BenchError, match=complaint):
             export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
     with pytest.raises(BenchError, match="fixes has no patch 9: they are 0001 to 00"):
@@ -206,5 +206,5 @@ def test_without_a_name_in_git_there_is_no_export(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("GLOBAL", "SYSTEM"):
         monkeypatch.setenv(f"GIT_CONFIG_{name}", os.devnull)
-    with pytest.raises(BenchError, match="git knows no user.name and user.email"):
+    with pytest.raises(BenchError, match="set user.name and user.email"):
         export.author()

@@ -108,7 +108,7 @@ def test_a_patch_that_does_not_apply_is_named_and_what_is_put_right_becomes_its_
 
 
 def test_what_is_no_patch_and_what_is_no_tree_is_refused(root: Path) -> None:
-    with pytest.raises(BenchError, match="x.patch is no patch"):
+    with pytest.raises(BenchError, match="x.patch is not a patch"):
         patchfile.parse("hello\n", "x.patch")
     (root.parent / "empty").mkdir()
     with pytest.raises(BenchError, match="is no tree of ./run tree"):

@@ -51,7 +51,7 @@ def test_what_is_not_spice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "part").write_bytes(upstream.release(upstream.DEFAULT).tarball.read_bytes()[:300_000])
     for name, complaint in (("text", "cannot be unpacked: tar: "), ("part", "cannot be unpacked: .*unexpectedly$"),
                             ("folder", "not the source of spice-server"),
-                            ("nothing", "is not there")):
+                            ("nothing", "does not exist")):
         with pytest.raises(BenchError, match=complaint) as raised:
             rebase.execute(argparse.Namespace(source=tmp_path / name))
         assert "\n" not in str(raised.value)

@@ -133,7 +133,7 @@ class OtherGtk(SpiceGtk):
         found = dict(line.split(" ", 1) for line in told.splitlines() if " " in line)
         version = next((found[name] for name in (_LIBRARY, f"{_LIBRARY}t64") if name in found), "")
         if not version or "python3-gi" not in found:
-            raise NotRun(f"no root with spice-gtk of {cls.suite} could be made")
+            raise NotRun(f"no chroot with spice-gtk of {cls.suite} could be made")
         return f"{version}, driven by a script"
 
     def _command(self, argv: Sequence[str | Path]) -> list[str | Path]:
