@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Every client of client-zoo.h gets all messages, in every mode: a channel that obeys its limits
+ * Every client of test-client-acks.h gets all messages, in every mode: a channel that obeys its limits
  * and fills the pipe as the worker does, over a socket pair to a client that counts acks in its own
  * way.
  */
@@ -8,7 +8,7 @@
 
 #include <sys/wait.h>
 
-#include "client-zoo.h"
+#include "test-client-acks.h"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
@@ -16,8 +16,8 @@
 /* upstream's MAX_PIPE_SIZE: the worker takes no more commands of the guest */
 #define PIPE_FULL 50
 
-/* Nothing has come for so long, in microseconds, and as often as that was looked: it never will.
- * For whom upstream's rule gives up on it is enough to see that. */
+/* A client without a message for PATIENCE microseconds and LOOKS looks gets no more. For clients
+ * with which upstream's rule stops, SHORT_PATIENCE is enough. */
 #define PATIENCE 5000000
 #define SHORT_PATIENCE 300000
 #define LOOKS 200
@@ -27,9 +27,9 @@ struct Mix
     const char *name;
     uint32_t messages;
     uint32_t (*size)(uint32_t number);
-    /* so many are pushed when all before have arrived, 0: whenever there is room */
+    /* so many are pushed when all before have arrived; 0: whenever the pipe is not full */
     uint32_t group;
-    /* microseconds after which the client looks again */
+    /* microseconds between two looks of the client */
     uint32_t delay;
 };
 
@@ -44,33 +44,33 @@ static const Mix mixes[] = {
     { "far", 1200, [](uint32_t number) { return number < 1000 ? 40u : 15000u; }, 0, 3000 },
 };
 
-struct ZooItem final: public RedPipeItemNum<RED_PIPE_ITEM_TYPE_CHANNEL_BASE>
+struct AckTestItem final: public RedPipeItemNum<RED_PIPE_ITEM_TYPE_CHANNEL_BASE>
 {
-    explicit ZooItem(uint32_t init_number, uint32_t init_size):
+    explicit AckTestItem(uint32_t init_number, uint32_t init_size):
         number(init_number), size(init_size) {}
     const uint32_t number;
     const uint32_t size;
 };
 
-struct ZooChannelClient final: public TestChannelClient
+struct AckTestChannelClient final: public TestChannelClient
 {
     using TestChannelClient::TestChannelClient;
 
     void send_item(RedPipeItem *item) override
     {
         static uint8_t filling[64 * 1024];
-        const auto zoo_item = static_cast<ZooItem *>(item);
+        const auto test_item = static_cast<AckTestItem *>(item);
 
         init_send_data(SPICE_MSG_MIGRATE_DATA);
-        spice_marshaller_add_uint32(get_marshaller(), zoo_item->number);
+        spice_marshaller_add_uint32(get_marshaller(), test_item->number);
         spice_marshaller_add_by_ref(get_marshaller(), filling,
-                                    zoo_item->size - sizeof(zoo_item->number));
+                                    test_item->size - sizeof(test_item->number));
         begin_send_message();
     }
 };
 
 /* Returns how many messages have arrived. */
-static uint32_t play(const ZooClient &kind, const Mix &mix)
+static uint32_t play(const AckingClient &kind, const Mix &mix)
 {
     const int64_t timeout = kind.recovers ? PATIENCE : SHORT_PATIENCE;
     TestServer server;
@@ -78,7 +78,7 @@ static uint32_t play(const ZooClient &kind, const Mix &mix)
     RedStream *stream = test_stream_new(server.server, &fd);
     auto channel = red::make_shared<TestChannel>(server.server, SPICE_CHANNEL_PORT, 0,
                                                  RedChannel::HandleAcks | RedChannel::MigrateAll);
-    auto rcc = red::make_shared<ZooChannelClient>(channel.get(), server.client, stream,
+    auto rcc = red::make_shared<AckTestChannelClient>(channel.get(), server.client, stream,
                                                   &server.caps);
     uint32_t added = 0;
     int looks = 0;
@@ -86,7 +86,7 @@ static uint32_t play(const ZooClient &kind, const Mix &mix)
 
     red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 0);
     g_assert_true(rcc->init());
-    ZooPeer peer(kind, fd);
+    AckingPeer peer(kind, fd);
     server.run_events();
     /* as a display's or cursor's client is greeted */
     rcc->push_set_ack();
@@ -97,7 +97,7 @@ static uint32_t play(const ZooClient &kind, const Mix &mix)
         const bool goes_on = mix.group == 0 || added % mix.group || peer.arrived() == added;
 
         if (added < mix.messages && goes_on && rcc->get_pipe_size() < PIPE_FULL) {
-            rcc->pipe_add(red::make_shared<ZooItem>(added, mix.size(added)));
+            rcc->pipe_add(red::make_shared<AckTestItem>(added, mix.size(added)));
             ++added;
             /* what is in the pipe otherwise is for acks and timers to push */
             rcc->push();
@@ -138,8 +138,8 @@ static void log_but_warnings(const gchar *domain, GLogLevelFlags level, const gc
 }
 
 /* Returns how often @kind did not get what it should have got.
- * @reference: upstream's rule, which stops for those that the zoo says it stops for */
-static int play_mixes(const ZooClient &kind, bool reference)
+ * @reference: upstream's rule, which stops for those that say so here */
+static int play_mixes(const AckingClient &kind, bool reference)
 {
     int stalls = 0;
 
@@ -158,15 +158,15 @@ static int play_mixes(const ZooClient &kind, bool reference)
     return stalls;
 }
 
-/* They mostly wait, so all of the zoo plays at once, each in a process of its own. */
+/* They mostly wait, so all clients are played at once, each in a process of its own. */
 static void play_all(bool reference)
 {
     std::vector<pid_t> children;
 
-    /* the server warns of each wrong thing that the worst of them say */
+    /* the server warns of each invalid message of the misbehaving ones */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
     g_log_set_default_handler(log_but_warnings, nullptr);
-    for (const ZooClient &kind : zoo) {
+    for (const AckingClient &kind : acking_clients) {
         const pid_t child = fork();
 
         g_assert_cmpint(child, >=, 0);
@@ -206,5 +206,5 @@ static const BatchTest tests[] = {
 
 int main(int argc, char *argv[])
 {
-    return batch_test_main(argc, argv, "client-zoo", tests);
+    return batch_test_main(argc, argv, "client-acks", tests);
 }

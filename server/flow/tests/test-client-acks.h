@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The clients that a channel with acks may meet, each as it counts, acks and answers on the
- * display's and the cursor's channel: what the server sends must reach every one of them.
+ * The ways in which known clients count and ack messages and answer pings, on the channels display
+ * and cursor. Every one of them must get all messages.
  *
  * SET_ACK asks for an ack after each interval of messages, and for ACK_SYNC, which says that the
- * acks that follow are of that interval. Nothing says what becomes of a count that has begun.
+ * acks that follow are of that interval. The protocol leaves open what becomes of a count that has begun.
  */
-#ifndef CLIENT_ZOO_H_
-#define CLIENT_ZOO_H_
+#ifndef TEST_CLIENT_ACKS_H_
+#define TEST_CLIENT_ACKS_H_
 
 #include <deque>
 #include <errno.h>
@@ -21,137 +21,137 @@
 
 #include "push-visibility.h"
 
-enum ZooCount {
+enum ClientCount {
     /* from SET_ACK on, which is not counted */
-    ZOO_FROM_SET_ACK,
+    CLIENT_FROM_SET_ACK,
     /* from SET_ACK on, which is the first */
-    ZOO_WITH_SET_ACK,
+    CLIENT_WITH_SET_ACK,
     /* an ack when the count is the interval; SET_ACK does not restart it, so that an interval
      * below the count is never met */
-    ZOO_UP_TO,
+    CLIENT_UP_TO,
     /* an ack when as many as the interval have come since the last; SET_ACK is one of them */
-    ZOO_SINCE_ACK,
-    ZOO_EACH,
+    CLIENT_SINCE_ACK,
+    CLIENT_EACH,
     /* always ten, whatever SET_ACK says, and before there was one */
-    ZOO_TEN,
+    CLIENT_TEN,
 };
 
-enum ZooAcks {
-    ZOO_ACKS,
-    ZOO_ACKS_TWICE,
-    /* no more after ZOO_LAST_ACKED messages */
-    ZOO_ACKS_AT_FIRST,
+enum ClientAcks {
+    CLIENT_ACKS,
+    CLIENT_ACKS_TWICE,
+    /* no more after CLIENT_LAST_ACKED messages */
+    CLIENT_ACKS_AT_FIRST,
 };
 
-enum ZooSync {
-    ZOO_SYNCS,
+enum ClientSync {
+    CLIENT_SYNCS,
     /* only the first SET_ACK, which is all that upstream sends */
-    ZOO_SYNCS_ONCE,
+    CLIENT_SYNCS_ONCE,
     /* with the generation before */
-    ZOO_SYNCS_OLD,
-    ZOO_SYNCS_NEVER,
+    CLIENT_SYNCS_OLD,
+    CLIENT_SYNCS_NEVER,
 };
 
-enum ZooPong {
-    ZOO_PONGS,
-    ZOO_PONGS_NEVER,
+enum ClientPong {
+    CLIENT_PONGS,
+    CLIENT_PONGS_NEVER,
     /* when nothing else comes */
-    ZOO_PONGS_LATE,
+    CLIENT_PONGS_LATE,
     /* the same, and only one then */
-    ZOO_PONGS_ONE_BY_ONE,
+    CLIENT_PONGS_ONE_BY_ONE,
     /* each tenth */
-    ZOO_PONGS_FEW,
-    ZOO_PONGS_WRONG,
+    CLIENT_PONGS_FEW,
+    CLIENT_PONGS_WRONG,
     /* with each message, for the ids that could be next */
-    ZOO_PONGS_EARLY,
+    CLIENT_PONGS_EARLY,
 };
 
-#define ZOO_LAST_ACKED 500
+#define CLIENT_LAST_ACKED 500
 
-struct ZooClient
+struct AckingClient
 {
     const char *name;
-    /* where it is seen to do so, or why it is here */
+    /* the source that shows it, or why it is here */
     const char *source;
-    ZooCount count;
-    ZooAcks acks;
-    ZooSync sync;
-    ZooPong pong;
+    ClientCount count;
+    ClientAcks acks;
+    ClientSync sync;
+    ClientPong pong;
     /* keeps all answers until nothing more comes */
     bool late;
-    /* Upstream's rule (no more than two intervals without an ack) sends it everything. Where it
-     * stops for ever nothing better is asked of other rules. */
+    /* It gets everything with upstream's rule (at most two intervals without an ack). For clients
+     * with which that rule stops for ever, the other rules may stop as well. */
     bool recovers;
 };
 
-static const ZooClient zoo[] = {
+static const AckingClient acking_clients[] = {
     { "spice-gtk", "spice-gtk 0.35, virt-viewer, GNOME Boxes: spice_channel_recv_msg in src/spice-channel.c, "
       "spice_channel_handle_set_ack and _ping in src/channel-base.c",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     { "spice-html5", "spice-html5 of 2020: process_message and process_common_messages in "
       "src/spiceconn.js",
-      ZOO_WITH_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_WITH_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     { "PureSpice", "Looking Glass' PureSpice of 2026: channel_ack, onMessage_setAck and "
       "onMessage_ping in src/channel.c",
-      ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_UP_TO, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     { "ryll", "ryll 0.3 (shakenfist-spice-renderer): process_messages and handle_message in "
       "src/channels/display.rs",
-      ZOO_SINCE_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_SINCE_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     { "eyeOS", "eyeOS' spice-web-client of 2019: getRawSpiceMessage and setAckWindow in "
       "network/spicechannel.js, PacketLinkProcess in network/packetlinkfactory.js",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
 
     { "bursts", "a client that is busy drawing: acks come together, late",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, true, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, true, true },
     { "bursts, up to", "the same, of one that does not restart its count",
-      ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, true, true },
+      CLIENT_UP_TO, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, true, true },
     { "bursts, since", "the same, of one that looks back at its last ack",
-      ZOO_SINCE_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, true, true },
+      CLIENT_SINCE_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, true, true },
     { "first sync", "SET_ACK comes once a channel, says all that upstream ever did",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_ONCE, ZOO_PONGS, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS_ONCE, CLIENT_PONGS, false, true },
 
     { "no pong", "ignores PING, as it may: nothing but a measurement hung on it",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_NEVER, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_NEVER, false, true },
     { "no pong, up to", "the same, of one that does not restart its count",
-      ZOO_UP_TO, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_NEVER, false, true },
+      CLIENT_UP_TO, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_NEVER, false, true },
     { "late pong", "answers PING when it has nothing else to do",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_LATE, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_LATE, false, true },
     { "slow pong", "the same, one at a time",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_ONE_BY_ONE, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_ONE_BY_ONE, false, true },
     { "few pongs", "answers each tenth PING, lest it be kept busy by a server",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_FEW, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_FEW, false, true },
     { "wrong pong", "hostile, or broken: PONGs with ids that nobody sent",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_WRONG, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_WRONG, false, true },
     { "early pong", "hostile: PONGs for PINGs to come",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS_EARLY, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS_EARLY, false, true },
 
     /* these stopped upstream: its count of messages in flight fell below 0 */
     { "each", "acks every message",
-      ZOO_EACH, ZOO_ACKS, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_EACH, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     { "twice", "acks everything twice",
-      ZOO_FROM_SET_ACK, ZOO_ACKS_TWICE, ZOO_SYNCS, ZOO_PONGS, false, true },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS_TWICE, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     /* upstream ignores acks of another generation than its last */
     { "old generation", "answers SET_ACK with the generation before",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_OLD, ZOO_PONGS, false, false },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS_OLD, CLIENT_PONGS, false, false },
     { "no sync", "never answers SET_ACK, acks as it asks",
-      ZOO_FROM_SET_ACK, ZOO_ACKS, ZOO_SYNCS_NEVER, ZOO_PONGS, false, false },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS_NEVER, CLIENT_PONGS, false, false },
     { "acks unasked", "acks every ten messages, from the first on, and never heard of SET_ACK",
-      ZOO_TEN, ZOO_ACKS, ZOO_SYNCS_NEVER, ZOO_PONGS, false, false },
+      CLIENT_TEN, CLIENT_ACKS, CLIENT_SYNCS_NEVER, CLIENT_PONGS, false, false },
     { "stops acking", "hangs, but reads",
-      ZOO_FROM_SET_ACK, ZOO_ACKS_AT_FIRST, ZOO_SYNCS, ZOO_PONGS, false, false },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS_AT_FIRST, CLIENT_SYNCS, CLIENT_PONGS, false, false },
     { "mute", "reads, and never says anything",
-      ZOO_FROM_SET_ACK, ZOO_ACKS_AT_FIRST, ZOO_SYNCS_NEVER, ZOO_PONGS_NEVER, true, false },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS_AT_FIRST, CLIENT_SYNCS_NEVER, CLIENT_PONGS_NEVER, true, false },
 };
 
 /* The client's end of a channel with mini headers. */
-class ZooPeer
+class AckingPeer
 {
 public:
     /* @fd: its end of the connection, which does not block */
-    ZooPeer(const ZooClient &init_kind, int init_fd):
+    AckingPeer(const AckingClient &init_kind, int init_fd):
         kind(init_kind), fd(init_fd)
     {
-        if (kind.count == ZOO_TEN) {
+        if (kind.count == CLIENT_TEN) {
             ack();
         }
     }
@@ -192,7 +192,7 @@ public:
         while (!kept.empty()) {
             send(kept.front());
             kept.pop_front();
-            if (kind.pong == ZOO_PONGS_ONE_BY_ONE) {
+            if (kind.pong == CLIENT_PONGS_ONE_BY_ONE) {
                 break;
             }
         }
@@ -210,7 +210,7 @@ private:
         std::vector<uint8_t> body;
     };
 
-    const ZooClient &kind;
+    const AckingClient &kind;
     const int fd;
     std::vector<uint8_t> bytes;
     std::deque<Answer> kept;
@@ -251,10 +251,10 @@ private:
     {
         const uint8_t none = 0;
 
-        if (kind.acks == ZOO_ACKS_AT_FIRST && numbered >= ZOO_LAST_ACKED) {
+        if (kind.acks == CLIENT_ACKS_AT_FIRST && numbered >= CLIENT_LAST_ACKED) {
             return;
         }
-        for (int i = kind.acks == ZOO_ACKS_TWICE ? 2 : 1; i > 0; --i) {
+        for (int i = kind.acks == CLIENT_ACKS_TWICE ? 2 : 1; i > 0; --i) {
             answer(SPICE_MSGC_ACK, &none, 0, false);
         }
     }
@@ -271,8 +271,8 @@ private:
     {
         ++count;
         switch (kind.count) {
-        case ZOO_FROM_SET_ACK:
-        case ZOO_UP_TO:
+        case CLIENT_FROM_SET_ACK:
+        case CLIENT_UP_TO:
             /* as soon as the header has come */
             if (interval == 0) {
                 count = 0;
@@ -280,22 +280,22 @@ private:
             ack_after(interval);
             handle(type, body, size);
             break;
-        case ZOO_WITH_SET_ACK:
+        case CLIENT_WITH_SET_ACK:
             handle(type, body, size);
             ack_after(interval);
             break;
-        case ZOO_SINCE_ACK:
+        case CLIENT_SINCE_ACK:
             handle(type, body, size);
             if (interval && count - acked >= interval) {
                 acked = count;
                 ack();
             }
             break;
-        case ZOO_EACH:
+        case CLIENT_EACH:
             handle(type, body, size);
             ack();
             break;
-        case ZOO_TEN:
+        case CLIENT_TEN:
             handle(type, body, size);
             ack_after(10);
             break;
@@ -316,7 +316,7 @@ private:
             g_assert_cmpuint(number, ==, numbered);
             ++numbered;
         }
-        if (kind.pong == ZOO_PONGS_EARLY) {
+        if (kind.pong == CLIENT_PONGS_EARLY) {
             early_pongs();
         }
     }
@@ -329,16 +329,16 @@ private:
         memcpy(&generation, body, sizeof(generation));
         memcpy(&interval, body + sizeof(generation), sizeof(interval));
         interval = GUINT32_FROM_LE(interval);
-        if (kind.count == ZOO_FROM_SET_ACK) {
+        if (kind.count == CLIENT_FROM_SET_ACK) {
             count = 0;
-        } else if (kind.count == ZOO_WITH_SET_ACK) {
+        } else if (kind.count == CLIENT_WITH_SET_ACK) {
             count = 1;
         }
-        if (kind.sync == ZOO_SYNCS_NEVER || (kind.sync == ZOO_SYNCS_ONCE && synced)) {
+        if (kind.sync == CLIENT_SYNCS_NEVER || (kind.sync == CLIENT_SYNCS_ONCE && synced)) {
             return;
         }
         synced = true;
-        if (kind.sync == ZOO_SYNCS_OLD) {
+        if (kind.sync == CLIENT_SYNCS_OLD) {
             generation = GUINT32_TO_LE(GUINT32_FROM_LE(generation) - 1);
         }
         answer(SPICE_MSGC_ACK_SYNC, &generation, sizeof(generation), false);
@@ -355,18 +355,18 @@ private:
     void pong(const Ping &ping)
     {
         answer(SPICE_MSGC_PONG, &ping, sizeof(ping),
-               kind.pong == ZOO_PONGS_LATE || kind.pong == ZOO_PONGS_ONE_BY_ONE);
+               kind.pong == CLIENT_PONGS_LATE || kind.pong == CLIENT_PONGS_ONE_BY_ONE);
     }
 
     void ping(const uint8_t *body, uint32_t size)
     {
         g_assert_cmpuint(size, >=, sizeof(last_ping));
         memcpy(&last_ping, body, sizeof(last_ping));
-        if (kind.pong == ZOO_PONGS_NEVER || (kind.pong == ZOO_PONGS_FEW && ++pings % 10)) {
+        if (kind.pong == CLIENT_PONGS_NEVER || (kind.pong == CLIENT_PONGS_FEW && ++pings % 10)) {
             return;
         }
         Ping said = last_ping;
-        if (kind.pong == ZOO_PONGS_WRONG) {
+        if (kind.pong == CLIENT_PONGS_WRONG) {
             said.id = ~said.id;
         }
         pong(said);
@@ -385,4 +385,4 @@ private:
 
 #include "pop-visibility.h"
 
-#endif /* CLIENT_ZOO_H_ */
+#endif /* TEST_CLIENT_ACKS_H_ */

@@ -1,1 +1,0 @@
-../../../../../server/flow/tests/client-zoo.h

@@ -1,0 +1,1 @@
+../../../../../server/flow/tests/test-client-acks.h
