@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "debian/patches, runs the tests, and compares the library's ABI with the distribution's. Result: "
                           "build/deb/SUITE. Another suite than this machine's is built in a chroot (needs root and some 1.5 GB "
                           "in .cache). Resumes at the step at which it was interrupted.")
-    parser.add_argument("--suite", default=debsource.codename(), help="of the distribution (default: this machine's)")
+    parser.add_argument("--suite", default=debsource.codename(), help="release of Debian or Ubuntu, by name (default: this machine's)")
 
 
 def execute(args: argparse.Namespace) -> int:
