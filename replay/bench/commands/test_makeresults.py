@@ -145,11 +145,14 @@ def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int]
     assert commands == []
 
 
-def test_a_command_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, call: Callable[..., int], tmp_path: Path,
+@pytest.mark.usefixtures("commands")
+def test_a_command_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, call: Callable[..., int],
                                       capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 130))
     assert call("lan", "staleness") == 130
-    assert "staleness: ./run compare" in (said := capsys.readouterr().err) and "ended with status 130" in said and "lan" not in said[-90:]
+    said = capsys.readouterr().err
+    assert "bench: staleness: ./run compare" in said and said.endswith("ended with status 130; to continue, run the same again\n")
+    assert "results: lan" not in said
 
 
 def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch: pytest.MonkeyPatch,
