@@ -87,7 +87,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving(*arguments: str, **environment: str) -> Iterator[Server]:
-    process = subprocess.Popen([paths.tool("client", "drain-test-server"), *arguments], stdout=subprocess.PIPE,
+    process = subprocess.Popen([paths.tool("drain", "drain-test-server"), *arguments], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, env={**os.environ, **SANITIZER, **environment})
     assert process.stdout is not None
     server = Server(process)

@@ -65,16 +65,8 @@ static void on_connected(const Session *session G_GNUC_UNUSED, void *opaque G_GN
     report_connected();
 }
 
-static void on_paused(const Session *session, int number, void *opaque)
+static void on_paused(const Session *session, int number, void *opaque G_GNUC_UNUSED)
 {
-    Outcome *outcome = opaque;
-
-    if (session->options->pause_png != NULL) {
-        char *path = g_strdup_printf("%s%d.png", session->options->pause_png, number);
-
-        outcome->saved &= save_png(session, path);
-        g_free(path);
-    }
     report_pause(session, number);
 }
 

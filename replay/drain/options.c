@@ -68,8 +68,6 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "Server's Unix socket", "PATH" },
         { "png", 0, 0, G_OPTION_ARG_FILENAME, &options->png,
           "Save the final picture of display 0", "FILE" },
-        { "pause-png", 0, 0, G_OPTION_ARG_FILENAME, &options->pause_png,
-          "Save it at pause marker K, to PREFIXK.png", "PREFIX" },
         { "screen", 0, 0, G_OPTION_ARG_FILENAME, &options->screen,
           "Log what is to be seen on display 0, for spice-staleness", "FILE" },
         { "screen-at-probes", 0, 0, G_OPTION_ARG_NONE, &options->screen_at_probes,
@@ -130,7 +128,6 @@ void options_clear(Options *options)
     g_free(options->unix_path);
     g_free(options->ca_file);
     g_free(options->png);
-    g_free(options->pause_png);
     g_free(options->screen);
     g_free(options->expect);
 }

@@ -16,7 +16,6 @@ typedef struct Options {
     char *ca_file;
 
     char *png;           /* file for the final picture, or NULL */
-    char *pause_png;     /* the same for pause k, "k.png" added to it, or NULL */
     char *screen;        /* log of what is to be seen on display 0 (screen/tiles.h), or NULL */
     gboolean screen_at_probes; /* look at it at each probe, not when it changes */
     double slow;         /* decode at 1/slow of this machine's speed; 1: full speed */

@@ -245,13 +245,11 @@ def test_probes(port: str) -> None:
     assert without.done["probes"] == []
 
 
-def test_pause(port: str, tmp_path: Path) -> None:
-    """A pause reports and saves the picture as the commands before it left it."""
+def test_pause(port: str) -> None:
+    """A pause reports the picture as the commands before it left it."""
     with serving("--port", port, "--pause-at", "6"):
-        outcome = drain("--port", port, "--pause-png", str(tmp_path / "at-"))
-    assert [path.name for path in tmp_path.iterdir()] == ["at-6.png"]
+        outcome = drain("--port", port)
     half = picture(7)
-    assert Image.open(tmp_path / "at-6.png").tobytes() == png_pixels(half)
     assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
     pauses = [event for event in outcome.events if event["event"] == "pause"]
     assert [base64.b64decode(event.pop("blocks")) for event in pauses] == [means(half)]

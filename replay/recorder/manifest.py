@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The manifest of the shipped recordings: what people wrote about each, and what is computed from its bytes.
 
-  python3 -m recorder.manifest check            compares the files with the manifest; exit status 1 and a line per difference
-  python3 -m recorder.manifest update [NAME..]  computes again what can be computed, keeps what was written by hand
+  python3 -m recorder.manifest      compares the files with the manifest; exit status 1 and a line per difference
 
-Hashes of pictures come from recorder.pictures, which plays the recordings; those of generated ones from
-recorder.canvas.
+./run record --attach adds an entry. `checkpoint`, `pauses` and `parts` (pictures at some commands, at some parts' ends) are by hand.
 """
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -40,31 +37,11 @@ def save(entries: list[Entry], folder: Path | None = None) -> None:
     ((folder or FOLDER) / "manifest.json").write_text(text + "\n")
 
 
-def refreshed(entry: Entry, folder: Path) -> Entry:
-    """The entry with its facts computed anew. A picture belongs to the bytes it was seen with."""
-    facts = describe(folder / entry["file"])
-    same = facts["raw_sha256"] == entry.get("raw_sha256")
-    pictures = {"picture_sha256": entry.get("picture_sha256") if same else None}
-    if entry.get("checkpoint"):
-        pictures["checkpoint"] = {**entry["checkpoint"], **({} if same else {"sha256": None})}
-    if same and entry.get("pauses"):        # command and picture, as every mode and the unpatched library show them
-        pictures["pauses"] = entry["pauses"]
-    if same and entry.get("parts"):         # FROM-TO and the picture at its end, of those that results/ shows
-        pictures["parts"] = entry["parts"]
-    return {**{key: entry[key] for key in WRITTEN}, **facts, **pictures}
-
-
-def put(entry: Entry, folder: Path | None = None) -> None:
-    """Add a recording, or replace the one of that name."""
+def add(entry: Entry, folder: Path | None = None) -> None:
+    """What a person wrote and `picture_sha256`, with all that the file says."""
     folder = folder or FOLDER
-    entries = load(folder)
-    known = {old["name"]: at for at, old in enumerate(entries)}
-    fresh = refreshed({**(entries[known[entry["name"]]] if entry["name"] in known else {}), **entry}, folder)
-    if entry["name"] in known:
-        entries[known[entry["name"]]] = fresh
-    else:
-        entries.append(fresh)
-    save(entries, folder)
+    save([*load(folder), {**{key: entry[key] for key in WRITTEN}, **describe(folder / entry["file"]),
+                          "picture_sha256": entry["picture_sha256"]}], folder)
 
 
 def _differences(entry: Entry, folder: Path, thorough: bool) -> list[str]:
@@ -107,28 +84,7 @@ def check(folder: Path | None = None, thorough: bool = True) -> list[str]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="recorder.manifest", description="The manifest of the shipped recordings.")
-    parser.add_argument("--folder", type=Path, default=FOLDER)
-    actions = parser.add_subparsers(dest="action", required=True)
-    actions.add_parser("check")
-    actions.add_parser("update").add_argument("names", nargs="*")
-    chosen = parser.parse_args(arguments)
-    if chosen.action == "check":
-        wrong = check(chosen.folder)
-        print("\n".join(wrong) if wrong else f"{len(load(chosen.folder))} recordings as the manifest says")
-        return 1 if wrong else 0
-    entries = load(chosen.folder)
-    unknown = set(chosen.names) - {entry["name"] for entry in entries}
-    if unknown:
-        print(f"not in the manifest: {', '.join(sorted(unknown))}", file=sys.stderr)
-        return 1
-    for at, entry in enumerate(entries):
-        if not chosen.names or entry["name"] in chosen.names:
-            entries[at] = refreshed(entry, chosen.folder)
-    save(entries, chosen.folder)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    wrong = check()
+    print("\n".join(wrong) if wrong else f"{len(load())} recordings as the manifest says")
+    sys.exit(1 if wrong else 0)

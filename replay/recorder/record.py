@@ -10,7 +10,10 @@ from pathlib import Path
 from bench.common.errors import BenchError
 from bench.runs import recordings
 from recorder import manifest
+from recorder.play import WITHOUT_STREAMS, play
 from recorder.reader import open_recording
+
+_LONGEST = 600      # seconds that playing it at pace max may take
 
 ATTACH = """\
 To record a guest of your own, start its QEMU with
@@ -73,13 +76,13 @@ def attach(args: argparse.Namespace) -> int:
     if any(entry["name"] == name for entry in manifest.load()):
         raise BenchError(f"a recording {name} exists: rename the file", 2)
     recordings.check(source)
-    ship(name, source, {"what": args.what, "driver": args.driver, "licence": args.licence, "upstream": "unknown",
-                      "made": "recorded by its contributor"})
-    print(f"{name} is now one of the recordings; `python3 -m recorder.pictures {name} --note` notes its picture")
-    return 0
-
-
-def ship(name: str, raw: Path, written: dict[str, str]) -> None:
+    played = play(source, seconds=_LONGEST, options=WITHOUT_STREAMS)
+    if not played.good:
+        told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]
+        raise BenchError(f"{source} was not played to its end: {told[-1]}")
     file = f"{name}.rec.xz"
-    pack(raw, manifest.FOLDER / file)
-    manifest.put({"name": name, "file": file, "kind": "real", **written})
+    pack(source, manifest.FOLDER / file)
+    manifest.add({"name": name, "file": file, "kind": "real", "what": args.what, "driver": args.driver, "licence": args.licence,
+                  "upstream": "unknown", "made": "recorded by its contributor", "picture_sha256": played.client["sha256"]})
+    print(f"{name} is now one of the recordings")
+    return 0

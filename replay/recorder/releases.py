@@ -19,8 +19,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import environment
 from recorder import manifest
-from recorder.pictures import OPTIONS
-from recorder.play import Played, play
+from recorder.play import WITHOUT_STREAMS, Played, play
 
 PARTS = 4                    # the moments in between are so far apart
 SECONDS = 600
@@ -119,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
             seen: dict[str, Shown] = {}
             for name, library in built.items():
                 steps.say(f"[{number}/{len(entries)}] {entry['name']}, {name}")
-                played = play(manifest.FOLDER / entry["file"], library=library, seconds=SECONDS, options=OPTIONS,
+                played = play(manifest.FOLDER / entry["file"], library=library, seconds=SECONDS, options=WITHOUT_STREAMS,
                               pause_at=moments(entry))
                 loaded = played.player.get("library", "")
                 seen[name] = shown(played, moments(entry))

@@ -15,7 +15,7 @@ WRITTEN = dict(name="some", file="some.rec", kind="synthetic", what="nothing", d
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "some.rec").write_bytes(HEADER + b"event 0 0 4 1000000000\nbinary 0 message 2:a\0\nevent 1 1 2 3500000000\n")
     manifest.save([], tmp_path)
-    manifest.put(dict(WRITTEN), tmp_path)
+    manifest.add({**WRITTEN, "picture_sha256": None}, tmp_path)
     return tmp_path
 
 
@@ -31,28 +31,14 @@ def test_facts_are_computed(folder: Path) -> None:
 
 def test_a_right_manifest_has_no_faults(folder: Path) -> None:
     assert manifest.check(folder) == []
-    assert manifest.main(["--folder", str(folder), "check"]) == 0
 
 
-def test_a_picture_stays_until_the_recording_changes(folder: Path) -> None:
-    entry = manifest.load(folder)[0]
-    manifest.save([{**entry, "picture_sha256": "ab" * 32, "checkpoint": {"command": 1, "sha256": "cd" * 32}}], folder)
-    assert manifest.main(["--folder", str(folder), "update"]) == 0
-    assert manifest.load(folder)[0]["picture_sha256"] == "ab" * 32
-    with (folder / "some.rec").open("ab") as file:
-        file.write(b"event 2 1 2 3500000001\n")
-    assert manifest.main(["--folder", str(folder), "update", "some"]) == 0
-    assert manifest.load(folder)[0]["picture_sha256"] is None
-    assert manifest.load(folder)[0]["checkpoint"] == {"command": 1, "sha256": None}
-
-
-def test_faults_are_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_are_found(folder: Path) -> None:
     (folder / "other.rec.xz").write_bytes(b"")
     text = json.loads((folder / "manifest.json").read_text())
     text["recordings"][0]["commands"] = 7
     (folder / "manifest.json").write_text(json.dumps(text))
-    assert manifest.main(["--folder", str(folder), "check"]) == 1
-    told = capsys.readouterr().out
+    told = manifest.check(folder)
     assert "some: commands is 1, the manifest says 7" in told
     assert "other.rec.xz is not in the manifest" in told
 
@@ -61,7 +47,3 @@ def test_a_changed_file_is_found(folder: Path) -> None:
     with (folder / "some.rec").open("ab") as file:
         file.write(b"event 2 1 2 3500000001\n")
     assert manifest.check(folder, thorough=False) == ["some: some.rec is not the file described"]
-
-
-def test_unknown_name(folder: Path) -> None:
-    assert manifest.main(["--folder", str(folder), "update", "nobody"]) == 1

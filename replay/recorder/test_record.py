@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.common import paths
 from bench.common.errors import BenchError
+from bench.conftest import needs
 from recorder import manifest, record
 from recorder.commands import Drawable, Fill, Rect
 from recorder.writer import RecordingWriter
@@ -35,6 +37,7 @@ def test_how_to_attach_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "SPICE_WORKER_RECORD_FILENAME" in told and "virsh edit" in told
 
 
+@needs(paths.player, paths.client)
 def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
     with (tmp_path / "own.rec").open("wb") as file:
         writer = RecordingWriter(file)
@@ -45,7 +48,7 @@ def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
     assert record.execute(parsed("--attach", str(tmp_path / "own.rec"), *about)) == 0
     entry = manifest.load(shipped)[0]
     assert (entry["name"], entry["commands"], entry["kind"], entry["upstream"]) == ("own", 50, "real", "unknown")
-    assert manifest.check(shipped) == []
+    assert manifest.check(shipped) == [] and len(entry["picture_sha256"]) == 64
     for arguments, told in ((about, "exists"), (("--driver", "d"), "--what")):
         with pytest.raises(BenchError, match=re.escape(told)):
             record.execute(parsed("--attach", str(tmp_path / "own.rec"), *arguments))
