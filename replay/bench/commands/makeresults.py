@@ -181,8 +181,8 @@ def index(output: Path) -> str:
         first = f"All pages were measured with library {_short(next(iter(libraries)))}."
     else:
         most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
-        others = [f"{part.where} ({_short(there.library)})" for part, there in found if there.library != most]
-        first = f"**Not all pages were measured with the same library**: {_short(most)}, except {', '.join(others)}."
+        others = sum(there.library != most for _, there in found)
+        first = f"**Not all pages were measured with the same library**: {others} of {len(found)} not with {_short(most)} (last column)."
     rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")

@@ -83,7 +83,7 @@ def markdown(documents: list[dict[str, Any]]) -> str:
     """Empty where nothing was measured."""
     cells = [[*row.names, *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
     head = (*_NAMES, *(head for head, _, _ in _COLUMNS), "n")
-    return f"## One table\n\n{table.markdown(head, cells, left=len(_NAMES))}\n\n{SAYS}" if cells else ""
+    return f"## One table\n\n{SAYS}\n\n{table.markdown(head, cells, left=len(_NAMES))}" if cells else ""
 
 
 def text(documents: list[dict[str, Any]]) -> str:
