@@ -141,7 +141,7 @@ def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
         if first == name or name.endswith(f" {first}"):
             return name, rest
     if rest and _second(first):
-        raise BenchError(f"unknown command '{first} {rest[0]}': it is {first} and one of {', '.join(_second(first))}", 2)
+        raise BenchError(f"unknown command '{first} {rest[0]}': write {first} and one of {', '.join(_second(first))}", 2)
     raise BenchError(f"unknown command '{first}': choose one of {', '.join(_first_words())}", 2)
 
 

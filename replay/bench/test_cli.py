@@ -64,7 +64,7 @@ def test_the_second_word_of_a_command_is_enough(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["moon"], "unknown command 'moon': choose one of setup, compare, "),
-    (["patches", "moon"], "unknown command 'patches moon': it is patches and one of tree, refresh, "),
+    (["patches", "moon"], "unknown command 'patches moon': write patches and one of tree, refresh, "),
     (["diff"], "the following arguments are required: A (see ./run diff --help)"),
     (["results", "--repeat", "x"], "invalid int value: 'x' (see ./run results --help)")])
 def test_a_complaint_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ def execute(args: argparse.Namespace) -> int:
     room = (Room if native else Root)(args.suite, home, steps)
     source = Mirror(paths.cache_dir() / "apt", steps).source("spice", args.suite, home / "source")
     if source is None:
-        raise BenchError(f"the mirror has no source package of spice for {args.suite} (log: {steps.log})")
+        raise BenchError(f"the mirror has no source package of spice for {args.suite}: check --suite (log: {steps.log})")
     release = source.version.rsplit("-", 1)[0]
     if release not in upstream.RELEASES:
         raise BenchError(f"{args.suite} has spice {source.version}; the series is for {', '.join(upstream.RELEASES)}")

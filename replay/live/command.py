@@ -114,7 +114,7 @@ def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
     shown = sets.names(args.modes, ("stock", "flow"))
     if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
-        raise BenchError("--sessions plays recordings, which VNC and browsers cannot show: leave those ways out", 2)
+        raise BenchError("--sessions plays recordings, which VNC and browsers cannot show: leave them out", 2)
     return [(way, int(count)) for count in counts for way in shown]
 
 

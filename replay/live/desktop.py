@@ -47,7 +47,7 @@ def mirror() -> str:
     source = debsource.distribution(debsource.machine_sources(), SUITE)
     found = re.search(r"https?://[^\s]+", source.text) if source else None
     if not found:
-        raise BenchError("no Debian mirror in this machine's apt sources, to make the desktop guest from")
+        raise BenchError("the desktop guest needs a Debian mirror: add one to this machine's apt sources")
     return found[0]
 
 

@@ -139,4 +139,4 @@ def _until(process: proc.Process, event: str) -> proc.Event:
             break
         if got[1].get("event") == event:
             return got[1]
-    raise BenchError(f"{process.name} did not say '{event}': {process.last_complaint()}")
+    raise BenchError(f"{process.name} did not report '{event}': {process.last_complaint()}")

@@ -93,7 +93,7 @@ def planned(args: argparse.Namespace) -> dict[Plan, int]:
         for plan, count in _of(part, args):
             found[plan] = max(count, found.get(plan, 0))
     if not found:
-        raise BenchError("nothing to measure: the chosen guests, scenarios and ways do not go together", 2)
+        raise BenchError("nothing to measure: no chosen scenario suits a chosen guest and mode", 2)
     return {replace(plan, repeat=number): count for number in range(1, args.repeat + 1) for plan, count in found.items()}
 
 

@@ -200,7 +200,7 @@ def test_a_browser_is_led_to_where_its_page_came_from(package: str, tmp_path: Pa
 
 
 def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(BenchError, match="unknown way 'rdp'"):
+    with pytest.raises(BenchError, match="unknown mode 'rdp'"):
         ways.find("rdp")
 
 

@@ -43,7 +43,7 @@ def find(name: str, folder: Path | None = None) -> Way:
     if name == VNC:
         return Way(VNC, None)
     if name.partition(":")[0] not in modes.MODES:
-        raise BenchError(f"unknown way '{name}': choose {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
+        raise BenchError(f"unknown mode '{name}': choose {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
     modes.check(name)
     if name == modes.STOCK:
         return Way(name, libraries.find(libraries.STOCK))

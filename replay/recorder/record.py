@@ -72,7 +72,7 @@ def attach(args: argparse.Namespace) -> int:
         raise BenchError(f"these options describe the recording and are missing: {', '.join('--' + field for field in lacking)}", 2)
     name = recordings.find(str(source.resolve())).name
     if not name or name.startswith("."):
-        raise BenchError(f"'{source.name}' is no name for a recording", 2)
+        raise BenchError(f"'{source.name}' is not a name for a recording: begin it with another character than a dot", 2)
     if any(entry["name"] == name for entry in manifest.load()):
         raise BenchError(f"a recording {name} exists: rename the file", 2)
     recordings.check(source)

@@ -136,7 +136,7 @@ def _python_tests(tests: Outcome) -> str:
         found = Outcome()
         found.add_pytest(report)
         if status and not found.failed:
-            raise BenchError("Python tests: see above")
+            raise BenchError("Python tests failed: see above")
         return found
     return _tried(tests, run(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"]),
                   lambda failed: run([outcome.place(name) for name in failed]))

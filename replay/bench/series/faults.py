@@ -84,7 +84,7 @@ def page(text: str) -> str:
     head, begin, rest = text.partition(_BEGIN)
     _, end, tail = rest.partition(_END)
     if not begin or not end:
-        raise BenchError(f"patches/FAULTS.md has no place for the table: a line {_BEGIN.strip()} and one {_END}")
+        raise BenchError(f"patches/FAULTS.md has no place for the table: put a line {_BEGIN.strip()} before it, and {_END} behind it")
     return f"{head}{begin}\n{rows()}\n{end}{tail}"
 
 

@@ -54,7 +54,7 @@ def version_of(tree: Path) -> str:
     """The release a tree was planted from."""
     found = git(tree, "log", "-1", "--format=%s", "overlay", check=False).stdout.split()
     if len(found) != 2 or found[0] != "overlay":
-        raise BenchError(f"{tree} is no tree of ./run tree", 2)
+        raise BenchError(f"{tree} is not a tree made by ./run tree", 2)
     return found[1]
 
 
@@ -79,7 +79,7 @@ def plant(version: str, tree: Path) -> int:
     elif version_of(tree) != version:
         raise BenchError(f"{tree} is a tree of spice {version_of(tree)}: choose another folder", 2)
     if git(tree, "status", "--porcelain").stdout:
-        raise BenchError(f"{tree} has changes that are not committed")
+        raise BenchError(f"{tree} has changes that are not committed: commit them first")
     there = {_origin(_message(tree, commit), _FROM) for commit in _commits(tree)}
     patches = upstream.series(version)
     for file in patches:

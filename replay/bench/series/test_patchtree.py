@@ -111,5 +111,5 @@ def test_what_is_no_patch_and_what_is_no_tree_is_refused(root: Path) -> None:
     with pytest.raises(BenchError, match="x.patch is not a patch"):
         patchfile.parse("hello\n", "x.patch")
     (root.parent / "empty").mkdir()
-    with pytest.raises(BenchError, match="is no tree of ./run tree"):
+    with pytest.raises(BenchError, match="is not a tree made by ./run tree"):
         patchtree.harvest(root.parent / "empty")
