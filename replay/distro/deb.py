@@ -21,7 +21,7 @@ from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import StepFailed, Steps
 from distro import changes
-from distro.room import Room, Root
+from distro.builder import Builder, RootBuilder
 
 _STAMP = ".made-from"
 _LIBRARY = "libspice-server1"
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.build_dir() / "deb" / f"{args.suite}.log")
     home = paths.cache_dir() / "deb" / args.suite
     native = args.suite == debsource.codename()
-    room = (Room if native else Root)(args.suite, home, steps)
+    builder = (Builder if native else RootBuilder)(args.suite, home, steps)
     source = Mirror(paths.cache_dir() / "apt", steps).source("spice", args.suite, home / "source")
     if source is None:
         raise BenchError(f"the mirror has no source package of spice for {args.suite}: check --suite (log: {steps.log})")
@@ -58,27 +58,27 @@ def execute(args: argparse.Namespace) -> int:
     patches = [changes.dep3(patch) for patch in changes.patches(release)]
     made_from = _fingerprint(source, patches)
     if not _is_made(output, made_from):
-        room.prepare(source.places)
-        stock = _Build(room, source, "stock", hashlib.sha256(source.dsc.read_bytes()).hexdigest())
+        builder.prepare(source.places)
+        stock = _Build(builder, source, "stock", hashlib.sha256(source.dsc.read_bytes()).hexdigest())
         if not stock.is_made():
             stock.unpack()
-            room.require_for(stock.tree)
+            builder.require_for(stock.tree)
             stock.build("nocheck")
             stock.done()
-        batch = _Build(room, source, "batch", made_from)
+        batch = _Build(builder, source, "batch", made_from)
         if not batch.is_made():
             batch.unpack()
             made = changes.moment()
-            version = changes.suffixed(_archive_version(room, source.version), made)
+            version = changes.suffixed(_archive_version(builder, source.version), made)
             add_patches(batch.tree, patches)
             add_change(batch.tree, version, args.suite, email.utils.format_datetime(made))
             ours = overlay.tests()
             steps.say(f"tests run in the build: {count_tests(batch.build(), ours)}")
             batch.done()
-        _compare(room, stock, batch)
-        _lint(room, stock, batch)
+        _compare(builder, stock, batch)
+        _lint(builder, stock, batch)
         _hand_over(batch, output, made_from)
-    _tell(output, room, native, time.monotonic() - began)
+    _tell(output, builder, native, time.monotonic() - began)
     return 0
 
 
@@ -95,13 +95,13 @@ def _is_made(folder: Path, made_from: str) -> bool:
 
 
 class _Build:
-    """The source package, unpacked and built in a folder of the room."""
+    """The source package, unpacked and built in a folder of the builder."""
 
-    def __init__(self, room: Room, source: SourcePackage, name: str, made_from: str) -> None:
-        self._room = room
+    def __init__(self, builder: Builder, source: SourcePackage, name: str, made_from: str) -> None:
+        self._builder = builder
         self._source = source
         self.name = name
-        self.folder = room.work / name
+        self.folder = builder.work / name
         self.tree = self.folder / "spice"
         self._made_from = made_from
 
@@ -116,17 +116,17 @@ class _Build:
         self.folder.mkdir(parents=True)
         for file in self._source.dsc.parent.iterdir():
             shutil.copyfile(file, self.folder / file.name)
-        self._room.run("unpacking", ["dpkg-source", "--no-check", "-x", self._source.dsc.name, self.tree.name],
+        self._builder.run("unpacking", ["dpkg-source", "--no-check", "-x", self._source.dsc.name, self.tree.name],
                        self.folder)
 
     def build(self, *options: str) -> list[str]:
         """Builds the packages and lays out what they hold; what the build printed."""
-        already = self._room.steps.log.stat().st_size
-        self._room.run(f"building {self.name}", ["dpkg-buildpackage", "-us", "-uc"], self.tree, env={
+        already = self._builder.steps.log.stat().st_size
+        self._builder.run(f"building {self.name}", ["dpkg-buildpackage", "-us", "-uc"], self.tree, env={
             "DEB_BUILD_OPTIONS": " ".join([*options, f"parallel={os.cpu_count() or 1}"])})
         for deb in self.packages():
-            self._room.run(f"unpacking {deb.name}", ["dpkg-deb", "-x", self._room.inside(deb), "content"], self.folder)
-        with self._room.steps.log.open("rb") as log:
+            self._builder.run(f"unpacking {deb.name}", ["dpkg-deb", "-x", self._builder.inside(deb), "content"], self.folder)
+        with self._builder.steps.log.open("rb") as log:
             log.seek(already)
             return log.read().decode("utf-8", errors="replace").splitlines()
 
@@ -140,10 +140,10 @@ class _Build:
         return found[0]
 
 
-def _archive_version(room: Room, version: str) -> str:
+def _archive_version(builder: Builder, version: str) -> str:
     """The version to be above: of the package people have, which a rebuild may have made newer than its source."""
     try:
-        known = room.run("asking for the version people have", ["apt-cache", "madison", _LIBRARY])
+        known = builder.run("asking for the version people have", ["apt-cache", "madison", _LIBRARY])
     except StepFailed:
         known = []
     for line in known:
@@ -181,41 +181,41 @@ def count_tests(said: Sequence[str], ours: set[str]) -> int:
     return len(passed)
 
 
-def _compare(room: Room, stock: _Build, batch: _Build) -> None:
+def _compare(builder: Builder, stock: _Build, batch: _Build) -> None:
     """Whoever was built with the distribution's library must not see a difference: no symbol or type is gone or has
     changed, and nothing in the headers."""
     pattern = "usr/lib/*/libspice-server.so.1.*"
     sides = []
     for side, build in (("1", stock), ("2", batch)):
         build.one("usr/lib/debug/.build-id/*/*.debug")      # without it abidiff would know no types
-        sides += [f"--debug-info-dir{side}", room.inside(build.folder / "content/usr/lib/debug"),
-                  f"--headers-dir{side}", room.inside(build.folder / "content/usr/include")]
-    libraries = [room.inside(stock.one(pattern)), room.inside(batch.one(pattern))]
+        sides += [f"--debug-info-dir{side}", builder.inside(build.folder / "content/usr/lib/debug"),
+                  f"--headers-dir{side}", builder.inside(build.folder / "content/usr/include")]
+    libraries = [builder.inside(stock.one(pattern)), builder.inside(batch.one(pattern))]
     try:
-        room.run("comparing the interface", ["abidiff", "--no-added-syms", *sides, *libraries])
+        builder.run("comparing the interface", ["abidiff", "--no-added-syms", *sides, *libraries])
     except StepFailed as failure:
         said = failure.output[0] if failure.output else ""
-        raise BenchError(f"the library's interface is not the distribution's: {said} (log: {room.steps.log})") from None
+        raise BenchError(f"the library's interface is not the distribution's: {said} (log: {builder.steps.log})") from None
     headers = "usr/include/spice-server"
     different = filecmp.dircmp(stock.one(headers), batch.one(headers))
     if different.left_only or different.right_only or different.diff_files:
         raise BenchError("headers differ from the distribution's: "
                          + ", ".join(different.left_only + different.right_only + different.diff_files))
-    room.steps.say("interface: as the distribution's (abidiff, headers)")
+    builder.steps.say("interface: as the distribution's (abidiff, headers)")
 
 
-def _lint(room: Room, stock: _Build, batch: _Build) -> None:
+def _lint(builder: Builder, stock: _Build, batch: _Build) -> None:
     """No error that the distribution's own package has not."""
-    before, after = (_errors(room, build) for build in (stock, batch))
+    before, after = (_errors(builder, build) for build in (stock, batch))
     if after - before:
-        raise BenchError(f"lintian: {sorted(after - before)[0]} ({len(after - before)} in all; log: {room.steps.log})")
-    room.steps.say("lintian: no error that the distribution's package has not")
+        raise BenchError(f"lintian: {sorted(after - before)[0]} ({len(after - before)} in all; log: {builder.steps.log})")
+    builder.steps.say("lintian: no error that the distribution's package has not")
 
 
-def _errors(room: Room, build: _Build) -> set[str]:
+def _errors(builder: Builder, build: _Build) -> set[str]:
     [changes_file] = build.folder.glob("*.changes")
     # who builds for himself need not have an address that others can write to
-    said = room.run(f"lintian on {build.name}", ["lintian", "--allow-root", "--fail-on", "none", "--suppress-tags",
+    said = builder.run(f"lintian on {build.name}", ["lintian", "--allow-root", "--fail-on", "none", "--suppress-tags",
                                                 "bogus-mail-host,bogus-mail-host-in-debian-changelog",
                                                 changes_file.name], build.folder)
     return {line for line in said if line.startswith("E: ")}
@@ -230,10 +230,10 @@ def _hand_over(build: _Build, output: Path, made_from: str) -> None:
     (output / _STAMP).write_text(made_from)
 
 
-def _tell(output: Path, room: Room, native: bool, seconds: float) -> None:
+def _tell(output: Path, builder: Builder, native: bool, seconds: float) -> None:
     [library] = output.glob(f"{_LIBRARY}_*.deb")
     shown = library.relative_to(paths.ROOT) if library.is_relative_to(paths.ROOT) else library
-    print(f"packages for {room.suite} after {duration(seconds)}: {shown.parent}")
+    print(f"packages for {builder.suite} after {duration(seconds)}: {shown.parent}")
     print(f"install:  apt-get install ./{shown}" if native else f"install:  copy {library.name} to a machine that runs "
-          f"{room.suite}, and there: apt-get install ./{library.name}")
-    print(f"go back:  apt-get install --allow-downgrades {_LIBRARY}/{room.suite}")
+          f"{builder.suite}, and there: apt-get install ./{library.name}")
+    print(f"go back:  apt-get install --allow-downgrades {_LIBRARY}/{builder.suite}")

@@ -10,7 +10,7 @@ from bench.build.debsource import SourcePackage
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from distro import changes, deb
-from distro.room import Room
+from distro.builder import Builder
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def test_a_build_that_leaves_one_of_our_tests_out_is_none() -> None:
         deb.count_tests([*said[:3], " 3/3 spice / test-b  FAIL 1.00s"], {"test-a", "test-b"})
 
 
-def test_a_rooms_command_has_no_network_unless_it_says_so(tmp_path: Path) -> None:
-    room = Room("here", tmp_path, Steps(tmp_path / "log"))
-    room.work.mkdir()
-    assert room.run("looking", ["pwd"], network=True) == [str(room.work)]
-    if room.alone:
-        assert room.run("looking", ["wc", "-l", "/proc/net/route"]) == ["1 /proc/net/route"]
+def test_a_builders_command_has_no_network_unless_it_says_so(tmp_path: Path) -> None:
+    builder = Builder("here", tmp_path, Steps(tmp_path / "log"))
+    builder.work.mkdir()
+    assert builder.run("looking", ["pwd"], network=True) == [str(builder.work)]
+    if builder.alone:
+        assert builder.run("looking", ["wc", "-l", "/proc/net/route"]) == ["1 /proc/net/route"]
 
 
 def test_in_a_fresh_clone_the_release_is_got_before_the_patches_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

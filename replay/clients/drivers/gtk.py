@@ -19,7 +19,7 @@ from clients.drivers.base import Driver, debian_version
 from clients.errors import Failed, NotRun
 from clients.keys import BETWEEN, SCAN_CODES
 from clients.lines import Lines
-from distro.room import Root
+from distro.builder import RootBuilder
 
 _SCRIPT = Path(__file__).with_name("gtk_session.py")
 _ANSWER = 60
@@ -120,7 +120,7 @@ class OtherGtk(SpiceGtk):
     def install(cls, steps: Steps) -> None:
         places = debsource.places(debsource.machine_sources(), debsource.codename(), cls.suite)
         try:
-            Root(cls.suite, cls._home(), steps, ("python3-gi", "gir1.2-spiceclientglib-2.0")).prepare(places[:1])
+            RootBuilder(cls.suite, cls._home(), steps, ("python3-gi", "gir1.2-spiceclientglib-2.0")).prepare(places[:1])
         except BenchError as error:
             raise NotRun(str(error)) from None
 

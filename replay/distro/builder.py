@@ -21,7 +21,7 @@ _APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-re
 _LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
 
 
-class Room:
+class Builder:
     """This machine."""
 
     def __init__(self, suite: str, home: Path, steps: Steps) -> None:
@@ -35,7 +35,7 @@ class Room:
         return self.home / "work"
 
     def inside(self, path: Path) -> str:
-        """What a path below work is called in the room."""
+        """The name of a path below work inside the root."""
         return str(path)
 
     def run(self, title: str, argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None,
@@ -50,13 +50,13 @@ class Room:
 
     @cached_property
     def alone(self) -> list[str]:
-        """What gives a command processes and a network of its own; nothing where that is not allowed."""
+        """A prefix that gives a command PID and network namespaces of its own; empty where that is not allowed."""
         unshare = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []),
                    "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
         return unshare if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0 else []
 
     def prepare(self, places: Sequence[Place]) -> None:
-        """Makes the room ready: the tools, not yet what the package needs."""
+        """Installs the tools; require_for() installs what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
         if self._knows(_TOOLS):
             return
@@ -89,7 +89,7 @@ class Room:
             self.install("what the build needs", ["build-dep", self.inside(tree)], unmet)
 
 
-class Root(Room):
+class RootBuilder(Builder):
     """A root of another suite, made by debootstrap; the mirror and its keys are this machine's."""
 
     _READY = ".ready"
