@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
 
 from recorder import qxl
 from recorder.commands import (AlphaBlend, Bitmap, Blackness, Brush, Composite, Copy, CopyBits, Drawable, DrawNothing, Fill,
-                               FromSurface, Image, Invers, Mask, Opaque, Pattern, Quic, Rect, Rop3, Stroke, Text, Transparent,
+                               FromSurface, Image, Invers, Mask, Opaque, Palette, Pattern, Quic, Rect, Rop3, Stroke, Text, Transparent,
                                Whiteness)
-from recorder.pixels import (RGB, Row, added, from_pixels, mask_rows, over, part, repeated, rop3_function, rop_function,
-                             rows_of, to_pixels)
+from recorder.pixels import RGB, Pixels, added, from_bytes, let_through, over, pixels_of, rop3_function, rop_function
 
-RowSource = Callable[[int, int, int], Row]      # y, left, right of the target -> the source's pixels for them
+Source = Callable[[Rect], Pixels]       # an area of the target -> the source's pixels for it
 WHITE = 0xFFFFFF
 BLACK = 0
 
@@ -29,27 +31,14 @@ class NotPainted(Exception):
 class Surface:
     def __init__(self, width: int, height: int, pixels: bytes | None = None):
         self.width, self.height = width, height
-        self.data = bytearray(width * height * 4) if pixels is None else bytearray(pixels)
-
-    def get(self, y: int, left: int, right: int) -> Row:
-        start = (y * self.width + left) * 4
-        return int.from_bytes(self.data[start:start + (right - left) * 4], "little")
-
-    def put(self, y: int, left: int, right: int, row: Row) -> None:
-        start = (y * self.width + left) * 4
-        self.data[start:start + (right - left) * 4] = row.to_bytes((right - left) * 4, "little")
-
-    def rows(self) -> list[Row]:
-        return [self.get(y, 0, self.width) for y in range(self.height)]
+        self.pixels: Pixels = from_bytes(pixels or bytes(width * height * 4), width)
 
     def pixel(self, x: int, y: int) -> int:
-        return self.get(y, x, x + 1) & RGB
+        return int(self.pixels[y, x]) & RGB
 
     def sha256(self) -> str:
         """Of the pixels row by row, the unused byte of each zero."""
-        pixels = bytearray(self.data)
-        pixels[3::4] = bytes(len(pixels) // 4)
-        return hashlib.sha256(pixels).hexdigest()
+        return hashlib.sha256((self.pixels & RGB).astype("<u4").tobytes()).hexdigest()
 
 
 class Canvas:
@@ -69,7 +58,7 @@ class Canvas:
         del self.surfaces[surface]
 
     def draw(self, drawable: Drawable) -> None:
-        drawing = drawable.drawing
+        drawing, box = drawable.drawing, drawable.box
         match drawing:
             case DrawNothing():
                 pass
@@ -77,33 +66,36 @@ class Canvas:
                 rop = rop_function(drawing.rop, qxl.Rop.INVERS_BRUSH, qxl.Rop.INVERS_DEST)
                 self._combine(drawable, self._brush(drawing.brush), rop, drawing.mask)
             case Opaque():
-                self._blit(drawable, drawing.image, drawing.source, drawing.mask)
+                self._put(drawable, self._source(box, drawing.image, drawing.source), drawing.mask)
                 rop = rop_function(drawing.rop, qxl.Rop.INVERS_BRUSH, qxl.Rop.INVERS_SRC)
                 self._combine(drawable, self._brush(drawing.brush), rop, drawing.mask)
             case Copy():         # and Blend
                 rop = rop_function(drawing.rop, qxl.Rop.INVERS_SRC, qxl.Rop.INVERS_DEST)
-                self._combine(drawable, self._source(drawable.box, drawing.image, drawing.source), rop, drawing.mask)
+                self._combine(drawable, self._source(box, drawing.image, drawing.source), rop, drawing.mask)
             case CopyBits():
-                self._copy_bits(drawable, drawing)
+                before = self.surfaces[drawable.surface].pixels.copy()
+                self._put(drawable, lambda area: _cut(before, area.moved(drawing.x - box.left, drawing.y - box.top)))
             case Blackness():
-                self._put(drawable, BLACK, drawing.mask)
+                self._put(drawable, self._brush(BLACK), drawing.mask)
             case Whiteness():
-                self._put(drawable, WHITE, drawing.mask)
+                self._put(drawable, self._brush(WHITE), drawing.mask)
             case Invers():
-                self._combine(drawable, self._brush(None), lambda s, d, full: d ^ full, drawing.mask)
+                self._combine(drawable, self._brush(None), lambda s, d: ~d, drawing.mask)
             case Rop3():
-                self._rop3(drawable, drawing)
+                function = rop3_function(drawing.rop3)
+                source, brush = self._source(box, drawing.image, drawing.source), self._brush(drawing.brush)
+                self._lay(drawable, lambda area, old: function(brush(area), source(area), old), drawing.mask)
             case Stroke():
                 self._stroke(drawable, drawing)
             case Text():
                 self._text(drawable, drawing)
             case Transparent():
-                self._each(drawable, self._source(drawable.box, drawing.image, drawing.source),
-                           lambda s, d: d if s & RGB == drawing.colour else s)
+                self._combine(drawable, self._source(box, drawing.image, drawing.source),
+                              lambda s, d: numpy.where(s & RGB == drawing.colour, d, s))
             case AlphaBlend():
                 opaque = 0 if _has_alpha(drawing.image) else 0xFF000000
-                self._each(drawable, self._source(drawable.box, drawing.image, drawing.source),
-                           lambda s, d: over(s | opaque, d, drawing.alpha))
+                self._combine(drawable, self._source(box, drawing.image, drawing.source),
+                              lambda s, d: over(s | opaque, d, drawing.alpha))
             case Composite():
                 self._composite(drawable, drawing)
 
@@ -117,50 +109,21 @@ class Canvas:
                 if common := rect.common(inside):
                     yield common
 
-    def _lay(self, drawable: Drawable, colours: Callable[[int, int, int, Row, Row], Row], mask: Mask | None = None) -> None:
-        """target = colours(y, left, right, target, all), where the mask lets it."""
-        target = self.surfaces[drawable.surface]
+    def _lay(self, drawable: Drawable, colours: Callable[[Rect, Pixels], Pixels], mask: Mask | None = None) -> None:
+        """target = colours(area, target), where the mask lets it."""
         for area in self._areas(drawable):
-            full = repeated(RGB, area.width)
-            for y in range(area.top, area.bottom):
-                old = target.get(y, area.left, area.right) & full
-                new = colours(y, area.left, area.right, old, full)
-                if mask:
-                    through = _mask_row(mask, drawable.box, y, area.left, area.right)
-                    new = new & through | old & ~through
-                target.put(y, area.left, area.right, new)
+            target = _cut(self.surfaces[drawable.surface].pixels, area)
+            old = target & RGB
+            new = colours(area, old) & RGB
+            target[...] = numpy.where(_masked(mask, drawable.box, area), new, old) if mask else new
 
-    def _combine(self, drawable: Drawable, source: RowSource, operation: Callable[[Row, Row, Row], Row],
+    def _combine(self, drawable: Drawable, source: Source, operation: Callable[[Pixels, Pixels], Pixels],
                  mask: Mask | None = None) -> None:
-        """target = operation(source, target, all)."""
-        self._lay(drawable, lambda y, left, right, old, full: operation(source(y, left, right) & full, old, full), mask)
+        """target = operation(source, target)."""
+        self._lay(drawable, lambda area, old: operation(source(area), old), mask)
 
-    def _put(self, drawable: Drawable, colour: int, mask: Mask | None = None) -> None:
-        self._combine(drawable, self._brush(colour), lambda s, d, full: s, mask)
-
-    def _blit(self, drawable: Drawable, image: Image, area: Rect, mask: Mask | None) -> None:
-        self._combine(drawable, self._source(drawable.box, image, area), lambda s, d, full: s, mask)
-
-    def _each(self, drawable: Drawable, source: RowSource, operation: Callable[[int, int], int]) -> None:
-        """target = operation(source, target), pixel by pixel."""
-        def colours(y: int, left: int, right: int, old: Row, _full: Row) -> Row:
-            count = right - left
-            return from_pixels([operation(s, d) & RGB for s, d in zip(to_pixels(source(y, left, right), count),
-                                                                      to_pixels(old, count))])
-
-        self._lay(drawable, colours)
-
-    def _copy_bits(self, drawable: Drawable, move: CopyBits) -> None:
-        target = self.surfaces[drawable.surface]
-        before = target.rows()
-        dx, dy = move.x - drawable.box.left, move.y - drawable.box.top
-        self._combine(drawable, lambda y, left, right: part(before[y + dy], left + dx, right + dx), lambda s, d, full: s)
-
-    def _rop3(self, drawable: Drawable, drawing: Rop3) -> None:
-        function = rop3_function(drawing.rop3)
-        source, brush = self._source(drawable.box, drawing.image, drawing.source), self._brush(drawing.brush)
-        self._lay(drawable, lambda y, left, right, old, full: function(
-            brush(y, left, right) & full, source(y, left, right) & full, old, full), drawing.mask)
+    def _put(self, drawable: Drawable, source: Source, mask: Mask | None = None) -> None:
+        self._combine(drawable, source, lambda s, d: s, mask)
 
     def _stroke(self, drawable: Drawable, drawing: Stroke) -> None:
         """Level and upright lines; a line's last point is not drawn."""
@@ -175,113 +138,88 @@ class Canvas:
             for (x0, y0), (x1, y1) in zip(points, points[1:]):
                 if x0 != x1 and y0 != y1:
                     raise NotPainted("slanted line")
-                length = max(abs(x1 - x0), abs(y1 - y0))
                 step = ((x1 > x0) - (x1 < x0), (y1 > y0) - (y1 < y0))
-                for at in range(length):
+                for at in range(max(abs(x1 - x0), abs(y1 - y0))):
                     dot = Rect.at(x0 + step[0] * at, y0 + step[1] * at, 1, 1)
                     if inside := dot.common(drawable.box):
-                        self._combine(Drawable(inside, drawing, drawable.clip, surface=drawable.surface),
-                                      self._brush(drawing.brush), lambda s, d, full: s)
+                        self._put(Drawable(inside, drawing, drawable.clip, surface=drawable.surface), self._brush(drawing.brush))
 
     def _text(self, drawable: Drawable, drawing: Text) -> None:
         if behind := drawing.back_area.common(drawable.box):
-            self._combine(Drawable(behind, drawing, drawable.clip, surface=drawable.surface), self._brush(drawing.back),
-                          lambda s, d, full: s)
-        coverage = _coverage(drawing)
-        ink = self._brush(drawing.fore)
-        target = self.surfaces[drawable.surface]
-        for area in self._areas(drawable):
-            for y in range(area.top, area.bottom):
-                colours = to_pixels(ink(y, area.left, area.right), area.width)
-                pixels = to_pixels(target.get(y, area.left, area.right), area.width)
-                for x, dense in coverage.get(y, {}).items():
-                    at = x - area.left
-                    if dense and 0 <= at < area.width:
-                        pixels[at] = over(colours[at] | 0xFF000000, pixels[at], dense) & RGB
-                target.put(y, area.left, area.right, from_pixels(pixels))
+            self._put(Drawable(behind, drawing, drawable.clip, surface=drawable.surface), self._brush(drawing.back))
+        target, ink = self.surfaces[drawable.surface], self._brush(drawing.fore)
+        coverage = _coverage(drawing, target.width, target.height)
+        self._lay(drawable, lambda area, old: over(ink(area) | 0xFF000000, old, _cut(coverage, area)))
 
     def _composite(self, drawable: Drawable, drawing: Composite) -> None:
         if drawing.transform or drawing.mask or drawing.mask_transform:
             raise NotPainted("composite with a transform or a mask")
         opaque = 0 if _has_alpha(drawing.image) else 0xFF000000
-        operation = {qxl.CompositeOp.SRC: lambda s, d: s, qxl.CompositeOp.ADD: added,
-                     qxl.CompositeOp.OVER: lambda s, d: over(s | opaque, d)}[drawing.op]
+        operation: Callable[[Pixels, Pixels], Pixels] = {
+            qxl.CompositeOp.SRC: lambda s, d: s, qxl.CompositeOp.ADD: added,
+            qxl.CompositeOp.OVER: lambda s, d: over(s | opaque, d)}[drawing.op]
         box = drawable.box
         if drawing.repeat:
             source = self._brush(Pattern(drawing.image, box.left - drawing.x, box.top - drawing.y))
         else:
             source = self._source(box, drawing.image, Rect.at(drawing.x, drawing.y, box.width, box.height))
-        self._each(drawable, source, operation)
+        self._combine(drawable, source, operation)
 
     # ---- where pixels come from
 
-    def _rows(self, image: Image) -> list[Row]:
+    def _pixels(self, image: Image) -> Pixels:
         match image:
             case Bitmap():
-                return rows_of(image)
+                return pixels_of(image)
             case Quic():
-                size = image.width * 4
-                return [int.from_bytes(image.pixels[at:at + size], "little") for at in range(0, len(image.pixels), size)]
+                return from_bytes(image.pixels, image.width)
             case FromSurface():
-                return self.surfaces[image.surface].rows()
+                return self.surfaces[image.surface].pixels.copy()
 
-    def _source(self, box: Rect, image: Image, area: Rect) -> RowSource:
+    def _source(self, box: Rect, image: Image, area: Rect) -> Source:
         """`area` of the image laid over `box`, each pixel doubled, tripled and so on where the box is larger."""
-        rows = self._rows(image)
         across, down = box.width // area.width, box.height // area.height
         if (across * area.width, down * area.height) != (box.width, box.height):
             raise NotPainted("scaled by a broken number")
+        laid = _cut(self._pixels(image), area).repeat(down, axis=0).repeat(across, axis=1)
+        return lambda part: _cut(laid, part.moved(-box.left, -box.top))
 
-        def source(y: int, left: int, right: int) -> Row:
-            row = rows[(y - box.top) // down + area.top]
-            if across == 1:
-                return part(row, left - box.left + area.left, right - box.left + area.left)
-            return from_pixels([part(row, at, at + 1) for at in
-                                ((x - box.left) // across + area.left for x in range(left, right))])
-
-        return source
-
-    def _brush(self, brush: Brush) -> RowSource:
+    def _brush(self, brush: Brush) -> Source:
         if isinstance(brush, Pattern):
-            rows, width = self._rows(brush.image), brush.image.width
-
-            def tiled(y: int, left: int, right: int) -> Row:
-                tile = rows[(y - brush.y) % len(rows)].to_bytes(width * 4, "little")
-                start = (left - brush.x) % width
-                count = (start + right - left + width - 1) // width
-                return part(int.from_bytes(tile * count, "little"), start, start + right - left)
-
-            return tiled
+            tile, x, y = self._pixels(brush.image), brush.x, brush.y
+            return lambda area: tile[numpy.ix_((numpy.arange(area.top, area.bottom) - y) % tile.shape[0],
+                                               (numpy.arange(area.left, area.right) - x) % tile.shape[1])]
         colour = brush or 0
-        return lambda y, left, right: repeated(colour, right - left)
+        return lambda area: numpy.full((area.height, area.width), colour, numpy.uint32)
+
+
+def _cut(pixels: Pixels, area: Rect) -> Pixels:
+    return pixels[area.top:area.bottom, area.left:area.right]
 
 
 def _has_alpha(image: Image) -> bool:
     return isinstance(image, Bitmap) and image.format == qxl.BitmapFormat.RGBA
 
 
-def _mask_row(mask: Mask, box: Rect, y: int, left: int, right: int) -> Row:
-    """Nothing is let through beside the mask's bitmap."""
-    line = y - box.top + mask.y
-    if not 0 <= line < mask.image.height:
-        return 0
-    first = left - box.left + mask.x
-    return part(mask_rows(mask)[line], first, first + right - left)
+def _masked(mask: Mask, box: Rect, area: Rect) -> Any:
+    """Whether each pixel of the area is let through. Nothing is beside the mask's bitmap."""
+    through = let_through(mask)
+    y = numpy.arange(area.top, area.bottom) - box.top + mask.y
+    x = numpy.arange(area.left, area.right) - box.left + mask.x
+    height, width = through.shape
+    inside = numpy.logical_and.outer((y >= 0) & (y < height), (x >= 0) & (x < width))
+    return inside & through[numpy.ix_(y.clip(0, height - 1), x.clip(0, width - 1))]
 
 
-def _coverage(text: Text) -> dict[int, dict[int, int]]:
-    """Row -> column -> coverage 0 to 255. Where letters overlap the denser one counts."""
-    found: dict[int, dict[int, int]] = {}
+def _coverage(text: Text, width: int, height: int) -> Pixels:
+    """0 to 255 for each pixel of a surface. Where letters overlap the denser one counts."""
+    found = numpy.zeros((height, width), numpy.uint32)
+    form, grey = ((qxl.BitmapFormat.BIT1_BE, (0, 255)) if text.kind == qxl.StringFlag.RASTER_A1
+                  else (qxl.BitmapFormat.BIT4_BE, tuple(range(0, 256, 16))))
     for glyph in text.glyphs:
-        bits = 1 if text.kind == qxl.StringFlag.RASTER_A1 else 4
-        stride = (glyph.width * bits + 7) // 8
-        for line in range(glyph.height):
-            row = found.setdefault(glyph.y + glyph.height - 1 - line, {})
-            data = glyph.rows[line * stride:(line + 1) * stride]
-            for x in range(glyph.width):
-                if bits == 1:
-                    dense = 255 * (data[x // 8] >> (7 - x % 8) & 1)
-                else:
-                    dense = (data[x // 2] >> (4 if x % 2 == 0 else 0) & 15) << 4
-                row[glyph.x + x] = max(row.get(glyph.x + x, 0), dense)
+        letter = pixels_of(Bitmap(form, glyph.width, glyph.height, glyph.rows, Palette(grey), qxl.BitmapFlag(0)))
+        part = Rect.at(glyph.x, glyph.y, glyph.width, glyph.height)
+        if inside := part.common(Rect(0, 0, width, height)):
+            shown = _cut(found, inside)
+            numpy.maximum(shown, _cut(letter, inside.moved(-part.left, -part.top)), out=shown)
     return found

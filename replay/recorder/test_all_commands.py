@@ -51,7 +51,7 @@ def test_each_command_alone_is_shown_right(tmp_path: Path, compression: str) -> 
     assert played.good and played.complaints == []
     shown, right = Image.open(tmp_path / "all.png"), stage.canvas.primary if stage.canvas else None
     assert right and shown.size == (right.width, right.height)
-    painted = Image.frombytes("RGB", shown.size, bytes(right.data), "raw", "BGRX")
+    painted = Image.frombytes("RGB", shown.size, right.pixels.astype("<u4").tobytes(), "raw", "BGRX")
     wrong = []
     for name, cell in all_commands.cells().items():
         box = (cell.left, cell.top, cell.right, cell.bottom)
