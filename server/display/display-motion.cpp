@@ -276,9 +276,9 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
             continue;
         }
         const size_t offset = static_cast<size_t>(where.left - bbox.left + from.x) * bytes;
-        const size_t size = static_cast<size_t>(where.right - where.left) * bytes;
         for (int y = where.top; y < where.bottom; ++y) {
-            memcpy(motion->line(where.left, y), lines[y - bbox.top + from.y] + offset, size);
+            motion->write(where.left, y, lines[y - bbox.top + from.y] + offset,
+                          where.right - where.left);
         }
         motion->wrote(where);
     }

@@ -20,18 +20,26 @@
 #define MIN_GAIN 2048
 /* and than this part of what has changed, as it has to be looked for among that */
 #define MIN_GAIN_PART 64
-/* Cells that are looked at to see whether a guess is worth it, pixels of an edge to see where it is. */
-#define MAX_SAMPLES 256
+/* Cells that are looked at to see whether a guess is worth it, pixels of an edge to see where it
+ * is. */
+#define MAX_SAMPLES 128
+
+/* Of so many lines one tells what would be gained; every pixel is compared once it has moved. */
+#define SCORE_LINES 2
 
 /* Moves in one picture, and guesses that are looked at for them. */
 #define MAX_MOVES 6
 #define MAX_GUESSES 6
 
-/* After so many pictures in which nothing moved every 16th is searched, if it is not small: video
- * and noise do not pay for what never comes. Nor does a search pay that saves less than an eighth. */
-#define MAX_IN_VAIN 4
+/* Another vertical move is looked for if this part of what had changed is left. */
 #define WORTH_PART 8
-#define CHEAP_CELLS 2048
+/* A move in any direction has to be right for this part of it, going by samples, as has a vertical
+ * one before these: what is by chance would break up the next ones. */
+#define SURE_PART 4
+/* After so many searches for such moves in vain every 16th is made, if it is not small: video and
+ * noise do not pay for what never comes. */
+#define MAX_IN_VAIN 4
+#define CHEAP_PIXELS 65536
 
 /* Lines of which features are taken of the new picture, and how many features. The old one has
  * to be looked at whole, as something may have moved by any number of lines. */
@@ -41,8 +49,8 @@
 #define MAX_PLACES 4
 #define MAX_VOTES 4096
 #define MIN_VOTES 6
-/* Cells of which features are taken, before places are, and guesses of theirs that are looked at. */
-#define MAX_CELL_FEATURES 2048
+/* Columns of cells in which vertical moves are looked for, and guesses of theirs that are tried. */
+#define MAX_COLUMNS 8
 #define MAX_LINE_GUESSES 2
 
 /* Pixels that are sent, though they are equal, to have one rectangle instead of two. The header
@@ -77,6 +85,27 @@ RedMotion::~RedMotion()
 {
     region_destroy(&known);
     region_destroy(&wanted);
+}
+
+void RedMotion::write(int x, int y, const uint8_t *pixels, int n_pixels)
+{
+    const int end = x + n_pixels;
+
+    /* most lines are equal, or few cells of them change */
+    if (memcmp(at(next, x, y), pixels, static_cast<size_t>(n_pixels) * bytes) == 0) {
+        return;
+    }
+    for (int cell = x / CELL; x < end; ++cell) {
+        const int cell_pixels = MIN(cell_end(cell), end) - x;
+        const size_t size = static_cast<size_t>(cell_pixels) * bytes;
+
+        if (memcmp(at(next, x, y), pixels, size) != 0) {
+            memcpy(at(next, x, y), pixels, size);
+            is_changed[static_cast<size_t>(y) * cells + cell] = 1;
+        }
+        x += cell_pixels;
+        pixels += size;
+    }
 }
 
 bool RedMotion::is_written(const SpiceRect &where) const
@@ -143,28 +172,6 @@ bool RedMotion::is_shown(const SpiceRect *where) const
 bool RedMotion::is_wanted(const SpiceRect *where) const
 {
     return contains(&wanted, where);
-}
-
-/* Note for each cell of @where, which is known, whether it is other than it is to be. */
-void RedMotion::compare(const SpiceRect &where)
-{
-    for (int y = where.top; y < where.bottom; ++y) {
-        uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-
-        /* most lines are equal, or few */
-        if (is_equal(where.left, y, where.left, y, where.right - where.left)) {
-            continue;
-        }
-        for (int x = where.left; x < where.right; ) {
-            const int cell = x / CELL;
-            const int end = MIN(cell_end(cell), where.right);
-
-            if (!changed[cell] && !is_equal(x, y, x, y, end - x)) {
-                changed[cell] = 1;
-            }
-            x = end;
-        }
-    }
 }
 
 /* Of what has changed the bounds, and how much it is. */
@@ -277,23 +284,54 @@ struct Roller {
 static uint32_t hash_cell(const uint8_t *cell, size_t size)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15;
-    uint64_t hash = size, first = 0, words[2], differs = 0;
+    uint64_t hashes[4] = { size, 1, 2, 3 }, words[4];
 
-    memcpy(&first, cell, MIN(size, sizeof(first)));
-    for (; size >= sizeof(words); cell += sizeof(words), size -= sizeof(words)) {
-        memcpy(words, cell, sizeof(words));
-        hash = (hash ^ words[0]) * factor;
-        hash = (hash << 29 | hash >> 35) + words[1];
-        differs |= (words[0] ^ first) | (words[1] ^ first);
+    if (size <= sizeof(words[0]) ||
+        memcmp(cell, cell + sizeof(words[0]), size - sizeof(words[0])) == 0) {
+        return 0;
     }
-    if (size > 0) {
-        memset(words, 0, sizeof(words));
-        memcpy(words, cell, size);
-        hash = (hash ^ words[0]) * factor;
-        hash = (hash << 29 | hash >> 35) + words[1];
-        differs = 1;
+    for (size_t taken; size > 0; cell += taken, size -= taken) {
+        taken = MIN(size, sizeof(words));
+        if (taken < sizeof(words)) {
+            memset(words, 0, sizeof(words));
+            memcpy(words, cell, taken);
+        } else {
+            memcpy(words, cell, sizeof(words));
+        }
+        for (int i = 0; i < 4; ++i) {
+            hashes[i] = (hashes[i] ^ words[i]) * factor;
+            hashes[i] ^= hashes[i] >> 29;
+        }
     }
-    return differs ? MAX(hash * factor >> 32, 1u) : 0;
+    hashes[0] = (hashes[0] ^ hashes[1] << 7 ^ hashes[2] << 14 ^ hashes[3] << 21) * factor;
+    return MAX(hashes[0] >> 32, 1u);
+}
+
+/* Of each part of the bounds the column in which most has changed. */
+std::vector<int> RedMotion::choose_columns() const
+{
+    const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
+    const int parts = MIN(end - first, MAX_COLUMNS);
+    std::vector<unsigned> counts(end - first);
+    std::vector<int> columns;
+
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells + first];
+
+        for (int i = 0; i < end - first; ++i) {
+            counts[i] += changed[i];
+        }
+    }
+    for (int i = 0; i < parts; ++i) {
+        const auto from = counts.begin() + (end - first) * i / parts;
+        const auto to = counts.begin() + (end - first) * (i + 1) / parts;
+        const auto best = std::max_element(from, to);
+
+        if (*best > 0) {
+            columns.push_back(first + (best - counts.begin()));
+        }
+    }
+    return columns;
 }
 
 /* Guess by how many lines something has moved up or down, as most does: cells that have changed
@@ -302,41 +340,32 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts) const
 {
     struct Place { uint32_t feature; int y; unsigned old_places; };
 
-    const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
     std::vector<Place> places;
-    std::vector<uint64_t> filter(1024);
     std::vector<unsigned> votes(2 * height);
-    uint32_t feature, mask = 0;
 
-    while (changed_cells / (mask + 1) > MAX_CELL_FEATURES) {
-        mask = mask * 2 + 1;
-    }
-    const auto find_feature = [&](const std::unique_ptr<uint8_t[]> &picture, int cell, int y) {
-        const int x = cell * CELL;
-        const uint32_t hash = hash_cell(at(picture, x, y), (cell_end(cell) - x) * bytes);
+    for (const int cell : choose_columns()) {
+        const size_t size = static_cast<size_t>(cell_end(cell) - cell * CELL) * bytes;
+        uint64_t filter[64] = {};
 
-        feature = hash + cell * 0x9e3779b1;
-        return hash && !(feature & mask);
-    };
+        places.clear();
+        for (int y = bounds.top; y < bounds.bottom; ++y) {
+            if (is_changed[static_cast<size_t>(y) * cells + cell]) {
+                const uint32_t feature = hash_cell(at(next, cell * CELL, y), size);
 
-    for (int y = bounds.top; y < bounds.bottom && places.size() < 4 * MAX_CELL_FEATURES; ++y) {
-        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-
-        for (int cell = first; cell < end; ++cell) {
-            if (changed[cell] && find_feature(next, cell, y)) {
-                places.push_back({ feature, y, 0 });
-                filter[feature >> 6 & 1023] |= uint64_t{1} << (feature >> 26);
+                if (feature) {
+                    places.push_back({ feature, y, 0 });
+                    filter[feature & 63] |= uint64_t{1} << (feature >> 26);
+                }
             }
         }
-    }
-    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
-        return a.feature != b.feature ? a.feature < b.feature : a.y < b.y;
-    });
+        std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+            return a.feature != b.feature ? a.feature < b.feature : a.y < b.y;
+        });
 
-    for (int y = bounds.top; y < bounds.bottom; ++y) {
-        for (int cell = first; cell < end; ++cell) {
-            if (!find_feature(shown, cell, y) ||
-                !(filter[feature >> 6 & 1023] >> (feature >> 26) & 1)) {
+        for (int y = bounds.top; !places.empty() && y < bounds.bottom; ++y) {
+            const uint32_t feature = hash_cell(at(shown, cell * CELL, y), size);
+
+            if (!(filter[feature & 63] >> (feature >> 26) & 1)) {
                 continue;
             }
             size_t i = std::lower_bound(places.begin(), places.end(), feature,
@@ -493,16 +522,21 @@ void RedMotion::vote(std::vector<Shift> *shifts)
 uint64_t RedMotion::estimate(Shift shift) const
 {
     const uint64_t step = changed_cells / MAX_SAMPLES + 1;
-    uint64_t cell_count = 0, samples = 0, right = 0;
+    uint64_t skip = 0, samples = 0, right = 0;
 
     for (int y = bounds.top; y < bounds.bottom; ++y) {
         const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
         const int from_y = y - shift.dy;
 
         for (int cell = bounds.left / CELL; cell * CELL < bounds.right; ++cell) {
-            if (!changed[cell] || cell_count++ % step != 0) {
+            if (!changed[cell]) {
                 continue;
             }
+            if (skip > 0) {
+                --skip;
+                continue;
+            }
+            skip = step - 1;
             const int x = cell * CELL, from_x = x - shift.dx, pixels = cell_end(cell) - x;
 
             ++samples;
@@ -521,32 +555,69 @@ void RedMotion::score(Shift shift)
     const int rows = (bounds.bottom - bounds.top + BLOCK_LINES - 1) / BLOCK_LINES;
     const int never = -(1 << 20);
 
-    scores.assign(static_cast<size_t>(columns) * rows, 0);
-    for (int y = bounds.top; y < bounds.bottom; ++y) {
-        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-        int *score = &scores[static_cast<size_t>((y - bounds.top) / BLOCK_LINES) * columns];
-        const int from_y = y - shift.dy;
+    /* what is copied must be on the screen */
+    int left = first, right = first + columns;
+    while (left < right && left * CELL < shift.dx) {
+        ++left;
+    }
+    while (left < right && cell_end(right - 1) - shift.dx > width) {
+        --right;
+    }
 
-        /* what is copied must be known, and what is copied onto must be known or written */
-        const auto is_possible = [&](int x, int from_x, int pixels) {
-            return from_y >= 0 && from_y < height && from_x >= 0 && from_x + pixels <= width &&
-                   is_known_cell(from_x, from_y, pixels) && is_known_cell(x, y, pixels);
-        };
-        for (int column = 0; column < columns; ++column) {
-            const int x = (first + column) * CELL;
-            const int pixels = cell_end(first + column) - x;
-            const int from_x = x - shift.dx;
+    scores.assign(static_cast<size_t>(columns) * rows, never);
+    for (int row = 0; row < rows && left < right; ++row) {
+        const int top = bounds.top + row * BLOCK_LINES;
+        const int bottom = MIN(top + BLOCK_LINES, bounds.bottom);
+        /* of a column of cells of the screen */
+        int *score = &scores[static_cast<size_t>(row) * columns] - first;
 
-            if (score[column] == never) {
-                continue;
+        if (top < shift.dy || bottom - shift.dy > height) {
+            continue;
+        }
+        std::fill(score + left, score + right, 0);
+        for (int y = top; y < bottom; y += SCORE_LINES) {
+            score_line(shift, y, left, right, score);
+        }
+        for (int cell = left; !known_cells.empty() && cell < right; ++cell) {
+            if (!is_possible(shift, cell, top, bottom)) {
+                score[cell] = never;
             }
-            if (!is_possible(x, from_x, pixels)) {
-                score[column] = never;
-            } else if (is_equal(x, y, from_x, from_y, pixels)) {
-                score[column] += changed[first + column] ? pixels : 0;
-            } else {
-                score[column] -= changed[first + column] ? 0 : pixels;
-            }
+        }
+    }
+}
+
+/* Whether what is copied there is known, and so is what it is copied onto. */
+bool RedMotion::is_possible(Shift shift, int cell, int top, int bottom) const
+{
+    const int x = cell * CELL, pixels = cell_end(cell) - x;
+
+    for (int y = top; y < bottom; ++y) {
+        if (!is_known_cell(x - shift.dx, y - shift.dy, pixels) || !is_known_cell(x, y, pixels)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void RedMotion::score_line(Shift shift, int y, int left, int right, int *score) const
+{
+    const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+    const int from_y = y - shift.dy;
+
+    if (is_equal(left * CELL, y, left * CELL - shift.dx, from_y,
+                 cell_end(right - 1) - left * CELL)) {
+        for (int cell = left; cell < right; ++cell) {
+            score[cell] += changed[cell] * CELL * SCORE_LINES;
+        }
+        return;
+    }
+    for (int cell = left; cell < right; ++cell) {
+        const int x = cell * CELL;
+
+        if (is_equal(x, y, x - shift.dx, from_y, cell_end(cell) - x)) {
+            score[cell] += changed[cell] * CELL * SCORE_LINES;
+        } else {
+            score[cell] -= !changed[cell] * CELL * SCORE_LINES;
         }
     }
 }
@@ -700,7 +771,12 @@ void RedMotion::move(Shift shift, const SpiceRect &dest)
     /* what is only partly there keeps what it was */
     for (int y = dest.top; y < dest.bottom; ++y) {
         uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        const int left = dest.left / CELL * CELL, right = cell_end((dest.right - 1) / CELL);
 
+        if (known_cells.empty() && is_equal(left, y, left, y, right - left)) {
+            memset(changed + left / CELL, 0, (dest.right - 1) / CELL + 1 - left / CELL);
+            continue;
+        }
         for (int cell = dest.left / CELL; cell * CELL < dest.right; ++cell) {
             const int x = cell * CELL;
             const int pixels = cell_end(cell) - x;
@@ -716,15 +792,15 @@ void RedMotion::move(Shift shift, const SpiceRect &dest)
     }
 }
 
-/* Move by this what gains by it. */
-void RedMotion::try_shift(Shift shift, bool is_guess)
+/* Move by this what gains by it, if that may be so many pixels. */
+void RedMotion::try_shift(Shift shift, uint64_t min_gain)
 {
     SpiceRect dest;
 
     if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES) {
         return;
     }
-    if (estimate(shift) < MIN_GAIN / 2) {
+    if (estimate(shift) < min_gain) {
         return;
     }
     score(shift);
@@ -736,7 +812,7 @@ void RedMotion::try_shift(Shift shift, bool is_guess)
     const uint64_t before = changed_cells;
     move(shift, dest);
     found.moves.push_back({ dest, { dest.left - shift.dx, dest.top - shift.dy } });
-    if (is_guess) {
+    if (lately[0].dx != shift.dx || lately[0].dy != shift.dy) {
         lately[1] = lately[0];
         lately[0] = shift;
     }
@@ -749,14 +825,48 @@ void RedMotion::try_shift(Shift shift, bool is_guess)
     }
 }
 
-void RedMotion::try_shifts(const std::vector<Shift> &shifts)
+void RedMotion::try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain)
 {
     for (const Shift shift : shifts) {
         if (changed_cells * CELL < MIN_SEARCH) {
             break;
         }
-        try_shift(shift, true);
+        try_shift(shift, min_gain);
     }
+}
+
+/* Moves up and down, of a part of what has changed: the next one is looked for in what the last one
+ * left. */
+void RedMotion::find_vertical(uint64_t all, uint64_t part)
+{
+    std::vector<Shift> shifts;
+
+    for (uint64_t before = 0; changed_cells != before && changed_cells * CELL >= MIN_SEARCH &&
+                              changed_cells * WORTH_PART >= all; ) {
+        before = changed_cells;
+        shifts.clear();
+        vote_lines(&shifts);
+        try_shifts(shifts, MAX(MIN_GAIN / 2, changed_cells * CELL / part));
+    }
+}
+
+/* Moves in any direction, of much that has changed: a window that is dragged. */
+void RedMotion::find_others()
+{
+    const uint64_t before = changed_cells;
+    std::vector<Shift> shifts;
+
+    if (rect_pixels(bounds) > CHEAP_PIXELS && in_vain >= MAX_IN_VAIN &&
+        ++searches_left_out % 16 != 0) {
+        return;
+    }
+    if (bytes == 2) {
+        vote<uint16_t>(&shifts);
+    } else {
+        vote<uint32_t>(&shifts);
+    }
+    try_shifts(shifts, MAX(MIN_GAIN / 2, before * CELL / SURE_PART));
+    in_vain = changed_cells + before / WORTH_PART < before ? 0 : in_vain + 1;
 }
 
 void RedMotion::find_moves()
@@ -768,37 +878,17 @@ void RedMotion::find_moves()
     }
     know_cells();
     /* what scrolls goes on to, and in the same way */
-    for (const Shift shift : { lately[0], lately[1] }) {
-        if (changed_cells * CELL >= MIN_SEARCH) {
-            try_shift(shift, false);
-        }
-    }
-    if (changed_cells * 2 < all || changed_cells * CELL < MIN_SEARCH) {
-        in_vain = 0;
+    const std::vector<Shift> shifts(lately, lately + G_N_ELEMENTS(lately));
+    try_shifts(shifts, MIN_GAIN / 2);
+    if (changed_cells * 2 < all) {
         return;
     }
-    if (all > CHEAP_CELLS && in_vain >= MAX_IN_VAIN && ++searches_left_out % 16 != 0) {
-        return;
-    }
-
-    std::vector<Shift> shifts;
-    /* the next one is looked for in what the last one left */
-    for (uint64_t before = 0; changed_cells != before && changed_cells * WORTH_PART >= all; ) {
-        before = changed_cells;
-        shifts.clear();
-        vote_lines(&shifts);
-        try_shifts(shifts);
-    }
+    /* lines of text that move aside look as if some had moved up or down */
+    find_vertical(all, SURE_PART);
     if (changed_cells * 3 >= all && changed_cells * CELL >= MIN_SEARCH) {
-        shifts.clear();
-        if (bytes == 2) {
-            vote<uint16_t>(&shifts);
-        } else {
-            vote<uint32_t>(&shifts);
-        }
-        try_shifts(shifts);
+        find_others();
     }
-    in_vain = changed_cells + all / WORTH_PART < all ? 0 : in_vain + 1;
+    find_vertical(all, MIN_GAIN_PART);
 }
 
 /* Make one rectangle of two, if that adds little. */
@@ -945,32 +1035,19 @@ void RedMotion::merge_pairs()
     }
 }
 
-/* Which cells are to change, before anything has moved. */
-void RedMotion::compare_written(QRegion *where)
+/* All cells are to change of what is written where nothing is known. */
+void RedMotion::add_unknown(const QRegion *where)
 {
     QRegion part;
     uint32_t n_rects;
 
-    std::fill(is_changed.begin(), is_changed.end(), 0);
-
-    region_clone(&part, where);
-    region_and(&part, &known);
-    SpiceRect *rects = region_dup_rects(&part, &n_rects);
-    for (uint32_t i = 0; i < n_rects; ++i) {
-        found.written_pixels += rect_pixels(rects[i]);
-        compare(rects[i]);
-    }
-    g_free(rects);
-    region_destroy(&part);
-
     region_clone(&part, where);
     region_exclude(&part, &known);
-    rects = region_dup_rects(&part, &n_rects);
+    SpiceRect *rects = region_dup_rects(&part, &n_rects);
     for (uint32_t i = 0; i < n_rects; ++i) {
         const int first = rects[i].left / CELL;
         const int end = (rects[i].right + CELL - 1) / CELL;
 
-        found.written_pixels += rect_pixels(rects[i]);
         for (int y = rects[i].top; y < rects[i].bottom; ++y) {
             memset(&is_changed[static_cast<size_t>(y) * cells + first], 1, end - first);
         }
@@ -979,32 +1056,47 @@ void RedMotion::compare_written(QRegion *where)
     region_destroy(&part);
 }
 
+/* Have @wanted be all that is known or written, and count what is written. */
+void RedMotion::take_written()
+{
+    std::vector<pixman_box32_t> boxes;
+    QRegion where;
+    uint32_t n_rects;
+
+    boxes.reserve(written.size());
+    for (const auto &rect : written) {
+        boxes.push_back({ rect.left, rect.top, rect.right, rect.bottom });
+    }
+    written.clear();
+    if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
+        spice_error("out of memory");
+    }
+    SpiceRect *rects = region_dup_rects(&where, &n_rects);
+    for (uint32_t i = 0; i < n_rects; ++i) {
+        found.written_pixels += rect_pixels(rects[i]);
+    }
+    g_free(rects);
+
+    region_clear(&wanted);
+    region_or(&wanted, &known);
+    if (!knows_all()) {
+        region_or(&wanted, &where);
+        add_unknown(&where);
+    }
+    region_destroy(&where);
+}
+
 const RedMotionFound &RedMotion::find()
 {
     found.moves.clear();
     found.changed.clear();
     found.written_pixels = found.moved_pixels = found.changed_pixels = 0;
 
-    std::vector<pixman_box32_t> boxes;
-    QRegion where;
-
-    boxes.reserve(written.size());
-    for (const auto &rect : written) {
-        boxes.push_back({ rect.left, rect.top, rect.right, rect.bottom });
-    }
-    if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
-        spice_error("out of memory");
-    }
-    written.clear();
-    region_clear(&wanted);
-    region_or(&wanted, &known);
-    region_or(&wanted, &where);
-
-    compare_written(&where);
-    region_destroy(&where);
+    take_written();
     if (find_bounds()) {
         find_moves();
         find_changed();
+        std::fill(is_changed.begin(), is_changed.end(), 0);
     }
 
     for (const auto &rect : found.changed) {

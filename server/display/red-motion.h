@@ -60,12 +60,16 @@ public:
     /* bytes from one line to the next */
     size_t get_stride() const { return stride; }
 
-    /* The pixel at @x, @y of the new image, which must be within it. The caller may write from
-     * there to the right edge, and passes the area to wrote() afterwards. */
+    /* The pixel at @x, @y of the new image, which must be within it. To be written only before
+     * know_all(). */
     uint8_t *line(int x, int y) { return at(next, x, y); }
     const uint8_t *line(int x, int y) const { return at(next, x, y); }
 
-    /* The new image was written at @where, which is within it and not empty. */
+    /* Put @pixels into a line of the new image from @x, @y on. They are within it, and within an
+     * area that is passed to wrote() afterwards. */
+    void write(int x, int y, const uint8_t *pixels, int n_pixels);
+
+    /* All pixels of @where, which is within the new image and not empty, were written. */
     void wrote(const SpiceRect &where) { written.push_back(where); }
 
     /* Whether an area written since the last find() overlaps @where. */
@@ -106,16 +110,21 @@ private:
     bool is_equal_pixel(int x, int y, int from_x, int from_y) const;
     uint64_t estimate(Shift shift) const;
     bool is_wanted(const SpiceRect *where) const;
-    void compare_written(QRegion *where);
-    void compare(const SpiceRect &where);
+    void add_unknown(const QRegion *where);
+    void take_written();
     bool find_bounds();
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
+    std::vector<int> choose_columns() const;
     void vote_lines(std::vector<Shift> *shifts) const;
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
-    void try_shift(Shift shift, bool is_guess);
-    void try_shifts(const std::vector<Shift> &shifts);
+    void try_shift(Shift shift, uint64_t min_gain);
+    void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
+    void find_vertical(uint64_t all, uint64_t part);
+    void find_others();
     void score(Shift shift);
+    void score_line(Shift shift, int y, int left, int right, int *score) const;
+    bool is_possible(Shift shift, int cell, int top, int bottom) const;
     bool find_best(SpiceRect *dest) const;
     int strip_gain(Shift shift, const SpiceRect &strip) const;
     template <typename Pixel>
@@ -145,7 +154,8 @@ private:
     /* where the second image is the screen as it is to be */
     QRegion wanted;
 
-    /* per cell: whether it differs */
+    /* per cell: whether it differs on the screen. The images are equal where known, but for such
+     * cells. */
     std::vector<uint8_t> is_changed;
     /* per cell: all of it is known. Empty if all cells are known. */
     std::vector<uint8_t> known_cells;

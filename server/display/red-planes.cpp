@@ -6,6 +6,11 @@
 
 #include "red-planes.h"
 
+/* Lines that are looked at to see whether there are too many colours, and of which changes from
+ * pixel to pixel are counted. */
+#define COLOUR_LINES 8
+#define SAMPLE_LINES 32
+
 static uint32_t get_colour(const uint8_t *line, int x)
 {
     uint32_t pixel;
@@ -136,9 +141,14 @@ static void set_bits(uint8_t *line, int from, int end)
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes)
 {
-    Colours found;
+    Colours found, sample;
 
     planes->clear();
+    for (int y = 0; y < height; y += height / COLOUR_LINES + 1) {
+        if (!sample.count(pixels + y * stride, y, width)) {
+            return false;
+        }
+    }
     for (int y = 0; y < height; ++y) {
         if (!found.count(pixels + y * stride, y, width)) {
             return false;
@@ -196,12 +206,13 @@ size_t red_planes_estimate(const std::vector<RedPlane> &planes)
 
 size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height)
 {
-    size_t changes = 0;
+    const int step = height / SAMPLE_LINES + 1;
+    size_t changes = 0, lines = 0;
 
-    for (int y = 0; y < height; ++y) {
+    for (int y = 0; y < height; y += step, ++lines) {
         for (int x = 0; (x = run_end(pixels + y * stride, x, width)) < width; ) {
             ++changes;
         }
     }
-    return changes;
+    return changes * height / lines;
 }

@@ -43,7 +43,8 @@ bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int heigh
 /* Estimated bytes of the planes after LZ, without headers; rather too high than too low. */
 size_t red_planes_estimate(const std::vector<RedPlane> &planes);
 
-/* The number of pixels whose right neighbour differs. GLZ takes more bytes than that. */
+/* The number of pixels whose right neighbour differs, of an image of many lines as some of them
+ * tell. GLZ takes more bytes than that. */
 size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height);
 
 #include "pop-visibility.h"

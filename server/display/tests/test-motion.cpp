@@ -120,8 +120,8 @@ struct Screen
     void write(const SpiceRect &where)
     {
         for (int y = where.top; y < where.bottom; ++y) {
-            memcpy(motion.line(where.left, y), &at(where.left, y),
-                   (where.right - where.left) * sizeof(Pixel));
+            motion.write(where.left, y, reinterpret_cast<const uint8_t *>(&at(where.left, y)),
+                         where.right - where.left);
         }
         motion.wrote(where);
         region_add(&written, &where);
