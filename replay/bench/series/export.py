@@ -111,7 +111,7 @@ def make(version: str, name: str, folder: Path, who: Author, number: str = "") -
 def _with(name: str) -> str:
     """The series that one is made on, for a sentence."""
     below = upstream.below(name)[:-1]
-    return f" with {' and '.join(below)}" if below else ""
+    return f" with {', '.join(below[:-1])}{' and ' if below[1:] else ''}{below[-1]}" if below else ""
 
 
 def _figures(name: str) -> str:
@@ -119,8 +119,8 @@ def _figures(name: str) -> str:
     if name == "tls":
         modes = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
         cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
-        return ("What each mode costs over TLS on a LAN: what crosses the wire beyond the messages, as part of their bytes.\n\n"
-                f"{cost}\nA desktop session over a distance, TLS, with all series:\n\n{distance}")
+        return ("Protocol overhead of each mode over TLS on a LAN: TLS, TCP/IP and Ethernet bytes in percent of the message bytes.\n\n"
+                f"{cost}\nA desktop session over TLS and long round trips, with all series:\n\n{distance}")
     if name == faults.SERIES:
         return f"Who can trigger each:\n\n{faults.rows()}"
     return ""
