@@ -13,8 +13,8 @@ from live.viewers import LEFT, WHEEL_DOWN, WHEEL_UP, Viewer
 from live.ways import BROWSERS, VNC
 
 DRAW_SECONDS = 4.0
-_GIVE_UP = 4        # failures one after the other: 30 s each
-_RAISE = 1.5        # seconds until a window that was asked for begins to appear, on a busy machine
+_GIVE_UP = 4        # failures in a row, 30 s each
+_RAISE = 1.5        # seconds until a requested window starts to appear on a busy machine
 _MIDDLE = (600, 400)
 _TITLE, _STEPS = (440, 208), 10     # of the window that is dragged; steps until it comes back
 _LETTERS = "thequickbrownfoxjumpsoverthelazydog"
@@ -22,13 +22,13 @@ _LETTERS = "thequickbrownfoxjumpsoverthelazydog"
 
 @dataclass
 class Done:
-    """What a scenario saw. Seconds; None for an action whose picture never came."""
+    """Results of a scenario, in seconds; None for a picture that was not shown."""
 
-    responses: list[float | None] = field(default_factory=list)     # from an action to its picture
-    lags: list[float | None] = field(default_factory=list)          # from when the guest stopped to its picture
-    lines: int = 0              # of text that the guest drew meanwhile, if it says how many
-    drawing: float = 0.0        # seconds for which it drew, where it draws by itself
-    changes: int = 0            # how often the client's picture was another one in that time
+    responses: list[float | None] = field(default_factory=list)     # from an action until its picture is shown
+    lags: list[float | None] = field(default_factory=list)          # from when the guest stopped until its picture is shown
+    lines: int = 0              # of text that the guest drew, if known
+    drawing: float = 0.0        # seconds for which the guest drew by itself
+    changes: int = 0            # of the client's picture in that time
     why: str = ""               # of the last failure
 
     @property
@@ -48,16 +48,16 @@ class Scenario:
     name: str
     guest: str                  # kind
     says: str
-    ready: Ready                # what comes before, and is not measured
+    ready: Ready                # preparation, not measured
     play: Play
-    count: int                  # actions of the main set
-    seconds: float              # that one takes, about, with the think time
-    figure: str = "response"    # or lag: what its waits are
-    not_by: Mapping[str, str] = field(default_factory=dict)     # a way -> why it cannot be shown so
+    count: int                  # actions in the main set
+    seconds: float              # per action, roughly, with the think time
+    figure: str = "response"    # or lag
+    not_by: Mapping[str, str] = field(default_factory=dict)     # way -> why the scenario cannot run with it
 
 
 def _repeated(action: Callable[[User, int], None]) -> Play:
-    """One action after the other, with their numbers."""
+    """Performs the actions one after another."""
 
     def play(user: User, _qemu: Qemu, count: int) -> Done:
         done = Done()
@@ -75,12 +75,12 @@ def _repeated(action: Callable[[User, int], None]) -> Play:
 
 
 def _taps(key: str, wrap: int = 0) -> Play:
-    """`wrap`: enter instead, after so many."""
+    """Types letters. `wrap`: Enter after so many."""
     return _repeated(lambda user, at: user.viewer.tap("enter" if wrap and at % wrap == wrap - 1 else key))
 
 
 def _and_back(turn: int, there: Callable[[Viewer], None], back: Callable[[Viewer], None]) -> Play:
-    """The one so many times, then the other."""
+    """Performs `there` so many times, then `back` as often."""
     return _repeated(lambda user, at: (back if at // turn % 2 else there)(user.viewer))
 
 
@@ -126,7 +126,7 @@ def _grasp(user: User, qemu: Qemu) -> None:
 
 
 def _drag(user: User, at: int) -> None:
-    """A step to the lower right, or back."""
+    """Moves the window one step to the lower right, or back."""
     far = (at + 1) % (2 * _STEPS)
     far = min(far, 2 * _STEPS - far)
     user.viewer.move(_TITLE[0] + 20 * far, _TITLE[1] + 12 * far)
@@ -137,7 +137,7 @@ def _letter(user: User, at: int) -> None:
 
 
 def scroll(user: User, qemu: Qemu, count: int) -> Done:
-    """The guest draws lines for some seconds, then a card that stands still."""
+    """The guest draws lines for some seconds, then a still picture."""
     done = Done()
     for _ in range(count):
         user.viewer.follow()
@@ -165,7 +165,7 @@ def _tone(user: User, qemu: Qemu) -> None:
 
 
 def video(user: User, qemu: Qemu, count: int) -> Done:
-    """It plays for some seconds, then stands still."""
+    """The video plays for some seconds, then its last frame stays."""
     done = Done()
     for _ in range(count):
         user.viewer.log.forget()
@@ -188,7 +188,7 @@ def video(user: User, qemu: Qemu, count: int) -> Done:
         time.sleep(_RAISE)
         try:
             user.calm()
-        except AtRest as error:     # the video is still there, or a part of it: a failure of its own
+        except AtRest as error:     # a part of the video is still shown: counted as a failure
             done.lags.append(None)
             done.why = f"after the video, {error}"
         if done.hopeless():
@@ -197,7 +197,7 @@ def video(user: User, qemu: Qemu, count: int) -> Done:
 
 
 def _stopped(user: User, done: Done, when: int) -> None:
-    """Waits until the client shows what the guest has stopped at."""
+    """Waits until the client shows the guest's last picture."""
     try:
         done.lags.append(max(0.0, (user.settled(when, changes=False) - when) / 1e9))
     except AtRest as error:

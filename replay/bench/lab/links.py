@@ -21,8 +21,8 @@ MTU = 1500
 
 @dataclass(frozen=True)
 class Change:
-    at: float                       # seconds after the session's clock has begun
-    rate: int | None                # from then on; None: the cable is out, what is on its way meanwhile is lost
+    at: float                       # seconds after the session's clock has started
+    rate: int | None                # bits per second from then on; None: cable pulled, packets are lost
 
     @property
     def says(self) -> str:
@@ -32,19 +32,19 @@ class Change:
 @dataclass(frozen=True)
 class Link:
     name: str
-    rate: int | None = None         # bits a second each way; None: as fast as the machine
-    delay: float = 0.0              # seconds, the round trip
-    jitter: float = 0.0             # seconds, the round trip takes delay - jitter to delay + jitter
-    loss: float = 0.0               # part of the packets, each way
+    rate: int | None = None         # bits per second each way; None: unlimited
+    delay: float = 0.0              # seconds, round trip
+    jitter: float = 0.0             # seconds; round trips take delay - jitter to delay + jitter
+    loss: float = 0.0               # share of the packets, each way
     burst: int = 1                  # mean length of a run of lost packets
-    changes: tuple[Change, ...] = ()    # at rising times
-    host: str = ""                  # the client is there, reached by ssh; what lies between is what it is
-    up: int | None = None           # bits a second from the client, where that is another rate
-    queue: float = 0.0              # seconds that what waits before the slow part takes; 0: one round trip
+    changes: tuple[Change, ...] = ()    # sorted by time
+    host: str = ""                  # the client runs there, over ssh; the link between is not emulated
+    up: int | None = None           # bits per second from the client, if different
+    queue: float = 0.0              # seconds that a full queue takes to drain; 0: one round trip
     mtu: int = 1500                 # bytes of an IP packet
     ipv6: bool = False
-    relay: bool = False             # a TCP relay beside the server stands between it and the link
-    unix: bool = False              # to which the server listens at a Unix socket
+    relay: bool = False             # with a TCP relay beside the server
+    unix: bool = False              # the relay connects to the server's Unix socket
 
     @property
     def emulated(self) -> bool:
@@ -52,24 +52,24 @@ class Link:
 
     @property
     def may_be_slow(self) -> bool:
-        """A server may take it for a slow link."""
+        """Whether the server's bandwidth test may call it slow."""
         return self.emulated or bool(self.host)
 
     @property
     def queue_bytes(self) -> int:
-        """What may wait before the slow part, from the server: one round trip's worth, 64 KiB at least, if nothing else is said."""
+        """Size of the queue from the server; by default one round trip at its rate, at least 64 KiB."""
         if self.queue:
             return int((self.rate or 0) / 8 * self.queue)
         return max(64 * 1024, int((self.rate or 0) / 8 * self.delay))
 
     @property
     def full_round_trip(self) -> float:
-        """Seconds, with what may wait before the slow part one way, where that is slowest."""
+        """The longest round trip in seconds: with one queue full, at the lowest rate."""
         slowest = min((change.rate for change in self.changes if change.rate), default=self.rate)
         return self.delay + (self.queue_bytes * 8 / min(slowest, self.rate) if slowest and self.rate else 0)
 
     def sent(self, when: float, size: int, begun: float) -> float:
-        """When a packet that the line begins to send then has left. begun: since when the changes count."""
+        """When a packet has been sent whose sending starts at that time. begun: start of the changes' clock."""
         if not self.rate:
             return when
         left, rate = size * 8.0, float(self.rate)
@@ -79,7 +79,7 @@ class Link:
                 if left <= (until - when) * rate:
                     break
                 left, when = left - (until - when) * rate, until
-            rate = change.rate or rate      # where it is out, packets go on leaving, for nowhere
+            rate = change.rate or rate      # during an outage packets are still sent, and lost
         return when + left / rate
 
     @property
@@ -131,7 +131,7 @@ LINKS: dict[str, Link] = {link.name: link for link in (
 
 _WRITTEN = re.compile(r"(?P<rate>[\d.]+[kMG])(?::(?P<up>[\d.]+[kMG]))?/(?P<delay>[\d.]+)ms(?:/(?P<loss>[\d.]+)%)?(?:/mtu(?P<mtu>\d+))?"
                       r"(?:/queue(?P<queue>[\d.]+)s)?(?P<ipv6>/ipv6)?(?P<changes>(?:@[\d.]+s:(?:out|[\d.]+[kMG]))*)")
-_SMALLEST_MTU = 1280    # IPv6 wants as much
+_SMALLEST_MTU = 1280    # the minimum of IPv6
 _LONGEST_QUEUE = 60
 
 
@@ -146,12 +146,12 @@ def _via_unix(link: Link) -> Link:
 
 
 def direct(name: str) -> str:
-    """The name of the same link without a relay."""
+    """The name of the link without its relay."""
     return name.removesuffix(RELAY).removesuffix(UNIX)
 
 
 def rank(name: str) -> tuple[int, str]:
-    """For tables: the known ones in their order, what goes through a relay right after what does not."""
+    """Sort key of tables: named links in their order, each followed by the same link with a relay."""
     order = list(LINKS)
     known = direct(name)
     return order.index(known) if known in LINKS else len(order), name

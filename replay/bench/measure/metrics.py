@@ -17,12 +17,12 @@ _SEGMENT = 1448             # payload of a full packet with TCP timestamps at MT
 _PACKET_HEADERS = 66        # Ethernet, IP and TCP with timestamps
 _RECORD = 16384
 _RECORD_OVERHEAD = 22       # TLS 1.3
-# What a path may take for its bytes: a little more than its rate gives, and round trips to find that out.
+# Allowance for a transfer over a path: somewhat more than bytes / rate, and some round trips.
 _PATH_RATE_PART, _PATH_ROUND_TRIPS = 1.3, 4
 
 
 def overhead(run: Run) -> int | None:
-    """What the wire carried from the server beyond the messages themselves."""
+    """Bytes of the server's Ethernet frames beyond the messages."""
     wire, messages = run["server"]["wire_bytes"], run["message_bytes"]
     return None if wire is None or messages is None else wire - messages
 
@@ -33,7 +33,7 @@ def overhead_ratio(run: Run) -> float | None:
 
 
 def minimum(message_bytes: int, transport: str) -> int:
-    """The least overhead any sender could have: everything in full records in full packets, never sent early."""
+    """The minimum overhead: full records in full packets."""
     payload = message_bytes
     if transport == "tls":
         payload += math.ceil(message_bytes / _RECORD) * _RECORD_OVERHEAD
@@ -49,13 +49,13 @@ def over_minimum(run: Run) -> float | None:
 
 
 def packets_over_minimum(run: Run) -> float | None:
-    """How many times the fewest packets that could carry the payload."""
+    """Data packets as a multiple of the fewest that could carry the payload."""
     packets, payload = run["server"]["data_packets"], run["server"]["tcp_payload_bytes"]
     return packets / math.ceil(payload / _SEGMENT) if packets and payload else None
 
 
 def over_path(run: Run) -> float | None:
-    """How many times what the path may take for the bytes the run took; of runs that nothing else held up."""
+    """Duration as a multiple of the allowance for its bytes; only at pace max, alone on a link with a fixed rate."""
     if run["pace"] != "max" or run.get("download") or run["wall_seconds"] is None or run["server"]["wire_bytes"] is None:
         return None
     link = links.find(run["link"])
@@ -76,7 +76,7 @@ def cpu(run: Run) -> float | None:
 
 
 def cpu_around(run: Run) -> float | None:
-    """Of what plays the recording, carries the packets and receives them, where all of that is on this machine."""
+    """CPU seconds of player, link emulator and client, if all are on this machine."""
     reader, client = _both(run.get("reader_cpu_seconds")), _both(run.get("client_cpu_seconds"))
     counters = run.get("link_books")       # null on links without an emulator
     if reader is None or client is None or not counters:
@@ -89,12 +89,12 @@ def _latency(name: str) -> Callable[[Run], float | None]:
 
 
 def _age(name: str) -> Callable[[Run], float | None]:
-    """By what was on the screen; of runs whose screen was not looked at, by the probes."""
+    """Staleness from the screen log; from probes for runs without one."""
     return lambda run: ((run.get("seen") or run["latency"] or {}).get("age") or {}).get(name)
 
 
 def recovery(run: Run) -> float | None:
-    """The longest, after changes of the line that is there."""
+    """The longest recovery after a change of the link that is no outage."""
     after = zip(links.find(run["link"]).changes, (run.get("seen") or {}).get("recovery") or [], strict=False)
     return max((seconds for change, seconds in after if change.rate), default=None)
 
@@ -112,7 +112,7 @@ def _response(name: str) -> Callable[[Run], float | None]:
 
 
 def _channel(channel: str, name: str) -> Callable[[Run], float | None]:
-    """Of the traffic beside the display; None where there was none."""
+    """A figure of the other channels' traffic; None without it."""
     return lambda run: ((run.get("channels") or {}).get(channel) or {}).get(name)
 
 
@@ -121,9 +121,9 @@ class Metric:
     name: str
     says: str
     read: Callable[[Run], float | None]
-    noise: float            # relative differences up to this are noise of the machine, not of the mode
-    more: bool = False              # is better
-    without_capture: bool = False   # from runs that no capture slowed down, where a row has any
+    noise: float            # relative differences up to this are noise
+    more: bool = False              # more is better
+    without_capture: bool = False   # only from runs without a capture, if the row has any
 
 
 def _server(name: str) -> Callable[[Run], float | None]:
@@ -181,12 +181,12 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
 
 
 def of_capture(run: Run) -> bool:
-    """Whether its packets were captured; once those of all runs were."""
+    """Whether its packets were captured, as in old results those of all runs were."""
     return bool(run.get("captured", True))
 
 
 def used(runs: Iterable[Run], name: str) -> list[Run]:
-    """The runs that count for a metric."""
+    """The valid runs from which a metric is taken."""
     valid = [run for run in runs if run["valid"]]
     if METRICS[name].without_capture:
         return [run for run in valid if not of_capture(run)] or valid
@@ -194,7 +194,7 @@ def used(runs: Iterable[Run], name: str) -> list[Run]:
 
 
 def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Comparison:
-    """The second's against the first's; where there are too few runs to tell a spread, by the spread that the metric usually has."""
+    """The second group compared with the first; with too few runs for an interval, by the metric's usual spread."""
     metric = METRICS[name]
     old, new = values(before, name), values(after, name)
     if min(len(old), len(new)) < stats.FEWEST and (found := shift(before, after, name)):
@@ -202,8 +202,8 @@ def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Co
     return stats.compare(old, new, metric.noise, metric.more)
 
 
-# Relative standard deviations from run to run: the root mean square over all rows of results/ (./run results), rounded; of
-# what nothing is known yet (responses), that of its like.
+# Relative standard deviation from run to run: root mean square over all rows of results/, rounded. Where nothing is known
+# yet (responses), that of a similar metric.
 _SPREAD = {"packets": 0.02, "data_packets": 0.02, "message_bytes": 0.02, "tcp_payload_bytes": 0.02, "wire_bytes": 0.02,
            "overhead": 0.05, "overhead_ratio": 0.05, "over_minimum": 0.05, "tls_records": 0.03, "client_packets": 0.05,
            "cpu": 0.06, "cpu_around": 0.06, "wall": 0.06, "latency_p50": 0.20, "latency_p95": 0.12, "latency_p99": 0.30,
@@ -216,6 +216,6 @@ def shift(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Shift
 
 
 def values(runs: Iterable[Run], name: str) -> list[float]:
-    """A metric of each run that counts for it and has it."""
+    """The values of a metric: one per valid run that has it."""
     read = METRICS[name].read
     return [value for run in used(runs, name) if (value := read(run)) is not None]

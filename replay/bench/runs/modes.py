@@ -18,10 +18,10 @@ UPSTREAM_IN_FLIGHT, _WINDOW_IN_FLIGHT = 40, 400     # messages
 @dataclass(frozen=True)
 class Mode:
     name: str
-    says: str          # one line for people
+    says: str          # one line for tables and --help
     colour: str        # the same in every plot
-    hatch: str         # tells the bars apart without colours ...
-    dash: tuple[float, ...]     # ... and the lines: lengths on and off, nothing for a whole line
+    hatch: str         # of bars, to tell them apart without colours
+    dash: tuple[float, ...]     # of lines: lengths on and off; (): solid
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (
@@ -36,8 +36,7 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
 )}
 
 
-# What SPICE_STREAM may say beside the mode, and the least and most (red_stream_policy_parse). The library answers anything
-# else with its default mode and a warning.
+# The settings of SPICE_STREAM (red_stream_policy_parse): minimum and maximum of numbers, and the other values.
 _SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (80, 100_000), "hold": (0, 20_000),
              "zerocopy": (4096, 16 * 1024 * 1024)}
 _WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off", "exact=on", "exact=off", "display=on", "display=off",
@@ -45,7 +44,7 @@ _WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off", "exact=on", "
 
 
 def check(name: str) -> str:
-    """Returns the mode's name (with its options, as in gather:threshold=64), or says which modes and options there are."""
+    """Returns a valid name (with its settings, as in gather:threshold=64), or raises BenchError with the known ones."""
     mode, *settings = re.split("[:,]", name)
     if mode not in MODES:
         raise BenchError(f"unknown mode '{mode}': choose one of {', '.join(MODES)}", 2)
@@ -61,28 +60,28 @@ def check(name: str) -> str:
 
 
 def base(name: str) -> Mode:
-    """The mode without its options."""
+    """The mode without its settings."""
     return MODES[name.split(":", 1)[0]]
 
 
 def stream_value(name: str) -> str:
-    """The value of SPICE_STREAM for a mode as it is written on the command line: gather:threshold=64 -> gather,threshold=64."""
+    """The value of SPICE_STREAM for a mode of the command line: gather:threshold=64 -> gather,threshold=64."""
     return name.replace(":", ",")
 
 
 def catches_up(name: str) -> bool:
-    """Whether a client that is behind is not sent all that was drawn, if nothing is said of catchup."""
+    """Whether catch-up is on by default."""
     return base(name).name == "flow"
 
 
 def unasked(name: str, pace: str) -> str | None:
-    """The setting that a run at this pace has without having been asked for. At pace max every mode has to carry the same
-    drawings: none may leave out what is too old."""
+    """The setting that is added to a run at this pace. At pace max every mode has to send the same drawings, so catch-up is
+    off."""
     return "catchup=off" if pace == "max" and catches_up(name) and "catchup=" not in name else None
 
 
 def in_flight(name: str) -> int | None:
-    """How many messages may be under way before the client's answer; None: as many as the path carries."""
+    """Messages in flight that the mode allows; None: limited by the BDP."""
     if base(name).name == "flow":
         return None
     asked = re.search(r"[:,]window=(\d+)", name)
@@ -90,5 +89,5 @@ def in_flight(name: str) -> int | None:
 
 
 def row(library: str, mode: str) -> str:
-    """What a row of a table is called; the two libraries of the tree need no name."""
+    """The name of a table row; the two libraries of the tree need none."""
     return mode if library in ("stock", "patched") else f"{mode} ({library})"

@@ -18,7 +18,7 @@ from clients.target import Target
 
 
 class Driver(ABC):
-    """One client, connected once by start(). Each has a folder of its own, that is gone afterwards."""
+    """One client, connected once by start(). Each has a temporary folder of its own."""
 
     name = ""
     transports: frozenset[str] = frozenset()
@@ -31,18 +31,18 @@ class Driver(ABC):
     @classmethod
     @abstractmethod
     def version(cls) -> str:
-        """As it calls itself; NotRun if it is not here."""
+        """Its version; NotRun if it is not installed."""
 
     @classmethod
     def install(cls, steps: Steps) -> None:
-        """What no Debian package of this machine brings; NotRun if it cannot be had."""
+        """Installs what Debian packages of this machine do not provide; NotRun if that fails."""
 
     @abstractmethod
     def start(self) -> None:
-        """Returns when it runs, connected or not."""
+        """Starts the client; it may still be connecting."""
 
     def picture(self) -> Picture:
-        """What it shows now."""
+        """The picture that it shows now."""
         raise NotRun("does not draw")
 
     def type(self, text: str) -> None:
@@ -50,27 +50,27 @@ class Driver(ABC):
         raise NotRun("cannot be made to type")
 
     def messages(self) -> int | None:
-        """Of the display channel, since it was started; None if it does not count them."""
+        """Messages of the display channel since start(); None if it does not count them."""
         return None
 
     def hears(self) -> int:
-        """Bytes of sound since it was started."""
+        """Bytes of sound since start()."""
         raise NotRun("cannot be asked what it hears")
 
     def through_port(self, data: bytes, name: str) -> bytes:
-        """Sends data into the guest's port of that name, returns as much as comes back."""
+        """Sends data to the guest's port of that name, and returns as many bytes that come back."""
         raise NotRun("has no ports that can be used from outside")
 
     def copy(self, text: str) -> None:
-        """Offers the text to the guest, as its clipboard; gives it when it is asked."""
+        """Offers the text to the guest as its clipboard, and sends it on request."""
         raise NotRun("its clipboard cannot be used from outside")
 
     def paste(self) -> str:
-        """Waits for what the guest offers, asks for it."""
+        """Waits for the guest's offer of a clipboard, and requests it."""
         raise NotRun("its clipboard cannot be used from outside")
 
     def shares(self) -> Path:
-        """The folder that it shares with the guest through webdav."""
+        """The folder shared with the guest through webdav."""
         raise NotRun("shares a folder only by hand")
 
     def plug_disk(self, image: Path) -> None:
@@ -83,7 +83,7 @@ class Driver(ABC):
     def _run(
         self, argv: Sequence[str | Path], env: Mapping[str, str] | None = None, pass_fds: Sequence[int] = ()
     ) -> None:
-        """Its output is in `folder`, in the file log. It is the first of a process group of its own."""
+        """Starts a program in a process group of its own. Its output goes to the file log in `folder`."""
         with (self.folder / "log").open("ab") as log:
             self._child = subprocess.Popen(
                 [str(part) for part in argv],
@@ -107,13 +107,13 @@ class Driver(ABC):
         self.signal(signal.SIGCONT)
 
     def vanish(self) -> None:
-        """Without a word."""
+        """Kills the client, as a crash would."""
         self.signal(signal.SIGKILL)
         if self._child is not None:
             self._child.wait()
 
     def stop(self) -> None:
-        """As a user would end it; with all it started."""
+        """Ends the client as a user would, and its child processes."""
         if self._child is None:
             return
         self.signal(signal.SIGCONT)
@@ -134,7 +134,7 @@ class Driver(ABC):
 
 
 def first_line(argv: Sequence[str], why_not: str) -> str:
-    """Of what a program says of its version."""
+    """The version in the output of a program."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
