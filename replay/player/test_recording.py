@@ -302,6 +302,8 @@ def test_info(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["record", "info", str(small)]) == 0
     said = capsys.readouterr().out
     assert "10 commands" in said and re.search("DRAW_FILL +4\n", said)
+    assert cli.main(["record", "info", "tiny"]) == 0        # packed
+    assert capsys.readouterr().out.startswith(f"{paths.RECORDINGS / 'tiny.rec.xz'}: ")
 
 
 def test_info_of_a_damaged_one_is_one_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

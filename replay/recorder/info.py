@@ -34,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
         try:
             path = recordings.find(name).path
             checked = recordings.check(path)        # before the reader, which has no line for the user
-            facts = {"file": str(path), **describe(path), **checked}
+            facts = {**describe(path), **checked, "file": str(path)}      # the player reads a packed one as "-"
         except BenchError as error:     # of each, then the next
             print(f"bench: {error}", file=sys.stderr)
             status = max(status, error.status)
