@@ -10,14 +10,14 @@ from pathlib import Path
 from bench.common import proc
 from bench.lab.lab import Lab
 from clients.errors import Failed
-from live import onx
+from live import xviewer
 from live.viewers import Viewer
 
 _MARGIN = 200       # pixels: what the viewer thinks its window needs for a title and borders
 
 
 def tiger(lab: Lab, folder: Path, width: int, height: int) -> AbstractContextManager[Viewer]:
-    def begin(start: onx.Start) -> proc.Process:
+    def begin(start: xviewer.Start) -> proc.Process:
         viewer = start("viewer", [proc.require("xtigervncviewer", "tigervnc-viewer"), "-SecurityTypes", "TLSNone", "-RemoteResize=0", "-MenuKey=",
                                   "-geometry", f"{width}x{height}+0+0", "-Log", "*:stderr:30", f"{lab.server_address}::{lab.ports[0]}"])
         if not viewer.wait_complaint("Connected to host", time.monotonic() + 20):
@@ -25,4 +25,4 @@ def tiger(lab: Lab, folder: Path, width: int, height: int) -> AbstractContextMan
         time.sleep(2 + 4 * lab.link.full_round_trip)
         return viewer
 
-    return onx.shown(lab, folder, (width, height), _MARGIN, begin)
+    return xviewer.shown(lab, folder, (width, height), _MARGIN, begin)

@@ -19,7 +19,7 @@ from clients.errors import Failed
 from live.viewers import Viewer
 
 if TYPE_CHECKING:
-    from live import onx
+    from live import xviewer
 
 PORT = 6080
 _MARGIN = 1         # pixels: of a window as large as the screen Chromium leaves out one
@@ -54,13 +54,13 @@ def site(package: str, folder: Path, at: str) -> Path:
 
 @contextlib.contextmanager
 def browser(package: str, lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
-    from live import onx    # Xlib, which only who measures has
+    from live import xviewer    # Xlib, which only who measures has
     made = certs.kept(lab.server_address)
     at = f"[{lab.server_address}]:{PORT}" if ":" in lab.server_address else f"{lab.server_address}:{PORT}"
     argv = [proc.require("websockify", "websockify"), "--cert", str(made.certificate), "--key", str(made.key), "--ssl-only",
             "--web", str(site(package, folder, at)), at, f"{LOOPBACK}:{lab.ports[0]}"]
 
-    def begin(start: onx.Start) -> proc.Process:
+    def begin(start: xviewer.Start) -> proc.Process:
         chromium = start("Chromium", [
             proc.require("chromium", "chromium"), "--kiosk", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
             "--disable-sync", "--disable-component-update", "--ignore-certificate-errors", "--force-device-scale-factor=1",
@@ -70,5 +70,5 @@ def browser(package: str, lab: Lab, folder: Path, width: int, height: int) -> It
         time.sleep(3 + 8 * lab.link.full_round_trip)
         return chromium
 
-    with proc.Process("websockify", argv, lab.server) as relay, onx.shown(lab, folder, (width, height), _MARGIN, begin) as viewer:
+    with proc.Process("websockify", argv, lab.server) as relay, xviewer.shown(lab, folder, (width, height), _MARGIN, begin) as viewer:
         yield viewer
