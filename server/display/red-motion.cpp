@@ -5,7 +5,6 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <unordered_map>
 
 #include <common/rect.h>
 
@@ -27,6 +26,12 @@
 /* Of so many lines one tells what would be gained; every pixel is compared once it has moved. */
 #define SCORE_LINES 2
 
+/* No step of the search begins once so many pixels were looked at for each one within the bounds:
+ * what a guest draws decides how much is found, not how long it takes. The longest step, a search
+ * in any direction where all is a feature, looks at 2 + LOOKUP more, the rectangles at 2. Of the
+ * recorded screens of text nine in ten take 8 at most, all 16. */
+#define MAX_LOOKS 16
+
 /* Moves in one picture, and guesses that are looked at for them. */
 #define MAX_MOVES 6
 #define MAX_GUESSES 6
@@ -47,7 +52,8 @@
 #define MAX_FEATURES 4096
 /* places in each picture that look the same: more would not say which became which */
 #define MAX_PLACES 4
-#define MAX_VOTES 4096
+/* steps of a binary search among the features, 4 * MAX_FEATURES at most */
+#define LOOKUP 14
 #define MIN_VOTES 6
 /* Columns of cells in which vertical moves are looked for, and guesses of theirs that are tried. */
 #define MAX_COLUMNS 8
@@ -60,11 +66,6 @@
 #define MAX_PAIRS 64
 /* Rectangles in all: for more the bounds. */
 #define MAX_CHANGED 256
-
-static uint64_t rect_pixels(const SpiceRect &rect)
-{
-    return static_cast<uint64_t>(rect.right - rect.left) * (rect.bottom - rect.top);
-}
 
 RedMotion::RedMotion(int init_width, int init_height, int init_bytes):
     width(init_width),
@@ -336,7 +337,7 @@ std::vector<int> RedMotion::choose_columns() const
 
 /* Guess by how many lines something has moved up or down, as most does: cells that have changed
  * are looked for in the same column of the old picture. */
-void RedMotion::vote_lines(std::vector<Shift> *shifts) const
+void RedMotion::vote_lines(std::vector<Shift> *shifts)
 {
     struct Place { uint32_t feature; int y; unsigned old_places; };
 
@@ -347,6 +348,7 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts) const
         const size_t size = static_cast<size_t>(cell_end(cell) - cell * CELL) * bytes;
         uint64_t filter[64] = {};
 
+        found.looked += uint64_t{2 * CELL} * (bounds.bottom - bounds.top);
         places.clear();
         for (int y = bounds.top; y < bounds.bottom; ++y) {
             if (is_changed[static_cast<size_t>(y) * cells + cell]) {
@@ -368,12 +370,13 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts) const
             if (!(filter[feature & 63] >> (feature >> 26) & 1)) {
                 continue;
             }
+            found.looked += LOOKUP;
             size_t i = std::lower_bound(places.begin(), places.end(), feature,
                                         [](const Place &place, uint32_t wanted_feature) {
                 return place.feature < wanted_feature;
             }) - places.begin();
-            const auto is_same = [&](size_t at) {
-                return at < places.size() && places[at].feature == feature;
+            const auto is_same = [&](size_t other) {
+                return other < places.size() && places[other].feature == feature;
             };
             if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
                 continue;
@@ -398,16 +401,13 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts) const
 
 /* Guess by how much something has moved: places of the new picture that have changed are looked
  * for in the old one. A place is chosen by what is there alone, so that it is chosen again
- * wherever it went. */
+ * wherever it went. Sorted lists: a guest could choose pixels of which a table's keys collide. */
 template <typename Pixel>
 void RedMotion::vote(std::vector<Shift> *shifts)
 {
-    struct Place { int x, y; int32_t next; };
-    struct Seen { int32_t first; uint16_t new_places, old_places; };
+    struct Place { uint32_t feature; int x, y; unsigned old_places; };
 
     std::vector<Place> places;
-    std::unordered_map<uint32_t, Seen> features;
-    std::unordered_map<uint64_t, Vote> votes;
     const uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
     const int step = MAX((bounds.bottom - bounds.top) / FEATURE_LINES, 1);
     uint32_t mask = 0;
@@ -415,13 +415,14 @@ void RedMotion::vote(std::vector<Shift> *shifts)
     while (changed_cells * CELL / step / (mask + 1) > MAX_FEATURES) {
         mask = mask * 2 + 1;
     }
+    found.looked += count_pixels(bounds) + count_pixels(bounds) / step;
 
-    for (int y = bounds.top; y < bounds.bottom; y += step) {
+    for (int y = bounds.top; y < bounds.bottom && places.size() < 4 * MAX_FEATURES; y += step) {
         const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
         Roller<Pixel> roller(line(0, y), leaves);
         int taken = 0;
 
-        for (int x = bounds.left; x < bounds.right; ++x) {
+        for (int x = bounds.left; x < bounds.right && places.size() < 4 * MAX_FEATURES; ++x) {
             /* one that begins in a cell that has not changed may have moved, but need not */
             if (!changed[x / CELL]) {
                 taken = 0;
@@ -438,31 +439,23 @@ void RedMotion::vote(std::vector<Shift> *shifts)
                 continue;
             }
             const uint32_t feature = roller.get();
-            if ((feature & mask) != 0) {
-                continue;
-            }
-            auto &seen = features.insert({ feature, { -1, 0, 0 } }).first->second;
-            if (seen.new_places < MAX_PLACES) {
-                places.push_back({ x, y, seen.first });
-                seen.first = places.size() - 1;
-            }
-            ++seen.new_places;
-            if (places.size() >= 4 * MAX_FEATURES) {
-                break;
+            if ((feature & mask) == 0) {
+                places.push_back({ feature, x, y, 0 });
             }
         }
     }
-    if (places.empty()) {
-        return;
-    }
+    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+        return a.feature != b.feature ? a.feature < b.feature : a.y != b.y ? a.y < b.y : a.x < b.x;
+    });
 
     /* nearly all that is looked up is not there */
     std::vector<uint64_t> filter(1024);
-    for (const auto &feature : features) {
-        filter[feature.first >> 6 & 1023] |= uint64_t{1} << (feature.first >> 26);
+    for (const auto &place : places) {
+        filter[place.feature >> 6 & 1023] |= uint64_t{1} << (place.feature >> 26);
     }
 
-    for (int y = bounds.top; y < bounds.bottom; ++y) {
+    std::vector<Shift> seen;
+    for (int y = bounds.top; !places.empty() && y < bounds.bottom; ++y) {
         Roller<Pixel> roller(at(shown, 0, y), leaves);
 
         for (int x = bounds.left; x < bounds.right; ++x) {
@@ -477,41 +470,46 @@ void RedMotion::vote(std::vector<Shift> *shifts)
             if ((feature & mask) != 0 || !(filter[feature >> 6 & 1023] >> (feature >> 26) & 1)) {
                 continue;
             }
-            const auto found_feature = features.find(feature);
-            if (found_feature == features.end()) {
+            found.looked += LOOKUP;
+            size_t i = std::lower_bound(places.begin(), places.end(), feature,
+                                        [](const Place &place, uint32_t wanted_feature) {
+                return place.feature < wanted_feature;
+            }) - places.begin();
+            const auto is_same = [&](size_t other) {
+                return other < places.size() && places[other].feature == feature;
+            };
+            if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
                 continue;
             }
-            auto &seen = found_feature->second;
-            if (seen.new_places > MAX_PLACES || seen.old_places++ >= MAX_PLACES) {
-                continue;
-            }
-            for (int32_t i = seen.first; i >= 0; i = places[i].next) {
-                const Shift shift = { places[i].x - x, places[i].y - y };
-                const uint64_t key = uint64_t{static_cast<uint32_t>(shift.dx)} << 32 |
-                                     static_cast<uint32_t>(shift.dy);
-
-                if ((shift.dx || shift.dy) && (votes.size() < MAX_VOTES || votes.count(key))) {
-                    auto &vote = votes[key];
-
-                    vote.shift = shift;
-                    ++vote.count;
-                }
+            for (; is_same(i); ++i) {
+                seen.push_back({ places[i].x - x, places[i].y - y });
             }
         }
     }
+    add_most(&seen, shifts);
+}
 
+/* The shifts that were seen most. */
+void RedMotion::add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts)
+{
+    struct Vote { Shift shift; size_t count; };
     std::vector<Vote> best;
-    for (const auto &vote : votes) {
-        if (vote.second.count >= MIN_VOTES) {
-            best.push_back(vote.second);
+
+    std::sort(seen->begin(), seen->end(), [](Shift a, Shift b) {
+        return a.dy != b.dy ? a.dy < b.dy : a.dx < b.dx;
+    });
+    for (size_t i = 0, end; i < seen->size(); i = end) {
+        const Shift shift = (*seen)[i];
+
+        for (end = i + 1; end < seen->size() && (*seen)[end].dx == shift.dx &&
+                          (*seen)[end].dy == shift.dy; ++end) {
+        }
+        if (end - i >= MIN_VOTES && (shift.dx || shift.dy)) {
+            best.push_back({ shift, end - i });
         }
     }
-    /* the same whatever the order in the map */
-    std::sort(best.begin(), best.end(), [](const Vote &a, const Vote &b) {
-        if (a.count != b.count) {
-            return a.count > b.count;
-        }
-        return a.shift.dy != b.shift.dy ? a.shift.dy < b.shift.dy : a.shift.dx < b.shift.dx;
+    std::stable_sort(best.begin(), best.end(), [](const Vote &a, const Vote &b) {
+        return a.count > b.count;
     });
     for (size_t i = 0; i < best.size() && i < MAX_GUESSES; ++i) {
         shifts->push_back(best[i].shift);
@@ -519,7 +517,7 @@ void RedMotion::vote(std::vector<Shift> *shifts)
 }
 
 /* Pixels that this would save, as far as some of the cells that have changed can tell. */
-uint64_t RedMotion::estimate(Shift shift) const
+uint64_t RedMotion::estimate(Shift shift)
 {
     const uint64_t step = changed_cells / MAX_SAMPLES + 1;
     uint64_t skip = 0, samples = 0, right = 0;
@@ -544,6 +542,7 @@ uint64_t RedMotion::estimate(Shift shift) const
                      is_equal(x, y, from_x, from_y, pixels);
         }
     }
+    found.looked += count_pixels(bounds) / CELL + samples * CELL;
     return samples ? right * changed_cells * CELL / samples : 0;
 }
 
@@ -564,6 +563,7 @@ void RedMotion::score(Shift shift)
         --right;
     }
 
+    found.looked += count_pixels(bounds) / SCORE_LINES;
     scores.assign(static_cast<size_t>(columns) * rows, never);
     for (int row = 0; row < rows && left < right; ++row) {
         const int top = bounds.top + row * BLOCK_LINES;
@@ -623,7 +623,7 @@ void RedMotion::score_line(Shift shift, int y, int left, int right, int *score) 
 }
 
 /* The rectangle of blocks with the highest sum of scores. False if that is none. */
-bool RedMotion::find_best(SpiceRect *dest) const
+bool RedMotion::find_best(SpiceRect *dest)
 {
     const int first = bounds.left / CELL;
     const int columns = (bounds.right + CELL - 1) / CELL - first;
@@ -644,6 +644,7 @@ bool RedMotion::find_best(SpiceRect *dest) const
         if (most[left] == most[left + 1]) {
             continue;
         }
+        found.looked += static_cast<uint64_t>(columns - left) * rows;
         std::fill(sums.begin(), sums.end(), 0);
         for (int right = left; right < columns; ++right) {
             int64_t sum = 0;
@@ -671,7 +672,7 @@ bool RedMotion::find_best(SpiceRect *dest) const
 }
 
 /* Pixels that become right there less those that become wrong, of some; INT_MIN: it must not be. */
-int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
+int RedMotion::strip_gain(Shift shift, const SpiceRect &strip)
 {
     SpiceRect from = strip;
 
@@ -685,6 +686,7 @@ int RedMotion::strip_gain(Shift shift, const SpiceRect &strip) const
     const int step_x = (strip.right - strip.left) / MAX_SAMPLES + 1;
     const int step_y = (strip.bottom - strip.top) / MAX_SAMPLES + 1;
 
+    found.looked += count_pixels(strip) / step_x / step_y;
     return bytes == 2 ? count_gain<uint16_t>(strip, from, step_x, step_y) :
                         count_gain<uint32_t>(strip, from, step_x, step_y);
 }
@@ -711,7 +713,7 @@ int RedMotion::count_gain(const SpiceRect &strip, const SpiceRect &from, int ste
 }
 
 /* What moved need not end where a block does: each side goes to where most is gained. */
-void RedMotion::fit(Shift shift, SpiceRect *dest) const
+void RedMotion::fit(Shift shift, SpiceRect *dest)
 {
     const struct { int32_t SpiceRect::*edge; int32_t SpiceRect::*other; int out, most; } sides[] = {
         { &SpiceRect::left, &SpiceRect::right, -1, CELL - 1 },
@@ -756,6 +758,7 @@ void RedMotion::move(Shift shift, const SpiceRect &dest)
     const int lines = dest.bottom - dest.top;
     const size_t size = static_cast<size_t>(dest.right - dest.left) * bytes;
 
+    found.looked += 2 * count_pixels(dest);
     for (int i = 0; i < lines; ++i) {
         const int y = shift.dy > 0 ? dest.bottom - 1 - i : dest.top + i;
 
@@ -797,7 +800,7 @@ void RedMotion::try_shift(Shift shift, uint64_t min_gain)
 {
     SpiceRect dest;
 
-    if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES) {
+    if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES || !may_look()) {
         return;
     }
     if (estimate(shift) < min_gain) {
@@ -841,7 +844,7 @@ void RedMotion::find_vertical(uint64_t all, uint64_t part)
 {
     std::vector<Shift> shifts;
 
-    for (uint64_t before = 0; changed_cells != before && changed_cells * CELL >= MIN_SEARCH &&
+    for (uint64_t before = 0; changed_cells != before && may_look() && changed_cells * CELL >= MIN_SEARCH &&
                               changed_cells * WORTH_PART >= all; ) {
         before = changed_cells;
         shifts.clear();
@@ -856,7 +859,10 @@ void RedMotion::find_others()
     const uint64_t before = changed_cells;
     std::vector<Shift> shifts;
 
-    if (rect_pixels(bounds) > CHEAP_PIXELS && in_vain >= MAX_IN_VAIN &&
+    if (!may_look()) {
+        return;
+    }
+    if (count_pixels(bounds) > CHEAP_PIXELS && in_vain >= MAX_IN_VAIN &&
         ++searches_left_out % 16 != 0) {
         return;
     }
@@ -876,6 +882,7 @@ void RedMotion::find_moves()
     if (all * CELL < MIN_SEARCH) {
         return;
     }
+    look_until = found.looked + MAX_LOOKS * count_pixels(bounds);
     know_cells();
     /* what scrolls goes on to, and in the same way */
     const std::vector<Shift> shifts(lately, lately + G_N_ELEMENTS(lately));
@@ -898,7 +905,7 @@ bool RedMotion::merge_changed(size_t into, size_t other)
     const uint64_t filled = filled_pixels[into] + filled_pixels[other];
 
     rect_union(&both, &found.changed[other]);
-    if (rect_pixels(both) > filled + filled / 4 + MAX_FILL || !is_wanted(&both)) {
+    if (count_pixels(both) > filled + filled / 4 + MAX_FILL || !is_wanted(&both)) {
         return false;
     }
     found.changed[into] = both;
@@ -915,6 +922,7 @@ void RedMotion::add_changed(const SpiceRect &span, uint64_t filled)
     const size_t added = found.changed.size() - 1;
     const size_t first = added > MAX_PAIRS ? added - MAX_PAIRS : 0;
     for (size_t i = added; i-- > first; ) {
+        ++found.looked;
         if (merge_changed(i, added)) {
             found.changed.pop_back();
             filled_pixels.pop_back();
@@ -986,10 +994,11 @@ void RedMotion::find_changed()
     for (int y = bounds.top; y < bounds.bottom; y += BLOCK_LINES) {
         const int bottom = MIN(y + BLOCK_LINES, bounds.bottom);
 
+        found.looked += static_cast<uint64_t>(bounds.right - bounds.left) * (bottom - y);
         for (int cell = 0; (cell = next_run(cell, y, bottom, &span, &filled)) != 0; ) {
             if (is_all) {
                 trim(&span);
-                add_changed(span, MIN(filled, rect_pixels(span)));
+                add_changed(span, MIN(filled, count_pixels(span)));
                 continue;
             }
             /* what is not known must not be sent */
@@ -1001,7 +1010,7 @@ void RedMotion::find_changed()
             region_and(&part, &wanted);
             SpiceRect *rects = region_dup_rects(&part, &n_rects);
             for (uint32_t i = 0; i < n_rects; ++i) {
-                add_changed(rects[i], rect_pixels(rects[i]));
+                add_changed(rects[i], count_pixels(rects[i]));
             }
             g_free(rects);
             region_destroy(&part);
@@ -1022,6 +1031,7 @@ void RedMotion::merge_pairs()
         is_merged = false;
         for (size_t i = 0; i < changed.size(); ++i) {
             for (size_t other = changed.size(); --other > i; ) {
+                ++found.looked;
                 if (merge_changed(i, other)) {
                     changed.erase(changed.begin() + other);
                     filled_pixels.erase(filled_pixels.begin() + other);
@@ -1031,7 +1041,7 @@ void RedMotion::merge_pairs()
         }
     }
     for (const auto &rect : changed) {
-        found.changed_pixels += rect_pixels(rect);
+        found.changed_pixels += count_pixels(rect);
     }
 }
 
@@ -1073,16 +1083,20 @@ void RedMotion::take_written()
     }
     SpiceRect *rects = region_dup_rects(&where, &n_rects);
     for (uint32_t i = 0; i < n_rects; ++i) {
-        found.written_pixels += rect_pixels(rects[i]);
+        found.written_pixels += count_pixels(rects[i]);
     }
-    g_free(rects);
-
     region_clear(&wanted);
     region_or(&wanted, &known);
     if (!knows_all()) {
         region_or(&wanted, &where);
         add_unknown(&where);
     }
+    if (pixman_region32_n_rects(&wanted) > MAX_RECTS) {
+        /* each change would be cut along all of these: draw what was written */
+        found.changed.assign(rects, rects + n_rects);
+        found.changed_pixels = found.written_pixels;
+    }
+    g_free(rects);
     region_destroy(&where);
 }
 
@@ -1090,14 +1104,14 @@ const RedMotionFound &RedMotion::find()
 {
     found.moves.clear();
     found.changed.clear();
-    found.written_pixels = found.moved_pixels = found.changed_pixels = 0;
+    found.written_pixels = found.moved_pixels = found.changed_pixels = found.looked = 0;
 
     take_written();
-    if (find_bounds()) {
+    if (found.changed.empty() && find_bounds()) {
         find_moves();
         find_changed();
-        std::fill(is_changed.begin(), is_changed.end(), 0);
     }
+    std::fill(is_changed.begin(), is_changed.end(), 0);
 
     for (const auto &rect : found.changed) {
         const size_t size = static_cast<size_t>(rect.right - rect.left) * bytes;

@@ -40,7 +40,12 @@ struct RedMotionFound {
     uint64_t written_pixels;
     uint64_t moved_pixels;
     uint64_t changed_pixels;
+    /* pixels compared or hashed, and steps of searches. At most RED_MOTION_MAX_LOOKED for each pixel
+     * of the screen, whatever the guest draws; beyond 8192 pixels in width as many times more */
+    uint64_t looked;
 };
+
+enum { RED_MOTION_MAX_LOOKED = 40 };
 
 class RedMotion
 {
@@ -99,16 +104,20 @@ private:
         BLOCK_LINES = 8,
     };
     struct Shift { int dx, dy; };
-    struct Vote { Shift shift; unsigned count; };
 
     uint8_t *at(const std::unique_ptr<uint8_t[]> &picture, int x, int y) const
     {
         return picture.get() + y * stride + static_cast<size_t>(x) * bytes;
     }
+    static uint64_t count_pixels(const SpiceRect &rect)
+    {
+        return static_cast<uint64_t>(rect.right - rect.left) * (rect.bottom - rect.top);
+    }
+    bool may_look() const { return found.looked < look_until; }
     int cell_end(int cell) const { return MIN((cell + 1) * CELL, width); }
     bool is_equal(int x, int y, int from_x, int from_y, int pixels) const;
     bool is_equal_pixel(int x, int y, int from_x, int from_y) const;
-    uint64_t estimate(Shift shift) const;
+    uint64_t estimate(Shift shift);
     bool is_wanted(const SpiceRect *where) const;
     void add_unknown(const QRegion *where);
     void take_written();
@@ -116,8 +125,9 @@ private:
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
     std::vector<int> choose_columns() const;
-    void vote_lines(std::vector<Shift> *shifts) const;
+    void vote_lines(std::vector<Shift> *shifts);
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
+    static void add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts);
     void try_shift(Shift shift, uint64_t min_gain);
     void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
     void find_vertical(uint64_t all, uint64_t part);
@@ -125,11 +135,11 @@ private:
     void score(Shift shift);
     void score_line(Shift shift, int y, int left, int right, int *score) const;
     bool is_possible(Shift shift, int cell, int top, int bottom) const;
-    bool find_best(SpiceRect *dest) const;
-    int strip_gain(Shift shift, const SpiceRect &strip) const;
+    bool find_best(SpiceRect *dest);
+    int strip_gain(Shift shift, const SpiceRect &strip);
     template <typename Pixel>
     int count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x, int step_y) const;
-    void fit(Shift shift, SpiceRect *dest) const;
+    void fit(Shift shift, SpiceRect *dest);
     void move(Shift shift, const SpiceRect &dest);
     void find_moves();
     void find_changed();
@@ -162,6 +172,8 @@ private:
     /* bounds of the changed cells, in pixels */
     SpiceRect bounds;
     uint64_t changed_cells = 0;
+    /* no step of a search begins once found.looked is so much */
+    uint64_t look_until = 0;
 
     /* per block within bounds: pixels that a move makes right less those that it makes wrong */
     std::vector<int> scores;

@@ -102,6 +102,9 @@ public:
             where->top = MIN(where->top, y);
             where->bottom = y + 1;
             found->pixels += end - x;
+            if (runs.size() == RED_PLANES_MAX_RUNS) {
+                return false;
+            }
             runs.push_back({ end, static_cast<uint8_t>(last) });
         }
         return true;

@@ -18,7 +18,12 @@
 
 #include "push-visibility.h"
 
-enum { RED_PLANES_MAX_COLOURS = 16 };
+enum {
+    RED_PLANES_MAX_COLOURS = 16,
+    /* pixels of one colour side by side, 8 bytes each while an image is split: a 4K screen full of
+     * text has half as many */
+    RED_PLANES_MAX_RUNS = 4 * 1024 * 1024,
+};
 
 struct RedPlane {
     /* within the image, not empty */
@@ -36,7 +41,8 @@ struct RedPlane {
 
 /* Splits an image of 32 bits per pixel that is not empty; the highest byte is ignored. The first
  * plane covers all of it and is drawn first; the others are XORed in any order, each at its @where.
- * Returns false if there are more than RED_PLANES_MAX_COLOURS, which is found at little cost. */
+ * Returns false if there are more than RED_PLANES_MAX_COLOURS, which is found at little cost, or than
+ * RED_PLANES_MAX_RUNS. */
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes);
 

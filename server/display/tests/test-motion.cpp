@@ -363,6 +363,75 @@ static void patterns()
     }
 }
 
+/* Pixels of a hostile picture, as so many were shown before it. */
+static uint32_t hostile_pixel(int kind, int i, int x, int y)
+{
+    const auto noise = [](uint32_t at_x, uint32_t at_y) {
+        const uint32_t hash = (at_x * 2654435761u ^ at_y * 2246822519u) * 3266489917u;
+
+        return (hash ^ hash >> 15) & 0xffffff;
+    };
+
+    switch (kind) {
+    case 0: /* each part of it is everywhere */
+        return noise((x + i) % 33, (y + 3 * i) % 5);
+    case 1: /* more parts than moves, each by its own number of lines */
+        return noise(x, y / 24 * 1000 + (y + i * (y / 24 + 1)) % 24);
+    case 2:
+        return noise(x, y + i * (x / 32 + 1));
+    case 3: /* each by its own number of pixels */
+        return noise(x + i * (y / 16 + 1), y);
+    case 4: /* a few places, just as often as counts */
+        return noise((x + 5 * i) % 320, (y + 7 * i) % 240);
+    default: /* no cell is like the next one, but nearly */
+        return (x + y + i) % 2 ? 0xffffff : (x / 31 + y / 7 * i) % 3;
+    }
+}
+
+/* What a guest draws to be searched for long: what is looked at stays in proportion to the screen,
+ * also where a part of it is not known. */
+static void hostile()
+{
+    for (int kind = 0; kind < 12; ++kind) {
+        Screen<uint32_t> screen(640, 480);
+
+        screen.begin();
+        for (int i = 0; i < 24; ++i) {
+            for (int y = 0; y < 480; ++y) {
+                for (int x = 0; x < 640; ++x) {
+                    screen.at(x, y) = hostile_pixel(kind % 6, i, x, y);
+                }
+            }
+            for (int hole = 0; kind >= 6 && hole < 600; ++hole) {
+                const int x = hole % 20 * 32 + 3, y = hole / 20 * 16 + 5;
+                const SpiceRect where = { x, y, x + 7, y + 3 };
+
+                screen.motion.forget(&where);
+            }
+            screen.write_all();
+            screen.find();
+            g_assert_cmpuint(screen.last.looked, <=, RED_MOTION_MAX_LOOKED * 640 * 480);
+        }
+    }
+}
+
+/* Of more rectangles than what is known can be cut along, they are what is drawn. */
+static void many_rectangles()
+{
+    Screen<uint32_t> screen(640, 480);
+
+    screen.noise({ 0, 0, 640, 480 });
+    for (int y = 0; y < 480; y += 2) {
+        for (int x = y % 4; x + 2 < 640; x += 8) {
+            screen.write({ x, y, x + 3, y + 1 });
+        }
+    }
+    screen.find();
+    g_assert_cmpuint(screen.last.changed.size(), ==, 240 * 80);
+    g_assert_cmpuint(screen.last.changed_pixels, ==, screen.last.written_pixels);
+    g_assert_cmpuint(screen.last.looked, ==, 0);
+}
+
 /* What was drawn by others is neither taken for known nor copied, nor drawn over. */
 static void forgotten()
 {
@@ -497,6 +566,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/motion/two-regions", two_regions);
     g_test_add_func("/motion/nothing-moved", nothing_moved);
     g_test_add_func("/motion/patterns", patterns);
+    g_test_add_func("/motion/hostile", hostile);
+    g_test_add_func("/motion/many-rectangles", many_rectangles);
     g_test_add_func("/motion/forgotten", forgotten);
     g_test_add_func("/motion/storms", storms);
 
