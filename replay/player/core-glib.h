@@ -12,7 +12,7 @@
 
 typedef void (*CoreChannelEvent)(int event, SpiceChannelEventInfo *info);
 
-/* One for the process; every call gives the same. */
+/* One per process: every call returns the same. */
 SpiceCoreInterface *core_glib_interface(CoreChannelEvent channel_event);
 
 #endif /* CORE_GLIB_H_ */

@@ -10,29 +10,29 @@
 #include "display.h"
 
 /*
- * A device of the guest's beside its display, with traffic made up for it. All
- * of it happens in the main loop's thread.
+ * A device of the guest other than its display, with generated traffic. To be
+ * used from the main loop's thread.
  */
 typedef struct Device Device;
 
 typedef struct DeviceFuncs {
-    /* Playing begins: the traffic does, too. Channels may come up later. NULL: the client begins. */
+    /* Playing begins, and the traffic with it. Channels may open later. NULL: the client begins. */
     void (*start)(Device *device);
 
-    /* Nothing is sent from now on. After start, at most once. NULL: nothing is sent by itself. */
+    /* Stop sending. Called at most once, after start. NULL: it sends only replies. */
     void (*stop)(Device *device);
 
-    /* What has an end has ended, and the client has confirmed it; what has none has been seen to
+    /* Finite traffic is complete and confirmed by the client; endless traffic has been seen to
      * work. */
     bool (*is_finished)(const Device *device);
 
-    /* Grows while the device comes closer to being finished. NULL: there is nothing between. */
+    /* Increases as the device gets closer to being finished. NULL: no intermediate state. */
     uint64_t (*progress)(const Device *device);
 
-    /* Appends what happened, as a JSON object. */
+    /* Appends its results as a JSON object. */
     void (*report)(const Device *device, GString *json);
 
-    /* After the server is destroyed. NULL: there is nothing but the device. */
+    /* Called after the server is destroyed. NULL: nothing to free but the device. */
     void (*free)(Device *device);
 } DeviceFuncs;
 
@@ -40,13 +40,13 @@ struct Device {
     const DeviceFuncs *funcs;
 };
 
-/* What devices are added to: a server that is initialised. */
+/* What devices are added to: an initialised server. */
 typedef struct Guest {
     SpiceServer *server;
     Display *display;
 } Guest;
 
-/* size is a number of bytes to transfer where there is something to transfer, else ignored. */
+/* size: bytes to transfer; ignored by devices that transfer nothing. */
 Device *device_sound_new(const Guest *guest, uint64_t size);      /* Opus, if the client can */
 Device *device_sound_raw_new(const Guest *guest, uint64_t size);
 Device *device_record_new(const Guest *guest, uint64_t size);

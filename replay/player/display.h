@@ -16,41 +16,41 @@
 typedef struct Display Display;
 
 /*
- * Adds the device to a server that is initialised, and starts it. @ahead: its rings are
- * larger than a device's, so that who fills them is woken rarely.
+ * Adds the device to an initialised server, and starts it. @ahead: its rings are larger than
+ * a real device's, so that the thread that fills them is woken rarely.
  */
 Display *display_new(SpiceServer *server, bool ahead);
 
-/* To be called after the server is destroyed; frees what was never taken. */
+/* To be called after the server is destroyed; frees commands that were never taken. */
 void display_free(Display *display);
 
 QXLInstance *display_instance(Display *display);
 
-/* Where commands with an address as their id are released to. */
+/* Receives the released commands whose id is an address. */
 void display_set_stream(Display *display, ReplayStream *stream);
 
 /*
- * Puts a command into its ring, waiting for room. False when the display is
- * closed; the command is freed then.
+ * Puts a command into its ring; waits while the ring is full. False if the display
+ * is closed: then the command is freed.
  */
 bool display_push(Display *display, const QXLCommandExt *command);
 
-/* As display_push, but false, and the command is freed, also when its ring is full. */
+/* As display_push, but false as well, and the command is freed, if the ring is full. */
 bool display_offer(Display *display, const QXLCommandExt *command);
 
-/* Lets the library have the commands that wait for a ring to be full. */
+/* Shows the library the commands that wait for a burst to be complete. */
 void display_release(Display *display);
 
 /*
- * Makes the library take all commands and draw this area of the primary surface and what is below:
- * what was drawn there is sent then, and not left out when something later covers it.
+ * Makes the library take all commands and draw this area of the primary surface: the drawings there
+ * are then sent, even if a later one covers them.
  */
 void display_settle(Display *display, QXLRect *area);
 
-/* Ends waiting and future pushes. */
+/* Waiting and future pushes return false. */
 void display_close(Display *display);
 
-/* Commands the library has taken, without those of a made-up pointer. */
+/* Commands that the library has taken, without those of the device pointer. */
 uint64_t display_taken(Display *display);
 
 /* Both rings are empty. */

@@ -11,30 +11,30 @@
 #include "replay-stream.h"
 
 /*
- * The thread that plays: pushes a recording's commands and sends its messages,
- * each when it is due.
+ * The thread that plays a recording: pushes its commands and sends its messages,
+ * each at its due time.
  */
 typedef struct Feeder Feeder;
 
 #define PACE_MAX 0.0
 
 /*
- * With think_max_ns: a gap this long or longer in the recording is somebody thinking, what lies
- * between two such gaps a burst. Nobody reacts in less to what he sees (simple reactions to a
- * picture take 200 to 250 ms), so shorter gaps are the guest's own.
+ * With think_max_ns: a gap of at least this length counts as a user who thinks, and the drawings
+ * between two such gaps are a burst. Simple reactions to a picture take 200 to 250 ms, so shorter
+ * gaps are the guest's own.
  */
 #define FEEDER_THINK_MIN_NS (200 * NSEC_PER_MSEC)
 
 typedef struct FeederOptions {
-    ReplayStream *stream;       /* the caller's, who leaves it alone until joining */
+    ReplayStream *stream;       /* the caller's; not to be used until joining */
     const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
     double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
-    unsigned int probe_ms;      /* 0 for no probes */
-    bool keep_probes;           /* the server leaves out none, which takes it longer */
-    const uint64_t *pauses;     /* command counts, rising */
+    unsigned int probe_ms;      /* 0: no probes */
+    bool keep_probes;           /* the server drops none, which costs it time */
+    const uint64_t *pauses;     /* command counts, ascending */
     unsigned int n_pauses;
-    int64_t think_max_ns;       /* 0, or after each burst wait for feeder_resume, then for as long
-                                   as recorded, but no longer than this */
+    int64_t think_max_ns;       /* after each burst wait for feeder_resume, then for the recorded
+                                   gap, at most this long; 0: do not */
     bool show_surfaces;         /* on the primary, in pauses and at the end */
     bool hold_end;              /* the end waits for feeder_release_end */
 } FeederOptions;
@@ -48,14 +48,14 @@ typedef enum {
 
 typedef struct FeederProbe {
     unsigned int number;
-    int64_t time_ns;            /* when it was drawn, waiting for room included */
-    int64_t due_ns;             /* earlier if the server has held the recording up */
+    int64_t time_ns;            /* when it was pushed, after waiting for space in the ring */
+    int64_t due_ns;             /* earlier than time_ns if the server made the player wait */
 } FeederProbe;
 
 typedef struct FeederBurst {
     uint64_t command;           /* recorded commands until then */
-    int64_t due_ns;             /* its last drawing, counted from when the burst began; 0: it is
-                                   what was played at once before time began */
+    int64_t due_ns;             /* of its last drawing, from the begin of the burst; 0: the part
+                                   that is played at once, before recorded times count */
     int64_t resumed_ns;
 } FeederBurst;
 
@@ -63,7 +63,7 @@ typedef struct FeederResult {
     FeederStatus status;
     uint64_t commands;
     int64_t begun_ns;           /* recorded times count from here */
-    int64_t fed_ns;             /* all is handed over but the end marker */
+    int64_t fed_ns;             /* everything except the end marker was pushed */
     double cpu_user, cpu_system;    /* of this thread alone */
     const FeederProbe *probes;
     unsigned int n_probes;
@@ -76,8 +76,8 @@ typedef struct FeederResult {
 /* Called in the feeder's thread. */
 typedef struct FeederEvents {
     /*
-     * The session's clock begins, once: recorded times count from here, without a pace the
-     * playing. Not called when nothing in the recording has a time of its own.
+     * The session's clock starts, once: recorded times count from here; at pace max, the playing.
+     * Not called if nothing in the recording has a time.
      */
     void (*begun)(void *opaque);
     void (*paused)(void *opaque, unsigned int number, uint64_t command);
@@ -93,27 +93,27 @@ void feeder_resume(Feeder *feeder);
 /* All commands are pushed, and the end is held. */
 bool feeder_is_held(Feeder *feeder);
 
-/* Lets it end, now or later. */
+/* Releases a held end, also one that is held later. */
 void feeder_release_end(Feeder *feeder);
 
 /* Recorded commands pushed so far. */
 uint64_t feeder_commands(Feeder *feeder);
 
-/* It waits on purpose: for a recorded time, or in a pause. */
+/* Whether it waits for a recorded time, or in a pause. */
 bool feeder_is_waiting(Feeder *feeder);
 bool feeder_is_paused(Feeder *feeder);
 
 /*
- * A server that shows the client what is there instead of what was drawn may leave out the
- * marker that the client is to answer. Hands it over once more, if there is one: in a pause, or
- * after feeder_join. The client answers the first that comes.
+ * A server that sends a slow client the current screen may drop the marker that the client is to
+ * answer. This pushes the marker again, if there is one: in a pause, or after feeder_join. The client
+ * answers the first one that arrives.
  */
 void feeder_remind(Feeder *feeder);
 
-/* Makes it end early; the display must be closed too. */
+/* Ends it early; the display must be closed as well. */
 void feeder_stop(Feeder *feeder);
 
-/* Waits until its thread has ended. False when that takes more than this. */
+/* Waits until its thread has ended. False if that takes longer than this. */
 bool feeder_join(Feeder *feeder, unsigned int seconds);
 
 /* After joining. The result is the feeder's. */

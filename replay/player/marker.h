@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * Draw commands that change no pixel (a fill with colour 0 by XOR) and that a
- * client recognises by their rectangle: probes measure how long a command
- * takes to reach it, a pause and the end let it look at the picture. And moves
- * of the pointer to where no recording moves it.
+ * Markers: drawings that change no pixel (a fill with colour 0 by XOR), which a
+ * client recognises by their rectangle. Probes measure latency; at a pause and
+ * at the end the client looks at the picture. Also pointer moves to places where
+ * no recording moves the pointer.
  */
 typedef enum {
     MARKER_PROBE,
@@ -20,11 +20,11 @@ typedef enum {
     MARKER_SURFACE,     /* made elsewhere: surface-draws.h */
 } MarkerKind;
 
-#define MARKER_PROBES 3600          /* probes are told apart modulo this */
-#define MARKER_POINTERS 30000       /* and moves of the pointer, by where it is from the left, */
-#define MARKER_POINTER_TOP (-20000) /* so far above the display */
+#define MARKER_PROBES 3600          /* numbers of probes wrap around at this */
+#define MARKER_POINTERS 30000       /* numbers of pointer moves, their x coordinate, */
+#define MARKER_POINTER_TOP (-20000) /* at this y coordinate */
 
-/* The primary surface must have at least this many pixels each way. */
+/* Minimum width and height of the primary surface. */
 #define MARKER_PRIMARY_MIN 70
 
 /* A command to push into the display; number does not matter for the end. */
@@ -33,13 +33,13 @@ QXLCommandExt marker_new(MarkerKind kind, unsigned int number);
 /* Where on the primary surface it draws. */
 QXLRect marker_rect(MarkerKind kind, unsigned int number);
 
-/* What says, as the id of a command's release info, that it is one. */
+/* The id in the release info that identifies a marker. */
 uint64_t marker_id(MarkerKind kind);
 
 bool marker_is_marker(const QXLReleaseInfo *info);
 MarkerKind marker_kind(const QXLReleaseInfo *info);
 
-/* When the library releases it. Its release info is where its memory begins. */
+/* Frees a marker that the library has released. Its memory begins with its release info. */
 void marker_free(QXLReleaseInfo *info);
 
 #endif /* MARKER_H_ */

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Bytes that no compression makes smaller, the same in every run: how they are
- * cut into pieces changes nothing.
+ * Incompressible bytes, the same in every run, however they are split into
+ * pieces.
  */
 typedef struct Pattern {
     uint64_t state;
