@@ -98,10 +98,21 @@ static void slow_relay()
     g_assert_true(f.mcc->is_low_bandwidth());
 }
 
+/* A client that answers sooner than a round trip takes says nothing of the rate. */
+static void too_early()
+{
+    LinkRateFixture f(TEST_TCP);
+
+    f.measure(SHORT, LONG);
+    f.pong(4, SHORT / 2);
+    g_assert_false(f.mcc->is_network_info_initialized());
+    g_assert_false(f.mcc->is_low_bandwidth());
+}
+
 /* Slow start does not take so many round trips: it is the path. */
 static void slow_path()
 {
-    LinkRateFixture f(TEST_UNIX);
+    LinkRateFixture f(TEST_TCP);
 
     f.measure(SHORT, 11 * SHORT);
     g_assert_true(f.mcc->is_network_info_initialized());
@@ -115,6 +126,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/link-rate/slow-start", slow_start);
     g_test_add_func("/server/link-rate/relay", relay);
     g_test_add_func("/server/link-rate/slow-relay", slow_relay);
+    g_test_add_func("/server/link-rate/too-early", too_early);
     g_test_add_func("/server/link-rate/slow-path", slow_path);
     return g_test_run();
 }

@@ -212,6 +212,8 @@ static void asks_after_a_key()
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
+    /* the server warns of clients that go */
+    g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
     g_setenv("SPICE_STREAM", "flow,hold=8000", TRUE);
     g_test_add_func("/server/worker-hold/sleep", asks_before_it_sleeps);
     g_test_add_func("/server/worker-hold/key", asks_after_a_key);
