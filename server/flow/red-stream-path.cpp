@@ -13,7 +13,7 @@
 
 bool red_stream_path_is_first_hop(const RedStreamLink *link)
 {
-    return link->path_delay > 2 * uint64_t{link->rtt} + RED_STREAM_HOP_SLACK;
+    return link->path_delay > 2 * uint64_t{link->rtt} + RED_STREAM_SLACK;
 }
 
 uint64_t red_stream_path_seen_rate(const RedStreamLink *link)

@@ -12,11 +12,12 @@
 #include "push-visibility.h"
 
 /* Whether TCP_INFO describes the first hop only: pongs take more than twice TCP's round trip plus
- * RED_STREAM_HOP_SLACK. False while path_delay is unknown. */
+ * RED_STREAM_SLACK. False while path_delay is unknown. */
 bool red_stream_path_is_first_hop(const RedStreamLink *link);
 
-/* microseconds: a busy client answers late */
-#define RED_STREAM_HOP_SLACK 5000
+/* microseconds: how much later than an idle client a busy one may answer. Users on a LAN: without it each
+ * message would wait for a pong. */
+#define RED_STREAM_SLACK 5000
 
 /* A low estimate of the link's rate in bytes per second: TCP's delivery rate, or in slow start
  * the congestion window per round trip if that is higher. The link may be faster, hardly slower.

@@ -9,26 +9,20 @@
 
 #include "red-stream-egress.h"
 
-/* Without TLS: a message of more bytes than this is not copied. Copying 4 KiB costs less than
- * the system call it saves; no user notices half or twice as many. */
-#define COPY_MAX 4096
+/* A record is longer than its plaintext by this at most: 22 bytes in TLS 1.3, 29 in TLS 1.2 with
+ * AES-GCM, more with CBC and padding. */
+#define RECORD_EXPANSION (SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_ENCRYPTED_OVERHEAD)
 
-/* Without TLS: when another message is announced, so many bytes at the end of a large message are
- * kept back, so that the flush has something to send. The number does not matter. */
-#define KEEP_MAX 64
-
-/* With so many bytes buffered they are sent, even if another message is announced. Half as many
- * would double the system calls for bursts of images. */
-#define WIRE_LIMIT 32000
-
-/* A record is longer than its plaintext: by 22 bytes in TLS 1.3, by 29 in TLS 1.2
- * with AES-GCM; with CBC and padding by less than this. */
-#define RECORD_EXPANSION 256
-
-#define WIRE_SIZE (WIRE_LIMIT + RED_STREAM_RECORD_MAX + RECORD_EXPANSION)
 #define CLEAR_SIZE RED_STREAM_RECORD_MAX
+#define WIRE_SIZE (RED_STREAM_EGRESS_MAX - CLEAR_SIZE)
 
-static_assert(WIRE_SIZE + CLEAR_SIZE <= RED_STREAM_EGRESS_MAX, "the buffers are too large");
+/* With so many bytes buffered they are sent, even if another message is announced; one more record fits
+ * behind. Half as many would double the system calls for bursts of images. */
+#define WIRE_LIMIT (WIRE_SIZE - RED_STREAM_RECORD_MAX - RECORD_EXPANSION)
+
+/* Without TLS: a message of more bytes than this is not copied. Copying 4 KiB costs less than the system
+ * call it saves; no user notices half or twice as many. */
+#define COPY_MAX (WIRE_LIMIT / 8)
 
 #ifndef IOV_MAX
 #define IOV_MAX 1024
@@ -256,7 +250,8 @@ ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, size_t
     }
 
     struct iovec head[IOV_COUNT - 1];
-    const size_t keep = more ? std::min<size_t>(size, KEEP_MAX) : 0;
+    /* one byte is kept back, so that the flush has something to send */
+    const size_t keep = more ? 1 : 0;
     size_t head_size = size - keep;
     const int headcnt = red_iov_head(head, IOV_COUNT - 1, iov, iovcnt, &head_size);
     const bool whole = head_size == size - keep;
