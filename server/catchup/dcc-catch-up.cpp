@@ -51,7 +51,7 @@ void DccCatchUp::add(Drawable *drawable)
 
     dcc_drawing_region(drawable, &changed);
     if (!region_is_empty(&changed)) {
-        damage.add(drawable->surface, &changed, drawable->creation_time / 1000);
+        damage.add(drawable->surface, &changed);
         refinement.dropped(drawable, &changed);
     }
     region_destroy(&changed);
@@ -81,7 +81,7 @@ void DccCatchUp::add(RedPipeItem *item)
     }
     region_init(&changed);
     region_add(&changed, &bounds);
-    damage.add(surface, &changed, g_get_monotonic_time());
+    damage.add(surface, &changed);
     region_destroy(&changed);
 }
 
@@ -328,12 +328,10 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
 
     is_queued = false;
     is_refined = false;
-    piece_since = UINT64_MAX;
     copies.refreshed();
     if (is_finished) {
         return image;
     }
-    piece_since = damage.get_oldest();
     if (damage.take(pace.get_pixels(), &id, &piece)) {
         /* the guest draws from off-screen surfaces, so losses would spread */
         image = take_image(id, piece, id == 0);
@@ -350,11 +348,8 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
 
 void DccCatchUp::sent(size_t bytes)
 {
-    const uint64_t now = g_get_monotonic_time();
-
     refinement.refreshed(piece_surface, &piece_area);
-    red_stream_add_refresh(dcc->get_stream(), bytes, is_refined,
-                           piece_since < now ? now - piece_since : 0);
+    red_stream_add_refresh(dcc->get_stream(), bytes, is_refined);
 }
 
 bool DccCatchUp::replaces_clip(VideoStreamClipItem *item)

@@ -134,12 +134,10 @@ private:
     /* a refresh is in the pipe */
     bool is_queued = false;
     bool is_finished = false;
-    /* surface and area of the image that is being sent, whether it refines a lossy one, and the
-     * time of its oldest change */
+    /* surface and area of the image that is being sent, and whether it refines a lossy one */
     uint32_t piece_surface = 0;
     SpiceRect piece_area = { 0, 0, 0, 0 };
     bool is_refined = false;
-    uint64_t piece_since = UINT64_MAX;
 };
 
 #include "pop-visibility.h"

@@ -97,7 +97,7 @@ void DccDamage::forget(uint32_t surface_id)
     }
 }
 
-void DccDamage::add(RedSurface *surface, const QRegion *changed, uint64_t since)
+void DccDamage::add(RedSurface *surface, const QRegion *changed)
 {
     /* the guest may have destroyed it, and made another one of that number */
     if (DCC_TO_DC(dcc)->priv->surfaces[surface->id] != surface) {
@@ -119,7 +119,7 @@ void DccDamage::add(RedSurface *surface, const QRegion *changed, uint64_t since)
             area = new RedCatchUpArea;
             ++n_areas;
         }
-        area->add(changed, since);
+        area->add(changed);
     }
     region_destroy(&all);
 }
@@ -219,16 +219,4 @@ std::vector<SpiceRect> DccDamage::take_all(uint32_t surface_id)
     region_destroy(&all);
     forget(surface_id);
     return taken;
-}
-
-uint64_t DccDamage::get_oldest() const
-{
-    uint64_t oldest = UINT64_MAX;
-
-    for (uint32_t id = 0; n_areas && id < areas.size(); ++id) {
-        if (areas[id]) {
-            oldest = std::min(oldest, areas[id]->get_oldest());
-        }
-    }
-    return oldest;
 }

@@ -40,10 +40,10 @@ public:
     DccDamage(const DccDamage &) = delete;
     DccDamage &operator=(const DccDamage &) = delete;
 
-    /* @changed of @surface becomes damage, because a drawing of the time @since (microseconds) is
-     * not sent. If the client does not have the surface, its creation is queued and all of it
-     * becomes damage. Ignores a surface that the guest has destroyed. */
-    void add(RedSurface *surface, const QRegion *changed, uint64_t since);
+    /* @changed of @surface becomes damage, because a drawing is not sent. If the client does not have
+     * the surface, its creation is queued and all of it becomes damage. Ignores a surface that the
+     * guest has destroyed. */
+    void add(RedSurface *surface, const QRegion *changed);
 
     /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
     void copied(const QRegion *dest, int dx, int dy);
@@ -67,9 +67,6 @@ public:
     std::vector<SpiceRect> take_all(uint32_t surface_id);
 
     void forget(uint32_t surface_id);
-
-    /* The time of the oldest change that take() has not returned yet, UINT64_MAX: none. */
-    uint64_t get_oldest() const;
 
 private:
     DisplayChannelClient *const dcc;

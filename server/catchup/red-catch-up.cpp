@@ -109,11 +109,10 @@ static void region_simplify(QRegion *region)
     }
 }
 
-void RedCatchUpArea::add(const QRegion *changed, uint64_t since)
+void RedCatchUpArea::add(const QRegion *changed)
 {
     SpiceRect extents;
 
-    waiting_since = std::min(waiting_since, since);
     region_or(&waiting, changed);
     region_simplify(&waiting);
 
@@ -127,16 +126,9 @@ void RedCatchUpArea::add(const QRegion *changed, uint64_t since)
 
 void RedCatchUpArea::copied(const QRegion *dest, int dx, int dy)
 {
-    const struct { QRegion *region; uint64_t *since; } parts[] = {
-        { &waiting, &waiting_since }, { &newer, &newer_since }, { &older, &older_since },
-    };
-
-    for (const auto &part : parts) {
-        red_catch_up_copied(part.region, dest, dx, dy);
-        region_simplify(part.region);
-        if (region_is_empty(part.region)) {
-            *part.since = UINT64_MAX;
-        }
+    for (QRegion *region : { &waiting, &newer, &older }) {
+        red_catch_up_copied(region, dest, dx, dy);
+        region_simplify(region);
     }
 }
 
@@ -175,11 +167,6 @@ void RedCatchUpArea::make_ready(const QRegion *hidden)
     region_clone(&stays, &waiting);
     region_and(&stays, hidden);
     region_exclude(&waiting, hidden);
-    if (!region_is_empty(&waiting)) {
-        newer_since = std::min(newer_since, waiting_since);
-    }
-    /* damage under a video is not stale: the video is sent */
-    waiting_since = UINT64_MAX;
     region_or(&newer, &waiting);
     region_simplify(&newer);
     region_destroy(&waiting);
@@ -193,8 +180,6 @@ bool RedCatchUpArea::take(uint32_t pixels, SpiceRect *piece)
     }
     if (region_is_empty(&older)) {
         std::swap(older, newer);
-        older_since = newer_since;
-        newer_since = UINT64_MAX;
     }
 
     QRegion begin;
@@ -217,12 +202,6 @@ bool RedCatchUpArea::take(uint32_t pixels, SpiceRect *piece)
 
     region_remove(&newer, piece);
     region_remove(&older, piece);
-    if (region_is_empty(&newer)) {
-        newer_since = UINT64_MAX;
-    }
-    if (region_is_empty(&older)) {
-        older_since = UINT64_MAX;
-    }
     return true;
 }
 
@@ -231,11 +210,6 @@ void RedCatchUpArea::get_all(QRegion *all) const
     region_or(all, &waiting);
     region_or(all, &newer);
     region_or(all, &older);
-}
-
-uint64_t RedCatchUpArea::get_oldest() const
-{
-    return std::min(std::min(waiting_since, newer_since), older_since);
 }
 
 RedCatchUpStill::RedCatchUpStill()

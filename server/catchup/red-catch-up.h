@@ -82,8 +82,8 @@ public:
     RedCatchUpArea(const RedCatchUpArea &) = delete;
     RedCatchUpArea &operator=(const RedCatchUpArea &) = delete;
 
-    /* The surface changed at @since in @changed. */
-    void add(const QRegion *changed, uint64_t since);
+    /* The surface changed in @changed. */
+    void add(const QRegion *changed);
 
     /* Whether there is damage outside of @hidden. */
     bool is_dirty(const QRegion *hidden) const;
@@ -109,18 +109,11 @@ public:
     /* All damage, ready or not. */
     void get_all(QRegion *all) const;
 
-    /* The time of the oldest change that was not taken and is not hidden, UINT64_MAX: none. */
-    uint64_t get_oldest() const;
-
 private:
     QRegion waiting;
     /* ready damage: of changes after the current sweep began, and before */
     QRegion newer;
     QRegion older;
-    /* the oldest change in each */
-    uint64_t waiting_since = UINT64_MAX;
-    uint64_t newer_since = UINT64_MAX;
-    uint64_t older_since = UINT64_MAX;
     /* bounds of the latest changes, if these are near each other */
     SpiceRect latest;
     bool latest_is_next = true;

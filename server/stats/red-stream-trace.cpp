@@ -192,14 +192,13 @@ void red_stream_trace_wait(int stream)
     }
 }
 
-void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined, uint64_t age)
+void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined)
 {
     if (red_stream_trace_enabled()) {
         TraceLine line(stream, "refresh");
 
         line.number(bytes);
         line.number(is_refined);
-        line.number(age);
     }
 }
 
@@ -219,14 +218,13 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"floor_records\":%" PRIu64 ","
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
-            "\"probe_timeouts\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 ","
-            "\"oldest\":%" PRIu64 "}\n",
+            "\"probe_timeouts\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 "}\n",
             type, id, mode, tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
             counters->records, counters->record_bytes, counters->floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
             counters->flushes, counters->eagains, counters->max_buffered, counters->probe_timeouts,
-            counters->refreshes, counters->refined_bytes, counters->oldest);
+            counters->refreshes, counters->refined_bytes);
     fflush(file);
 }
 

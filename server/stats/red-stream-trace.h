@@ -18,10 +18,7 @@
  *                                timeout or off
  *   T S wait                     messages wait in the channel's pipe for a pong or ack, in
  *                                mode flow, until the next write
- *   T S refresh BYTES REFINED AGE
- *                                an image of a refresh: REFINED 1 if it replaces a lossy
- *                                one, else AGE microseconds since the oldest change that
- *                                was not sent before it
+ *   T S refresh BYTES REFINED    an image of a refresh: REFINED 1 if it replaces a lossy one
  *   T S close
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON when it is freed: its
@@ -55,7 +52,7 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
 void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
 void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
-void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined, uint64_t age);
+void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined);
 
 /* The stream is freed. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,

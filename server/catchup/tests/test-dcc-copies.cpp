@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A client that is behind copies what scrolls. */
+#include <config.h>
+
+#include "test-dcc-guest.h"
+
+/* The client copies what scrolls meanwhile as well: it is sent only the new pixels, and these only
+ * at their last place. */
+static void scrolled_meanwhile(gconstpointer data)
+{
+    enum { WIDTH = 64, HEIGHT = 200, LINE = 2 };
+    const bool is_behind = GPOINTER_TO_INT(data);
+    const int before = is_behind ? TOO_MANY : MOST_BEHIND_ONE - MAX_PIPE_SIZE;
+    /* with what is new in each they fill the pipe */
+    const int copies = is_behind ? 12 : MAX_PIPE_SIZE / 2 + 5;
+    std::vector<uint32_t> memory(WIDTH * HEIGHT);
+    Guest guest;
+
+    spice_qxl_destroy_primary_surface(&guest.device.qxl, 0);
+    guest.device.create_screen(WIDTH, HEIGHT, memory.data());
+    guest.pictures[0] = Picture(WIDTH, HEIGHT);
+    Client client(guest.device.server);
+    for (int i = 0; i < COMMANDS / 100; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), false);
+    }
+    guest.create(1);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    client.received.clear();
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    client.plain_pixels = -SIDE * SIDE;
+    for (int i = 0; i < before; ++i) {
+        guest.fill(0, { i % 10, HEIGHT / 2, 10, LINE }, 1 + i, true);
+    }
+    for (int i = 0; i < copies; ++i) {
+        guest.copy_bits(0, { 0, 0, WIDTH, HEIGHT - LINE }, 0, LINE);
+        guest.fill(0, { 0, HEIGHT - LINE, WIDTH, LINE }, guest.random(1 << 24), false);
+    }
+    guest.device.run();
+    const auto shows = [&] { return client.pictures[0].shows(guest.pictures[0]); };
+    g_assert_true(client.reads_until(shows));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_FILL], <, copies);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, copies);
+    g_assert_cmpint(client.plain_pixels, <=, (copies + 2) * LINE * WIDTH);
+}
+
+/* Copies on the screen among all else, while it reads a bit of it. */
+static void copies_now_and_then()
+{
+    const uint32_t photos = 9999;
+    Guest guest;
+    Client client(guest.device.server);
+    const auto shows = [&] { return client.pictures[0].shows(guest.pictures[0]); };
+
+    guest.create(photos);
+    guest.pictures.erase(photos);
+    for (int round = 0; round < 20; ++round) {
+        /* more than the socket takes */
+        guest.photo({ 0, 0, SIDE, SIDE }, photos, 12);
+        for (int i = 2 * MAX_PIPE_SIZE + guest.random(100); i > 0; --i) {
+            if (guest.random(2)) {
+                const Box box = guest.random_box(guest.pictures[0]);
+
+                guest.copy_bits(0, box, guest.random(TEST_QXL_WIDTH - box.width),
+                                guest.random(TEST_QXL_HEIGHT - box.height));
+            } else {
+                guest.draw_something();
+            }
+            if (guest.random(20) == 0) {
+                guest.device.run();
+                client.read_some(guest.random(3));
+            }
+        }
+        guest.device.run();
+        if (guest.random(2)) {
+            g_assert_true(client.reads_until(shows));
+            client.read_for(20);
+            g_assert_true(shows());
+        }
+    }
+    g_assert_true(client.reads_until(shows));
+}
+
+int main(int argc, char *argv[])
+{
+    init_tests(&argc, &argv);
+
+    g_test_add_data_func("/server/dcc-copies/scrolled-when-behind", GINT_TO_POINTER(true),
+                         scrolled_meanwhile);
+    g_test_add_data_func("/server/dcc-copies/scrolled-until-behind", GINT_TO_POINTER(false),
+                         scrolled_meanwhile);
+    g_test_add_func("/server/dcc-copies/copies-now-and-then", copies_now_and_then);
+
+    return g_test_run();
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a client that is behind is not sent becomes damage, and is sent as the current pixels. */
+#include <config.h>
+
+#include "test-dcc-guest.h"
+
+/* While the client reads nothing the worker takes all drawings. The client is not disconnected for
+ * that, ends with the current screen, and was sent little. */
+static void guest_goes_on()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int round = 0; round < 3; ++round) {
+        client.received.clear();
+        for (int i = 0; i < COMMANDS; ++i) {
+            guest.draw_something();
+        }
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.pictures));
+        unsigned drawn = 0;
+        for (const auto &messages : client.received) {
+            drawn += messages.second;
+        }
+        g_assert_cmpuint(drawn, <, COMMANDS / 3);
+    }
+
+    /* once it has the current screen, it is sent drawings again */
+    const unsigned fills = client.received[SPICE_MSG_DISPLAY_DRAW_FILL];
+    for (int i = 0; client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills; ++i) {
+        g_assert_cmpint(i, <, COMMANDS);
+        guest.fill(0, { 0, 0, 10, 10 }, 0x123456, true);
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.pictures));
+    }
+}
+
+/* It draws all the time, the client reads now and then. */
+static void client_reads_now_and_then()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    for (int round = 0; round < 40; ++round) {
+        for (int i = 0; i < COMMANDS / 20; ++i) {
+            guest.draw_something();
+        }
+        guest.device.run();
+        client.read_some(guest.random(100));
+    }
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+/* One client reads nothing, another one comes and goes, the first one goes as well. */
+static void clients_of_their_own()
+{
+    /* looked at when the server is made */
+    g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
+    Guest guest;
+    g_unsetenv("SPICE_DEBUG_ALLOW_MC");
+    auto client = std::unique_ptr<Client>(new Client(guest.device.server));
+
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.draw_something();
+    }
+    guest.device.run();
+    {
+        Client other(guest.device.server);
+
+        other.came_later = true;
+        g_assert_true(other.comes_to_show(guest.pictures));
+        for (int i = 0; i < COMMANDS; ++i) {
+            guest.draw_something();
+        }
+        guest.device.run();
+        g_assert_true(other.comes_to_show(guest.pictures));
+    }
+    g_assert_true(client->comes_to_show(guest.pictures));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.draw_something();
+    }
+    guest.device.run();
+    client.reset();
+    guest.device.run();
+}
+
+/* Pictures have no format for pixels of 565 or of one bit, which the guest's surfaces may have. */
+static void surface_of_another_format(gconstpointer data)
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    guest.create(1, GPOINTER_TO_UINT(data));
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), true);
+        guest.fill(1, { 0, 0, SIDE, SIDE }, i % 2 ? 0xffffff : 0, false);
+    }
+    guest.device.run();
+    if (GPOINTER_TO_UINT(data) == SPICE_SURFACE_FMT_1_A) {
+        /* fills do not draw on it, and it has no colours */
+        guest.pictures[1] = Picture(SIDE, SIDE);
+    }
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+int main(int argc, char *argv[])
+{
+    init_tests(&argc, &argv);
+
+    g_test_add_func("/server/dcc-damage/guest-goes-on", guest_goes_on);
+    g_test_add_func("/server/dcc-damage/client-reads-now-and-then", client_reads_now_and_then);
+    g_test_add_func("/server/dcc-damage/clients-of-their-own", clients_of_their_own);
+    g_test_add_data_func("/server/dcc-damage/surface-of-565",
+                         GUINT_TO_POINTER(SPICE_SURFACE_FMT_16_565), surface_of_another_format);
+    g_test_add_data_func("/server/dcc-damage/surface-of-1-bit",
+                         GUINT_TO_POINTER(SPICE_SURFACE_FMT_1_A), surface_of_another_format);
+
+    return g_test_run();
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which areas a client has with losses, though upstream would have sent them exactly. */
+#include <config.h>
+
+#include "test-dcc-guest.h"
+
+/* A client comes from another server, and it is the client that says where its picture is not
+ * exact, be it of a surface that the guest makes later. Nothing is read from behind that, and what
+ * is on it comes once. */
+static void lossy_beside_the_surface(gconstpointer data)
+{
+    enum { LINES = 8 };
+    const uint32_t surface = GPOINTER_TO_UINT(data);
+    const int width = surface ? int{SIDE} : TEST_QXL_WIDTH;
+    const int height = surface ? int{SIDE} : TEST_QXL_HEIGHT;
+    GuardedScreen memory(width, height);
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    if (!surface) {
+        spice_qxl_destroy_primary_surface(&guest.device.qxl, 0);
+        guest.device.create_screen(width, height, memory.pixels);
+    }
+    spice_server_vm_stop(guest.device.server);
+    Client client(guest.device.server,
+                  make_known(surface, { 0, height - LINES, width, 100 * 1000 }));
+    spice_server_vm_start(guest.device.server);
+    client.pictures[surface] = Picture(width, height);
+
+    if (surface) {
+        guest.create_blank(surface, SPICE_SURFACE_FMT_32_xRGB, memory.pixels);
+    }
+    guest.fill(surface, { 0, 0, 10, 10 }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.exact_pixels > 0; }));
+    client.read_for(1000);
+    g_assert_cmpint(client.exact_pixels, ==, width * LINES);
+}
+
+/* A lossy surface is destroyed and its number reused before the client is told of the new one:
+ * nothing there is looked up for a lossless resend. Only a sanitizer notices. */
+static void lossy_surface_comes_again()
+{
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(200);
+    guest.create_blank(1);
+    guest.photo({ 0, 0, SIDE / 3, SIDE }, 1);
+    guest.photo({ SIDE / 2, 0, SIDE / 3, SIDE }, 1);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels == 2 * SIDE / 3 * SIDE; }));
+    guest.destroy(1);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures.count(1) == 0; }));
+
+    for (int i = 0; i < COMMANDS; ++i) {
+        guest.fill(0, guest.random_box(guest.pictures[0]), guest.random(1 << 24), true);
+    }
+    guest.create(1);
+    guest.device.run();
+    /* as often as it is asked whether something is to be sent again */
+    g_usleep(2 * 250 * 1000);
+    g_assert_true(client.reads_until([&] { return client.pictures.count(1) != 0; }));
+}
+
+static const Box all = { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT };
+
+/* JPEG is sent to a client, which is behind. */
+static void fall_behind(Guest *guest, Client *client)
+{
+    client->read_for(300);
+    /* more than the socket takes of a client that reads nothing */
+    guest->photo(all, 0, 32);
+    guest->device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest->fill(0, all, 1 + i, true);
+    }
+    guest->device.run();
+    client->lossy_pixels = 0;
+    client->exact_pixels = 0;
+    client->plain_pixels = 0;
+}
+
+/* What a client that is behind was shown as JPEG would have come exactly, so it is sent once more, and
+ * so is what was copied from there. */
+static void exact_what_was_behind()
+{
+    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    const Box corner = { 0, 0, 8, 8 };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    fall_behind(&guest, &client);
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels >= 2 * screen; }));
+    g_assert_cmpint(client.exact_pixels, ==, 0);
+    guest.copy_bits(0, { 16, 16, corner.width, corner.height }, corner.left, corner.top);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.exact_pixels >= screen; }));
+    client.read_for(1000);
+    g_assert_cmpint(client.exact_pixels, ==, screen);
+}
+
+/* What upstream would have sent as JPEG, too, is not sent again: here a photo on the left half of the screen
+ * and on scattered pixels of the right one. Of more than 512 rectangles nobody keeps account: then all is
+ * sent again. */
+static void lossy_as_upstream_where_simple(gconstpointer data)
+{
+    const int lines = GPOINTER_TO_INT(data);
+    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    std::vector<Box> clip = { { 0, 0, TEST_QXL_WIDTH / 2, TEST_QXL_HEIGHT } };
+    Guest guest;
+
+    for (int y = 0; y < lines; ++y) {
+        for (int x = TEST_QXL_WIDTH / 2 + 1 + y % 2; x < TEST_QXL_WIDTH; x += 2) {
+            clip.push_back({ x, y, 1, 1 });
+        }
+    }
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    fall_behind(&guest, &client);
+    guest.photo(all, 0, 1, clip);
+    guest.device.run();
+    /* small images are not compressed; any may hold some of the scattered pixels */
+    const auto resent = [&] { return client.exact_pixels + client.plain_pixels; };
+    const bool too_many = lines == TEST_QXL_HEIGHT;
+    const int least = too_many ? screen : screen / 2 - lines * TEST_QXL_WIDTH / 4;
+    g_assert_true(client.reads_until([&] { return resent() >= least; }));
+    client.read_for(500);
+    g_assert_cmpint(resent(), <=, too_many ? screen : screen / 2);
+}
+
+int main(int argc, char *argv[])
+{
+    init_tests(&argc, &argv);
+
+    g_test_add_data_func("/server/dcc-lossy/lossy-beside-the-screen", GUINT_TO_POINTER(0),
+                         lossy_beside_the_surface);
+    g_test_add_data_func("/server/dcc-lossy/lossy-beside-a-surface", GUINT_TO_POINTER(1),
+                         lossy_beside_the_surface);
+    g_test_add_func("/server/dcc-lossy/lossy-surface-comes-again", lossy_surface_comes_again);
+    g_test_add_func("/server/dcc-lossy/exact-what-was-behind", exact_what_was_behind);
+    g_test_add_data_func("/server/dcc-lossy/as-upstream", GINT_TO_POINTER(16),
+                         lossy_as_upstream_where_simple);
+    g_test_add_data_func("/server/dcc-lossy/as-upstream-too-many", GINT_TO_POINTER(TEST_QXL_HEIGHT),
+                         lossy_as_upstream_where_simple);
+
+    return g_test_run();
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a client was sent as JPEG is resent without losses if that is asked for, once. */
+#include <config.h>
+
+#include "test-dcc-guest.h"
+
+/* What went as JPEG, as upstream would have sent it, is sent once more if that is asked for, when it is
+ * still, though a text cursor blinks elsewhere; not in between while it is drawn again and again. */
+static void exact_once(bool is_asked_for)
+{
+    enum { PHOTOS = 3, BLINKS = 6 };
+    const Box box = { 0, 0, 40, 40 };
+    const int pixels = box.width * box.height;
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    /* to a Unix socket nothing is compressed */
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(500);
+    client.exact_pixels = 0;
+
+    int64_t drawn = g_get_monotonic_time();
+    for (int i = 1; i <= PHOTOS; ++i) {
+        const int64_t before = drawn;
+
+        drawn = g_get_monotonic_time();
+        guest.photo(box);
+        guest.device.run();
+        const int64_t replaced = g_get_monotonic_time();
+        client.read_for(500);
+        if (replaced - before > RED_CATCH_UP_STILL ||
+            g_get_monotonic_time() - drawn > RED_CATCH_UP_STILL) {
+            g_test_skip("so busy a machine that a photo was still for a second");
+            return;
+        }
+        g_assert_cmpint(client.lossy_pixels, ==, i * pixels);
+        g_assert_cmpint(client.exact_pixels, ==, 0);
+    }
+    /* on a busy machine it may take more of them */
+    for (int i = 0; i < BLINKS || (is_asked_for && i < 10 * BLINKS && client.exact_pixels == 0); ++i) {
+        guest.fill(0, { 50, 0, 2, 10 }, 0xffffff, true);
+        guest.device.run();
+        client.read_for(400);
+    }
+    g_assert_cmpint(client.lossy_pixels, ==, PHOTOS * pixels);
+    g_assert_cmpint(client.exact_pixels, ==, is_asked_for ? pixels : 0);
+}
+
+static void exact_when_asked_for()
+{
+    if (g_test_subprocess()) {
+        exact_once(true);
+        return;
+    }
+    run_with("flow,exact=on");
+}
+
+static void lossy_as_upstream_leaves_it()
+{
+    exact_once(false);
+}
+
+int main(int argc, char *argv[])
+{
+    init_tests(&argc, &argv);
+
+    g_test_add_func("/server/dcc-refine/exact-when-asked-for", exact_when_asked_for);
+    g_test_add_func("/server/dcc-refine/lossy-as-upstream-leaves-it",
+                    lossy_as_upstream_leaves_it);
+
+    return g_test_run();
+}

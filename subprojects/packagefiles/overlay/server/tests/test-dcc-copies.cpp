@@ -1,0 +1,1 @@
+../../../../../server/catchup/tests/test-dcc-copies.cpp
