@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 _BENCH = Path(__file__).parent
-_ROOMS = re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (_BENCH / "README.md").read_text(), re.MULTILINE)   # the topmost first
+_LAYERS = re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (_BENCH / "README.md").read_text(), re.MULTILINE)   # the topmost first
 
 
-def _modules(room: str) -> list[Path]:
+def _modules(layer: str) -> list[Path]:
     """But for tests, which may look anywhere."""
-    return [file for file in sorted((_BENCH / room).glob("*.py")) if not file.name.startswith(("test_", "__init__"))]
+    return [file for file in sorted((_BENCH / layer).glob("*.py")) if not file.name.startswith(("test_", "__init__"))]
 
 
 def _imported(source: str) -> Iterator[str]:
@@ -31,38 +31,38 @@ def _imported(source: str) -> Iterator[str]:
         yield from (name for name in names if name.split(".")[0] == "bench")
 
 
-def _wrong(room: str, source: str) -> list[str]:
-    return [name for name in _imported(source) if name.split(".")[1] not in _ROOMS[_ROOMS.index(room):]]
+def _wrong(layer: str, source: str) -> list[str]:
+    return [name for name in _imported(source) if name.split(".")[1] not in _LAYERS[_LAYERS.index(layer):]]
 
 
-def test_every_folder_with_modules_is_a_room() -> None:
+def test_every_folder_with_modules_is_a_layer() -> None:
     folders = {file.parent.name for file in _BENCH.glob("*/*.py")} - {"fakes"}
-    assert folders == set(_ROOMS)
+    assert folders == set(_LAYERS)
     assert {file.stem for file in _BENCH.glob("*.py")} == {
-        "__init__", "__main__", "cli", "conftest", "samples", "test_cli", "test_entry", "test_readme", "test_rooms",
+        "__init__", "__main__", "cli", "conftest", "samples", "test_cli", "test_entry", "test_readme", "test_layers",
         "test_words"}
 
 
-@pytest.mark.parametrize("room", _ROOMS)
-def test_imports_go_downwards(room: str) -> None:
-    assert {file.name: wrong for file in _modules(room) if (wrong := _wrong(room, file.read_text()))} == {}
+@pytest.mark.parametrize("layer", _LAYERS)
+def test_imports_go_downwards(layer: str) -> None:
+    assert {file.name: wrong for file in _modules(layer) if (wrong := _wrong(layer, file.read_text()))} == {}
 
 
-@pytest.mark.parametrize("room", _ROOMS)
-def test_no_circle_within_a_room(room: str) -> None:
-    left = {file.stem: {name.split(".")[2] for name in _imported(file.read_text()) if name.startswith(f"bench.{room}.")}
-            for file in _modules(room)}
+@pytest.mark.parametrize("layer", _LAYERS)
+def test_no_circle_within_a_layer(layer: str) -> None:
+    left = {file.stem: {name.split(".")[2] for name in _imported(file.read_text()) if name.startswith(f"bench.{layer}.")}
+            for file in _modules(layer)}
     while free := [name for name, needs in left.items() if not needs & left.keys()]:
         for name in free:
             del left[name]
     assert left == {}
 
 
-@pytest.mark.parametrize("room", _ROOMS)
-def test_the_readme_names_every_module(room: str) -> None:
-    table = re.findall(r"^\| (`.+?) \|", (_BENCH / room / "README.md").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("layer", _LAYERS)
+def test_the_readme_names_every_module(layer: str) -> None:
+    table = re.findall(r"^\| (`.+?) \|", (_BENCH / layer / "README.md").read_text(), re.MULTILINE)
     named = [name for row in table for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(named) == [file.stem for file in _modules(room)]
+    assert sorted(named) == [file.stem for file in _modules(layer)]
 
 
 @pytest.mark.parametrize("source", ["from bench.runs import run", "import bench.commands.compare as c", "from bench import report",
