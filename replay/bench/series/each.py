@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """./run each: builds and tests after every patch of every exported series, on every release; with --whole at the end
-of each series in every mode, with --autotools by configure and make. What passed is recorded by its tree, so a
-later run continues and repeats nothing."""
+of each series in every mode, or with --build as
+a distribution builds. What passed is recorded by its tree, so a later run continues and repeats nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bench.common import paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.series import export
+from bench.series import builds, export
 
 _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # nothing in SPICE_STREAM
@@ -122,6 +122,12 @@ def with_autotools(whole: list[State], tree: export.Tree) -> list[State]:
             if state.mode == _DEFAULT and (tree.folder / "configure.ac").is_file()]
 
 
+def as_built(whole: list[State], name: str) -> list[State]:
+    """All that is not optional, made as that build."""
+    last = [state for state in whole if state.mode == _DEFAULT and state.patch.split("/")[0] in upstream.built()]
+    return [replace(state, mode=name) for state in last[-1:]]
+
+
 def _make(state: State, tree: export.Tree, folder: Path, steps: Steps, environment: dict[str, str]) -> int:
     """What a packager of such a release does, in a tree of its own, as it leaves much in it. Returns how many passed."""
     if not shutil.which("autoreconf"):
@@ -148,16 +154,25 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
     if state.mode == _AUTOTOOLS:
         return _passed(state, _make(state, tree, build.with_name(_AUTOTOOLS), steps, environment), began)
     what = f"{state.release} after {state.patch}"
+    options = ["-Dmanual=false", "-Ddebug=false"]
+    if state.mode in builds.BUILDS:
+        kind = builds.find(state.mode)
+        environment = {**environment, **kind.environment()}
+        options += kind.options
+        build = build.with_name(f"{build.name}-{state.mode}")
+        what += f" as {state.mode}"
     tree.git("checkout", "-q", state.commit)
-    bases.configure(what, tree.folder, build, ["-Dmanual=false", "-Ddebug=false"], steps, environment)
+    bases.configure(what, tree.folder, build, options, steps, environment)
     steps.run(f"building {what}", ["ninja", "-C", build], quiet=True, env=environment)
     listed = mesontest.listed(build).keys()
-    if state.mode == _DEFAULT:
+    if state.mode == _DEFAULT or state.mode in builds.BUILDS:
         passed = mesontest.run_suite(f"tests of {what}", build, listed, steps, processes=_PROCESSES)
     else:   # ours choose their modes
         passed = mesontest.run_suite(f"upstream's tests of {what} in mode {state.mode}", build,
                                      listed - overlay.tests(), steps, env={"SPICE_STREAM": state.mode},
                                      processes=_PROCESSES)
+    if state.mode in builds.BUILDS:     # the folder of a release is used again, this one is not
+        shutil.rmtree(build)
     return _passed(state, passed, began)
 
 
@@ -173,8 +188,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--whole", action="store_true",
                      help="only after the last patch of each series, with upstream's tests in every mode")
-    how.add_argument("--autotools", action="store_true",
-                     help="build with autotools (needs autoconf, automake, libtool, autoconf-archive)")
+    how.add_argument("--build", choices=[_AUTOTOOLS, *builds.BUILDS], metavar="NAME",
+                     help="built another way: autotools, after the last patch of each series; "
+                          f"all series together: {', '.join(builds.BUILDS)}")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), metavar="VERSION",
                         help=f"only this one: {', '.join(upstream.RELEASES)}; repeatable")
     parser.add_argument("--dry-run", action="store_true", help="list what is left, build nothing")
@@ -183,6 +199,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     for name in args.which:
         upstream.below(name.split("/")[0])
+    if args.build in builds.BUILDS:
+        builds.find(args.build)
     with alone("each"):
         return _go_on(args)
 
@@ -200,8 +218,10 @@ def _go_on(args: argparse.Namespace) -> int:
         home.mkdir(parents=True, exist_ok=True)
         tree, each, whole = states(version, source)
         made = with_autotools(whole, tree)
-        now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in each + whole + made)]
-        chosen = [state for state in (made if args.autotools else whole if args.whole else each)
+        built = {name: as_built(whole, name) for name in builds.BUILDS}
+        known = [*each, *whole, *made, *(state for states_of in built.values() for state in states_of)]
+        now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in known)]
+        chosen = [state for state in ({**built, _AUTOTOOLS: made}[args.build] if args.build else whole if args.whole else each)
                   if not args.which or {state.patch, state.patch.split("/")[0]} & set(args.which)]
         unknown = {name for name in args.which if "/" in name} - {state.patch for state in chosen}
         if unknown:
@@ -211,7 +231,7 @@ def _go_on(args: argparse.Namespace) -> int:
             if state.is_in(now):
                 continue
             if args.dry_run:
-                left.append(f"{state.release} {state.patch}{f' {state.mode}' if args.whole or args.autotools else ''}")
+                left.append(f"{state.release} {state.patch}{f' {state.mode}' if state.mode != _DEFAULT or args.whole else ''}")
                 continue
             environment = {**upstream.protocol_environment(version, steps), **_LINKER}
             now.append(_check(state, tree, home / version, steps, environment))
@@ -223,7 +243,7 @@ def _go_on(args: argparse.Namespace) -> int:
     if left:
         print(f"{len(left)} of {wanted} are left")
         return 1
-    what = "whole series and modes" if args.whole else "whole series" if args.autotools else "patches"
+    what = "whole series and modes" if args.whole else f"builds with {args.build}" if args.build else "patches"
     print(f"each of {wanted} {what} builds and passes, "
           f"{sum(one.seconds for one in kept)} s in all for what is recorded")
     return 0

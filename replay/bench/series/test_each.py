@@ -17,7 +17,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
 from bench.runs import modes
-from bench.series import each, export
+from bench.series import builds, each, export
 from bench.series.each import Checked, State
 
 
@@ -30,6 +30,7 @@ class Stand:
         monkeypatch.setattr(paths, "ROOT", tmp_path)
         monkeypatch.setattr(upstream, "fetch", lambda *_: None)
         monkeypatch.setattr(upstream, "below", lambda name: [name])
+        monkeypatch.setattr(upstream, "built", lambda: ["fixes"])
         monkeypatch.setattr(upstream, "protocol_environment", lambda *_: {})
         monkeypatch.setattr(each, "states", self.states)
         monkeypatch.setattr(each, "_check", self.check)
@@ -51,9 +52,9 @@ class Stand:
         self.built.append(state.tree)
         return Checked(state.release, state.patch, state.mode, state.tree, 26, 3, "today")
 
-    def run(self, *, left: bool = False, whole: bool = False, autotools: bool = False,
+    def run(self, *, left: bool = False, whole: bool = False, build: str | None = None,
             which: tuple[str, ...] = ()) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], dry_run=left, whole=whole, autotools=autotools, which=which))
+        return each.execute(argparse.Namespace(release=["0.15.2"], dry_run=left, whole=whole, build=build, which=which))
 
 
 @pytest.fixture
@@ -99,12 +100,35 @@ def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Sta
 
 def test_whole_series_are_built_with_autotools_too(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
     stand.run(whole=True)
-    assert stand.run(left=True, autotools=True) == 1
+    assert stand.run(left=True, build="autotools") == 1
     assert capsys.readouterr().out.splitlines()[1:] == [
         "0.15.2 fixes/0002 autotools", "0.15.2 all autotools", "2 of 2 are left"]
-    assert stand.run(autotools=True) == 0
+    assert stand.run(build="autotools") == 0
     assert [(one.patch, one.mode) for one in each.recorded() if one.mode != "batch"] == [
         ("all", "autotools"), ("all", "default"), ("fixes/0002", "autotools"), ("fixes/0002", "default")]
+
+
+def test_a_distributions_build_is_of_all_that_is_not_optional(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
+    stand.run()
+    assert stand.run(left=True, build="clang") == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["0.15.2 fixes/0002 clang", "1 of 1 are left"]
+    assert stand.run(build="clang") == 0
+    assert stand.run(build="clang") == 0
+    assert stand.run() == 0
+    assert [(one.patch, one.mode) for one in each.recorded()] == [
+        ("fixes/0001", "default"), ("fixes/0002", "clang"), ("fixes/0002", "default")]
+
+
+def test_a_build_that_cannot_be_made_says_why(stand: Stand) -> None:
+    with pytest.raises(BenchError, match="musl: not run: "):
+        stand.run(build="musl")
+    assert stand.built == []
+
+
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builds.shutil, "which", lambda _program: None)
+    with pytest.raises(BenchError, match="clang is missing: apt-get install --no-install-recommends clang"):
+        builds.find("clang").environment()
 
 
 def test_what_make_check_passed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
