@@ -117,21 +117,27 @@ private:
     int cell_end(int cell) const { return MIN((cell + 1) * CELL, width); }
     bool is_equal(int x, int y, int from_x, int from_y, int pixels) const;
     bool is_equal_pixel(int x, int y, int from_x, int from_y) const;
-    uint64_t estimate(Shift shift);
     bool is_wanted(const SpiceRect *where) const;
     void add_unknown(const QRegion *where);
     void take_written();
     bool find_bounds();
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
-    std::vector<int> choose_columns() const;
+
+    /* red-motion-guess.cpp: by how much something may have moved, up or down and in any direction */
     void vote_lines(std::vector<Shift> *shifts);
+    void guess(std::vector<Shift> *shifts);
+    std::vector<int> choose_columns() const;
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
     static void add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts);
-    void try_shift(Shift shift, uint64_t min_gain);
-    void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
+
+    /* red-motion-move.cpp: found.moves, done to the first image */
+    void find_moves();
     void find_vertical(uint64_t all, uint64_t part);
     void find_others();
+    void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
+    void try_shift(Shift shift, uint64_t min_gain);
+    uint64_t estimate(Shift shift);
     void score(Shift shift);
     void score_line(Shift shift, int y, int left, int right, int *score) const;
     bool is_possible(Shift shift, int cell, int top, int bottom) const;
@@ -141,7 +147,8 @@ private:
     int count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x, int step_y) const;
     void fit(Shift shift, SpiceRect *dest);
     void move(Shift shift, const SpiceRect &dest);
-    void find_moves();
+
+    /* red-motion-rects.cpp: found.changed */
     void find_changed();
     int next_run(int cell, int top, int bottom, SpiceRect *span, uint64_t *filled) const;
     void trim(SpiceRect *span) const;

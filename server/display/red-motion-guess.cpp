@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Guesses by how much parts of the screen have moved: what has changed is looked for in the old
+ * image. */
+#include <config.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <common/rect.h>
+
+#include "red-motion.h"
+
+/* Lines of which features are taken of the new picture, and how many features. The old one has
+ * to be looked at whole, as something may have moved by any number of lines. */
+#define FEATURE_LINES 256
+#define MAX_FEATURES 4096
+/* places in each picture that look the same: more would not say which became which */
+#define MAX_PLACES 4
+/* steps of a binary search among the features, 4 * MAX_FEATURES at most */
+#define LOOKUP 14
+/* places that agree, or it is no guess; guesses that are tried */
+#define MIN_VOTES 6
+#define MAX_GUESSES 6
+/* Columns of cells in which vertical moves are looked for, and guesses of theirs that are tried. */
+#define MAX_COLUMNS 8
+#define MAX_LINE_GUESSES 2
+
+/* Goes along a line and knows a hash of the last CELL pixels. */
+template <typename Pixel>
+struct Roller {
+    enum : uint32_t { FACTOR = 0x9e3779b1, SPREAD = 0x85ebca6b };
+
+    const Pixel *line;
+    uint32_t hash = 0;
+    unsigned same = 0;
+    Pixel last = 0;
+    const uint32_t leaves;
+
+    Roller(const uint8_t *init_line, uint32_t init_leaves):
+        line(reinterpret_cast<const Pixel *>(init_line)), leaves(init_leaves) {}
+
+    /* what the oldest of so many pixels and one more has been multiplied by */
+    static uint32_t get_leaves(int pixels)
+    {
+        uint32_t power = 1;
+
+        while (pixels-- > 0) {
+            power *= FACTOR;
+        }
+        return power;
+    }
+
+    static uint32_t value(Pixel pixel)
+    {
+        const uint32_t spread = (static_cast<uint32_t>(pixel) + 1) * SPREAD;
+
+        return spread ^ (spread >> 15);
+    }
+
+    void take(Pixel pixel)
+    {
+        hash = hash * FACTOR + value(pixel);
+        same = pixel == last ? same + 1 : 1;
+        last = pixel;
+    }
+
+    void leave(Pixel pixel) { hash -= value(pixel) * leaves; }
+
+    uint32_t get() const { return (hash ^ (hash >> 16)) * SPREAD; }
+};
+
+/* A hash of the bytes of a cell; 0 if they repeat after 8: such a cell tells nothing. */
+static uint32_t hash_cell(const uint8_t *cell, size_t size)
+{
+    const uint64_t factor = 0x9e3779b97f4a7c15;
+    uint64_t hashes[4] = { size, 1, 2, 3 }, words[4];
+
+    if (size <= sizeof(words[0]) ||
+        memcmp(cell, cell + sizeof(words[0]), size - sizeof(words[0])) == 0) {
+        return 0;
+    }
+    for (size_t taken; size > 0; cell += taken, size -= taken) {
+        taken = MIN(size, sizeof(words));
+        if (taken < sizeof(words)) {
+            memset(words, 0, sizeof(words));
+            memcpy(words, cell, taken);
+        } else {
+            memcpy(words, cell, sizeof(words));
+        }
+        for (int i = 0; i < 4; ++i) {
+            hashes[i] = (hashes[i] ^ words[i]) * factor;
+            hashes[i] ^= hashes[i] >> 29;
+        }
+    }
+    hashes[0] = (hashes[0] ^ hashes[1] << 7 ^ hashes[2] << 14 ^ hashes[3] << 21) * factor;
+    return MAX(hashes[0] >> 32, 1u);
+}
+
+/* Of each part of the bounds the column in which most has changed. */
+std::vector<int> RedMotion::choose_columns() const
+{
+    const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
+    const int parts = MIN(end - first, MAX_COLUMNS);
+    std::vector<unsigned> counts(end - first);
+    std::vector<int> columns;
+
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells + first];
+
+        for (int i = 0; i < end - first; ++i) {
+            counts[i] += changed[i];
+        }
+    }
+    for (int i = 0; i < parts; ++i) {
+        const auto from = counts.begin() + (end - first) * i / parts;
+        const auto to = counts.begin() + (end - first) * (i + 1) / parts;
+        const auto best = std::max_element(from, to);
+
+        if (*best > 0) {
+            columns.push_back(first + (best - counts.begin()));
+        }
+    }
+    return columns;
+}
+
+/* Guess by how many lines something has moved up or down, as most does: cells that have changed
+ * are looked for in the same column of the old picture. */
+void RedMotion::vote_lines(std::vector<Shift> *shifts)
+{
+    struct Place { uint32_t feature; int y; unsigned old_places; };
+
+    std::vector<Place> places;
+    std::vector<unsigned> votes(2 * height);
+
+    for (const int cell : choose_columns()) {
+        const size_t size = static_cast<size_t>(cell_end(cell) - cell * CELL) * bytes;
+        uint64_t filter[64] = {};
+
+        found.looked += uint64_t{2 * CELL} * (bounds.bottom - bounds.top);
+        places.clear();
+        for (int y = bounds.top; y < bounds.bottom; ++y) {
+            if (is_changed[static_cast<size_t>(y) * cells + cell]) {
+                const uint32_t feature = hash_cell(at(next, cell * CELL, y), size);
+
+                if (feature) {
+                    places.push_back({ feature, y, 0 });
+                    filter[feature & 63] |= uint64_t{1} << (feature >> 26);
+                }
+            }
+        }
+        std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+            return a.feature != b.feature ? a.feature < b.feature : a.y < b.y;
+        });
+
+        for (int y = bounds.top; !places.empty() && y < bounds.bottom; ++y) {
+            const uint32_t feature = hash_cell(at(shown, cell * CELL, y), size);
+
+            if (!(filter[feature & 63] >> (feature >> 26) & 1)) {
+                continue;
+            }
+            found.looked += LOOKUP;
+            size_t i = std::lower_bound(places.begin(), places.end(), feature,
+                                        [](const Place &place, uint32_t wanted_feature) {
+                return place.feature < wanted_feature;
+            }) - places.begin();
+            const auto is_same = [&](size_t other) {
+                return other < places.size() && places[other].feature == feature;
+            };
+            if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
+                continue;
+            }
+            for (; is_same(i); ++i) {
+                ++votes[places[i].y - y + height];
+            }
+        }
+    }
+    votes[height] = 0;
+
+    for (int i = 0; i < MAX_LINE_GUESSES; ++i) {
+        const auto best = std::max_element(votes.begin(), votes.end());
+
+        if (*best < MIN_VOTES) {
+            break;
+        }
+        shifts->push_back({ 0, static_cast<int>(best - votes.begin()) - height });
+        *best = 0;
+    }
+}
+
+/* Guess by how much something has moved: places of the new picture that have changed are looked
+ * for in the old one. A place is chosen by what is there alone, so that it is chosen again
+ * wherever it went. Sorted lists: a guest could choose pixels of which a table's keys collide. */
+template <typename Pixel>
+void RedMotion::vote(std::vector<Shift> *shifts)
+{
+    struct Place { uint32_t feature; int x, y; unsigned old_places; };
+
+    std::vector<Place> places;
+    const uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
+    const int step = MAX((bounds.bottom - bounds.top) / FEATURE_LINES, 1);
+    uint32_t mask = 0;
+
+    while (changed_cells * CELL / step / (mask + 1) > MAX_FEATURES) {
+        mask = mask * 2 + 1;
+    }
+    found.looked += count_pixels(bounds) + count_pixels(bounds) / step;
+
+    for (int y = bounds.top; y < bounds.bottom && places.size() < 4 * MAX_FEATURES; y += step) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        Roller<Pixel> roller(line(0, y), leaves);
+        int taken = 0;
+
+        for (int x = bounds.left; x < bounds.right && places.size() < 4 * MAX_FEATURES; ++x) {
+            /* one that begins in a cell that has not changed may have moved, but need not */
+            if (!changed[x / CELL]) {
+                taken = 0;
+                roller.hash = roller.same = 0;
+                continue;
+            }
+            if (taken == CELL) {
+                roller.leave(roller.line[x - CELL]);
+            } else {
+                ++taken;
+            }
+            roller.take(roller.line[x]);
+            if (taken < CELL || roller.same >= CELL) {
+                continue;
+            }
+            const uint32_t feature = roller.get();
+            if ((feature & mask) == 0) {
+                places.push_back({ feature, x, y, 0 });
+            }
+        }
+    }
+    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+        return a.feature != b.feature ? a.feature < b.feature : a.y != b.y ? a.y < b.y : a.x < b.x;
+    });
+
+    /* nearly all that is looked up is not there */
+    std::vector<uint64_t> filter(1024);
+    for (const auto &place : places) {
+        filter[place.feature >> 6 & 1023] |= uint64_t{1} << (place.feature >> 26);
+    }
+
+    std::vector<Shift> seen;
+    for (int y = bounds.top; !places.empty() && y < bounds.bottom; ++y) {
+        Roller<Pixel> roller(at(shown, 0, y), leaves);
+
+        for (int x = bounds.left; x < bounds.right; ++x) {
+            if (x - bounds.left >= CELL) {
+                roller.leave(roller.line[x - CELL]);
+            }
+            roller.take(roller.line[x]);
+            if (x - bounds.left < CELL - 1 || roller.same >= CELL) {
+                continue;
+            }
+            const uint32_t feature = roller.get();
+            if ((feature & mask) != 0 || !(filter[feature >> 6 & 1023] >> (feature >> 26) & 1)) {
+                continue;
+            }
+            found.looked += LOOKUP;
+            size_t i = std::lower_bound(places.begin(), places.end(), feature,
+                                        [](const Place &place, uint32_t wanted_feature) {
+                return place.feature < wanted_feature;
+            }) - places.begin();
+            const auto is_same = [&](size_t other) {
+                return other < places.size() && places[other].feature == feature;
+            };
+            if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
+                continue;
+            }
+            for (; is_same(i); ++i) {
+                seen.push_back({ places[i].x - x, places[i].y - y });
+            }
+        }
+    }
+    add_most(&seen, shifts);
+}
+
+/* The shifts that were seen most. */
+void RedMotion::add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts)
+{
+    struct Vote { Shift shift; size_t count; };
+    std::vector<Vote> best;
+
+    std::sort(seen->begin(), seen->end(), [](Shift a, Shift b) {
+        return a.dy != b.dy ? a.dy < b.dy : a.dx < b.dx;
+    });
+    for (size_t i = 0, end; i < seen->size(); i = end) {
+        const Shift shift = (*seen)[i];
+
+        for (end = i + 1; end < seen->size() && (*seen)[end].dx == shift.dx &&
+                          (*seen)[end].dy == shift.dy; ++end) {
+        }
+        if (end - i >= MIN_VOTES && (shift.dx || shift.dy)) {
+            best.push_back({ shift, end - i });
+        }
+    }
+    std::stable_sort(best.begin(), best.end(), [](const Vote &a, const Vote &b) {
+        return a.count > b.count;
+    });
+    for (size_t i = 0; i < best.size() && i < MAX_GUESSES; ++i) {
+        shifts->push_back(best[i].shift);
+    }
+}
+
+void RedMotion::guess(std::vector<Shift> *shifts)
+{
+    if (bytes == 2) {
+        vote<uint16_t>(shifts);
+    } else {
+        vote<uint32_t>(shifts);
+    }
+}

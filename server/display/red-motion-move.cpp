@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Moves: guesses are tried, and what gains by one is copied. */
+#include <config.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include <common/rect.h>
+
+#include "red-motion.h"
+
+/* Pixels: fewer that changed are sent rather than searched for, and a move saves more than so
+ * many or it is none. A copy is a message of 100 bytes. */
+#define MIN_SEARCH 4096
+#define MIN_GAIN 2048
+/* and than this part of what has changed, as it has to be looked for among that */
+#define MIN_GAIN_PART 64
+/* Cells that are looked at to see whether a guess is worth it, pixels of an edge to see where it
+ * is. */
+#define MAX_SAMPLES 128
+
+/* Of so many lines one tells what would be gained; every pixel is compared once it has moved. */
+#define SCORE_LINES 2
+
+/* No step of the search begins once so many pixels were looked at for each one within the bounds:
+ * what a guest draws decides how much is found, not how long it takes. The longest step, a search
+ * in any direction where all is a feature, looks at 16 more, the rectangles at 2. Of the
+ * recorded screens of text nine in ten take 8 at most, all 16. */
+#define MAX_LOOKS 16
+
+/* Moves in one picture. */
+#define MAX_MOVES 6
+
+/* Another vertical move is looked for if this part of what had changed is left. */
+#define WORTH_PART 8
+/* A move in any direction has to be right for this part of it, going by samples, as has a vertical
+ * one before these: what is by chance would break up the next ones. */
+#define SURE_PART 4
+/* After so many searches for such moves in vain every 16th is made, if it is not small: video and
+ * noise do not pay for what never comes. */
+#define MAX_IN_VAIN 4
+#define CHEAP_PIXELS 65536
+
+/* Pixels that this would save, as far as some of the cells that have changed can tell. */
+uint64_t RedMotion::estimate(Shift shift)
+{
+    const uint64_t step = changed_cells / MAX_SAMPLES + 1;
+    uint64_t skip = 0, samples = 0, right = 0;
+
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        const int from_y = y - shift.dy;
+
+        for (int cell = bounds.left / CELL; cell * CELL < bounds.right; ++cell) {
+            if (!changed[cell]) {
+                continue;
+            }
+            if (skip > 0) {
+                --skip;
+                continue;
+            }
+            skip = step - 1;
+            const int x = cell * CELL, from_x = x - shift.dx, pixels = cell_end(cell) - x;
+
+            ++samples;
+            right += from_y >= 0 && from_y < height && from_x >= 0 && from_x + pixels <= width &&
+                     is_equal(x, y, from_x, from_y, pixels);
+        }
+    }
+    found.looked += count_pixels(bounds) / CELL + samples * CELL;
+    return samples ? right * changed_cells * CELL / samples : 0;
+}
+
+/* What would be there if all within the bounds had moved: pixels, of each block. */
+void RedMotion::score(Shift shift)
+{
+    const int first = bounds.left / CELL;
+    const int columns = (bounds.right + CELL - 1) / CELL - first;
+    const int rows = (bounds.bottom - bounds.top + BLOCK_LINES - 1) / BLOCK_LINES;
+    const int never = -(1 << 20);
+
+    /* what is copied must be on the screen */
+    int left = first, right = first + columns;
+    while (left < right && left * CELL < shift.dx) {
+        ++left;
+    }
+    while (left < right && cell_end(right - 1) - shift.dx > width) {
+        --right;
+    }
+
+    found.looked += count_pixels(bounds) / SCORE_LINES;
+    scores.assign(static_cast<size_t>(columns) * rows, never);
+    for (int row = 0; row < rows && left < right; ++row) {
+        const int top = bounds.top + row * BLOCK_LINES;
+        const int bottom = MIN(top + BLOCK_LINES, bounds.bottom);
+        /* of a column of cells of the screen */
+        int *score = &scores[static_cast<size_t>(row) * columns] - first;
+
+        if (top < shift.dy || bottom - shift.dy > height) {
+            continue;
+        }
+        std::fill(score + left, score + right, 0);
+        for (int y = top; y < bottom; y += SCORE_LINES) {
+            score_line(shift, y, left, right, score);
+        }
+        for (int cell = left; !known_cells.empty() && cell < right; ++cell) {
+            if (!is_possible(shift, cell, top, bottom)) {
+                score[cell] = never;
+            }
+        }
+    }
+}
+
+/* Whether what is copied there is known, and so is what it is copied onto. */
+bool RedMotion::is_possible(Shift shift, int cell, int top, int bottom) const
+{
+    const int x = cell * CELL, pixels = cell_end(cell) - x;
+
+    for (int y = top; y < bottom; ++y) {
+        if (!is_known_cell(x - shift.dx, y - shift.dy, pixels) || !is_known_cell(x, y, pixels)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void RedMotion::score_line(Shift shift, int y, int left, int right, int *score) const
+{
+    const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+    const int from_y = y - shift.dy;
+
+    if (is_equal(left * CELL, y, left * CELL - shift.dx, from_y,
+                 cell_end(right - 1) - left * CELL)) {
+        for (int cell = left; cell < right; ++cell) {
+            score[cell] += changed[cell] * CELL * SCORE_LINES;
+        }
+        return;
+    }
+    for (int cell = left; cell < right; ++cell) {
+        const int x = cell * CELL;
+
+        if (is_equal(x, y, x - shift.dx, from_y, cell_end(cell) - x)) {
+            score[cell] += changed[cell] * CELL * SCORE_LINES;
+        } else {
+            score[cell] -= !changed[cell] * CELL * SCORE_LINES;
+        }
+    }
+}
+
+/* The rectangle of blocks with the highest sum of scores. False if that is none. */
+bool RedMotion::find_best(SpiceRect *dest)
+{
+    const int first = bounds.left / CELL;
+    const int columns = (bounds.right + CELL - 1) / CELL - first;
+    const int rows = scores.size() / columns;
+    int64_t best = MAX(MIN_GAIN, changed_cells * CELL / MIN_GAIN_PART);
+    bool is_found = false;
+    std::vector<int64_t> sums(rows);
+    /* of all blocks from a column on, what the best ones may come to */
+    std::vector<int64_t> most(columns + 1);
+
+    for (int column = columns; column-- > 0; ) {
+        most[column] = most[column + 1];
+        for (int row = 0; row < rows; ++row) {
+            most[column] += MAX(scores[static_cast<size_t>(row) * columns + column], 0);
+        }
+    }
+    for (int left = 0; left < columns && most[left] > best; ++left) {
+        if (most[left] == most[left + 1]) {
+            continue;
+        }
+        found.looked += static_cast<uint64_t>(columns - left) * rows;
+        std::fill(sums.begin(), sums.end(), 0);
+        for (int right = left; right < columns; ++right) {
+            int64_t sum = 0;
+            int top = 0;
+
+            for (int row = 0; row < rows; ++row) {
+                sums[row] += scores[static_cast<size_t>(row) * columns + right];
+                if (sum <= 0) {
+                    sum = 0;
+                    top = row;
+                }
+                sum += sums[row];
+                if (sum > best) {
+                    best = sum;
+                    is_found = true;
+                    dest->left = (first + left) * CELL;
+                    dest->right = cell_end(first + right);
+                    dest->top = bounds.top + top * BLOCK_LINES;
+                    dest->bottom = MIN(bounds.top + (row + 1) * BLOCK_LINES, bounds.bottom);
+                }
+            }
+        }
+    }
+    return is_found;
+}
+
+/* Pixels that become right there less those that become wrong, of some; INT_MIN: it must not be. */
+int RedMotion::strip_gain(Shift shift, const SpiceRect &strip)
+{
+    SpiceRect from = strip;
+
+    rect_offset(&from, -shift.dx, -shift.dy);
+    if (from.left < 0 || from.top < 0 || from.right > width || from.bottom > height ||
+        strip.left < 0 || strip.top < 0 || strip.right > width || strip.bottom > height ||
+        (!known_cells.empty() && (!is_shown(&from) || !is_shown(&strip)))) {
+        return INT_MIN;
+    }
+    /* one side is short, and of the other some pixels tell enough */
+    const int step_x = (strip.right - strip.left) / MAX_SAMPLES + 1;
+    const int step_y = (strip.bottom - strip.top) / MAX_SAMPLES + 1;
+
+    found.looked += count_pixels(strip) / step_x / step_y;
+    return bytes == 2 ? count_gain<uint16_t>(strip, from, step_x, step_y) :
+                        count_gain<uint32_t>(strip, from, step_x, step_y);
+}
+
+/* Of every so many pixels those that become right there less those that become wrong. */
+template <typename Pixel>
+int RedMotion::count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x, int step_y) const
+{
+    int gain = 0;
+
+    for (int y = strip.top; y < strip.bottom; y += step_y) {
+        const auto line_of = [&](const std::unique_ptr<uint8_t[]> &picture, int x, int line_y) {
+            return reinterpret_cast<const Pixel *>(at(picture, x, line_y));
+        };
+        const Pixel *wanted_line = line_of(next, strip.left, y);
+        const Pixel *before = line_of(shown, strip.left, y);
+        const Pixel *after = line_of(shown, from.left, from.top + y - strip.top);
+
+        for (int x = 0; x < strip.right - strip.left; x += step_x) {
+            gain += (after[x] == wanted_line[x]) - (before[x] == wanted_line[x]);
+        }
+    }
+    return gain;
+}
+
+/* What moved need not end where a block does: each side goes to where most is gained. */
+void RedMotion::fit(Shift shift, SpiceRect *dest)
+{
+    const struct { int32_t SpiceRect::*edge; int32_t SpiceRect::*other; int out, most; } sides[] = {
+        { &SpiceRect::left, &SpiceRect::right, -1, CELL - 1 },
+        { &SpiceRect::right, &SpiceRect::left, 1, CELL - 1 },
+        { &SpiceRect::top, &SpiceRect::bottom, -1, BLOCK_LINES - 1 },
+        { &SpiceRect::bottom, &SpiceRect::top, 1, BLOCK_LINES - 1 },
+    };
+
+    for (const auto &side : sides) {
+        const SpiceRect before = *dest;
+
+        for (const int step : { -side.out, side.out }) {
+            const int size = abs(before.*side.edge - before.*side.other);
+            int sum = 0, best = 0;
+
+            for (int i = 0; i < side.most && (step == side.out || i + 1 < size); ++i) {
+                const int from = before.*side.edge + i * step, to = from + step;
+                SpiceRect strip = before;
+
+                strip.*side.edge = side.out > 0 ? MAX(from, to) : MIN(from, to);
+                strip.*side.other = side.out > 0 ? MIN(from, to) : MAX(from, to);
+                const int gain = strip_gain(shift, strip);
+                if (gain == INT_MIN) {
+                    break;
+                }
+                sum += step == side.out ? gain : -gain;
+                if (sum > best) {
+                    best = sum;
+                    dest->*side.edge = to;
+                }
+            }
+            if (best > 0) {
+                break;
+            }
+        }
+    }
+}
+
+/* Do to the screen what the client will do. */
+void RedMotion::move(Shift shift, const SpiceRect &dest)
+{
+    const int lines = dest.bottom - dest.top;
+    const size_t size = static_cast<size_t>(dest.right - dest.left) * bytes;
+
+    found.looked += 2 * count_pixels(dest);
+    for (int i = 0; i < lines; ++i) {
+        const int y = shift.dy > 0 ? dest.bottom - 1 - i : dest.top + i;
+
+        memmove(at(shown, dest.left, y), at(shown, dest.left - shift.dx, y - shift.dy), size);
+    }
+
+    QRegion moved;
+    region_init(&moved);
+    region_add(&moved, &dest);
+    region_or(&known, &moved);
+    region_destroy(&moved);
+
+    /* what is only partly there keeps what it was */
+    for (int y = dest.top; y < dest.bottom; ++y) {
+        uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        const int left = dest.left / CELL * CELL, right = cell_end((dest.right - 1) / CELL);
+
+        if (known_cells.empty() && is_equal(left, y, left, y, right - left)) {
+            memset(changed + left / CELL, 0, (dest.right - 1) / CELL + 1 - left / CELL);
+            continue;
+        }
+        for (int cell = dest.left / CELL; cell * CELL < dest.right; ++cell) {
+            const int x = cell * CELL;
+            const int pixels = cell_end(cell) - x;
+
+            if (known_cells.empty() || (x >= dest.left && x + pixels <= dest.right)) {
+                changed[cell] = !is_equal(x, y, x, y, pixels);
+            } else {
+                const int from = MAX(x, dest.left), end = MIN(x + pixels, dest.right);
+
+                changed[cell] |= !is_equal(from, y, from, y, end - from);
+            }
+        }
+    }
+}
+
+/* Move by this what gains by it, if that may be so many pixels. */
+void RedMotion::try_shift(Shift shift, uint64_t min_gain)
+{
+    SpiceRect dest;
+
+    if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES || !may_look()) {
+        return;
+    }
+    if (estimate(shift) < min_gain) {
+        return;
+    }
+    score(shift);
+    if (!find_best(&dest)) {
+        return;
+    }
+    fit(shift, &dest);
+
+    const uint64_t before = changed_cells;
+    move(shift, dest);
+    found.moves.push_back({ dest, { dest.left - shift.dx, dest.top - shift.dy } });
+    if (lately[0].dx != shift.dx || lately[0].dy != shift.dy) {
+        lately[1] = lately[0];
+        lately[0] = shift;
+    }
+    find_bounds();
+    if (before > changed_cells) {
+        found.moved_pixels += (before - changed_cells) * CELL;
+    }
+    if (!known_cells.empty()) {
+        know_cells();
+    }
+}
+
+void RedMotion::try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain)
+{
+    for (const Shift shift : shifts) {
+        if (changed_cells * CELL < MIN_SEARCH) {
+            break;
+        }
+        try_shift(shift, min_gain);
+    }
+}
+
+/* Moves up and down, of a part of what has changed: the next one is looked for in what the last one
+ * left. */
+void RedMotion::find_vertical(uint64_t all, uint64_t part)
+{
+    std::vector<Shift> shifts;
+
+    for (uint64_t before = 0; changed_cells != before && may_look() && changed_cells * CELL >= MIN_SEARCH &&
+                              changed_cells * WORTH_PART >= all; ) {
+        before = changed_cells;
+        shifts.clear();
+        vote_lines(&shifts);
+        try_shifts(shifts, MAX(MIN_GAIN / 2, changed_cells * CELL / part));
+    }
+}
+
+/* Moves in any direction, of much that has changed: a window that is dragged. */
+void RedMotion::find_others()
+{
+    const uint64_t before = changed_cells;
+    std::vector<Shift> shifts;
+
+    if (!may_look()) {
+        return;
+    }
+    if (count_pixels(bounds) > CHEAP_PIXELS && in_vain >= MAX_IN_VAIN &&
+        ++searches_left_out % 16 != 0) {
+        return;
+    }
+    guess(&shifts);
+    try_shifts(shifts, MAX(MIN_GAIN / 2, before * CELL / SURE_PART));
+    in_vain = changed_cells + before / WORTH_PART < before ? 0 : in_vain + 1;
+}
+
+void RedMotion::find_moves()
+{
+    const uint64_t all = changed_cells;
+
+    if (all * CELL < MIN_SEARCH) {
+        return;
+    }
+    look_until = found.looked + MAX_LOOKS * count_pixels(bounds);
+    know_cells();
+    /* what scrolls goes on to, and in the same way */
+    const std::vector<Shift> shifts(lately, lately + G_N_ELEMENTS(lately));
+    try_shifts(shifts, MIN_GAIN / 2);
+    if (changed_cells * 2 < all) {
+        return;
+    }
+    /* lines of text that move aside look as if some had moved up or down */
+    find_vertical(all, SURE_PART);
+    if (changed_cells * 3 >= all && changed_cells * CELL >= MIN_SEARCH) {
+        find_others();
+    }
+    find_vertical(all, MIN_GAIN_PART);
+}

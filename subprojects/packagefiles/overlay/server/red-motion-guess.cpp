@@ -1,0 +1,1 @@
+../../../../server/display/red-motion-guess.cpp
