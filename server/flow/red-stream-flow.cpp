@@ -19,7 +19,7 @@
 /* Gain on the BDP while the rate grows. Pongs show a full path one round trip late. Until then a router
  * with a queue of one BDP must not drop packets, which it does at 200, TCP's own gain. At 140 a long
  * path takes 1.7 times as many round trips to fill. */
-#define GROWING_GAIN_PERCENT 170
+#define GROWING_GAIN_PERCENT 175
 /* Gain on the BDP afterwards. At 112 it takes twice as long to find that a path became faster; at 150 the
  * response to a key waits behind a queue of half a round trip. */
 #define STEADY_GAIN_PERCENT 125
@@ -29,31 +29,44 @@
  * at the start. */
 #define FULL_ROUNDS 3
 
-/* Probes per BDP, and the fewest bytes between two. A pong costs the client a packet, and client and server a
- * wake-up: with twice as many probes, clients on slow uplinks send twice as many packets. With half the channel
- * sends in bursts. */
-#define PROBES 8
+/* Distance of two probes, in microseconds and bytes. A pong costs the client a packet, and client and server a
+ * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With too few probes
+ * per BDP the channel sends in bursts. */
+#define PROBE_TIME 4000
+#define PROBE_BYTES 4096
+/* probes per BDP, and the fewest bytes between two */
+#define LEAST_PROBES 8
+#define MOST_PROBES 16
 #define PROBE_BYTES_MIN 1024
+
+/* With so many probes in flight the path stays busy during a coalescing delay. */
+#define BUSY_PROBES 4
 
 /* A pong shows a queue if it took QUEUE_TIMES as long as on an empty path, and QUEUE_DELAY microseconds more.
  * With less, the jitter of Wi-Fi counts as a queue; with more, sound and keys wait longer behind a queue. */
 #define QUEUE_TIMES 2
 #define QUEUE_DELAY 25000
 
-/* The probe timeout in delays. If a client stops answering, its user waits so long, once. */
+/* Limit while the delay is measured anew, as a part of the BDP: the queue drains, and the path is not idle.
+ * A user with a full path loses a quarter of one round trip in 30 s. */
+#define REMEASURING_PERCENT 75
+
+/* The probe timeout in delays, and its maximum. If a client stops answering, its user waits so long, once. */
 #define TIMEOUT_DELAYS 2
+#define TIMEOUT_MOST_DELAYS 3
 
 /* When the estimates are old, one RESTART_PART-th of the BDP may be in flight. With twice the value, the queue
  * is half as long if the path became slower while idle. */
 #define RESTART_PART 4
 
-#define SECOND 1000000
+/* Back-off: after a probe timeout flow control resumes after 2^n pongs, n being BACKOFF_STEP more after each
+ * further timeout, unless BACKOFF_RESET_PONGS came in between. With half the
+ * step, users of a client that answers only sometimes wait more often. */
+#define BACKOFF_STEP 4u
+#define BACKOFF_MAX 20u
+#define BACKOFF_RESET_PONGS 1024
 
-/* @bytes divided by the gain. */
-static uint64_t without_gain(uint64_t bytes)
-{
-    return bytes * 100 / STEADY_GAIN_PERCENT;
-}
+#define SECOND 1000000
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
@@ -75,7 +88,11 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 
 bool RedStreamFlow::wants_probe() const
 {
-    return counted_bytes - probed_counted >= std::max<uint64_t>(bdp() / PROBES, PROBE_BYTES_MIN) &&
+    const uint64_t full = bdp();
+    const uint64_t least = std::max<uint64_t>(rate * PROBE_TIME / SECOND, PROBE_BYTES);
+    const uint64_t span = std::max(full / MOST_PROBES, std::min(least, full / LEAST_PROBES));
+
+    return counted_bytes - probed_counted >= std::max<uint64_t>(span, PROBE_BYTES_MIN) &&
            in_flight() < RED_STREAM_FLOW_PROBES && !off;
 }
 
@@ -149,10 +166,12 @@ void RedStreamFlow::probe_timed_out(uint64_t now)
         return;
     }
     if (!timed_out) {
-        ++probe_timeouts;
-        trusted_from = pongs + probe_timeouts * probe_timeouts * RED_STREAM_FLOW_KNOWN;
+        backoff = pongs - trusted_from < BACKOFF_RESET_PONGS ?
+            std::min(backoff + BACKOFF_STEP, BACKOFF_MAX) : BACKOFF_STEP;
+        trusted_from = pongs + (1u << backoff);
     }
     timed_out = true;
+    ++probe_timeouts;
     off = off || is_overtaken(now);
 }
 
@@ -280,7 +299,7 @@ void RedStreamFlow::check_full_rate()
 void RedStreamFlow::starved()
 {
     /* Close to the limit the pongs do show the path's rate, although the pipe is empty. */
-    if (bytes_in_flight() < without_gain(bdp())) {
+    if (bytes_in_flight() < bdp() * 100 / STEADY_GAIN_PERCENT) {
         starved_until = sent_bytes;
     }
 }
@@ -314,7 +333,7 @@ uint64_t RedStreamFlow::get_pace() const
 /* Bytes in flight that cause no queue. */
 uint64_t RedStreamFlow::remeasuring_bdp() const
 {
-    return std::min(without_gain(rate * delay / SECOND), bdp());
+    return std::min(rate * delay / SECOND * REMEASURING_PERCENT / 100, bdp());
 }
 
 uint64_t RedStreamFlow::limit() const
@@ -350,16 +369,17 @@ uint32_t RedStreamFlow::get_probe_timeout() const
     /* the path also needs time for the bytes in flight: no probe is inside a large image */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * SECOND / rate : 0;
 
-    const uint64_t delays = uint64_t{delay} * TIMEOUT_DELAYS;
-    const uint64_t timeout = std::max(delays,
-                                      std::min<uint64_t>(delays + carried, RED_STREAM_FLOW_TIMEOUT_MAX));
+    const uint64_t most = std::min<uint64_t>(
+        std::max<uint64_t>(uint64_t{delay} * TIMEOUT_MOST_DELAYS, RED_STREAM_FLOW_TIMEOUT_MAX),
+        RED_STREAM_FLOW_TIMEOUT_LONG);
 
-    return std::min<uint64_t>(std::max<uint64_t>(timeout, RED_STREAM_FLOW_TIMEOUT_MIN), RED_STREAM_FLOW_AGE);
+    return std::min(std::max<uint64_t>(uint64_t{delay} * TIMEOUT_DELAYS + carried,
+                                       RED_STREAM_FLOW_TIMEOUT_MIN), most);
 }
 
 bool RedStreamFlow::is_path_busy() const
 {
-    return !(growing || remeasuring || timed_out || off) && in_flight() >= PROBES / 2;
+    return !(growing || remeasuring || timed_out || off) && in_flight() >= BUSY_PROBES;
 }
 
 bool RedStreamFlow::wants_fewer_acks()

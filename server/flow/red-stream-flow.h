@@ -21,7 +21,7 @@
  *              When it is older than that, or was far exceeded during a whole round trip, it
  *              is measured anew in a round trip with so little in flight that no queue forms
  *
- * At most rate * delay * gain bytes may be in flight. The gain is 1.7 until the rate stops growing
+ * At most rate * delay * gain bytes may be in flight. The gain is 1.75 until the rate stops growing
  * or the delay shows a queue, and a little above 1 from then on, so that the estimate follows a
  * path that becomes faster. The client is part of the path: one that decodes slowly shows a low
  * rate, and gets a short queue. Below, "BDP" is rate * delay (bdp() in the code, with the gain).
@@ -42,7 +42,7 @@
  *   - until the first pong;
  *   - after a probe timeout: sending has stopped, and no pong has come for
  *     get_probe_timeout(). It applies until some pongs have come, more of them after each further
- *     timeout;
+ *     timeout. On a long path the timeout is three round trips;
  *   - for good, if the client has acked a message sent after a probe, and has not answered the
  *     probe for RED_STREAM_FLOW_TIMEOUT_MIN.
  *
@@ -57,7 +57,7 @@
 
 /* Each comment says which users notice another value of the constant. */
 
-/* Maximum of probes in flight: enough for sixteen BDPs, so no user notices. */
+/* Maximum of probes in flight: enough for eight BDPs, so no user notices. */
 #define RED_STREAM_FLOW_PROBES 128
 /* The rate is the maximum over so many round trips, as in BBR. With 5, users of Wi-Fi get less of the path's
  * rate. */
@@ -65,28 +65,29 @@
 /* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
  * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
-/* The probe timeout, microseconds: minimum, and maximum on paths with a round trip of less than half of that.
- * If a client stops answering, its user waits so long, once; with less than a few hundred milliseconds a
- * busy client counts as one that does not answer. */
+/* The probe timeout, microseconds: minimum, maximum, and maximum on paths with a round trip of more than a
+ * third of that. If a client stops answering, its user waits so long, once; with less than a few hundred
+ * milliseconds a busy client counts as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
+#define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)
 /* A path within this host has at most this delay (microseconds) and at least this rate (bytes per second). No
  * user notices half or twice that: networks are much slower, memory is much faster. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 #define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
-/* After so many pongs the client is asked to ack less often, and after n * n times as many flow control resumes
- * after the n-th probe timeout. With half, users of a client that answers only sometimes wait more often. */
-#define RED_STREAM_FLOW_KNOWN 32
+/* After so many pongs the client is asked to ack less often. A client sends as many in a second, so no user
+ * notices another value. */
+#define RED_STREAM_FLOW_KNOWN 16
 
 class RedStreamFlow
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* Another channel of the client has measured @path_rate bytes per second on the path. */
-    void expect(uint64_t path_rate) { expected_rate = path_rate; }
+    /* Another channel of the client has measured @rate bytes per second on the path. */
+    void expect(uint64_t rate) { expected_rate = rate; }
 
     /* A message of @bytes (with its header) was written to the stream. */
     void sent(uint64_t now, uint32_t bytes);
@@ -187,9 +188,9 @@ private:
     bool is_overtaken(uint64_t now) const;
     void check_full_rate();
     bool has_room() const;
+    uint64_t bdp() const;
     uint64_t full_bdp() const;
     uint64_t covered_since_restart() const;
-    uint64_t bdp() const;
     uint64_t remeasuring_bdp() const;
     uint32_t in_flight() const { return probe_end - probe_begin; }
 
@@ -225,8 +226,10 @@ private:
     uint32_t pongs = 0;
     uint32_t probe_timeouts = 0;
     bool timed_out = false;
-    /* after a probe timeout: the number of pongs from which on flow control resumes */
+    /* after a probe timeout: the number of pongs from which on flow control resumes, and the
+     * power of 2 that is the back-off */
     uint32_t trusted_from = 0;
+    uint32_t backoff = 0;
     /* when the client first acked a message behind a probe that it has not answered, 0: has not */
     uint64_t overtaken_time = 0;
     bool off = false;
