@@ -22,7 +22,7 @@ static std::vector<uint32_t> compress()
 {
     struct Usr: QuicUsrContext
     {
-        static void fail(QuicUsrContext *, const char *message, ...)
+        static void G_GNUC_NORETURN fail(QuicUsrContext *, const char *message, ...)
         {
             g_error("%s", message);
         }
@@ -32,7 +32,8 @@ static std::vector<uint32_t> compress()
     for (uint32_t i = 0; i < pixels.size(); ++i) {
         pixels[i] = (i + 1) * 2654435761u >> 8 | 0x808080;
     }
-    usr.error = usr.warn = usr.info = Usr::fail;
+    usr.error = Usr::fail;
+    usr.warn = usr.info = Usr::fail;
     usr.malloc = [](QuicUsrContext *, int size) { return malloc(size); };
     usr.free = [](QuicUsrContext *, void *memory) { free(memory); };
     usr.more_space = [](QuicUsrContext *, uint32_t **, int) { return 0; };
