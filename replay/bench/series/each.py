@@ -29,6 +29,7 @@ _PROCESSES = 3 * (os.cpu_count() or 1)          # the tests mostly wait
 # All test programs are linked anew after each patch, and gold takes a third of the time.
 _LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}
 _CHOICES = re.compile(r"option\('stream-mode',[^)]*choices *: *\[([^]]*)\]")
+_MODE = re.compile(r"option\('stream-mode',[^)]*?\bvalue *: *'([\w-]+)'")
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,13 @@ def choices(options: str) -> list[str]:
     """The modes that a tree's meson_options.txt offers, none where streams have no modes."""
     found = _CHOICES.search(options)
     return re.findall(r"'([\w-]+)'", found[1]) if found else []
+
+
+def default_mode(options: str) -> list[str]:
+    """The mode that a tree's meson_options.txt chooses, as meson's option. A build folder that is used again keeps that of the
+    state before, and would test flow in mode batch."""
+    found = _MODE.search(options)
+    return [f"-Dstream-mode={found[1]}"] if found else []
 
 
 def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[State]]:
@@ -162,6 +170,7 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
         build = build.with_name(f"{build.name}-{state.mode}")
         what += f" as {state.mode}"
     tree.git("checkout", "-q", state.commit)
+    options += default_mode((tree.folder / "meson_options.txt").read_text())
     bases.configure(what, tree.folder, build, options, steps, environment)
     steps.run(f"building {what}", ["ninja", "-C", build], quiet=True, env=environment)
     listed = mesontest.listed(build).keys()

@@ -188,3 +188,11 @@ def test_a_patch_that_changed_is_done_again_and_what_it_was_is_forgotten(stand: 
     assert stand.run() == 0
     assert stand.built == ["t1", "t2", "new"]
     assert [one.tree for one in each.recorded()] == ["t1", "new"]
+
+
+def test_a_state_is_built_with_its_own_default_mode() -> None:
+    """Not with that of the state built before it in the same folder."""
+    options = (paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "meson_options.txt").read_text()
+    assert each.default_mode(options) == ["-Dstream-mode=flow"]
+    assert each.default_mode(options.replace("'flow',", "'batch',", 1)) == ["-Dstream-mode=batch"]
+    assert each.default_mode("option('tests', value : true)") == []

@@ -122,6 +122,7 @@ static void slow_path()
 
 int main(int argc, char *argv[])
 {
+    g_setenv("SPICE_STREAM", "flow", TRUE);
     g_test_init(&argc, &argv, nullptr);
     g_test_add_func("/server/link-rate/slow-start", slow_start);
     g_test_add_func("/server/link-rate/relay", relay);
