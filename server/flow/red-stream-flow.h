@@ -86,8 +86,8 @@ class RedStreamFlow
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* Another channel of the client has measured @rate bytes per second on the path. */
-    void expect(uint64_t rate) { expected_rate = rate; }
+    /* Another channel of the client has measured @path_rate bytes per second on the path. */
+    void expect(uint64_t path_rate) { expected_rate = path_rate; }
 
     /* A message of @bytes (with its header) was written to the stream. */
     void sent(uint64_t now, uint32_t bytes);
