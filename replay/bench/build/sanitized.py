@@ -17,8 +17,9 @@ FLAGS = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Ddebug=false",
          *(f"-D{language}_{kind}={flags}" for language in ("c", "cpp") for kind, flags in _SMALL.items())]
 _OPTIONS = [*FLAGS, "-Doptimization=1", "-Dspice:statistics=true"]
 # GLib drops the table of its quarks when it grows, at 2048: with every plugin that a desktop has GStreamer comes to that, and the
-# leak checker to GLib. So the plugins that tests use, and a registry apart from the user's.
-_PLUGINS = "gstreamer:coreelements gst-plugins-base:app,videoconvert,videoconvertscale gst-plugins-good:vpx"
+# leak checker to GLib. So the plugins that tests use, and a registry apart from the user's. The longer of two names with one
+# beginning comes first: GStreamer ends its search at the shorter.
+_PLUGINS = "gstreamer:coreelements gst-plugins-base:app,videoconvertscale,videoconvert gst-plugins-good:vpx"
 ENV = {
     "GST_PLUGIN_LOADING_WHITELIST": _PLUGINS,
     "GST_REGISTRY_1_0": str(paths.build_dir() / "sanitize" / "gstreamer-registry.bin"),
