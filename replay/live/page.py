@@ -127,7 +127,7 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
     text = [
         "# Live guests: response time\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
-        f"{facts['tree']}. TLS; emulated links, one kernel. {len(records)} runs count, {len(thrown_out)} do not.\n",
+        f"{facts['tree']}. TLS, links emulated on one host. {len(records)} runs count, {len(thrown_out)} do not.\n",
         "Closed loop: the next action comes when the client shows what the guest's frame buffer holds. *vnc* is QEMU's own server with "
         "TigerVNC's viewer. The SPICE client is spice-client-glib without a window, so its time to draw on a screen is not in the figures. "
         "Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.\n",

@@ -224,7 +224,7 @@ SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (
              _and_back(15, lambda viewer: viewer.tap("space"), lambda viewer: viewer.tap("b")), 100, 0.8),
     Scenario("web", "desktop", "a step of the mouse wheel on a page in NetSurf", _window("web", lambda viewer: viewer.wheel(WHEEL_DOWN)),
              _and_back(30, lambda viewer: viewer.wheel(WHEEL_DOWN), lambda viewer: viewer.wheel(WHEEL_UP)), 100, 0.7),
-    Scenario("editor", "desktop", "a key in Mousepad; its letter appears in a line that moves", _window("editor", lambda viewer: viewer.tap("a")),
+    Scenario("editor", "desktop", "a key in Mousepad; its letter appears, the line moves", _window("editor", lambda viewer: viewer.tap("a")),
              _repeated(_letter), 100, 0.6),
     Scenario("drag", "desktop", "a window is dragged 23 pixels over another one", _grasp, _repeated(_drag), 100, 0.7),
     Scenario("video", "desktop", "a video of 320x240 for 4 s, then its last frame", _window("terminal"), video, 10, 10.0,

@@ -182,17 +182,17 @@ def index(output: Path) -> str:
     else:
         most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
         others = sum(there.library != most for _, there in found)
-        first = f"**Not all pages were measured with the same library**: {others} of {len(found)} not with {_short(most)} (last column)."
+        first = f"**{others} of {len(found)} pages were measured with a library other than {_short(most)}** (last column)."
     rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        "# Results", first, "`./run results` measures all pages, `./run results FOLDER` one. *library*: hash of patches/ and server/; *n*: runs per "
+        "# Results", first, "`./run results [FOLDER]` measures all pages or a folder's. *library*: hash of patches/ and server/; *n*: runs per "
         "row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
         "20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
-        f"Targets, met or missed, and conditions: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
+        f"Targets, met or missed, and what the older libraries lack: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
         _APART, f"More: {', '.join(more)}." if more else "",
         "In each folder, `compare.md` has the tables and `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
         "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`, every figure "

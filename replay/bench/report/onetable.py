@@ -27,10 +27,10 @@ _NAMES = ("recording", "pace", "link", "transport", "mode")
 SAYS = """\
 Recordings x transports x modes, as `./run results modes` writes it ([CSV](table.csv)). Medians; in brackets the change against `stock`, the
 unpatched library over the same transport and link. Packets and bytes are of the server's Ethernet frames. *n*: captured runs (for packets,
-bytes, records) + others (for CPU, seconds). At pace max, compare *seconds*; `flow` then sends every drawing (`catchup=off`). At recorded pace,
+bytes, records) + others (for CPU, seconds). At pace max compare *seconds*; there `flow` sends every drawing (`catchup=off`). At recorded pace,
 compare *staleness*.
 
-The first measurement (spice-devel, February 2017) had, relative to `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %;
+In February 2017 (spice-devel; today's modes in brackets), against `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %;
 `tls opt` (gather, TLS) +12 %, +5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. Its packets were counted before
 segmentation offload; here offloads are off."""
 
