@@ -26,7 +26,7 @@ _COMMANDS = (("./run", "compare"), ("./run", "test"))
 _KEPT = ("build/setup.log", "build/test.log", "build/pytest.xml", "build/tests.json", "build/meson-logs/testlog.txt",
          "build/sanitize/meson-logs/testlog.txt")
 _INTERRUPTED = 130
-_SPACE = 14 * space.GB       # the root unpacked and as a tarball, the packages, and what the two commands leave
+_SPACE = 10 * space.GB       # the root unpacked and as a tarball, the packages, and what the two commands leave
 
 
 def cache() -> Path:

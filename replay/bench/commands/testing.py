@@ -21,7 +21,7 @@ from bench.series import optional
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # files of tests at the most: many start several processes
-_SPACE = 8 * space.GB   # what a tree takes in which nothing is built yet
+_SPACE = 6 * space.GB   # what a tree takes in which nothing is built yet
 _FEW = 3            # failed tests of a part that are run once more
 
 
