@@ -69,6 +69,62 @@ struct Roller {
     uint32_t get() const { return (hash ^ (hash >> 16)) * SPREAD; }
 };
 
+/* Places of the new picture by what is there. A sorted list: a guest could choose pixels of which a
+ * table's keys collide. */
+class Places {
+public:
+    void add(uint32_t feature, int x, int y)
+    {
+        list.push_back({ feature, x, y, 0 });
+        filter[word(feature)] |= bit(feature);
+    }
+
+    void sort()
+    {
+        std::sort(list.begin(), list.end(), [](const Place &a, const Place &b) {
+            return a.feature != b.feature ? a.feature < b.feature : a.y != b.y ? a.y < b.y : a.x < b.x;
+        });
+    }
+
+    /* Calls @use with x and y of each place that looks like this one of the old picture, unless there
+     * are too many in either. Adds the steps taken to @looked. */
+    template <typename Use>
+    void look_up(uint32_t feature, uint64_t *looked, Use use)
+    {
+        /* nearly all that is looked up is not there */
+        if (!(filter[word(feature)] & bit(feature))) {
+            return;
+        }
+        *looked += LOOKUP;
+        size_t i = std::lower_bound(list.begin(), list.end(), feature,
+                                    [](const Place &place, uint32_t wanted_feature) {
+            return place.feature < wanted_feature;
+        }) - list.begin();
+        const auto is_same = [&](size_t other) {
+            return other < list.size() && list[other].feature == feature;
+        };
+        if (!is_same(i) || is_same(i + MAX_PLACES) || list[i].old_places++ >= MAX_PLACES) {
+            return;
+        }
+        for (; is_same(i); ++i, ++*looked) {
+            use(list[i].x, list[i].y);
+        }
+    }
+
+    size_t size() const { return list.size(); }
+
+private:
+    struct Place { uint32_t feature; int x, y; unsigned old_places; };
+
+    enum { WORDS = 1024 };
+
+    static size_t word(uint32_t feature) { return feature >> 6 & (WORDS - 1); }
+    static uint64_t bit(uint32_t feature) { return uint64_t{1} << (feature >> 26); }
+
+    std::vector<Place> list;
+    uint64_t filter[WORDS] = {};
+};
+
 /* A hash of the bytes of a cell; 0 if they repeat after 8: such a cell tells nothing. */
 static uint32_t hash_cell(const uint8_t *cell, size_t size)
 {
@@ -127,51 +183,27 @@ std::vector<int> RedMotion::choose_columns() const
  * are looked for in the same column of the old picture. */
 void RedMotion::vote_lines(std::vector<Shift> *shifts)
 {
-    struct Place { uint32_t feature; int y; unsigned old_places; };
-
-    std::vector<Place> places;
     std::vector<unsigned> votes(2 * height);
 
     for (const int cell : choose_columns()) {
         const size_t size = static_cast<size_t>(cell_end(cell) - cell * CELL) * bytes;
-        uint64_t filter[64] = {};
+        Places places;
 
         found.looked += uint64_t{2 * CELL} * (bounds.bottom - bounds.top);
-        places.clear();
         for (int y = bounds.top; y < bounds.bottom; ++y) {
             if (is_changed[static_cast<size_t>(y) * cells + cell]) {
                 const uint32_t feature = hash_cell(at(next, cell * CELL, y), size);
 
                 if (feature) {
-                    places.push_back({ feature, y, 0 });
-                    filter[feature & 63] |= uint64_t{1} << (feature >> 26);
+                    places.add(feature, 0, y);
                 }
             }
         }
-        std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
-            return a.feature != b.feature ? a.feature < b.feature : a.y < b.y;
-        });
-
-        for (int y = bounds.top; !places.empty() && y < bounds.bottom; ++y) {
-            const uint32_t feature = hash_cell(at(shown, cell * CELL, y), size);
-
-            if (!(filter[feature & 63] >> (feature >> 26) & 1)) {
-                continue;
-            }
-            found.looked += LOOKUP;
-            size_t i = std::lower_bound(places.begin(), places.end(), feature,
-                                        [](const Place &place, uint32_t wanted_feature) {
-                return place.feature < wanted_feature;
-            }) - places.begin();
-            const auto is_same = [&](size_t other) {
-                return other < places.size() && places[other].feature == feature;
-            };
-            if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
-                continue;
-            }
-            for (; is_same(i); ++i) {
-                ++votes[places[i].y - y + height];
-            }
+        places.sort();
+        for (int y = bounds.top; places.size() > 0 && y < bounds.bottom; ++y) {
+            places.look_up(hash_cell(at(shown, cell * CELL, y), size), &found.looked, [&](int, int to_y) {
+                ++votes[to_y - y + height];
+            });
         }
     }
     votes[height] = 0;
@@ -189,13 +221,11 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
 
 /* Guess by how much something has moved: places of the new picture that have changed are looked
  * for in the old one. A place is chosen by what is there alone, so that it is chosen again
- * wherever it went. Sorted lists: a guest could choose pixels of which a table's keys collide. */
+ * wherever it went. */
 template <typename Pixel>
 void RedMotion::vote(std::vector<Shift> *shifts)
 {
-    struct Place { uint32_t feature; int x, y; unsigned old_places; };
-
-    std::vector<Place> places;
+    Places places;
     const uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
     const int step = MAX((bounds.bottom - bounds.top) / FEATURE_LINES, 1);
     uint32_t mask = 0;
@@ -228,22 +258,14 @@ void RedMotion::vote(std::vector<Shift> *shifts)
             }
             const uint32_t feature = roller.get();
             if ((feature & mask) == 0) {
-                places.push_back({ feature, x, y, 0 });
+                places.add(feature, x, y);
             }
         }
     }
-    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
-        return a.feature != b.feature ? a.feature < b.feature : a.y != b.y ? a.y < b.y : a.x < b.x;
-    });
-
-    /* nearly all that is looked up is not there */
-    std::vector<uint64_t> filter(1024);
-    for (const auto &place : places) {
-        filter[place.feature >> 6 & 1023] |= uint64_t{1} << (place.feature >> 26);
-    }
+    places.sort();
 
     std::vector<Shift> seen;
-    for (int y = bounds.top; !places.empty() && y < bounds.bottom; ++y) {
+    for (int y = bounds.top; places.size() > 0 && y < bounds.bottom; ++y) {
         Roller<Pixel> roller(at(shown, 0, y), leaves);
 
         for (int x = bounds.left; x < bounds.right; ++x) {
@@ -255,22 +277,10 @@ void RedMotion::vote(std::vector<Shift> *shifts)
                 continue;
             }
             const uint32_t feature = roller.get();
-            if ((feature & mask) != 0 || !(filter[feature >> 6 & 1023] >> (feature >> 26) & 1)) {
-                continue;
-            }
-            found.looked += LOOKUP;
-            size_t i = std::lower_bound(places.begin(), places.end(), feature,
-                                        [](const Place &place, uint32_t wanted_feature) {
-                return place.feature < wanted_feature;
-            }) - places.begin();
-            const auto is_same = [&](size_t other) {
-                return other < places.size() && places[other].feature == feature;
-            };
-            if (!is_same(i) || is_same(i + MAX_PLACES) || places[i].old_places++ >= MAX_PLACES) {
-                continue;
-            }
-            for (; is_same(i); ++i) {
-                seen.push_back({ places[i].x - x, places[i].y - y });
+            if ((feature & mask) == 0) {
+                places.look_up(feature, &found.looked, [&](int to_x, int to_y) {
+                    seen.push_back({ to_x - x, to_y - y });
+                });
             }
         }
     }

@@ -24,12 +24,6 @@
 /* Of so many lines one tells what would be gained; every pixel is compared once it has moved. */
 #define SCORE_LINES 2
 
-/* No step of the search begins once so many pixels were looked at for each one within the bounds:
- * what a guest draws decides how much is found, not how long it takes. The longest step, a search
- * in any direction where all is a feature, looks at 16 more, the rectangles at 2. Of the
- * recorded screens of text nine in ten take 8 at most, all 16. */
-#define MAX_LOOKS 16
-
 /* Moves in one picture. */
 #define MAX_MOVES 6
 
@@ -327,7 +321,7 @@ void RedMotion::try_shift(Shift shift, uint64_t min_gain)
 {
     SpiceRect dest;
 
-    if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES || !may_look()) {
+    if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES) {
         return;
     }
     if (estimate(shift) < min_gain) {
@@ -371,7 +365,7 @@ void RedMotion::find_vertical(uint64_t all, uint64_t part)
 {
     std::vector<Shift> shifts;
 
-    for (uint64_t before = 0; changed_cells != before && may_look() && changed_cells * CELL >= MIN_SEARCH &&
+    for (uint64_t before = 0; changed_cells != before && changed_cells * CELL >= MIN_SEARCH &&
                               changed_cells * WORTH_PART >= all; ) {
         before = changed_cells;
         shifts.clear();
@@ -386,9 +380,6 @@ void RedMotion::find_others()
     const uint64_t before = changed_cells;
     std::vector<Shift> shifts;
 
-    if (!may_look()) {
-        return;
-    }
     if (count_pixels(bounds) > CHEAP_PIXELS && in_vain >= MAX_IN_VAIN &&
         ++searches_left_out % 16 != 0) {
         return;
@@ -405,7 +396,6 @@ void RedMotion::find_moves()
     if (all * CELL < MIN_SEARCH) {
         return;
     }
-    look_until = found.looked + MAX_LOOKS * count_pixels(bounds);
     know_cells();
     /* what scrolls goes on to, and in the same way */
     const std::vector<Shift> shifts(lately, lately + G_N_ELEMENTS(lately));
