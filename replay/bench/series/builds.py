@@ -12,10 +12,8 @@ from bench.common.errors import BenchError
 
 @dataclass(frozen=True)
 class Build:
-    """`why_not`: why it cannot be made here."""
     options: tuple[str, ...] = ()                                       # of meson setup
     compilers: Mapping[str, str] = field(default_factory=dict)          # variable to program
-    why_not: str = ""
 
     def environment(self) -> dict[str, str]:
         """Raises BenchError if a program is missing."""
@@ -32,13 +30,4 @@ BUILDS: dict[str, Build] = {
     "fortify": Build(("-Doptimization=2", f"-Dc_args={_FORTIFY}", f"-Dcpp_args={_FORTIFY} -D_GLIBCXX_ASSERTIONS")),
     "clang": Build(compilers={"CC": "clang", "CXX": "clang++"}),
     "c++20": Build(("-Dcpp_std=gnu++20",)),
-    "musl": Build(why_not="Debian has musl, but none of the libraries that spice-server needs is built with it there"),
 }
-
-
-def find(name: str) -> Build:
-    """Raises BenchError for one that cannot be made here."""
-    build = BUILDS[name]
-    if build.why_not:
-        raise BenchError(f"{name}: not run: {build.why_not}", 2)
-    return build

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """./run each: builds and tests after every patch of every exported series, on every release; with --whole at the end
-of each series in every mode, or with --build as
-a distribution builds. What passed is recorded by its tree, so a later run continues and repeats nothing."""
+of each series in every mode, or with --build as a distribution builds. What passed is recorded by its tree, so a later run
+continues and repeats nothing."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
     what = f"{state.release} after {state.patch}"
     options = ["-Dmanual=false", "-Ddebug=false"]
     if state.mode in builds.BUILDS:
-        kind = builds.find(state.mode)
+        kind = builds.BUILDS[state.mode]
         environment = {**environment, **kind.environment()}
         options += kind.options
         build = build.with_name(f"{build.name}-{state.mode}")
@@ -208,8 +208,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     for name in args.which:
         upstream.below(name.split("/")[0])
-    if args.build in builds.BUILDS:
-        builds.find(args.build)
     with alone("each"):
         return _go_on(args)
 

@@ -119,16 +119,10 @@ def test_a_distributions_build_is_of_all_that_is_not_optional(stand: Stand, caps
         ("fixes/0001", "default"), ("fixes/0002", "clang"), ("fixes/0002", "default")]
 
 
-def test_a_build_that_cannot_be_made_says_why(stand: Stand) -> None:
-    with pytest.raises(BenchError, match="musl: not run: "):
-        stand.run(build="musl")
-    assert stand.built == []
-
-
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builds.shutil, "which", lambda _program: None)
     with pytest.raises(BenchError, match="clang is missing: apt-get install --no-install-recommends clang"):
-        builds.find("clang").environment()
+        builds.BUILDS["clang"].environment()
 
 
 def test_what_make_check_passed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
