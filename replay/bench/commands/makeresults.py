@@ -231,7 +231,7 @@ def distances(output: Path) -> str | None:
     rows = [[says, *(cell(part, through, metric, mode, written) for through in (link, link + links.RELAY)
                      for mode in ("stock", "flow"))] for says, part, link, metric, written in _DISTANCES]
     rows = [row for row in rows if any(cell != table.UNKNOWN for cell in row[1:])]
-    return table.markdown(("linux-desktop", "upstream", "`flow`", "upstream, relay", "`flow`, relay"), rows) + "\n"
+    return table.markdown(("linux-desktop", "stock", "`flow`", "stock, relay", "`flow`, relay"), rows) + "\n"
 
 
 _FIRST_TABLES = {"pace": ("lan",), "modes": ("modes", "modes/made")}

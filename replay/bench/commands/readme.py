@@ -18,11 +18,11 @@ from bench.runs import modes, results
 README = paths.ROOT / "README.md"
 MODES = paths.ROOT / "docs/modes.md"
 PICTURE = paths.RESULTS / "seconds.svg"
-SESSIONS = {"linux-boot": "a Linux boots", "linux-desktop": "a Linux desktop", "linux-video": "a desktop with a video",
-            "vga-text-boot": "text scrolls (VGA)"}
+SESSIONS = {"linux-boot": "boot of Linux", "linux-desktop": "Linux desktop", "linux-video": "desktop with video",
+            "vga-text-boot": "scrolling text (VGA)"}
 LIVE_LINK = "20M40ms"
 _OURS = "flow"
-_NAMES = {modes.STOCK: "upstream", _OURS: "this library"}
+_NAMES = {modes.STOCK: "stock", _OURS: "this library"}
 _TITLE = "Seconds for a whole session over 20 Mbit/s and 40 ms, TLS"
 _WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # of the picture, in its own units
 
@@ -66,12 +66,12 @@ def _cells(table: Table, session: str) -> dict[str, str]:
     found = {}
     if table.plain:
         without = _values(table.plain, table.link, session, modes.STOCK, "plain", table.metric)
-        found["upstream, no TLS"] = table.written(statistics.median(without))
+        found["stock, no TLS"] = table.written(statistics.median(without))
     wire = {mode: value(table, session, mode, "wire_bytes") for mode in (modes.STOCK, _OURS)}
-    return {**found, "upstream": table.written(value(table, session, modes.STOCK)),
+    return {**found, "stock": table.written(value(table, session, modes.STOCK)),
             _NAMES[_OURS]: f"**{table.written(value(table, session, _OURS))}**",
-            "upstream, MB": f"{wire[modes.STOCK] / 1e6:.2f}", "this library, MB": f"{wire[_OURS] / 1e6:.2f}",
-            "of upstream's bytes": f"{wire[_OURS] / wire[modes.STOCK] * 100:.0f} %"}
+            "stock, MB": f"{wire[modes.STOCK] / 1e6:.2f}", "this library, MB": f"{wire[_OURS] / 1e6:.2f}",
+            "of stock's bytes": f"{wire[_OURS] / wire[modes.STOCK] * 100:.0f} %"}
 
 
 def markdown(name: str) -> str:
@@ -114,7 +114,7 @@ def contents() -> dict[Path, str]:
 
 
 def picture() -> str:
-    """Seconds of each session, upstream's and ours, a bar each, as SVG."""
+    """Seconds of each session, stock's and ours, a bar each, as SVG."""
     table = TABLES["seconds"]
     bars = [(says, mode, value(table, session, mode)) for session, says in SESSIONS.items()
             for mode in (modes.STOCK, _OURS)]
