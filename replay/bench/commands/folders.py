@@ -9,16 +9,14 @@ _SESSIONS = "vga-text-boot linux-boot linux-desktop linux-video"
 _GENERATED = "gdi-synthetic small-messages big-images all-commands"
 # Parts of recordings with only a few thousand commands before them, where possible: those are played at once, and the CPU must not be the
 # bottleneck. The manifest has their last pictures. linux-video shows its video, 80 frames, from second 39 to 43.
-_PARTS = "vga-text-boot@0-5 linux-boot@33-48 linux-desktop@20-35 linux-video@36-46"
-_EVERY_MODE = "stock,normal,gather,cork,more,window,batch,flow"
+_DESKTOP, _VIDEO, _BOOT = "linux-desktop@20-35", "linux-video@36-46", "linux-boot@33-48"
+_PARTS = f"vga-text-boot@0-5 {_BOOT} {_DESKTOP} {_VIDEO}"
+_EVERY_MODE = "--modes stock,normal,gather,cork,more,window,batch,flow"
+_PLAIN_MODES = "--modes stock,normal,cork,window,batch,flow"    # the others differ in TLS records only
 _FAST = "--modes stock,flow"
-_PACED = "--pace recorded --modes stock,batch,flow,flow:hold=0"
-# vga-text-boot has no pause, and consists of QEMU's own updates, which a live QEMU makes only as fast as they are taken
-_USER = "linux-boot linux-desktop linux-video"
-_AGED = "--pace recorded --modes stock,flow:catchup=off,flow --transports tls --jobs 8"
+_PACED = f"--pace recorded {_FAST}"
 _LINES = "20M40ms,20M40ms-loss,wifi-lossy,4g,20M-1M-20M,20M-outage,2M100ms,1M200ms,20M:4M/40ms/queue2s"
 _TLS, _PLAIN = "--transports tls", "--transports plain"
-_LINED = f"--modes stock,flow --pace recorded {_TLS} --jobs 8"
 
 COMPARE, RELEASES = "compare", "releases"
 
@@ -38,42 +36,41 @@ class Part:
         return self.where.split("/")[0]
 
 
-# What README.md shows comes first (about two hours), so that an interrupted ./run results has it.
+# What README.md shows comes first, so that an interrupted ./run results has it. All together takes little more than an hour: who adds a row
+# looks at `./run results --dry-run`.
 PARTS: tuple[Part, ...] = (
-    Part("distance", "Pace max, a link with delay: how long does a session take?", f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 8", 4, main=True),
-    Part("staleness", "Recorded pace, a slow link: how stale is the client's screen?", f"{_SESSIONS} --links 2M100ms {_AGED}", 4, main=True),
-    Part("lan", "Recorded pace on a LAN: what are latency and cost, and what does `hold` change?",
-         f"{_PARTS} {_PACED} {_TLS}", 4, main=True),
-    Part("pace", "Recorded pace over links with delay: packets, bytes, latency, staleness",
-         f"{_PARTS} --links 20M40ms,2M100ms {_PACED} {_TLS} --jobs 12", 4, main=True),
-    Part("pace/user", "Closed loop: what is the response time?",
-         f"{_USER} --links lan,20M40ms,2M100ms --pace user --modes stock,batch,flow {_TLS} --jobs 8", 4, main=True),
-    Part("modes", "Pace max on a LAN: what does each mode cost?", f"{_SESSIONS} --modes {_EVERY_MODE} {_TLS}", 4, main=True),
+    Part("distance", "Pace max, a link with delay: how long does a session take?",
+         f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 16", 4, main=True),
+    Part("lan", "Recorded pace on a LAN: what are latency and cost?", f"{_PARTS} {_PACED} {_TLS}", 4, main=True),
+    Part("modes", "Pace max on a LAN: what does each mode cost?", f"{_SESSIONS} {_EVERY_MODE} {_TLS}", 4, main=True),
+    Part("modes/plain", "modes without TLS", f"{_SESSIONS} {_PLAIN_MODES} {_PLAIN}", 2, main=True),
+    Part("staleness", "Recorded pace, a slow link: how stale is the client's screen?",
+         f"{_SESSIONS} --links 2M100ms {_PACED} {_TLS} --jobs 16", 4, main=True),
 
-    Part("distance/far", "distance over three other links",
-         f"{_SESSIONS} --links 50M100ms,100M10ms,2M100ms {_FAST} {_TLS} --jobs 8", 2),
-    Part("distance/relay", "distance through a relay beside the server",
-         f"linux-desktop --links 20M40ms+relay,50M100ms+relay,100M10ms+relay,2M100ms+relay {_FAST} {_TLS} --jobs 8", 2),
+    Part("distance/links", "distance over three other links, and through a relay beside the server",
+         f"linux-desktop --links 50M100ms,100M10ms,2M100ms,20M40ms+relay {_FAST} {_TLS} --jobs 16", 4),
     Part("distance/download", "distance beside a bulk download: what share of the link is left?",
-         f"linux-desktop --links 20M40ms --modes stock,batch:window=400,flow {_TLS} --with beside-download", 2),
+         f"linux-desktop --links 20M40ms {_FAST} {_TLS} --with beside-download", 2),
     Part("distance/slow-client", "Ten times the recorded pace, with a client that is half as fast",
-         f"linux-desktop --pace 10 --with slow-client=2 --modes stock,batch,flow {_TLS}", 4),
-    Part("staleness/links", "staleness over a faster and a slower link", f"{_SESSIONS} --links 20M40ms,1M200ms {_AGED}", 2),
-    Part("staleness/relay", "staleness through a relay beside the server", f"linux-desktop --links 2M100ms+relay {_AGED}", 2),
-    Part("pace/far", "pace over two other links", f"{_PARTS} --links 50M100ms,100M10ms {_PACED} {_TLS} --jobs 12", 2),
-    Part("pace/whole", "pace with whole sessions, and on a LAN",
-         f"linux-desktop linux-video --links lan,20M40ms --pace recorded --modes stock,flow {_TLS} --jobs 4", 2),
-    Part("pace/plain", "pace without TLS",
-         f"{_PARTS} --links 20M40ms,50M100ms,100M10ms,2M100ms {_PACED} {_PLAIN} --jobs 12", 2),
-    Part("lan/plain", "lan without TLS", f"{_PARTS} {_PACED} {_PLAIN}", 2),
-    Part("modes/plain", "modes without TLS", f"{_SESSIONS} --modes {_EVERY_MODE} {_PLAIN}", 2),
-    Part("modes/made", "modes with generated recordings", f"{_GENERATED} --modes {_EVERY_MODE} {_TLS}", 2),
-    Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"linux-desktop@20-35 --links {_LINES} {_LINED}", 2),
-    Part("modes/bbr", "Recorded pace with BBR as TCP's congestion control", f"linux-desktop@20-35 --links 20M40ms,20M40ms-loss --with congestion=bbr {_LINED}", 2),
+         f"linux-desktop --pace 10 --with slow-client=2 {_FAST} {_TLS}", 4),
+    Part("staleness/links", "staleness over a faster and a slower link, and through a relay beside the server",
+         f"linux-desktop linux-video --links 20M40ms,1M200ms,2M100ms+relay --pace recorded --modes stock,flow:catchup=off,flow {_TLS} --jobs 16",
+         2),
+    Part("lan/hold", "lan without the coalescing delay (`hold=0`)", f"{_DESKTOP} {_VIDEO} --pace recorded --modes flow:hold=0 {_TLS}", 2),
+    Part("pace", "Recorded pace over links with delay: packets, bytes, latency, staleness",
+         f"{_PARTS} --links 20M40ms,50M100ms,2M100ms {_PACED} {_TLS} --jobs 16", 2),
+    Part("pace/plain", "Recorded pace without TLS, on a LAN and on a slow link",
+         f"{_DESKTOP} {_VIDEO} --links lan,2M100ms {_PACED} {_PLAIN} --jobs 16", 2),
+    Part("pace/user", "Closed loop: what is the response time?",
+         f"{_BOOT} {_DESKTOP} {_VIDEO} --links 20M40ms,2M100ms --pace user {_FAST} {_TLS} --jobs 8", 2),
+    Part("modes/made", "modes with generated recordings", f"{_GENERATED} {_EVERY_MODE} {_TLS}", 2),
+    Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"{_DESKTOP} --links {_LINES} {_PACED} {_TLS} --jobs 16", 2),
+    Part("modes/bbr", "Recorded pace with BBR as TCP's congestion control",
+         f"{_DESKTOP} --links 20M40ms,20M40ms-loss --with congestion=bbr {_PACED} {_TLS} --jobs 8", 2),
     Part("channels", "What changes for sound, keys, pointer, clipboard and a port?",
-         f"linux-desktop --links lan,20M40ms --with channels --modes stock,batch,flow {_TLS} --jobs 4", 2),
+         f"linux-desktop --links lan,20M40ms --with channels {_FAST} {_TLS} --jobs 4", 2),
     Part("channels/burst", "Sound, keys and pointer beside a desktop at pace max on a slow link",
-         f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer --modes stock,batch,flow {_TLS} --jobs 4", 4),
+         f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer {_FAST} {_TLS} --jobs 4", 3),
     Part("recordings", "Does every mode draw the same, on every surface?",
          "linux-desktop linux-video gdi-synthetic all-commands --with show-surfaces", 1),
     Part("recordings/releases", "Does every release, stock and patched, draw the same?", "", 1, RELEASES),

@@ -7,6 +7,7 @@ import argparse
 import lzma
 import re
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
@@ -34,6 +35,7 @@ _RELEASES = "recordings/releases.md"
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
+_INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
 _SHOWN = 12     # digits of a hash
 _APART = ("Made by other commands, each with its own library: [live](live/README.md) (`./run live`: response time of a guest in QEMU), "
           "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
@@ -41,11 +43,11 @@ _APART = ("Made by other commands, each with its own library: [live](live/README
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Measures the folders of results/ with the library of this tree. Skips those that are complete with this "
-                          "library, and resumes one that was interrupted. With a result file it measures nothing: it writes "
+    parser.description = ("Measures the folders of results/ with the library of this tree. Goes on after a page that fails; the same "
+                          "command again measures only what is missing. With a result file it measures nothing: it writes "
                           "its page, with plots.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
-                        f"a part: distance/download; {_MAIN}: what README.md shows, 2 hours; or FILE.json (default: all)")
+                        f"a part: distance/download; {_MAIN}: what README.md shows, half an hour; or FILE.json (default: all)")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 4)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
@@ -135,7 +137,7 @@ def write_page(folder: str, output: Path) -> None:
 
 
 def _make(part: Part, output: Path, repeat: int | None) -> bool:
-    """Whether every row has runs that count."""
+    """Whether every row has runs that count. Raises BenchError when it was interrupted, as all that follow would be."""
     folder = output / part.where
     if part.kind == RELEASES:
         done = _run(["recorder.releases"], stdout=subprocess.PIPE)
@@ -151,13 +153,13 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
         else:
             unpack(folder)
     status = _run(["bench", *argv], stdout=subprocess.DEVNULL).returncode
-    if status not in (0, 1):
+    if status in _INTERRUPTED:
         raise BenchError(f"{part.where}: ./run {shlex.join(argv)} ended with status {status}; to continue, run the same again", status)
-    if part.kind == COMPARE:
-        if not (folder / _RUNS).is_file():
-            raise BenchError(f"{part.where}: ./run {shlex.join(argv)} measured nothing; to continue, run the same again")
-        pack(folder)
-        write_page(part.folder, output)
+    if not (folder / _RUNS).is_file():
+        print(f"results: {part.where}: ./run {shlex.join(argv)} measured nothing, status {status}", file=sys.stderr)
+        return False
+    pack(folder)
+    write_page(part.folder, output)
     return status == 0
 
 
@@ -188,8 +190,8 @@ def index(output: Path) -> str:
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        "# Results", first, "`./run results [FOLDER]` measures all pages or a folder's. *library*: hash of patches/ and server/; *n*: runs per "
-        "row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
+        "# Results", first, "`./run results [FOLDER]` measures all pages (70 minutes) or a folder's; the same again, what is missing. "
+        "*library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
         "20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
         f"Targets, met or missed, and what the older libraries lack: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
@@ -201,7 +203,7 @@ def index(output: Path) -> str:
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written
     *((f"{name}: seconds", part, name, "wall", lambda value: f"{value:.1f} s") for part, name in
-      (("distance", "20M40ms"), ("distance/far", "50M100ms"), ("distance/far", "100M10ms"), ("distance/far", "2M100ms"))),
+      (("distance", "20M40ms"), ("distance/links", "50M100ms"), ("distance/links", "100M10ms"), ("distance/links", "2M100ms"))),
     ("20M40ms, beside a bulk download: share of the link", "distance/download", "20M40ms", "own_share",
      lambda value: f"{value * 100:.0f} %"),
     ("2M100ms, recorded pace: p95 latency", "staleness", "2M100ms", "latency_p95",
@@ -209,7 +211,7 @@ _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   
     ("2M100ms, recorded pace: p95 staleness", "staleness", "2M100ms", "staleness_p95", lambda value: f"{value / 1e3:.1f} s"))
 
 
-_RELAYED = {"distance": "distance/relay", "distance/far": "distance/relay", "staleness": "staleness/relay"}
+_RELAYED = {"distance": "distance/links", "staleness": "staleness/links"}
 
 
 def distances(output: Path) -> str | None:
@@ -300,7 +302,7 @@ def execute(args: argparse.Namespace) -> int:
         _note(args.output)
     _note(args.output)
     if missing:
-        print(f"bench: rows without a run that counts, or pictures that differ, in {', '.join(missing)}", file=sys.stderr)
+        print(f"bench: failed, rows without a run that counts, or pictures that differ: {', '.join(missing)}", file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -77,7 +77,7 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
 
 def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
-    assert [part.where for part in makeresults.chosen(["lan/plain", "distance/far"])] == ["distance/far", "lan/plain"]
+    assert [part.where for part in makeresults.chosen(["lan/hold", "distance/links"])] == ["distance/links", "lan/hold"]
     assert makeresults.chosen([]) == list(folders.PARTS)
     with pytest.raises(BenchError, match="unknown folder 'moon': choose one of main, distance, "):
         makeresults.chosen(["modes", "moon"])
@@ -138,21 +138,21 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
 def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
     results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, environment.library_tree())))
-    assert call("staleness", "staleness/relay", "lan/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
+    assert call("staleness", "lan/hold", "recordings/releases", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "staleness: is done", "staleness/links: 2 runs, about 2:00", "staleness/relay: 2 runs, about 2:00", "lan/plain: 2 runs, about 2:00",
-        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
+        "staleness: is done", "staleness/links: 2 runs, about 2:00", "lan/hold: 2 runs, about 2:00",
+        "all: 4 runs, about 4:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
     assert commands == []
 
 
 @pytest.mark.usefixtures("commands")
-def test_a_command_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, call: Callable[..., int],
+def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch, call: Callable[..., int],
                                       capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 130))
     assert call("lan", "staleness") == 130
     said = capsys.readouterr().err
-    assert "bench: staleness: ./run compare" in said and said.endswith("ended with status 130; to continue, run the same again\n")
-    assert "results: lan" not in said
+    assert "bench: lan: ./run compare" in said and said.endswith("ended with status 130; to continue, run the same again\n")
+    assert "results: staleness" not in said
 
 
 def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch: pytest.MonkeyPatch,
@@ -160,10 +160,21 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(whole(argv).args, 1))
     assert call("lan", "staleness") == 1
-    assert "in staleness, lan, staleness/links, staleness/relay, lan/plain" in capsys.readouterr().err
-    monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(argv, 1))
-    assert call("distance/slow-client") == 1
-    assert "measured nothing" in capsys.readouterr().err
+    assert ": lan, staleness, staleness/links, lan/hold\n" in capsys.readouterr().err
+
+
+def test_what_measures_nothing_is_named_and_the_next_follows(commands: Runs, monkeypatch: pytest.MonkeyPatch, call: Callable[..., int],
+                                                             capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    whole = makeresults._run
+    monkeypatch.setattr(makeresults, "_run", lambda argv, **more: subprocess.CompletedProcess(argv, 2) if "--with" in argv
+                        else whole(argv, **more))
+    assert call("distance/slow-client", "lan/hold") == 1
+    said = capsys.readouterr().err
+    assert "measured nothing, status 2\n" in said and said.endswith("differ: distance/slow-client\n")
+    assert (tmp_path / "lan/hold/compare.json.xz").is_file()
+    commands.clear()
+    assert call("distance/slow-client", "lan/hold") == 1
+    assert commands == []       # what was measured before is not measured again
 
 
 def _measured(folder: Path, *recordings: str) -> None:
@@ -186,13 +197,13 @@ def test_the_readme_shows_what_was_measured(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_one_page(tmp_path: Path) -> None:
-    for where in ("lan", "lan/plain"):
+    for where in ("lan", "lan/hold"):
         _measured(tmp_path / where, "one", "two")
         results.write_text(tmp_path / where / "compare.md", "old")
     makeresults.write_page("lan", tmp_path)
     page = (tmp_path / "lan/compare.md").read_text()
-    assert not (tmp_path / "lan/plain/compare.md").exists()
-    assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# lan", "# lan/plain"]
+    assert not (tmp_path / "lan/hold/compare.md").exists()
+    assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# lan", "# lan/hold"]
     assert page.count("## Columns") == 1 and page.count("## Overview") == 2
 
 
@@ -208,17 +219,16 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     assert makeresults.distances(tmp_path) is None
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
     measured("distance", both[:1], "max")
-    measured("distance/far", both[2::2], "max")
-    measured("distance/relay", both[1::2], "max")
+    measured("distance/links", both[1:], "max")
     measured("staleness", both[-2:-1], "recorded")
-    measured("staleness/relay", both[-1:], "recorded")
+    measured("staleness/links", both[-1:], "recorded")
     assert "share of the link" not in (makeresults.distances(tmp_path) or "share of the link")
     measured("distance/download", ("20M40ms",), "max")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
     assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s"]
     assert rows[6] == ["20M40ms, beside a bulk download: share of the link", "30 %", "30 %", "–", "–"]
     assert len(rows) == 2 + 7
-    relayed = tmp_path / "distance/relay/compare.json.xz"
+    relayed = tmp_path / "distance/links/compare.json.xz"
     relayed.write_bytes(lzma.compress(json.dumps(
         {**(old := results.load(relayed)), "environment": {**old["environment"], "library_tree": "another"}}).encode()))
     assert re.search(r"20M40ms: seconds *\| *80.0 s *\| *3.4 s *\| *– *\| *– ", makeresults.distances(tmp_path) or "")
