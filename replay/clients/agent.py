@@ -7,6 +7,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from contextlib import suppress
 
 from clients.errors import Failed
@@ -58,7 +59,8 @@ class Agent:
     def __init__(self, port: socket.socket) -> None:
         self._port = port
         self._offered = ""
-        self._got: str | None = None
+        self._got = b""
+        self.asked = self.had = 0.0     # of the client's clipboard: when it was asked for, and was here
         self._known, self._came = threading.Event(), threading.Event()
         self._say(CAPABILITIES, struct.pack("<II", 1, _BY_DEMAND | _SELECTION))
         threading.Thread(target=self._read, daemon=True).start()
@@ -80,11 +82,12 @@ class Agent:
                 self._say(CAPABILITIES, struct.pack("<II", 0, _BY_DEMAND | _SELECTION))
             self._known.set()
         elif kind == GRAB:
+            self.asked = time.monotonic()
             self._say(REQUEST, _SELECTED + struct.pack("<I", UTF8))
         elif kind == REQUEST:
             self._say(CLIPBOARD, _SELECTED + struct.pack("<I", UTF8) + self._offered.encode())
         elif kind == CLIPBOARD:
-            self._got = body[8:].decode(errors="replace")
+            self.had, self._got = time.monotonic(), body[8:]
             self._came.set()
 
     def met(self, seconds: float) -> None:
@@ -97,10 +100,13 @@ class Agent:
         self._say(GRAB, _SELECTED + struct.pack("<I", UTF8))
 
     def taken(self, seconds: float) -> str:
+        return self.data(seconds).decode(errors="replace")
+
+    def data(self, seconds: float) -> bytes:
         """What the client's clipboard held when it offered it."""
         if not self._came.wait(seconds):
             raise Failed(f"nothing from the client's clipboard in {seconds:.0f} s")
-        return self._got or ""
+        return self._got
 
     def close(self) -> None:
         with suppress(OSError):

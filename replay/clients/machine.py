@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.common import proc
 from bench.lab import certs
-from bench.lab.lab import free_port
+from bench.lab.lab import Lab, free_port
 from clients import picture, target
 from clients.errors import Failed, GuestLost
 from clients.guest import Guest, once
@@ -86,11 +86,13 @@ class Machine:
         way: str = OPEN,
         incoming: str | None = None,
         seamless: bool = False,
+        lab: Lab | None = None,
     ) -> None:
-        """`incoming` is where the guest comes from, if it has booted somewhere else."""
+        """`incoming` is where the guest comes from, if it has booted somewhere else. With `lab` it listens there, else on loopback."""
         self.library, self.way, self._folder, self._seamless = library, way, folder, seamless
-        self.port, self.tls_port = free_port(), free_port()
-        self.certificates = certs.kept(target.HOST)
+        self._address = lab.server_address if lab else target.HOST
+        self.port, self.tls_port = lab.ports if lab else (free_port(), free_port())
+        self.certificates = certs.kept(self._address)
         self.log = folder / "qemu.log"
         self.graphics = self.tone = False  # what the guest has been told to do, and cannot be told not to
         self._relay: Relay | None = None
@@ -105,7 +107,7 @@ class Machine:
             environment["SASL_CONF_PATH"] = str(self._sasl())
         with self.log.open("wb") as log:
             self._qemu = subprocess.Popen(
-                proc.inside(None, command),
+                proc.inside(lab.server if lab else None, command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -131,7 +133,7 @@ class Machine:
         else:
             made = self.certificates
             spice += [
-                f"addr={target.HOST}",
+                f"addr={self._address}",
                 f"port={self.port}",
                 f"tls-port={self.tls_port}",
                 f"x509-key-file={made.key}",

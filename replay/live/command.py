@@ -22,7 +22,7 @@ from bench.lab import links
 from bench.runs import environment
 from clients import packages
 from clients.machine import qemu_version
-from live import cell, guests, page, sessions, sets, ways
+from live import cell, deployment, guests, page, sessions, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
 from live.short import short
@@ -38,11 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures how long a user waits at a guest in QEMU (TCG): each action waits until the client shows the "
                           "result of the last one. Skips runs that --output has, and resumes. Needs root, x86_64 and an otherwise idle "
                           "machine.")
-    parser.add_argument("--set", choices=sets.SETS, default="quick",
-                        metavar="NAME",
-                        help=f"what to measure: {', '.join(sets.SETS)} (%(default)s); the options below replace parts of it")
+    names = (*sets.SETS, deployment.NAME)
+    parser.add_argument("--set", choices=names, default="quick", metavar="NAME",
+                        help=f"what to measure: {', '.join(names)} (%(default)s); the options below replace parts of it")
     for option, metavar, says in (
-            ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", ", ".join(SCENARIOS)),
+            ("guests", "G,...", ", ".join(guests.NAMES)), ("scenarios", "S,...", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
             ("links", "L,...", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
             ("modes", "M,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
@@ -143,6 +143,8 @@ def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record])
 
 
 def execute(args: argparse.Namespace) -> int:
+    if args.set == deployment.NAME:
+        return deployment.execute(args, _facts())
     plans = sets.planned(args)
     if args.dry_run and args.sessions is not None:
         print(f"{len(sessions_of(args))} rows, half a minute to a minute each")

@@ -42,13 +42,13 @@ def kind_of(name: str) -> str:
     return name.partition("-")[0]
 
 
-def prepare(name: str, steps: Steps) -> Guest:
-    """Built and booted once."""
+def prepare(name: str, steps: Steps, second: str = "") -> Guest:
+    """Built and booted once. `second`: QEMU's device of another display, for the same driver."""
     kind, display = kind_of(name), name.partition("-")[2]
     device, module = DISPLAYS["std" if display == KMS else display]
     made = guest.prepare(steps, _INIT, _SOUND_MODULES if kind == SOUND else _MODULES)
     hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, _MEMORY[kind],
-                             desktop.image(steps) if kind == DESKTOP else None, kind == SOUND)
+                             desktop.image(steps) if kind == DESKTOP else None, kind == SOUND, second)
     orders: Sequence[str] = () if kind == DESKTOP or name in ("text-std", "sound-std") else (f"graphics {module}",)
     steps.say(f"booting the guest {name}, once")
     stock = Way(libraries.STOCK, libraries.find(libraries.STOCK))

@@ -41,12 +41,15 @@ class Hardware:
     memory: int = 256               # MB
     disk: Path | None = None        # read-only
     sound: bool = False             # a sound card, heard where SPICE shows the guest
+    second: str = ""                # a display beside the first: QEMU's device
 
     def arguments(self) -> list[str]:
         argv = ["-machine", "pc", "-accel", "tcg", "-m", str(self.memory), "-nodefaults", "-no-user-config", "-display", "none",
                 "-nic", "none", "-name", "live,debug-threads=on", "-device", self.display, "-device", "virtio-tablet-pci",
                 "-serial", "chardev:serial", "-kernel", str(self.kernel), "-initrd", str(self.initrd),
                 "-append", f"quiet loglevel=0 mitigations=off {self.words}"]
+        if self.second:
+            argv += ["-device", self.second]
         if self.sound:
             argv += ["-device", "intel-hda", "-device", "hda-output,audiodev=sound,mixer=off"]
         if self.disk:

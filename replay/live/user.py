@@ -30,6 +30,7 @@ class AtRest(Failed):
 class User:
     qemu: Qemu
     viewer: Viewer
+    limit: float | None = None          # seconds, instead of LIMIT
     masked: Means | None = None         # what changes while nobody does anything
     truth: Means = field(init=False)    # of the guest at rest, as it was seen last
 
@@ -64,7 +65,8 @@ class User:
 
     def settled(self, began: int, changes: bool = True) -> int:
         """When the client had become what the guest shows at rest; `changes`: which is something else than before."""
-        deadline, looked = time.monotonic() + LIMIT, time.monotonic()
+        limit = self.limit or LIMIT
+        deadline, looked = time.monotonic() + limit, time.monotonic()
         while time.monotonic() < deadline:
             time.sleep(_STEP)
             changed = self.viewer.follow()
@@ -82,9 +84,9 @@ class User:
             self.truth = truth
             return shown_at(self.viewer.log.base, self.viewer.log.looks, truth, self.masked) or began
         if alike(self._guest(), self.truth, self.masked) and changes:
-            raise AtRest(f"nothing changed on the guest's screen in {LIMIT:.0f} s")
+            raise AtRest(f"nothing changed on the guest's screen in {limit:.0f} s")
         self.truth = self._guest()
-        raise AtRest(f"the client does not show what the guest does in {LIMIT:.0f} s")
+        raise AtRest(f"the client does not show what the guest does in {limit:.0f} s")
 
     def _shows(self, truth: Means) -> bool:
         self.viewer.follow()

@@ -77,7 +77,7 @@ class Viewer:
 class Drain(Viewer):
     def __init__(self, process: proc.Process, log: Log, folder: Path) -> None:
         self._process, self.log, self._file = process, log, folder / "shown.png"
-        self._audio: dict[str, Any] | None = None
+        self.told: dict[str, Any] = {}      # of the whole session, known when the client has ended
 
     def tap(self, key: str) -> None:
         code = KEYS[key][0]
@@ -100,13 +100,13 @@ class Drain(Viewer):
         self._process.signal(signal.SIGTERM)
         self._process.wait(time.monotonic() + 5)
         with contextlib.suppress(Failed):
-            self._audio = _event(self._process, "done", 0).get("audio")
+            self.told = _event(self._process, "done", 0)
 
     def heard(self) -> tuple[list[int], float]:
-        if not self._audio or not self._audio["rate"] or not self._audio["packets"]:
+        audio = self.told.get("audio")
+        if not audio or not audio["rate"] or not audio["packets"]:
             return [], 0.0
-        frames = self._audio["bytes"] / self._audio["packets"] / _FRAME
-        return [when for _, when in self._audio["stamps"]], frames / self._audio["rate"]
+        return [when for _, when in audio["stamps"]], audio["bytes"] / audio["packets"] / _FRAME / audio["rate"]
 
     def running(self) -> bool:
         return self._process.running()
@@ -126,11 +126,12 @@ def _event(process: proc.Process, name: str, seconds: float) -> proc.Event:
 
 
 @contextlib.contextmanager
-def drain(lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
+def drain(lab: Lab, folder: Path, width: int, height: int, *options: str) -> Iterator[Drain]:
     log = folder / "screen"
     where = ["--port", str(lab.ports[0])] if lab.link.unix else \
         ["--tls-port", str(lab.ports[1]), "--ca", str(certs.kept(lab.server_address).ca)]
-    argv = [str(paths.client()), "--host", lab.server_address, *where, "--no-end", "--control", "--idle", "3600", "--screen", str(log)]
+    argv = [str(paths.client()), "--host", lab.server_address, *where, "--no-end", "--control", "--idle", "3600", "--screen", str(log),
+            *options]
     with proc.Process("spice-drain", argv, lab.client) as process:
         _event(process, "connected", _CONNECT)
         viewer = Drain(process, Log(log, width, height), folder)

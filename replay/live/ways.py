@@ -21,6 +21,7 @@ class Way:
     library: libraries.Library | None   # None: VNC
     mode: str = ""                      # of SPICE_STREAM; "" for a library that knows none
     page: str = ""                      # what shows it in a browser
+    several: bool = False               # clients at once
 
     @property
     def spice(self) -> bool:
@@ -31,6 +32,8 @@ class Way:
                 if not name.startswith("SPICE_") and name not in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")}
         if self.library:
             kept["LD_LIBRARY_PATH"] = str(self.library.directory)
+        if self.several:
+            kept["SPICE_DEBUG_ALLOW_MC"] = "1"
         return {**kept, "SPICE_STREAM": self.mode} if self.mode else kept
 
 

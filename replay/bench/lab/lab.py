@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ LARGEST_FRAME = MTU + 14
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESS = "10.83.0.2"
 SERVER_ADDRESS_6, CLIENT_ADDRESS_6 = "fd83::1", "fd83::2"
+_SECOND_DEVICE, _SECOND_ADDRESSES = "spice1", ("10.83.1.1", "10.83.1.2")
 LOOPBACK = "127.0.0.1"
 _DEVICE = "spice0"      # at either end
 _OFFLOADS = {"tso": "tcp-segmentation-offload", "gso": "generic-segmentation-offload",
@@ -106,9 +107,11 @@ def _cable(server: Path, client: Path) -> None:
     _address(server, client)
 
 
-def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[str]:
-    argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{SERVER_ADDRESS}/24", "--dev-a", _DEVICE,
-            "--ns-b", str(client), "--addr-b", f"{CLIENT_ADDRESS}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
+def emulator_command(server: Path, client: Path, link: Link, seed: int, device: str = _DEVICE,
+                     addresses: tuple[str, str] = (SERVER_ADDRESS, CLIENT_ADDRESS)) -> list[str]:
+    """`device` is the server's; both ends' addresses, each in a /24."""
+    argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{addresses[0]}/24", "--dev-a", device,
+            "--ns-b", str(client), "--addr-b", f"{addresses[1]}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
     if link.rate:
         argv += ["--rate", str(link.rate), *(["--queue", f"{link.queue * 1e3:.0f}ms"] if link.queue else [])]
     if link.up:
@@ -127,13 +130,19 @@ def emulator_command(server: Path, client: Path, link: Link, seed: int) -> list[
 
 
 @contextlib.contextmanager
-def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab]:
-    lab = Lab(server, client, link, SPICE_LINK)
-    with proc.Process("link", emulator_command(server, client, link, seed)) as emulator:
+def _emulator(argv: list[str]) -> Iterator[proc.Process]:
+    with proc.Process("link", argv) as emulator:
         said = proc.receive(emulator.mailbox, time.monotonic() + 10)
         if not said or not said[1] or said[1].get("event") != "ready":
             emulator.wait(time.monotonic() + 1)
             raise BenchError(f"the link does not come up: {emulator.last_complaint() or 'spice-link says nothing'}")
+        yield emulator
+
+
+@contextlib.contextmanager
+def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab]:
+    lab = Lab(server, client, link, SPICE_LINK)
+    with _emulator(emulator_command(server, client, link, seed)) as emulator:
         for where in (server, client):
             disable_offloads(where, _DEVICE)
         if link.ipv6:
@@ -144,6 +153,19 @@ def _emulated(server: Path, client: Path, link: Link, seed: int) -> Iterator[Lab
         emulator.signal(signal.SIGTERM)
         said = proc.receive(emulator.mailbox, time.monotonic() + 5)
         lab.counters = said[1] if said else None
+
+
+@contextlib.contextmanager
+def second_client(lab: Lab, link: Link, seed: int = 1) -> Iterator[Lab]:
+    """Another client of the same server, at the same address, over an emulated link of its own."""
+    with netns.create() as client, \
+            _emulator(emulator_command(lab.server, client, link, seed, _SECOND_DEVICE, _SECOND_ADDRESSES)):
+        for where, device in ((lab.server, _SECOND_DEVICE), (client, _DEVICE)):
+            disable_offloads(where, device)
+        _ip(client, "route", "add", lab.server_address, "dev", _DEVICE)
+        _ip(lab.server, "route", "add", _SECOND_ADDRESSES[1], "dev", _SECOND_DEVICE, "src", lab.server_address, "congctl", lab.congestion)
+        yield replace(lab, client=client, link=link, emulator=SPICE_LINK, client_address=_SECOND_ADDRESSES[1], device=_SECOND_DEVICE,
+                      begin_changes=lambda: None)
 
 
 def _address_6(server: Path, client: Path) -> None:

@@ -40,6 +40,14 @@ def test_two_labs_at_once() -> None:
         assert linktest.check(other) is None
 
 
+@needs_emulator
+def test_a_second_client_reaches_the_same_server_over_its_own_link() -> None:
+    with lab.connect(LINKS["lan"]) as one, lab.second_client(one, links.find("20M40ms")) as other:
+        assert other.server_address == one.server_address and other.client != one.client
+        assert linktest.check(one) is None
+        assert linktest.check(other) is None
+
+
 @pytest.mark.parametrize("name", [lab.CONGESTION, "reno"])
 def test_both_ends_control_congestion_as_asked(name: str) -> None:
     with lab.connect(LINKS["lan"], congestion=name) as where, \

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run live --set deployment: what a user waits for where SPICE is deployed in ways that one client on a working line does not show:
+a second client on a slow line, a line that is out, a paste over a distance, a path that drops large packets."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import statistics
+import string
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.build import setup
+from bench.common import paths, proc, table
+from bench.common.alone import alone
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.lab import lab as labs
+from bench.lab import links, linktest
+from bench.lab.lab import Lab
+from clients import guest, machine, packages
+from clients.agent import Agent
+from clients.errors import Failed
+from clients.machine import AGENT_PORT, STOCK, Library, Machine
+from live import guests, sets, viewers, ways
+from live.qemu import Listener, Qemu
+from live.scenarios import scroll
+from live.tiles import shown_at
+from live.user import AtRest, User
+from live.viewers import Drain
+from live.ways import Way
+
+Record = dict[str, Any]
+NAME = "deployment"
+_SLOW = "2M100ms"
+_STOPS = 6              # of a guest that draws
+_PASTED = 5_000_000     # bytes
+_PATIENCE = 120.0       # seconds for what a user waits for
+_DRAWN = 2.0            # seconds for which the guest draws before the line goes out
+_HOLE = 1400            # bytes of an IP packet that a path with a black hole carries
+
+
+@dataclass(frozen=True)
+class Place:
+    """What every row has: the guests, and a folder of its own."""
+
+    text: guests.Guest
+    displays: guests.Guest      # with two
+    agent: guest.Guest
+    agent_state: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Seen:
+    waits: Sequence[float | None]       # seconds; None: not within _PATIENCE
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    waits_for: str
+    play: Callable[[Place, Way], Seen]
+    goal: float | None = None           # seconds
+
+
+@contextlib.contextmanager
+def _tested(link: str) -> Iterator[Lab]:
+    with labs.connect(links.find(link)) as lab:
+        if wrong := linktest.check(lab):
+            raise Failed(wrong)
+        yield lab
+
+
+@contextlib.contextmanager
+def _guest(place: Place, way: Way, lab: Lab, of: guests.Guest | None = None) -> Iterator[Qemu]:
+    """At rest, with a picture."""
+    made, at = of or place.text, Listener(lab.server, lab.listens_at, lab.ports)
+    with Qemu(made.hardware, way, at, place.folder, made.state) as qemu:
+        qemu.order("card")
+        yield qemu
+
+
+@contextlib.contextmanager
+def _client(place: Place, lab: Lab, name: str, *options: str, size: tuple[int, int] = (720, 400)) -> Iterator[Drain]:
+    """With the size of VGA text."""
+    folder = place.folder / name
+    folder.mkdir()
+    with viewers.drain(lab, folder, *size, *options) as viewer:
+        yield viewer
+
+
+def _beside(slow: bool) -> Callable[[Place, Way], Seen]:
+    def play(place: Place, way: Way) -> Seen:
+        with _tested("lan") as lab, _guest(place, replace(way, several=True), lab) as qemu, contextlib.ExitStack() as others, \
+                _client(place, lab, "fast") as viewer:
+            user = User(qemu, viewer)
+            watching = [user]
+            if slow:
+                second = others.enter_context(labs.second_client(lab, links.find(_SLOW)))
+                watching.append(User(qemu, others.enter_context(_client(place, second, "slow")), _PATIENCE))
+            done = scroll(user, qemu, _STOPS)
+            if not all(alive.viewer.running() and not alive.exact(_PATIENCE) for alive in watching):
+                return Seen(done.lags, "a client's picture stayed wrong")
+            return Seen(done.lags)
+
+    return play
+
+
+def _displays(noise: bool) -> Callable[[Place, Way], Seen]:
+    def play(place: Place, way: Way) -> Seen:
+        with _tested("20M40ms") as lab, _guest(place, way, lab, place.displays) as qemu:
+            height, width = qemu.screen().shape[:2]
+            with _client(place, lab, "client", size=(width, height)) as viewer:
+                user = User(qemu, viewer, _PATIENCE)
+                if noise:
+                    qemu.order("eval while :; do cat /dev/urandom >/dev/fb1; done </dev/null 2>/dev/null &")
+                done = scroll(user, qemu, _STOPS)
+            return Seen(done.lags, f"{viewer.told['bytes'].get('display-1', 0) / 1e6:.1f} MB for the other display")
+
+    return play
+
+
+def outage(seconds: int) -> str:
+    """The link: 20M40ms, which goes out a second after begin_changes()."""
+    return f"20M/40ms@1s:out@{1 + seconds}s:20M"
+
+
+def _out(seconds: int) -> Callable[[Place, Way], Seen]:
+    def play(place: Place, way: Way) -> Seen:
+        with _tested(outage(seconds)) as lab, _guest(place, way, lab) as qemu:
+            began = back = 0.0
+            try:
+                with _client(place, lab, "before") as viewer:
+                    user = User(qemu, viewer, _PATIENCE)
+                    qemu.order("draw")
+                    time.sleep(_DRAWN)
+                    lab.begin_changes()
+                    began = time.monotonic() + 1
+                    back = began + seconds
+                    viewer.log.forget()
+                    while viewer.log.last / 1e9 < back and time.monotonic() < back + _PATIENCE:
+                        time.sleep(0.02)
+                        viewer.follow()
+                    says = f"first change {viewer.log.last / 1e9 - back:.1f} s after the line's return"
+                    qemu.order("card")
+                    stopped = time.monotonic_ns()
+                    return Seen([max(0.0, (user.settled(stopped, changes=False) - stopped) / 1e9)], says)
+            except AtRest:
+                return Seen([None], "session still open")
+            except Failed:
+                if not began:
+                    raise
+                says = f"client disconnected {time.monotonic() - began:.0f} s after the line went"
+            time.sleep(max(0.0, back - time.monotonic()))
+            qemu.order("card")
+            with _client(place, lab, "after") as viewer:
+                User(qemu, viewer, _PATIENCE)
+            return Seen([None], f"{says}; a new one shows the picture")
+
+    return play
+
+
+def _paste(link: str) -> Callable[[Place, Way], Seen]:
+    def play(place: Place, way: Way) -> Seen:
+        assert way.library
+        library = Library(way.library.directory, way.mode or STOCK, way.library.name)
+        with _tested(link) as lab, Machine(place.agent, library, place.folder, incoming=place.agent_state, lab=lab) as host:
+            host.booted()
+            agent = Agent(host.relayed(AGENT_PORT))
+            with contextlib.closing(agent):
+                with _client(place, lab, "client", "--channels") as viewer:
+                    agent.met(_PATIENCE)
+                    offered = time.monotonic()
+                    text = "".join(random.Random(1).choices(string.ascii_letters, k=_PASTED))
+                    agent.offer(text)
+                    pasted = agent.data(_PATIENCE)
+            if pasted != bytes(byte ^ 0xff for byte in text.encode()):      # spice-drain's answer to what it gets
+                raise Failed(f"the guest got {len(pasted)} bytes of {_PASTED}, or others")
+            echoes = viewer.told["inputs"]["echoes_ms"]
+            return Seen([agent.had - agent.asked], f"from the guest {agent.asked - offered:.1f} s; {keys_of(echoes)}")
+
+    return play
+
+
+def keys_of(echoes: Sequence[float]) -> str:
+    """From the milliseconds that each key took to switch a light at the client."""
+    if not echoes:
+        return "no key was answered"
+    return f"keys {statistics.median(echoes):.0f} ms, the slowest {max(echoes):.0f} ms"
+
+
+def _black_hole(probing: bool) -> Callable[[Place, Way], Seen]:
+    def play(place: Place, way: Way) -> Seen:
+        with _tested("lan") as lab:
+            # veth drops what its other end's MTU does not let in, and says nothing; the client's TCP announces what it had before
+            ip = proc.require("ip", "iproute2")
+            proc.call([ip, "link", "set", lab.device, "mtu", str(_HOLE)], lab.client)
+            proc.call([ip, "route", "replace", lab.server_address, "dev", lab.device, "src", lab.client_address, "advmss",
+                       str(links.MTU - 40)], lab.client)
+            proc.call(["sh", "-c", f"echo {int(probing)} >/proc/sys/net/ipv4/tcp_mtu_probing"], lab.server)
+            with _guest(place, way, lab) as qemu:
+                began = time.monotonic_ns()
+                try:
+                    with _client(place, lab, "client") as viewer:
+                        user = User(qemu, viewer, _PATIENCE)
+                        shown = shown_at(viewer.log.base, viewer.log.looks, user.truth, user.masked)
+                        return Seen([((shown or began) - began) / 1e9])
+                except Failed as error:
+                    return Seen([None], str(error).rstrip(": "))
+
+    return play
+
+
+ROWS = {row.name: row for row in (
+    Row("alone", "the last picture after scrolling, one client on a LAN", _beside(False)),
+    Row("beside-slow", f"the same, with a second client over {_SLOW}", _beside(True), 0.1),
+    Row("display", "the last picture after scrolling over 20M40ms, of a guest with two displays, the other one at rest", _displays(False)),
+    Row("display-beside-noise", "the same while noise fills the other display", _displays(True)),
+    *(Row(f"out-{seconds}s", f"20M40ms, out for {seconds} s while the guest draws: the present picture, from the first change afterwards on", _out(seconds), 2.0)
+      for seconds in (5, 20, 35, 70)),
+    Row("paste-lan", f"a paste of {_PASTED // 1_000_000} MB into the guest, on a LAN", _paste("lan")),
+    Row("paste", "the same over 50M100ms", _paste("50M100ms"), 3.0),
+    Row("black-hole", f"the first picture over a path that silently drops packets above {_HOLE} bytes", _black_hole(False)),
+    Row("black-hole-probing", "the same with tcp_mtu_probing=1 on the host", _black_hole(True)),
+)}
+
+
+def chosen(args: argparse.Namespace) -> tuple[list[Row], list[str]]:
+    """Rows and names of modes; raises BenchError, one line."""
+    if wrong := next((name for name in ("guests", "links", "library", "count", "sessions") if getattr(args, name) is not None), None):
+        raise BenchError(f"--set {NAME} has no --{wrong}", 2)
+    names = sets.names(args.scenarios, list(ROWS))
+    for name in names:
+        if name not in ROWS:
+            raise BenchError(f"unknown scenario '{name}' of {NAME}: choose one of {', '.join(ROWS)}", 2)
+    shown = sets.names(args.modes, ("stock", "flow"))
+    if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
+        raise BenchError(f"--set {NAME} has neither VNC nor browsers", 2)
+    if args.repeat < 1:
+        raise BenchError("--repeat must be at least 1", 2)
+    return [ROWS[name] for name in names], shown
+
+
+def cell(records: Sequence[Record]) -> str:
+    """Median and longest wait, and what was seen beside."""
+    if not records:
+        return "–"
+    waits = [wait for record in records for wait in record["waits"]]
+    known = [wait for wait in waits if wait is not None]
+    text = f"{statistics.median(known):.2f} s (longest {max(known):.2f}, n = {len(waits)})" if known else f"never (n = {len(waits)})"
+    if known and len(known) < len(waits):
+        text += f", {len(waits) - len(known)} never"
+    return "; ".join(dict.fromkeys([text, *(record["says"] for record in records if record["says"])]))
+
+
+def page(records: Sequence[Record], facts: Mapping[str, Any]) -> str:
+    shown = sorted({record["way"] for record in records}, key=lambda way: (way != STOCK, way))
+    lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
+              *(cell([record for record in records if (record["row"], record["way"]) == (row.name, way)]) for way in shown)]
+             for row in ROWS.values() if any(record["row"] == row.name for record in records)]
+    loads = [record["load"] for record in records]
+    trees = ", ".join(dict.fromkeys(record["tree"] for record in records))
+    return (f"# Deployments: what a user waits for\n\nWritten by `./run live --set {NAME}`, {facts['date']}: {facts['qemu']} (TCG), "
+            f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
+            f"{_PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
+            f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
+            f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n")
+
+
+def execute(args: argparse.Namespace, facts: Mapping[str, Any]) -> int:
+    rows, names = chosen(args)
+    if args.dry_run:
+        print("\n".join(f"{row.name}: {', '.join(names)}" for row in rows))
+        return 0
+    if os.geteuid() != 0:
+        raise BenchError("./run live needs root, for network namespaces")
+    with alone("live"):
+        return _measure(args, rows, names, facts)
+
+
+def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str], facts: Mapping[str, Any]) -> int:
+    steps = Steps(paths.cache_dir() / "live" / "log")
+    packages.install(steps)
+    if paths.build_is_ours():
+        setup.setup()
+    shown = [ways.find(name) for name in names]
+    file = args.out / f"{NAME}.json"
+    records: list[Record] = json.loads(file.read_text()) if file.exists() else []
+    args.out.mkdir(parents=True, exist_ok=True)
+    agent = guest.prepare(steps)
+    state = machine.booted(agent, Library(paths.stock_library(), STOCK, ""))
+    text, displays = guests.prepare("text-std", steps), guests.prepare("text-qxl", steps, "qxl")
+    failed = 0
+    for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
+        with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
+            try:
+                seen = row.play(Place(text, displays, agent, state, Path(name)), way)
+            except (Failed, BenchError) as error:
+                failed += 1
+                steps.say(f"{row.name}, {way.name}: does not count: {error}")
+                continue
+        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": seen.says, "date": facts["date"],
+                        "tree": facts["tree"], "load": round(os.getloadavg()[0], 1)})
+        steps.say(f"{row.name}, {way.name}: {cell(records[-1:])}")
+        file.write_text(json.dumps(records, indent=1) + "\n")
+        file.with_suffix(".md").write_text(page(records, facts))
+    print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count")
+    return 1 if failed else 0

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./run live --set deployment without a guest: what is chosen, links, the page."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pytest
+
+from bench.common.errors import BenchError
+from bench.lab import links
+from live import command, deployment
+
+
+def _args(**given: Any) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    return argparse.Namespace(**{**vars(parser.parse_args([])), **given})
+
+
+def test_all_rows_with_stock_and_flow_by_default() -> None:
+    rows, modes = deployment.chosen(_args())
+    assert [row.name for row in rows] == list(deployment.ROWS) and modes == ["stock", "flow"]
+    rows, modes = deployment.chosen(_args(scenarios="paste, alone", modes="flow:catchup=off"))
+    assert [row.name for row in rows] == ["paste", "alone"] and modes == ["flow:catchup=off"]
+
+
+@pytest.mark.parametrize("given", [{"scenarios": "tea"}, {"links": "lan"}, {"count": 3}, {"modes": "vnc"}, {"modes": "html5"}, {"repeat": 0}])
+def test_what_there_is_not_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(BenchError):
+        deployment.chosen(_args(**given))
+
+
+def test_an_outage_begins_a_second_after_the_sign_and_lasts_as_long_as_it_says() -> None:
+    changes = links.find(deployment.outage(20)).changes
+    assert [(change.at, change.rate) for change in changes] == [(1, None), (21, 20_000_000)]
+
+
+def _record(way: str, waits: list[float | None], says: str = "", row: str = "paste") -> dict[str, Any]:
+    return {"row": row, "way": way, "waits": waits, "says": says, "load": 0.5, "tree": "abc"}
+
+
+def test_a_cell_has_median_worst_and_what_was_seen() -> None:
+    assert deployment.cell([]) == "–"
+    assert deployment.cell([_record("flow", [1.0, 2.0]), _record("flow", [4.0], "gone")]) == "2.00 s (longest 4.00, n = 3); gone"
+    assert deployment.cell([_record("flow", [None], "gone"), _record("flow", [None], "gone")]) == "never (n = 2); gone"
+    assert deployment.cell([_record("flow", [1.0, None])]) == "1.00 s (longest 1.00, n = 2), 1 never"
+
+
+def test_the_page_has_the_rows_that_were_run_in_their_order() -> None:
+    facts = {"date": "today", "qemu": "QEMU", "machine": "one", "release": "0.15.2", "processors": 2}
+    text = deployment.page([_record("stock", [30.0]), _record("flow", [0.03], row="alone")], facts)
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("|")][2:]
+    assert rows == ["alone", "paste"] and "preliminary" not in text
+
+
+def test_keys_are_told_in_milliseconds() -> None:
+    assert deployment.keys_of([100.0, 110.4, 400.0]) == "keys 110 ms, the slowest 400 ms"
+    assert deployment.keys_of([]) == "no key was answered"
