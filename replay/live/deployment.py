@@ -251,6 +251,13 @@ def chosen(args: argparse.Namespace) -> tuple[list[Row], list[str]]:
     return [ROWS[name] for name in names], shown
 
 
+def kept(file: Path) -> list[Record]:
+    try:
+        return list(json.loads(file.read_text())) if file.exists() else []
+    except ValueError:
+        raise BenchError(f"{file} is damaged: remove it") from None
+
+
 def cell(records: Sequence[Record]) -> str:
     """Median and longest wait, and what was seen beside."""
     if not records:
@@ -295,7 +302,7 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str]
         setup.setup()
     shown = [ways.find(name) for name in names]
     file = args.out / f"{NAME}.json"
-    records: list[Record] = json.loads(file.read_text()) if file.exists() else []
+    records = kept(file)
     args.out.mkdir(parents=True, exist_ok=True)
     agent = guest.prepare(steps)
     state = machine.booted(agent, Library(paths.stock_library(), STOCK, ""))

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.common.errors import BenchError
 from bench.lab import links
+from bench.runs.libraries import Library
 from live import command, deployment
+from live.ways import Way
 
 
 def _args(**given: Any) -> argparse.Namespace:
@@ -53,6 +56,20 @@ def test_the_page_has_the_rows_that_were_run_in_their_order() -> None:
     text = deployment.page([_record("stock", [30.0]), _record("flow", [0.03], row="alone")], facts)
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("|")][2:]
     assert rows == ["alone", "paste"] and "preliminary" not in text
+
+
+def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "deployment.json"
+    assert deployment.kept(file) == []
+    file.write_text("[{")
+    with pytest.raises(BenchError, match="damaged: remove it"):
+        deployment.kept(file)
+
+
+def test_several_clients_are_let_in_only_where_they_are_wanted() -> None:
+    library = Library("stock", Path("/nowhere"), False)
+    assert "SPICE_DEBUG_ALLOW_MC" not in Way("stock", library).environment()
+    assert Way("stock", library, several=True).environment()["SPICE_DEBUG_ALLOW_MC"] == "1"
 
 
 def test_keys_are_told_in_milliseconds() -> None:
