@@ -46,8 +46,8 @@ class Seen:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a test guest that draws text in a QEMU (TCG) with the installed libspice-server, and counts with "
-                          "tcpdump what is sent to spice-gtk. Prints it beside the counts of versions that were installed "
-                          "before. Needs root.")
+                          "tcpdump what is sent to spice-gtk. Prints the counts beside those of earlier runs, of other versions: "
+                          "run it before and after you install. Needs root.")
     parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="T", help="tls (default) or plain")
 
 

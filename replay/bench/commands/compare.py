@@ -34,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("what comes out")
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, compare.csv, compare.json (default: results/own); "
                      "resumes there, or adds runs to what is there")
-    out.add_argument("--keep", metavar="DIR", type=Path, help="keep captures, and traces of the patched library, which are "
-                     "searched for stalls")
+    out.add_argument("--keep", metavar="DIR", type=Path, help="keep captures of tcpdump, and traces of the patched library; stalls in "
+                     "them are reported")
     out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
 
 
