@@ -21,11 +21,11 @@ from bench.common.errors import BenchError
 
 _BUFFER_KIB = 65536
 _BUFFER_LEAST_KIB = 4096
-_SLOT_KIB = 4               # of a packet in it
+_SLOT_KIB = 4               # bytes per packet in the file
 # Of a packet; a longer one spoils the run anyway. In immediate mode every packet takes a slot of this size: with tcpdump's own
 # 256 KiB the buffer holds 256 packets of a device that is not Ethernet, and a burst overruns it.
 _SNAPLEN = 2048
-_QUIET = 0.3        # the file has stopped growing when it has not grown for so long
+_QUIET = 0.3        # seconds without growth after which the file is complete
 _DRAIN_LIMIT = 20.0
 
 
@@ -40,7 +40,7 @@ def buffer_kib(rate: int | None) -> int:
 
 @dataclass
 class Statistics:
-    """What tcpdump said at its end; None where it did not say."""
+    """tcpdump's closing statistics; None where it printed none."""
     captured: int | None = None
     received: int | None = None
     dropped: int | None = None
@@ -73,7 +73,7 @@ class Capture:
         self._process = process
 
     def stop(self) -> Statistics:
-        """Waits until nothing more comes, stops tcpdump and returns its closing statistics."""
+        """Waits until the file stops growing, stops tcpdump, and returns its closing statistics."""
         limit = time.monotonic() + _DRAIN_LIMIT
         size, since = -1, time.monotonic()
         while self._process.running() and time.monotonic() < limit:
@@ -96,7 +96,7 @@ def capturing(netns: Path | None, device: str, path: Path, ports: Collection[int
     argv = [proc.require("tcpdump", "tcpdump"), "-i", device, "-n", "--immediate-mode", "-U", "-B", str(buffer_kib(rate)),
             "-s", str(_SNAPLEN), "-w", str(path)]
     if os.geteuid() == 0:
-        argv += ["-Z", "root"]      # or it gives the file to a user who may not write there
+        argv += ["-Z", "root"]      # without this it changes to a user who may not write there
     with proc.Process("tcpdump", [*argv, " or ".join(f"tcp port {port}" for port in ports)], netns) as process:
         if not process.wait_complaint("listening on", time.monotonic() + 10):
             raise BenchError(f"tcpdump cannot capture: {' '.join(process.complaints) or 'it does not start'}")

@@ -15,7 +15,7 @@ from bench.common import paths, proc
 VERSIONS = ("1.3", "1.2")
 
 _DAYS = 2
-_KEPT_SECONDS = 12 * 3600       # a quarter of what they are good for
+_KEPT_SECONDS = 12 * 3600       # a quarter of their validity
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def kept(address: str, version: str = "1.3") -> Certificates:
     if folder.is_dir():
         return _within(folder)
     home.mkdir(parents=True, exist_ok=True)
-    _forget(home, now - 1)      # a run that has just begun may use the one before
+    _forget(home, now - 1)      # a run that has just begun may still use the last one
     with tempfile.TemporaryDirectory(prefix="new-", dir=home, ignore_cleanup_errors=True) as name:
         make(Path(name), address, version)
-        with contextlib.suppress(OSError):      # it is there by now
+        with contextlib.suppress(OSError):      # another run has made it meanwhile
             Path(name).rename(folder)
     return _within(folder)
 

@@ -15,18 +15,18 @@ from bench.lab import netns
 from bench.lab.lab import Lab
 
 _BLOCK = bytes(64 * 1024)
-_STEP = 0.05                # seconds between two notes of how much has come
-_UNDER_WAY = 1.0            # seconds until it has found the link's rate, before the run begins
+_STEP = 0.05                # seconds between two samples
+_UNDER_WAY = 1.0            # seconds before the run begins, so that the download reaches the link's rate
 
 
 class Download:
-    """What has come, as (seconds on the monotonic clock, bytes so far)."""
+    """Progress, as (seconds on the monotonic clock, bytes so far)."""
 
     def __init__(self) -> None:
         self.notes: list[tuple[float, int]] = []
 
     def rate(self, began: float, ended: float) -> float | None:
-        """Bits a second between two moments; None where nothing is known of them."""
+        """Bits per second between two moments; None where there are no samples."""
         if ended <= began or not self.notes or self.notes[-1][0] < began:
             return None
         return (self._until(ended) - self._until(began)) * 8 / (ended - began)
@@ -53,7 +53,7 @@ def _receive(end: socket.socket, found: Download) -> None:
 
 @contextlib.contextmanager
 def beside(where: Lab) -> Iterator[Download]:
-    """Under way when this yields, ended afterwards."""
+    """A download that runs while this is entered."""
     if where.link.rate is None:
         raise BenchError("beside-download needs a link with a rate, such as --links 20M/40ms", 2)
     found = Download()

@@ -40,8 +40,8 @@ CONGESTION = "cubic"    # the default of Linux
 
 @dataclass
 class Lab:
-    """Where the two ends are. Captures are taken on `device` in the server's namespace. `counters` is what spice-link counted,
-    known when the lab is gone."""
+    """The two endpoints of a link. Captures are taken on `device` in the server's namespace. `counters` are those of spice-link,
+    set when the lab has ended."""
     server: Path
     client: Path
     link: Link
@@ -50,15 +50,15 @@ class Lab:
     client_address: str = CLIENT_ADDRESS
     device: str = _DEVICE
     ports: tuple[int, int] = (PLAIN_PORT, TLS_PORT)
-    congestion: str = ""    # how the server's TCP controls congestion
-    remote: Remote | None = None    # the machine the client is on, where it is another one
-    begin_changes: Callable[[], None] = lambda: None        # of the link, if it has any
+    congestion: str = ""    # congestion control of the server's TCP
+    remote: Remote | None = None    # the client's machine, if it is another one
+    begin_changes: Callable[[], None] = lambda: None        # of the link test
     counters: dict[str, Any] | None = None
-    link_tests: int = 0     # how many it took until the link did what it is said to do
+    link_tests: int = 0     # number of link tests until one passed
 
     @property
     def listens_at(self) -> str:
-        """Where the server itself is to be reached: by the client, or by the relay beside it."""
+        """The server's address, for the client or for the relay beside the server."""
         return LOOPBACK if self.link.relay else self.server_address
 
 
@@ -202,8 +202,8 @@ def _other_machine(link: Link) -> Iterator[Lab]:
 
 
 def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
-    """Machines have different defaults, and each fills a link in its own way. By the route, for a namespace's own default
-    can only be what the machine allows everyone."""
+    """Sets the algorithm per route: defaults differ between machines, and a namespace's own default is limited to what the
+    machine allows to all."""
     for where, mine, peer in _ends(server, client):
         try:
             _ip(where, "route", "replace", peer, "dev", _DEVICE, "src", mine, "congctl", algorithm)

@@ -21,13 +21,13 @@ from bench.lab.links import Link
 
 _SO_TIMESTAMPNS = 35
 _HEADERS = 14 + 20 + 8          # Ethernet, IP, UDP
-_IPV6 = 20                      # what its header has more
+_IPV6 = 20                      # its header is longer by
 _SIZE = 1200                    # fits the smallest MTU
 _PINGS = 7
-_LATE = 0.005                   # seconds the median ping may take beyond the link's own time
+_LATE = 0.005                   # seconds that the median ping may exceed the link's round trip
 _RATE_BOUNDS = (0.90, 1.03)     # of the link's rate
-_LAN_RATE = 100e6               # how much is sent over a link without a limit
-_LOSS_BOUNDS = (0.1, 4.0)       # times the link's loss; few packets, so only the order can be told
+_LAN_RATE = 100e6               # bits per second offered to a link without a limit
+_LOSS_BOUNDS = (0.1, 4.0)       # times the link's loss; the packets are few, so only the magnitude is checked
 _BULK_SECONDS = 0.4
 _LOSS_PACKETS = 1200
 _TRIES = 3
@@ -38,8 +38,8 @@ class Measured:
     ping: float | None          # seconds, the median
     fastest: float | None
     rate: float | None          # bits a second on the wire
-    loss: float | None          # of a stream slower than the link
-    up: float | None = None     # bits a second from the client, where that is another rate
+    loss: float | None          # share lost of a stream slower than the link
+    up: float | None = None     # bits per second from the client, if different
 
 
 def _udp(where: Lab, at_server: bool) -> socket.socket:
@@ -54,7 +54,7 @@ def _udp(where: Lab, at_server: bool) -> socket.socket:
 
 
 def _receive(at: socket.socket) -> tuple[float, bytes] | None:
-    """A datagram and when the kernel had it; None when none comes any more."""
+    """A datagram and its receive time in the kernel; None on a timeout."""
     try:
         data, ancillary, _, _ = at.recvmsg(2048, 64)
     except TimeoutError:
@@ -64,7 +64,7 @@ def _receive(at: socket.socket) -> tuple[float, bytes] | None:
 
 
 def _ping(server: socket.socket, client: socket.socket, count: int) -> list[float]:
-    """Round trips, sent by the server, each answered at once; the time the answering took is taken out."""
+    """Round trips in seconds, started by the server. The time until the client replies is subtracted."""
     times = []
     for number in range(count):
         sent = time.clock_gettime(time.CLOCK_REALTIME)
@@ -81,12 +81,12 @@ def _ping(server: socket.socket, client: socket.socket, count: int) -> list[floa
 
 
 def _frame(link: Link) -> int:
-    """Bytes on the wire of a packet of a stream."""
+    """Bytes on the wire per packet of a stream."""
     return _SIZE + _HEADERS + (_IPV6 if link.ipv6 else 0)
 
 
 def _stream(server: socket.socket, client: socket.socket, packets: int, bytes_per_second: float | None) -> list[float]:
-    """Sends packets at a pace (of their payload), or without one; returns when each came that did."""
+    """Sends packets at a rate (of payload), or as fast as possible. Returns the receive times of those that arrived."""
     times: list[float] = []
 
     def collect() -> None:
@@ -107,7 +107,7 @@ def _stream(server: socket.socket, client: socket.socket, packets: int, bytes_pe
 
 
 def _rate(times: list[float], frame: int) -> float | None:
-    """Over the middle of the stream: neither its first packets, which wait for nothing, nor its end."""
+    """Bits per second of the middle of a stream: its first packets do not queue."""
     part = sorted(times)[len(times) // 10:]
     if len(part) < 10 or part[-1] <= part[0]:
         return None
@@ -115,7 +115,7 @@ def _rate(times: list[float], frame: int) -> float | None:
 
 
 def _bulk(source: socket.socket, sink: socket.socket, link: Link, limit: int | None) -> float | None:
-    """Bits a second that arrive of a third more than the limit, if there is one."""
+    """Bits per second that arrive of an offered load 30 % above the limit, if there is one."""
     rate = (limit or _LAN_RATE) * 1.3
     packets = int(rate / 8 / _frame(link) * _BULK_SECONDS)
     return _rate(_stream(source, sink, packets, rate / 8 * _SIZE / _frame(link) if limit else None), _frame(link))
@@ -124,7 +124,7 @@ def _bulk(source: socket.socket, sink: socket.socket, link: Link, limit: int | N
 def measure(where: Lab) -> Measured:
     link = where.link
     with contextlib.closing(_udp(where, True)) as server, contextlib.closing(_udp(where, False)) as client:
-        _ping(server, client, 1)    # neighbours are found
+        _ping(server, client, 1)    # the first one resolves the neighbour's address
         times = _ping(server, client, _PINGS)
         rate = _bulk(server, client, link, link.rate)
         up = _bulk(client, server, link, link.up) if link.up else None
@@ -147,7 +147,7 @@ def judge(link: Link, found: Measured) -> str | None:
         return f"link {link.name}: the bulk transfer did not arrive"
     kept = 1 - link.loss
     for way, rate, limit in (("carries", found.rate, link.rate), ("carries up", found.up, link.up)):
-        # without a limit it carries what this program can send, which says nothing of it
+        # without a limit this only measures how fast this program sends
         if limit is not None and not _RATE_BOUNDS[0] * kept <= (rate or 0) / limit <= _RATE_BOUNDS[1]:
             return f"link {link.name} {way} {(rate or 0) / 1e6:.2f} Mbit/s"
     if link.loss and not (found.loss is not None
@@ -157,7 +157,8 @@ def judge(link: Link, found: Measured) -> str | None:
 
 
 def check(where: Lab) -> str | None:
-    """Measures up to _TRIES times: a machine with other work may be late once, a wrong link always is. How often is noted."""
+    """Measures up to _TRIES times: on a busy machine a test may fail once, on a wrong link it always does. The number of tries is
+    recorded."""
     reason = None
     for where.link_tests in range(1, _TRIES + 1):
         reason = judge(where.link, measure(where))

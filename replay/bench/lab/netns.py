@@ -24,7 +24,7 @@ _SWITCHES = ("ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6", "ip
 
 @contextlib.contextmanager
 def create() -> Iterator[Path]:
-    """A new namespace with loopback, without IPv6, without memory of earlier connections. Yields its path."""
+    """Makes a namespace with loopback, without IPv6 and without cached TCP metrics. Yields its path."""
     files = " ".join(f"/proc/sys/net/{name}" for name in _SWITCHES)
     script = (f"for f in {files}; do if [ -e $f ]; then echo 1 > $f; fi; done; "
               "ip link set lo up && echo ready && exec cat")
@@ -46,13 +46,13 @@ def create() -> Iterator[Path]:
 
 
 def holder_of(netns: Path) -> str:
-    """The pid of the process that holds a namespace of create()."""
+    """The pid of the process that holds a namespace made by create()."""
     return netns.parts[2]
 
 
 def inside(netns: Path, make: Callable[[], T]) -> T:
-    """What make returns when called inside the namespace. A socket stays in the namespace where it was made, so it can
-    be used from anywhere after that."""
+    """Calls make() inside the namespace and returns its result. A socket stays in the namespace where it was made, and can be
+    used from anywhere."""
     libc = ctypes.CDLL(None, use_errno=True)
     made: list[T] = []
     failed: list[Exception] = []

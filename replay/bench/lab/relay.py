@@ -14,14 +14,13 @@ from bench.common import proc
 from bench.common.errors import BenchError
 from bench.lab.lab import LOOPBACK, Lab
 
-_BLOCK = 16384      # what it reads at once. Twice that always fits into a socket that can be written, so no way waits for the other
+_BLOCK = 16384      # bytes per read. Twice as many fit into a writable socket, so neither direction blocks the other
 
 
 @contextlib.contextmanager
 def beside(where: Lab, port: int, path: Path | None = None) -> Iterator[None]:
-    """From when this yields, what connects to the port on the link is passed to the same port on loopback, or to the Unix socket at
-    the path. Each connection is a
-    process of its own; in a namespace of processes none of them outlives the first."""
+    """While entered, connections to the port on the link are relayed to the same port on loopback, or to the Unix socket at the
+    path. Each connection has a process; all are in a PID namespace, so none outlives the first."""
     argv = [proc.require("unshare", "util-linux"), "--pid", "--fork", "--kill-child", proc.require("socat", "socat"), "-d", "-d",
             "-b", str(_BLOCK), f"TCP4-LISTEN:{port},bind={where.server_address},reuseaddr,nodelay,backlog=64,fork",
             f"UNIX-CONNECT:{path}" if path else f"TCP4:{LOOPBACK}:{port},nodelay"]

@@ -18,7 +18,7 @@ _LIMIT = 60
 
 
 class Remote:
-    """address is the other machine's, our_address is ours as that machine sees it."""
+    """`address` is the other machine's; `our_address` is ours, as that machine sees it."""
 
     def __init__(self, host: str, program: Path) -> None:
         self.host = host
@@ -53,13 +53,13 @@ class Remote:
             raise BenchError(f"{error} (the client needs there: {_NEEDS})") from None
 
     def put(self, file: Path) -> str:
-        """Copies a file there, may it be executed; returns its path."""
+        """Copies a file there, makes it executable, and returns its path."""
         target = f"{self._folder}/{file.name}"
         self._call(f"cat > {shlex.quote(target)} && chmod 700 {shlex.quote(target)}", file.read_bytes())
         return target
 
     def command(self, argv: Sequence[str]) -> list[str]:
-        """The command line that runs argv there. It ends with the session: its output has nowhere to go then."""
+        """The command line that runs argv there. It ends with the ssh session."""
         return [*self._ssh, self.host, f"HOME={self._folder} exec {shlex.join(argv)}"]
 
     def close(self) -> None:

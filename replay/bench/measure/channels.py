@@ -10,34 +10,34 @@ from typing import Any
 from bench.measure import latency
 
 ALL = "all"
-# as spice-player names them, and what its report calls each
+# name in --channels: name in spice-player's report
 _REPORTED = {"sound": "sound", "sound-raw": "sound", "record": "record", "inputs": "inputs", "pointer": "pointer",
              "agent": "agent", "port": "port"}
 _IN_ALL = tuple(name for name, reported in _REPORTED.items() if name == reported)
-# what is transferred: default and unit of the size
+# traffic with a size: the default, and its unit in bytes
 _SIZES = {"agent": (256, 1 << 10), "port": (4, 1 << 20)}
-# Later than this a player of sound has nothing left to play: its buffer is as long, about.
+# A sound player's buffer, about: a packet that is later than this leaves a gap.
 BUFFER_MS = 100.0
-# Of numbered packets that come, so many may be missing before one could be taken for another.
+# Compressed sound is numbered modulo 8: if a larger share of packets is missing, numbers may be matched wrongly.
 LEFT_OUT_MAX = 0.2
-_ANOTHER_CLOCK = 10**18     # added to its times, in ns, to be later than any of ours
+_ANOTHER_CLOCK = 10**18     # ns, added to the times of a client with another clock, so that all are later than ours
 
 Report = dict[str, Any]
 
 
 def _words(asked: str) -> list[tuple[str, str]]:
-    """Name and size, "" where none is given."""
+    """Splits a list of channels into names and sizes; "" where no size is given."""
     words = _IN_ALL if asked == ALL else asked.split(",")
     return [(name, size) for name, _, size in (word.partition(":") for word in words)]
 
 
 def known(asked: str) -> bool:
-    """Whether this is a list of channels; spice-player says what is wrong with one that makes no sense."""
+    """Whether this is a list of known channels with valid sizes. spice-player checks the rest."""
     return all(name in _REPORTED and re.fullmatch(r"\d*", size) for name, size in _words(asked))
 
 
 def transferred_bytes(asked: str) -> int:
-    """From the server, by what has an end."""
+    """Bytes that the server sends for the traffic that has an end (clipboard, port)."""
     return sum(int(size or _SIZES[name][0]) * _SIZES[name][1] for name, size in _words(asked) if name in _SIZES)
 
 
@@ -59,7 +59,8 @@ def _inputs(did: Report, client: Report) -> str | None:
 
 
 def _moves(did: Report, client: Report) -> list[latency.Stamp]:
-    """Of the made-up pointer that the client has seen: it is far above the display, where no recording moves it."""
+    """The moves of the added pointer that the client has seen. Its y is far above the display, where no recording moves the
+    pointer."""
     return [(x, when) for x, y, when in client.get("cursor_move_times") or () if y == did["top"]]
 
 
@@ -90,7 +91,8 @@ _CHECKS: dict[str, Callable[[Report, Report], str | None]] = {
 
 
 def wrong(asked: str, player: Report, client: Report) -> str | None:
-    """What arrived and should not, or the other way round, in one line; both are the programs' last JSON lines."""
+    """The first difference between what was sent and what arrived, in one line. Both arguments are the programs' last JSON
+    lines."""
     did = player.get("channels") or {}
     for name in dict.fromkeys(_REPORTED[name] for name, _ in _words(asked)):
         reason = _CHECKS[name](did[name], client) if name in did else f"the player has no channel for {name}"
@@ -101,8 +103,8 @@ def wrong(asked: str, player: Report, client: Report) -> str | None:
 
 def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], counted_to_eight: bool = False,
               one_clock: bool = True) -> Report:
-    """From the moment a packet of sound is played at the server until it can be heard, or the pointer is moved until it moves.
-    Compressed packets are counted to eight only, by their loudness: where many were left out, nothing is known. With two
+    """Time from playing a sound packet at the server until the client can hear it, or from a pointer move until the client shows
+    it. Compressed packets are numbered modulo 8, by their loudness: where too many are missing, the figures are unknown. With two
     clocks the fastest packet is assumed to be on time."""
     stamps = received if one_clock else [(number, when + _ANOTHER_CLOCK) for number, when in received]
     packets = latency.match([(number, when, when) for number, when in sent], stamps) if sent else None
@@ -117,14 +119,14 @@ def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], 
 
 
 def _pointer_report(did: Report, client: Report, one_clock: bool) -> Report:
-    """How late moves are is not known with two clocks: none says by how much the fastest is."""
+    """With two clocks lateness is unknown: it could only be relative to the fastest move."""
     arrived = _moves(did, client)
     late = _lateness(did["stamps"], arrived) if one_clock else latency.quantiles([])
     return {"moves": did["moves"], "arrived": len(arrived), **late}
 
 
 def report(asked: str | None, player: Report | None, client: Report | None, one_clock: bool) -> Report | None:
-    """For a run's record; None when there was no such traffic. All times in ms."""
+    """The entry of a run's record, times in ms; None if the run had no such traffic."""
     if asked is None or not player or not client:
         return None
     found: Report = {"asked": asked}

@@ -16,24 +16,25 @@ from typing import Any
 
 from bench.measure import staleness, stats
 
-Stamp = Sequence[int]       # number, time in ns; of a sent one also when it was due
+Stamp = Sequence[int]       # number, time in ns; of a sent one also its due time
 
 
 @dataclass(frozen=True)
 class Probe:
     sent: int
-    due: int                # before sent if the server has held the session up
+    due: int                # earlier than sent, if the server delayed the session
     received: int | None    # None: dropped
 
 
 def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
-    """The client may report a probe twice, for it draws that area again when a video plays there: it came the first time."""
+    """Drops repeated reports. The client reports a probe twice if it redraws the area because a video plays there; the first one
+    counts."""
     return [stamp for before, stamp in itertools.pairwise([(None,), *received]) if stamp[0] != before[0]]
 
 
 UNMATCHED = "the probes that arrived do not fit those that were sent"
 _CYCLE = 3600       # MARKER_PROBES of replay/player/marker.h
-_OVERTAKEN = 50     # probes, some seconds of them; what waits longer is shown in one piece
+_OVERTAKEN = 50     # probes: some seconds. A client that is further behind gets all of them at once
 
 
 def match(sent: Sequence[Stamp], received: Sequence[Stamp], overtaking: bool = False) -> list[Probe] | None:
@@ -47,7 +48,7 @@ def match(sent: Sequence[Stamp], received: Sequence[Stamp], overtaking: bool = F
             late = at - 1 - back
             if when < sent[late][1]:
                 return None
-            # that one a second time is no news: a client draws an area again
+            # a repeated report of that one: the client redrew the area
             if probes[late].received is None:
                 probes[late] = replace(probes[late], received=when)
             continue
@@ -90,7 +91,8 @@ def _age_segments(probes: Sequence[Probe]) -> list[tuple[float, float]]:
 
 
 def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
-    """Over time, in ms: how old what the user sees is, compared with what the session had drawn by then, as far as probes tell."""
+    """Age over time, in ms: how much older the picture on the client is than what the session had drawn by then, as far as probes
+    show it."""
     return staleness.summary(_age_segments(probes))
 
 
@@ -100,7 +102,7 @@ def quantiles(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def report(sent: Sequence[Stamp] | None, received: Sequence[Stamp] | None) -> dict[str, Any] | None:
-    """For a run's record; None without probes or when they do not fit together. All times in ms."""
+    """The entry of a run's record, times in ms; None without probes, or if the numbers do not match."""
     if not sent or received is None:
         return None
     probes = match(sent, first_reports(received), overtaking=True)

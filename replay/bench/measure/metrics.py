@@ -17,12 +17,12 @@ _SEGMENT = 1448             # payload of a full packet with TCP timestamps at MT
 _PACKET_HEADERS = 66        # Ethernet, IP and TCP with timestamps
 _RECORD = 16384
 _RECORD_OVERHEAD = 22       # TLS 1.3
-# Allowance for a transfer over a path: somewhat more than bytes / rate, and some round trips.
+# Time allowed for a transfer over a path: this factor x bytes / rate, and so many round trips.
 _PATH_RATE_PART, _PATH_ROUND_TRIPS = 1.3, 4
 
 
 def overhead(run: Run) -> int | None:
-    """Bytes of the server's Ethernet frames beyond the messages."""
+    """Bytes of the server's Ethernet frames less the message bytes."""
     wire, messages = run["server"]["wire_bytes"], run["message_bytes"]
     return None if wire is None or messages is None else wire - messages
 
@@ -33,7 +33,7 @@ def overhead_ratio(run: Run) -> float | None:
 
 
 def minimum(message_bytes: int, transport: str) -> int:
-    """The minimum overhead: full records in full packets."""
+    """The least overhead that any sender needs: full records in full packets."""
     payload = message_bytes
     if transport == "tls":
         payload += math.ceil(message_bytes / _RECORD) * _RECORD_OVERHEAD
@@ -55,7 +55,7 @@ def packets_over_minimum(run: Run) -> float | None:
 
 
 def over_path(run: Run) -> float | None:
-    """Duration as a multiple of the allowance for its bytes; only at pace max, alone on a link with a fixed rate."""
+    """Duration as a multiple of the time allowed for its bytes; only at pace max, alone on a link with a fixed rate."""
     if run["pace"] != "max" or run.get("download") or run["wall_seconds"] is None or run["server"]["wire_bytes"] is None:
         return None
     link = links.find(run["link"])
@@ -94,7 +94,7 @@ def _age(name: str) -> Callable[[Run], float | None]:
 
 
 def recovery(run: Run) -> float | None:
-    """The longest recovery after a change of the link that is no outage."""
+    """The longest recovery after a change of the link that does not begin an outage."""
     after = zip(links.find(run["link"]).changes, (run.get("seen") or {}).get("recovery") or [], strict=False)
     return max((seconds for change, seconds in after if change.rate), default=None)
 
@@ -112,7 +112,7 @@ def _response(name: str) -> Callable[[Run], float | None]:
 
 
 def _channel(channel: str, name: str) -> Callable[[Run], float | None]:
-    """A figure of the other channels' traffic; None without it."""
+    """A figure of the traffic on other channels; None without such traffic."""
     return lambda run: ((run.get("channels") or {}).get(channel) or {}).get(name)
 
 
@@ -181,7 +181,7 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
 
 
 def of_capture(run: Run) -> bool:
-    """Whether its packets were captured, as in old results those of all runs were."""
+    """Whether the run's packets were captured. In old results, all were."""
     return bool(run.get("captured", True))
 
 

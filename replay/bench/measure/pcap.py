@@ -33,7 +33,7 @@ class TlsRecords:
     """Counts the records of one direction of one TLS connection from its byte stream, which comes in any pieces."""
 
     def __init__(self) -> None:
-        self.records = 0            # application data only: what is encrypted
+        self.records = 0            # application data only
         self.record_bytes = 0       # with their headers
         self.broken = False         # the stream is not TLS
         self._header = b""
@@ -64,33 +64,33 @@ class TlsRecords:
 class Direction:
     packets: int = 0
     data_packets: int = 0
-    tcp_payload_bytes: int = 0      # as sent: with what was sent again
+    tcp_payload_bytes: int = 0      # as sent, retransmissions included
     wire_bytes: int = 0             # Ethernet frames
-    retransmissions: int = 0        # packets holding data at or below what was already seen
+    retransmissions: int = 0        # packets with data whose sequence numbers were seen before
     retransmitted_bytes: int = 0
     tls_records: int = 0
     tls_record_bytes: int = 0
     sizes: collections.Counter[int] = field(default_factory=collections.Counter)     # frame length -> packets
     timeline: collections.Counter[int] = field(default_factory=collections.Counter)  # step -> wire bytes
-    departures: list[tuple[float, int]] = field(default_factory=list)   # of packets with data: when, frame length
+    departures: list[tuple[float, int]] = field(default_factory=list)   # packets with data: time, frame length
 
     @property
     def stream_bytes(self) -> int:
-        """Payload without what was sent again: the bytes of the streams."""
+        """Payload without retransmissions: the bytes of the streams."""
         return self.tcp_payload_bytes - self.retransmitted_bytes
 
 
 @dataclass
 class Summary:
-    packets: int = 0                # all in the file
+    packets: int = 0                # all packets in the file
     largest_frame: int = 0
-    tls_broken: bool = False        # a stream on a TLS port was not TLS
+    tls_broken: bool = False        # a stream on a TLS port is not TLS
     server: Direction = field(default_factory=Direction)
     client: Direction = field(default_factory=Direction)
 
 
 class _Stream:
-    """One direction of one connection: puts segments in order as far as counting needs it."""
+    """One direction of one connection. Reorders segments as far as counting needs it."""
 
     def __init__(self, first: int, tls: TlsRecords | None) -> None:
         self.next = first           # the sequence number after the last byte in order
@@ -99,7 +99,7 @@ class _Stream:
         self._highest = first
 
     def add(self, sequence: int, payload: memoryview) -> int:
-        """Takes a segment; returns how many of its bytes had been seen or passed over before."""
+        """Takes a segment; returns how many of its bytes had been counted or skipped before."""
         end = (sequence + len(payload)) & _ALL
         behind = (self._highest - sequence) & _ALL
         again = min(behind, len(payload)) if behind < _HALF else 0

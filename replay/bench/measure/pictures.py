@@ -23,7 +23,7 @@ Series = tuple[tuple[int, str], ...]    # command and picture of each moment; th
 
 END = -1
 
-# Of 255: as much may a block of 32 x 32 pixels be off where JPEG is allowed. linux-desktop's wallpaper is off by 2.
+# Of 255: largest difference of a block of 32 x 32 pixels where JPEG is allowed. linux-desktop's wallpaper differs by 2.
 _CLOSE = 4
 
 
@@ -44,7 +44,7 @@ def _most_common(runs: Iterable[Run]) -> Series:
 
 
 def _without_loss(runs: list[Run], known: Mapping[int, str]) -> Series:
-    """What is known; else what most runs over a lan show, of those that end as the recording does."""
+    """The known pictures; without any, what most runs on a LAN show, among those whose last picture is the recording's."""
     near = [run for run in runs if not _may_be_slow(run)] or runs
     good = [run for run in near if known.get(END) in (None, run["picture_sha256"])]
     return tuple((command, known.get(command, shown)) for command, shown in _most_common(good or near))
@@ -58,7 +58,7 @@ def _difference(series: Series, expected: Series) -> str:
 
 
 def _off_by(blocks: str | None, expected: str | None) -> int | None:
-    """How much the block that differs most does; None where the client did not say, or another size."""
+    """The difference of the block that differs most; None if the client did not report blocks, or the sizes differ."""
     if blocks is None or expected is None:
         return None
     one, other = base64.b64decode(blocks), base64.b64decode(expected)
@@ -79,16 +79,16 @@ def _close(run: Run, expected: Run) -> bool:
 
 
 def _reference(runs: list[Run], known: Mapping[int, str]) -> tuple[Series, Run | None]:
-    """What is right, and a run that shows it, of those first that still have their blocks."""
+    """The right pictures, and a run that shows them, preferably one that still has its blocks."""
     expected = _without_loss(runs, known)
     likely = sorted(runs, key=lambda run: run.get("lossy") is not None)
     return expected, next((run for run in likely if _series(run) == expected), None)
 
 
 def _compare(runs: list[Run], known: Mapping[int, str]) -> None:
-    """Runs of one recording with the same pause points."""
+    """Compares the runs of one recording with the same pause points."""
     expected, right = _reference(runs, known)
-    if right is None and all(map(_may_be_slow, runs)):     # nobody has the blocks of what is known: they judge each other
+    if right is None and all(map(_may_be_slow, runs)):     # no run has the known pictures' blocks: compare the runs
         exact = {} if _is_part(runs[0]["recording"]) else known
         expected, right = _reference(runs, {command: shown for command, shown in exact.items() if command == END})
     for run in runs:

@@ -12,14 +12,14 @@ from bench.measure.channels import BUFFER_MS
 
 @dataclass(frozen=True)
 class Heard:
-    seconds: float          # of sound that came
-    gaps: int               # times that nothing was left to play; then the player fills its buffer again
-    silence: float          # seconds that these took
-    late: list[float]       # of each packet: seconds behind the fastest since the last gap
+    seconds: float          # of the sound that arrived
+    gaps: int               # times that the buffer ran empty; the player then fills it again
+    silence: float          # seconds, total length of the gaps
+    late: list[float]       # per packet: seconds later than the fastest one since the last gap
 
 
 def heard(arrivals: Sequence[int], period: float, buffer: float = BUFFER_MS / 1e3) -> Heard:
-    """`arrivals`: ns, rising; `period`: seconds of sound in each packet."""
+    """Plays packets that arrived at these times (ns, rising), each with `period` seconds of sound."""
     gaps, silence, late = 0, 0.0, []
     began = due = fastest = 0.0     # of what is played without a gap: when its first packet came, and when the next one is needed
     for number, when in enumerate(at / 1e9 for at in arrivals):
@@ -28,7 +28,7 @@ def heard(arrivals: Sequence[int], period: float, buffer: float = BUFFER_MS / 1e
                 gaps += 1
                 silence += when + buffer - due
             began, due, fastest = when, when + buffer, 0.0
-        behind = when - began       # what it is behind its time by, if the first packet since the gap was on time
+        behind = when - began       # its lateness, if the first packet since the gap was on time
         fastest = min(fastest, behind)
         late.append(behind - fastest)
         began += period

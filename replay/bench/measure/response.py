@@ -21,7 +21,7 @@ Shown = Mapping[str, Any]   # of a burst by the client: time_ns; missed, whether
 
 
 def waited(bursts: Sequence[Burst], shown: Sequence[Shown]) -> int:
-    """Nanoseconds that answers took from the client to the player by way of the bench, where a person's eye takes none."""
+    """Nanoseconds that the client's answers took through the bench to the player. A person's eye would not need them."""
     return sum(max(0, burst[2] - one["time_ns"]) for burst, one in zip(bursts, shown, strict=True))
 
 

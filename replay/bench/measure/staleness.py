@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# Between two times, in ns, something due at the third was not on the screen. The last has None: from the beginning to the end.
+# (begin, end, since), in ns: from begin to end the screen lacked a change due at since. The last one has None and covers the whole session.
 Stretch = tuple[int, int, int | None]
 
-OLD = 2e9           # ns: a picture that is older has fallen behind
+OLD = 2e9           # ns: a client whose picture is older has fallen behind
 
 
 def _share_at_most(segments: Sequence[tuple[float, float]], age: float) -> float:
-    """The share of the time in which the picture was at most `age` old."""
+    """Share of the time in which the picture was at most `age` old."""
     total = sum(length for _, length in segments)
     within = 0.0
     for start, length in segments:
@@ -58,8 +58,8 @@ def recovery(stretches: Sequence[Stretch], changes: Sequence[int]) -> list[float
 
 
 def report(stretches: Sequence[Stretch], changes: Sequence[int] = ()) -> dict[str, Any]:
-    """For a run's record."""
-    # a stretch begins with the step that something was due in, which is a little before
+    """The entry of a run's record."""
+    # a stretch begins with the step in which the change was due, slightly before it
     stale = [(float(max(begin - since, 0)), float(end - begin)) for begin, end, since in stretches[:-1] if since is not None]
     begun, ended, _ = stretches[-1]
     fresh = ended - begun - sum(length for _, length in stale)

@@ -16,8 +16,8 @@ from enum import Enum
 SEED = 20170929
 RESAMPLES = 1000
 LEVEL = 0.95
-FALSE = 0.05    # of the differences that are called so, how many may be chance
-FEWEST = 3      # with fewer values a spread cannot be told
+FALSE = 0.05    # false discovery rate: share of the reported differences that may be chance
+FEWEST = 3      # with fewer values the spread is unknown
 
 
 def median(values: Iterable[float | None]) -> float | None:
@@ -41,7 +41,7 @@ class Verdict(Enum):
     BETTER = "better"
     WORSE = "worse"
     SAME = "same"
-    UNKNOWN = "unknown"     # collect more
+    UNKNOWN = "unknown"     # more runs are needed
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Comparison:
     change: float | None
     low: float | None = None
     high: float | None = None
-    chance: float = 1.0     # of two samples of one thing, how many lie as far apart as these in the direction of the verdict
+    chance: float = 1.0     # p-value: probability of such a difference between two samples of the same thing
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """Linear between the neighbours; values need not be sorted."""
+    """Interpolates linearly; values need not be sorted."""
     ordered = sorted(values)
     at = part * (len(ordered) - 1)
     below = int(at)
@@ -64,7 +64,7 @@ def quantile(values: Sequence[float], part: float) -> float:
 
 
 def outliers(values: Sequence[float]) -> int:
-    """How many lie further than one and a half times the middle half's width outside of it."""
+    """The number of values more than 1.5 interquartile ranges outside the middle half."""
     if len(values) < 4:
         return 0
     low, high = quantile(values, 0.25), quantile(values, 0.75)
@@ -90,7 +90,7 @@ def estimate(values: Sequence[float]) -> Estimate | None:
 
 @functools.cache
 def _sums(ranks: tuple[int, ...], size: int) -> collections.Counter[int]:
-    """How many choices of so many of the ranks have each sum."""
+    """The number of ways to choose so many ranks that have each sum."""
     found: list[collections.Counter[int]] = [collections.Counter() for _ in range(size + 1)]
     found[0][0] = 1
     for rank in ranks:
@@ -101,10 +101,10 @@ def _sums(ranks: tuple[int, ...], size: int) -> collections.Counter[int]:
 
 
 def chance(lower: Sequence[float], higher: Sequence[float]) -> float:
-    """How often values like these, dealt out at random, have the second sample's as high above the first's as they are: the exact
-    rank sum test. Of three each never less than one in twenty."""
+    """One-sided p-value of the exact rank sum test: the probability that the second sample ranks as high above the first by
+    chance. With three values each it is at least 1/20."""
     both = sorted((*lower, *higher))
-    # twice the mean rank of equal values, to stay with integers
+    # twice the mean rank of tied values, so that it is an integer
     ranks = {value: 2 * both.index(value) + both.count(value) + 1 for value in both}
     sums = _sums(tuple(ranks[value] for value in both), len(higher))
     seen = sum(ranks[value] for value in higher)
@@ -112,8 +112,8 @@ def chance(lower: Sequence[float], higher: Sequence[float]) -> float:
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Of hundreds of comparisons some differ by chance alone: better and worse stay only so many as that at most FALSE of them are
-    expected to be such (Benjamini and Hochberg); the rest is unknown."""
+    """Controls the false discovery rate (Benjamini and Hochberg): of the differences that remain better or worse, at most a share
+    of FALSE is expected to be chance. The others become unknown."""
     tried = sum(one.low is not None for one in found)
     allowed: dict[Verdict, float] = {}
     for verdict in (Verdict.BETTER, Verdict.WORSE):
@@ -125,8 +125,8 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
 
 def _verdict(change: float, changes: Sequence[float], noise: float, more: bool, less_by_chance: Callable[[], float],
              more_by_chance: Callable[[], float]) -> Comparison:
-    """changes: what the change might as well have been. The interval of it lies within the noise (same), wholly beyond it (better,
-    worse), or neither (unknown)."""
+    """`changes` is the confidence interval of the change. Same: it is within the noise. Better or worse: wholly beyond it.
+    Unknown: neither."""
     low, high = quantile(changes, (1 - LEVEL) / 2), quantile(changes, (1 + LEVEL) / 2)
     if -noise <= low and high <= noise:
         return Comparison(Verdict.SAME, change, low, high)
@@ -156,18 +156,19 @@ def compare(before: Sequence[float], after: Sequence[float], noise: float, more:
 
 
 def tail(t: float, freedom: int) -> float:
-    """How often Student's t is above t >= 0, by Wallace's approximation (1959), good to a hundredth of itself from four degrees on."""
+    """Probability that Student's t exceeds t >= 0, by Wallace's approximation (1959); relative error below 0.01 from four degrees
+    of freedom on."""
     z = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom))
     return 1 - statistics.NormalDist().cdf(z)
 
 
 def _quantile_of_t(freedom: int) -> float:
-    """Of which a part of LEVEL is nearer to 0; the inverse of tail()."""
+    """The t below which |t| has probability LEVEL; the inverse of tail()."""
     z = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2) * (8 * freedom + 3) / (8 * freedom + 1)
     return math.sqrt(freedom * math.expm1(z * z / freedom))
 
 
-_SAME_WITHIN = 0.1      # a change that is surely less is none worth more runs
+_SAME_WITHIN = 0.1      # if the change is surely smaller, more runs are not worth it
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Shift:
     log: float
     error: float
     freedom: int
-    lone: bool = False      # one value on a side, or values that overlap: it says nothing by itself, only among others
+    lone: bool = False      # one value on a side, or overlapping values: significant only together with other rows
 
     def judged(self, noise: float, more: bool) -> Comparison:
         """Of a change that is nothing but chance `chance` says how often it is as large as this. More or less than `noise` is
@@ -221,12 +222,12 @@ def pooled(shifts: Sequence[Shift]) -> Shift:
 
 
 def gated(found: Sequence[Comparison], level: float = FALSE) -> list[Comparison]:
-    """Better and worse stay only where the chance that any one of them all is mere chance is at most that (Holm); the rest is
-    unknown. For what a machine acts on: corrected() allows one in twenty of many."""
+    """Controls the probability of any false verdict (Holm): better and worse remain only if all together are chance with at most
+    this probability. The others become unknown. For decisions of a program; corrected() allows one false verdict in twenty."""
     tried = [one for one in found if one.low is not None]
     allowed = -1.0
     for rank, one in enumerate(sorted(tried, key=lambda one: one.chance)):
-        if 2 * one.chance > level / (len(tried) - rank):    # either direction
+        if 2 * one.chance > level / (len(tried) - rank):    # two-sided
             break
         allowed = one.chance
     return [replace(one, verdict=Verdict.UNKNOWN) if one.verdict in (Verdict.BETTER, Verdict.WORSE) and one.chance > allowed else one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Steal time: CPU time that the host of a virtual machine took away. Figures measured meanwhile are the host's."""
+"""Steal time: CPU time that the host of a virtual machine gave to others. Figures measured meanwhile depend on the host."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from types import TracebackType
 from typing import Self
 
 _STAT = Path("/proc/stat")
-_STEP = 0.02        # seconds between two looks
+_STEP = 0.02        # seconds between two samples
 _STEAL = 8          # the field of the first line: proc_stat(5)
 
 
 def _ticks(text: str) -> int | None:
-    """Of all processors; None where the kernel does not tell."""
+    """Of all processors; None if the kernel does not report it."""
     fields = text.split("\n", 1)[0].split()
     return int(fields[_STEAL]) if len(fields) > _STEAL and fields[0] == "cpu" else None
 
 
 class StealTime:
-    """Looks as long as it is entered. The moments are of the monotonic clock, as the player's and the client's are."""
+    """Samples steal time while it is entered. Times are of the monotonic clock, like those of player and client."""
 
     def __init__(self, stat: Path = _STAT) -> None:
         self._stat = stat
@@ -50,7 +50,8 @@ class StealTime:
             self._seen.append((time.monotonic_ns(), ticks))
 
     def share(self, begin_ns: int, end_ns: int) -> float | None:
-        """Of all processors' time between the two, from 0 to 1, from the last look before to the first one after."""
+        """Share of all processors' time between two moments, 0 to 1: from the last sample before the first to the first sample
+        after the second."""
         before = [look for look in self._seen if look[0] <= begin_ns]
         after = [look for look in self._seen if look[0] >= end_ns]
         if not before or not after or end_ns <= begin_ns:

@@ -31,7 +31,7 @@ def read(path: Path) -> Iterator[Line]:
     with path.open(encoding="ascii") as file:
         for number, text in enumerate(file, 1):
             if not text.endswith("\n"):
-                return      # a server that was killed had no time to write the rest
+                return      # a server that was killed leaves a cut line
             words = text.split()
             try:
                 yield Line(int(words[0]) / 1e6, int(words[1]), words[2])
@@ -40,7 +40,7 @@ def read(path: Path) -> Iterator[Line]:
 
 
 def waits(lines: Iterable[Line]) -> list[Span]:
-    """When channels held messages back, from each `wait` to the stream's next write."""
+    """Intervals in which channels held messages back: from each `wait` line to the stream's next write."""
     since: dict[int, float] = {}
     found = []
     for line in lines:
@@ -64,7 +64,7 @@ def idle(departures: Sequence[tuple[float, int]], link: Link, begun: float = mat
 
 
 def overlaps(one: Sequence[Span], other: Sequence[Span]) -> list[float]:
-    """How long the spans of one lie within those of the other; the spans of `other` are apart."""
+    """For how long the spans of `one` overlap those of `other`. The spans of `other` do not overlap each other."""
     found = []
     at = 0
     for began, ended in one:

@@ -14,13 +14,13 @@ from bench.lab.download import Download
 from bench.lab.lab import LARGEST_FRAME
 from bench.measure import channels, pcap
 
-# What a server may still say between the last byte the client read and the end of the connection: a ping, an ack.
+# Bytes that a server may send after the last byte the client read: a ping, an ack.
 UNREAD_TAIL = 16 * 1024
-# How late the link's emulator may be with a packet, microseconds: what a stall may last beyond the round trip, too.
+# Largest delay of a packet by the link emulator, microseconds; also how long a stall may last beyond the round trip.
 LATE_LIMIT = 50_000
-# What TLS 1.3 sends, as records like any other, on one connection: a certificate, a finished message, session tickets.
+# Handshake bytes that TLS 1.3 sends as ordinary records on one connection: certificate, Finished, session tickets.
 HANDSHAKE_LIMIT = 8 * 1024
-# The least and the most that a record adds: its header, a nonce or a content type, the tag.
+# Least and largest overhead of a record: header, nonce or content type, tag.
 RECORD_OVERHEAD = {"1.3": (22, 22), "1.2": (21, 40)}
 
 
@@ -29,32 +29,32 @@ class Evidence:
     """What one run left behind. player and client are their last JSON lines, None when they printed none."""
     transport: str
     tls_version: str
-    library: Path                       # the file that was to be loaded
+    library: Path                       # the library file that must be loaded
     commands: int | None                # of the recording, where the manifest knows
-    mode: str | None = None             # that was asked of a patched library; None: the library knows no modes
-    socket: str | None = None           # the way of sending over TLS that was asked for; None: any
+    mode: str | None = None             # the requested mode; None: the library knows no modes
+    socket: str | None = None           # the requested transport of TLS streams; None: any
     link: str | None = None             # what is wrong with the link
-    link_tests: int = 0                 # how many it took to say so
+    link_tests: int = 0                 # number of tests until it passed
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
     stalls: dict[str, float] | None = None  # of the trace, where one is written
-    seen: dict[str, Any] | None = None      # how old what the client showed was, where its screen was looked at
+    seen: dict[str, Any] | None = None      # staleness, if the screen was logged
     emulator: str = lab.NO_EMULATOR         # the link's
-    counters: dict[str, Any] | None = None     # what spice-link counted
+    counters: dict[str, Any] | None = None     # spice-link's counters
     player: dict[str, Any] | None = None
     client: dict[str, Any] | None = None
     player_status: int | None = None    # None: it had to be killed
     client_status: int | None = None
     player_complaint: str = ""
     client_complaint: str = ""
-    captured: bool = True               # a capture was to be taken
+    captured: bool = True               # a capture was requested
     capture: capture.Statistics | None = None
     wire: pcap.Summary | None = None
     stolen: float | None = None         # of the processors' time, from 0 to 1, while it played
     pauses: list[dict[str, Any]] = field(default_factory=list)      # command and picture of each
     expected_pauses: int = 0
-    shown: list[dict[str, Any]] | None = None   # what the client says of each burst, at the user's pace
-    channels: str | None = None         # those that were to have traffic of their own
+    shown: list[dict[str, Any]] | None = None   # the client's answer for each burst, at the user's pace
+    channels: str | None = None         # the channels with added traffic
     timed_out: bool = False
 
 
@@ -66,7 +66,7 @@ def link_as_described(run: Evidence) -> str | None:
 
 
 def link_kept_its_books(run: Evidence) -> str | None:
-    """The emulator delivered or dropped on purpose every packet the devices had."""
+    """Every packet of the devices was delivered, or dropped on purpose."""
     if run.emulator == lab.SPICE_LINK and not run.counters:
         return "the link's emulator did not say what it carried"
     for way in ("a_to_b", "b_to_a"):
@@ -83,7 +83,7 @@ def _late(counters: Mapping[str, Any] | None) -> str | None:
 
 
 def link_was_in_time(run: Evidence) -> str | None:
-    """A kernel without preemption, or a virtual machine's host, can hold up even a real-time process."""
+    """A kernel without preemption, or a virtual machine's host, can delay even a real-time process."""
     return _late(run.counters)
 
 
@@ -91,11 +91,11 @@ def in_time(run: Evidence) -> str | None:
     return "the run took too long" if run.timed_out else None
 
 
-_OTHER_END_GONE = 3     # what both programs exit with when the other one left them
+_OTHER_END_GONE = 3     # exit status of both programs when the peer is gone
 
 
 def both_exited_well(run: Evidence) -> str | None:
-    """Names the end that failed first: the other one fails when its peer is gone, or must be ended."""
+    """Names the program that failed first. The other one fails because its peer is gone, or is killed."""
     ends = [("player", run.player_status, run.player_complaint), ("client", run.client_status, run.client_complaint)]
     failed = [end for end in ends if end[1] != 0]
     if not failed:
@@ -120,7 +120,7 @@ def client_saw_the_end(run: Evidence) -> str | None:
     if run.client is None:
         return "the client reported nothing"
     if run.player and run.player.get("end") == "drained":
-        return None     # a recording without a surface at its end can show no end marker
+        return None     # a recording without a surface at its end shows no end marker
     if run.client.get("end") != "marker":
         return f"the client did not see the end ({run.client.get('end')})"
     return None
@@ -133,7 +133,7 @@ def all_pauses_shown(run: Evidence) -> str | None:
 
 
 def all_bursts_shown(run: Evidence) -> str | None:
-    """At the user's pace every burst has its answer, and there are some: a recording without a pause has nobody who waits."""
+    """At the user's pace every burst has an answer, and there is at least one burst: without pauses there is no closed loop."""
     if run.shown is None or run.player is None:
         return None
     played = len(run.player.get("bursts") or [])
@@ -143,7 +143,7 @@ def all_bursts_shown(run: Evidence) -> str | None:
 
 
 def channels_carried_all(run: Evidence) -> str | None:
-    """What the player sent on the other channels is what the client has, and the other way round."""
+    """What the player sent on the other channels arrived, and the other way round."""
     if run.channels is None or run.player is None or run.client is None:
         return None
     return channels.wrong(run.channels, run.player, run.client)
@@ -157,7 +157,7 @@ def right_library(run: Evidence) -> str | None:
 
 
 def right_mode(run: Evidence) -> str | None:
-    """The library says of each stream what mode it was in: a mode it does not know it ignores with a warning."""
+    """The library reports the mode of each stream. One that it does not know it ignores with a warning."""
     if run.mode is None:
         return None
     streams = (run.player or {}).get("streams")
@@ -168,7 +168,7 @@ def right_mode(run: Evidence) -> str | None:
 
 
 def right_socket(run: Evidence) -> str | None:
-    """The library goes on with TLS of its own where the kernel takes no keys, and says so of each stream."""
+    """The library reports the transport of each stream. It uses TLS in the process if the kernel does not accept the keys."""
     if run.socket is None:
         return None
     other = [stream.get("socket") for stream in (run.player or {}).get("streams") or []
@@ -202,7 +202,7 @@ def frames_fit(run: Evidence) -> str | None:
 
 
 def payload_accounted(run: Evidence) -> str | None:
-    """The bytes on the wire are those the client read, plus what TLS adds."""
+    """Bytes on the wire = bytes that the client read + what TLS adds."""
     if run.wire is None or run.client is None:
         return None
     read = run.client.get("total_bytes")
@@ -238,5 +238,5 @@ def judge(run: Evidence) -> str | None:
 
 
 def judge_again(record: Mapping[str, Any]) -> str | None:
-    """Of a run in a result file that may be older than a rule, as far as its record tells."""
+    """Judges a run of a result file that may be older than a rule, as far as its record has the data."""
     return _late(record.get("link_books"))
