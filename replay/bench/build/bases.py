@@ -26,13 +26,13 @@ class Base:
 
     @property
     def library(self) -> Path:
-        """The directory of its libspice-server.so.1."""
+        """The directory of a build's libspice-server.so.1."""
         return self.build / "server"
 
 
 def configure(title: str, source: Path, build: Path, options: list[str], steps: Steps,
               env: dict[str, str] | None = None) -> None:
-    """meson setup, unless it was done with the same options. A change of meson.build is ninja's to notice."""
+    """Runs meson setup, unless it was done with the same options. ninja notices changes of meson.build."""
     stamp = build / ".configured-with"
     wanted = "\n".join([str(source), *options])
     if (build / "build.ninja").is_file() and stamp.is_file() and stamp.read_text() == wanted:
@@ -44,8 +44,8 @@ def configure(title: str, source: Path, build: Path, options: list[str], steps: 
 
 def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path | None = None,
                  tests: bool = True) -> Base:
-    """Gets, unpacks, changes and builds a release; seconds when nothing changed. With tests it is for these: -O1 without what a
-    debugger wants is compiled in three fifths of the time."""
+    """Gets, unpacks, patches and builds a release; takes seconds if nothing changed. A build for tests uses -O1 without debug
+    information, which compiles in three fifths of the time."""
     home = paths.cache_dir() / "bases" / f"{version}-{'patched' if patched else 'stock'}"
     upstream.fetch(version, steps)
     base = Base(version, patched, home / "source", build or home / "build",
@@ -59,7 +59,7 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
 
 
 def with_tests(version: str, steps: Steps) -> Base:
-    """A release, patched, in which upstream's tests can be run: of the default one the project's own build, which is there."""
+    """A patched release in which upstream's tests can be run; for the default release, the project's own build."""
     if version == upstream.DEFAULT:
         return Base(version, True, paths.ROOT / "subprojects" / upstream.wrap()["directory"], paths.build_dir())
     return prepare_base(version, steps)

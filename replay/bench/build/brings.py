@@ -34,12 +34,12 @@ LISTS = frozenset({SOURCES, TESTS, UNIX_TESTS})
 
 @dataclass(frozen=True, order=True)
 class New:
-    file: Path          # from the root of upstream's tree
+    file: Path          # relative to the root of upstream's tree
     unix: bool          # a test that is not for Windows
 
     @property
     def is_test(self) -> bool:
-        """Whether the build systems call it a test: the name of a fuzzer's, too."""
+        """Whether the build systems call it a test. A fuzzer is one by name."""
         return self.file.parent == Path("server/tests") and self.file.suffix == ".cpp" and bool(
             _PROGRAM.match(self.file.stem))
 
@@ -49,22 +49,23 @@ class New:
 
 
 def said(body: str) -> list[New]:
-    """What a message says that the patch brings."""
+    """The new files that a message names."""
     return [New(Path("server", name), bool(found[1])) for found in _LINE.finditer(body) for name in found[2].split()]
 
 
 def without(body: str) -> str:
-    """The message as others read it."""
+    """The message without these lines."""
     return re.sub(r"\n{3,}", "\n\n", NOTED.sub("", _CHANGE.sub("", _LINE.sub("", body)))).strip("\n")
 
 
 def changes(body: str) -> list[str]:
-    """What a message has to say to users, for the file that tells of each release's changes."""
+    """The lines of a message for users, for CHANGELOG.md of upstream's releases."""
     return [" ".join(found.split()) for found in _CHANGE.findall(body)]
 
 
 def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
-    """Of a tree in which series keep their files: the headers beside these tests that they include, and these in turn, and that are not there yet."""
+    """Headers that these tests include, directly or through others, that are beside them in the series' folders and not in the
+    tree yet."""
     found: list[New] = []
     kept = overlay.sources(root)
     waiting = [entry.file for entry in new]
@@ -81,7 +82,7 @@ def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
 
 
 def by_patch() -> dict[Path, list[New]]:
-    """For each patch of the default release that brings files: which, headers of tests with the first to need them."""
+    """For each patch of the default release: its new files. A header of tests belongs to the first patch that needs it."""
     there: set[Path] = set()
     found = {}
     for patch in upstream.series():
@@ -94,7 +95,7 @@ def by_patch() -> dict[Path, list[New]]:
 
 
 def lists() -> dict[Path, str]:
-    """What the build of the tree where work is done reads."""
+    """The lists of new files that the build of this repository reads."""
     built = upstream.built()
     new = [entry for patch, entries in by_patch().items() for entry in entries if patch.parent.name in built]
     tests = [entry for entry in new if entry.is_test]
@@ -105,7 +106,7 @@ def lists() -> dict[Path, str]:
 
 
 def sync_lists() -> bool:
-    """Writes the lists that differ; True when one did."""
+    """Writes the lists that differ; returns whether one did."""
     wrong = {file: text for file, text in lists().items()
              if not kept_list(file).is_file() or kept_list(file).read_text() != text}
     for file, text in wrong.items():
@@ -114,12 +115,12 @@ def sync_lists() -> bool:
 
 
 def kept_list(file: Path) -> Path:
-    """Where one of the lists is kept: with the series that has upstream's build read them."""
+    """Where a list is kept: in the series that makes upstream's build read it."""
     return paths.ROOT / "server" / upstream.DEVEL / file.relative_to("server")
 
 
 def problems() -> list[str]:
-    """Files of server/ that no patch brings, or more than one, or that are not there; lists that are not up to date."""
+    """Files of server/ that no patch names, or more than one, or that are missing; lists that are out of date."""
     brought = [entry.file for entries in by_patch().values() for entry in entries]
     present = set(overlay.files(paths.ROOT)) - LISTS
     lines = [f"{file}: no patch brings it" for file in sorted(present - set(brought))]

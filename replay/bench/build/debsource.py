@@ -23,7 +23,7 @@ _NOT_COPIED = frozenset({"types", "uris", "suites", "components", "enabled", "ar
 
 @dataclass(frozen=True)
 class Source:
-    """One place packages come from, as the machine's own configuration has it."""
+    """A package source of the machine's apt configuration."""
     suites: tuple[str, ...]
     components: tuple[str, ...]
     text: str           # apt configuration of component main with {kind} (deb, deb-src) and {suite} open
@@ -34,13 +34,13 @@ class Source:
 
     @property
     def uri(self) -> str:
-        """Where it is; the first place if there are several."""
+        """Its address; the first one if there are several."""
         return next(word for word in self.text.split() if "://" in word or word.startswith("file:"))
 
 
 @dataclass(frozen=True)
 class Place:
-    """A suite and where it comes from."""
+    """A suite and its sources."""
     source: Source
     suite: str
 
@@ -49,8 +49,8 @@ class Place:
 class SourcePackage:
     dsc: Path
     version: str
-    places: tuple[Place, ...]       # those that answered: the suite, maybe its updates and security fixes
-    silent: tuple[str, ...]         # the suites among them that did not
+    places: tuple[Place, ...]       # the suites that answered: the suite itself, perhaps updates and security
+    silent: tuple[str, ...]         # the suites that did not answer
 
 
 def parse_list(text: str) -> list[Source]:
@@ -91,7 +91,7 @@ def machine_sources(etc: Path = Path("/etc/apt")) -> list[Source]:
 
 
 def distribution(sources: list[Source], codename: str) -> Source | None:
-    """The source that has the distribution itself, rather than its updates or somebody else's packages."""
+    """The source of the distribution itself, not of updates or third parties."""
     whole = [source for source in sources if "main" in source.components
              and any("-" not in suite and "/" not in suite for suite in source.suites)]
     named = [source for source in whole if codename in source.suites]
@@ -99,7 +99,7 @@ def distribution(sources: list[Source], codename: str) -> Source | None:
 
 
 def places(sources: list[Source], machine: str, suite: str) -> list[Place]:
-    """Where a suite and what came after its release may be; machine is the machine's own suite."""
+    """The sources that may have a suite and its updates. `machine` is the machine's own suite."""
     whole = distribution(sources, machine)
     if whole is None:
         return []
@@ -114,14 +114,14 @@ def newer(version: str, than: str) -> bool:
 
 
 def codename() -> str:
-    """The suite of this machine; empty where it is unknown."""
+    """The suite of this machine; empty if unknown."""
     release = Path("/etc/os-release")
     named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
     return named[1] if named else ""
 
 
 def machine_acquire() -> str:
-    """How the machine reaches its mirror (proxies, timeouts), without its hooks and its choice of indexes."""
+    """The machine's apt settings for reaching its mirror (proxies, timeouts), without hooks and choice of indexes."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False).stdout
     return "".join(f"{line}\n" for line in dump.splitlines()
                    if line.startswith("Acquire::") and not line.startswith(("Acquire::IndexTargets", "Acquire::Languages")))
@@ -136,8 +136,8 @@ class Mirror:
         self._source = distribution(machine_sources(), codename()) if shutil.which("apt-get") else None
 
     def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
-        """Writes the release tarball of an upstream version to target, from the first of the suites that has it; False
-        when none has, or when this machine has no apt."""
+        """Writes the release tarball of an upstream version to target, from the first suite that has it. Returns False if none
+        has, or if this machine has no apt."""
         def download(base: Path, env: dict[str, str]) -> str:
             known = self._steps.run(f"looking for {package} {upstream}",
                                     ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
@@ -147,12 +147,12 @@ class Mirror:
             self._steps.run(f"downloading {package} {version}",
                             ["apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}"],
                             quiet=True, cwd=base, env=env)
-            return f"{package}_{upstream}.orig.tar.*[!c]"   # not its signature, .asc
+            return f"{package}_{upstream}.orig.tar.*[!c]"   # not the signature, .asc
 
         return self._first("deb-src", suites, download, target)
 
     def package(self, package: str, suites: tuple[str, ...], target: Path) -> bool:
-        """Writes the newest .deb of a package that the first of the suites has to target; False as above."""
+        """Writes the newest .deb of a package to target, from the first suite that has it. Returns False as tarball() does."""
         def download(base: Path, env: dict[str, str]) -> str:
             self._steps.run(f"downloading {package}", ["apt-get", "-q", "download", package], quiet=True, cwd=base,
                             env=env)
@@ -161,8 +161,8 @@ class Mirror:
         return self._first("deb", suites, download, target)
 
     def source(self, package: str, suite: str, target: Path) -> SourcePackage | None:
-        """Fetches the newest source package that a suite has, its updates and security fixes too, into the folder
-        target. None when the suite has none, or when this machine has no apt."""
+        """Fetches the newest source package of a suite, updates and security fixes included, into the folder target. None if the
+        suite has none, or if this machine has no apt."""
         best, found, silent = "", [], []
         for place in places(machine_sources(), codename(), suite) if shutil.which("apt-get") else []:
             base = self._cache / f"{place.suite}-source"
@@ -191,7 +191,7 @@ class Mirror:
 
     def _first(self, kind: str, suites: tuple[str, ...], download: Callable[[Path, dict[str, str]], str],
                target: Path) -> bool:
-        """Tries one suite after the other; download returns the pattern of the file it fetched."""
+        """Tries one suite after the other; download returns the pattern of the fetched file."""
         for suite in suites:
             base = self._cache / f"{suite}-{kind}"
             try:
@@ -204,11 +204,11 @@ class Mirror:
             except StepFailed:
                 continue
             finally:
-                shutil.rmtree(base, ignore_errors=True)     # the lists are large and soon out of date
+                shutil.rmtree(base, ignore_errors=True)     # the lists are large and soon outdated
         return False
 
     def _area(self, base: Path, kind: str, suite: str, source: Source | None = None) -> dict[str, str]:
-        """Makes apt's private directory for a suite, its lists up to date; the environment that makes apt use it."""
+        """Makes apt's private directory for a suite and updates its lists; returns the environment that makes apt use it."""
         source = source or self._source
         if source is None:
             raise StepFailed("no apt sources of the distribution found: add them to /etc/apt/sources.list.d", [])
@@ -241,5 +241,5 @@ def _versions(showsrc: list[str]) -> list[str]:
 
 
 def _debian_version(showsrc: list[str], upstream: str) -> str | None:
-    """The Debian version of an upstream version among those apt knows."""
+    """The Debian version of an upstream version, as apt knows it."""
     return next((version for version in _versions(showsrc) if version.rsplit("-", 1)[0] == upstream), None)

@@ -23,8 +23,8 @@ _SLOW_MACHINE = "4"
 
 @cache
 def own_loopback() -> tuple[str, ...]:
-    """Upstream's tests listen on fixed ports. In a network namespace of their own they meet nobody; where that is not
-    allowed they take their chances."""
+    """A prefix that runs a command in a network namespace of its own, as upstream's tests listen on fixed ports. Empty where that
+    is not allowed; the tests may then collide with others."""
     unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     inside = [*unshare, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
     if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 0:
@@ -33,8 +33,8 @@ def own_loopback() -> tuple[str, ...]:
 
 
 def listed(build: Path) -> dict[str, str]:
-    """The tests of a build directory: name and the project it is from."""
-    # meson tells what it was told last: a test may have come since. What fails here fails again when it is built.
+    """The tests of a build directory: name -> project."""
+    # introspection shows the last configuration, so configure first. An error here occurs again when the project is built.
     subprocess.run(["ninja", "-C", build, "build.ninja"], capture_output=True, check=False)
     done = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -44,8 +44,8 @@ def listed(build: Path) -> dict[str, str]:
 
 def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False,
               env: Mapping[str, str] | None = None, processes: int = os.cpu_count() or 1) -> int:
-    """Runs the tests of these names, built again first if wanted. Returns how many passed; raises BenchError, one line,
-    naming those that did not."""
+    """Runs the tests of these names, rebuilt first if wanted. Returns how many passed; raises BenchError, one line, that names
+    those that failed."""
     argv = [*own_loopback(), "meson", "test", "-C", build, "--num-processes", str(processes),
             "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
     try:

@@ -18,29 +18,29 @@ _PASSED = {"OK", "EXPECTEDFAIL"}
 
 
 def file() -> Path:
-    """Where the last ./run test left it."""
+    """The file with the results of the last ./run test."""
     return paths.build_dir() / "tests.json"
 
 
 def meson_log(build: Path) -> Path:
-    """What meson's last run in a build directory did; an object a line, one a test."""
+    """The log of meson's last run in a build directory: one JSON object per test."""
     return build / "meson-logs" / "testlog.json"
 
 
 @dataclass
 class Outcome:
-    """A C test is a program: one of which a case was skipped passes, and the case is counted as skipped."""
+    """Counts. A C test is one program: if only one of its cases was skipped it passes, and the case is counted as skipped."""
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    flaky: list[str] = field(default_factory=list)      # failed, and passed when run once more: counted as passed, and told
+    flaky: list[str] = field(default_factory=list)      # failed, and passed when repeated: counted as passed, and listed
 
     @property
     def summary(self) -> str:
         return f"{self.passed} passed, {len(self.failed)} failed, {sum(map(len, self.skipped.values()))} skipped"
 
     def reasons(self) -> list[str]:
-        """A line for each, the most frequent first."""
+        """One line per reason, the most frequent first."""
         return [f"{len(names):5}  {reason}" for reason, names in
                 sorted(self.skipped.items(), key=lambda item: (-len(item[1]), item[0]))]
 
@@ -60,7 +60,7 @@ class Outcome:
                 self.failed.append(test["name"])
 
     def add_pytest(self, xml: Path) -> None:
-        """What pytest wrote with --junitxml."""
+        """Adds what pytest wrote with --junitxml."""
         for case in ElementTree.parse(xml).getroot().iter("testcase") if xml.is_file() else []:
             name = f"{case.get('classname')}::{case.get('name')}"
             skipped = case.find("skipped")
@@ -72,7 +72,7 @@ class Outcome:
                 self.passed += 1
 
     def add(self, first: Outcome, again: Outcome | None) -> None:
-        """A part's tests; `again`: its failed ones, run once more."""
+        """Adds the tests of a part. `again`: its failed ones, repeated."""
         self.passed += first.passed + (again.passed if again else 0)
         self.failed += again.failed if again else first.failed
         self.flaky += [name for name in first.failed if again and name not in again.failed]
@@ -88,13 +88,13 @@ def _meson_tests(build: Path) -> list[dict[str, Any]]:
     log = meson_log(build)
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
     tests: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    for test in tests:      # "spice / test-x" where there are several projects, but `meson test` takes the last part alone
+    for test in tests:      # "spice / test-x" if there are several projects; `meson test` accepts the last part only
         test["name"] = test["name"].rpartition(" / ")[2]
     return tests
 
 
 def place(name: str) -> str:
-    """Of a Python test as add_pytest() names it, for pytest."""
+    """The pytest argument for a Python test that add_pytest() named."""
     module, _, case = name.partition("::")
     return f"{paths.ROOT / module.replace('.', '/')}.py::{case}"
 
@@ -104,7 +104,7 @@ def read(path: Path) -> Outcome:
 
 
 def last_words(build: Path, lines: int = 60) -> list[str]:
-    """The end of what each C test said that failed in meson's last run there."""
+    """The end of the output of each C test that failed in meson's last run there."""
     found = []
     for test in _meson_tests(build):
         if test["result"] not in _PASSED | {"SKIP"}:

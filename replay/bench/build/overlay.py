@@ -21,15 +21,15 @@ _SOURCES = frozenset({".c", ".cpp", ".h", ".hpp", ".txt"})
 
 
 def optional(root: Path = paths.ROOT) -> set[str]:
-    """The series that are in no build but their own."""
+    """The series that are in no default build."""
     file = root / "patches/series"
     lines = file.read_text().splitlines() if file.is_file() else []
     return {words[0] for line in lines if "optional" in (words := line.split("#")[0].split())[2:]}
 
 
 def sources(root: Path = paths.ROOT, names: Collection[str] | None = None) -> dict[Path, Path]:
-    """Each file's place in upstream's tree (server/x.cpp) and where it is kept (server/tls/x.cpp), both relative to the
-    root; of all series or some. Raises BenchError where two series have a file of the same name."""
+    """Each file's place in upstream's tree (server/x.cpp) -> where it is kept (server/tls/x.cpp), both relative to the root; for
+    all series or some. Raises BenchError if two series have a file of the same name."""
     found: dict[Path, Path] = {}
     for path in sorted((root / "server").glob("*/**/*")):
         kept = path.relative_to(root)
@@ -42,30 +42,30 @@ def sources(root: Path = paths.ROOT, names: Collection[str] | None = None) -> di
 
 
 def files(root: Path = paths.ROOT) -> list[Path]:
-    """The places of all of them in upstream's tree."""
+    """The places of all files in upstream's tree."""
     return list(sources(root))
 
 
 def find(name: str, root: Path = paths.ROOT) -> Path:
-    """The file that is server/NAME in upstream's tree."""
+    """The file that becomes server/NAME in upstream's tree."""
     return root / sources(root)[Path("server", name)]
 
 
 def tests(root: Path = paths.ROOT) -> set[str]:
-    """The names of our own tests: upstream names each after its file. A fuzzer's replays its corpus."""
+    """The names of our tests. Upstream names each after its file; a fuzzer's test replays its corpus."""
     return {file.stem for file in files(root)
             if file.parts[:2] == ("server", "tests") and (file.match("test-*.c*") or file.match("fuzz-*.c*"))}
 
 
 def _wanted(root: Path) -> dict[Path, str]:
-    """Each link, relative to the root, and where it points."""
+    """Each link, relative to the root, -> its target."""
     left_out = optional(root)
     return {_FOLDER / place: os.path.relpath(root / kept, (root / _FOLDER / place).parent)
             for place, kept in sources(root).items() if kept.parts[1] not in left_out}
 
 
 def _present(root: Path) -> dict[Path, str | None]:
-    """Each thing in the overlay folder and where it points; None when it is no link."""
+    """Each entry of the overlay folder -> its target; None if it is no link."""
     found = {}
     for folder, _, names in os.walk(root / _FOLDER):
         for name in names:
@@ -75,7 +75,7 @@ def _present(root: Path) -> dict[Path, str | None]:
 
 
 def problems(root: Path = paths.ROOT) -> list[str]:
-    """One line for each link that is missing, stale or no link; empty when the overlay is what server/ says."""
+    """One line per link that is missing, stale or no link; empty if the overlay matches server/."""
     wanted, present = _wanted(root), _present(root)
     lines = [f"{link}: missing" for link in wanted if link not in present]
     lines += [f"{link}: stale" for link in present if link not in wanted]
@@ -85,7 +85,7 @@ def problems(root: Path = paths.ROOT) -> list[str]:
 
 
 def sync(root: Path = paths.ROOT) -> list[str]:
-    """Makes the links anew where they differ; returns what was wrong."""
+    """Makes the links that differ again; returns the problems found."""
     wrong = problems(root)
     if wrong:
         wanted, present = _wanted(root), _present(root)

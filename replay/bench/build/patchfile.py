@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.common.errors import BenchError
 
-_SLUG_LENGTH = 52       # format-patch's
+_SLUG_LENGTH = 52       # as format-patch
 _SIGNATURE = re.compile(r"\n-- \n[^\n]*\n*\Z")
 
 
@@ -26,13 +26,13 @@ class Patch:
         return f"{self.subject}\n\n{self.body}"
 
     def name(self, number: int) -> str:
-        """As format-patch would call the file."""
+        """The file name that format-patch would choose."""
         slug = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9._]+", "-", self.subject)).strip("-.")
         return f"{number:04}-{slug[:_SLUG_LENGTH]}.patch"
 
 
 def parse(text: str, name: str) -> Patch:
-    """Takes what git format-patch writes, too."""
+    """Also accepts the output of git format-patch."""
     mail = email.message_from_string(text)
     subject = re.sub(r"\s+", " ", re.sub(r"^\[PATCH[^]]*\]\s*", "", str(mail["Subject"] or "")))
     head, found, diff = str(mail.get_payload()).partition("\ndiff --git ")

@@ -10,7 +10,7 @@ from bench.common import paths
 from bench.common.steps import Steps
 
 # -O1: the library's sources compile in half the time of -O2, and the tests need no third of the speed.
-# With statistics, which a build has not by default: what they count is tested here.
+# With statistics, which are not in a default build, as tests use their counters.
 # A test program is 50 MB with all that a debugger wants and relocations one by one, 25 without, and there are 100.
 _SMALL = {"args": "-g1", "link_args": "-Wl,-z,pack-relative-relocs"}
 FLAGS = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Ddebug=false",
@@ -33,6 +33,6 @@ def build_dir() -> Path:
 
 
 def configure(steps: Steps) -> Path:
-    """The build directory, ready for ninja."""
+    """Configures the build directory; ninja can run in it then."""
     bases.configure("the sanitized project", paths.ROOT, build_dir(), _OPTIONS, steps)
     return build_dir()

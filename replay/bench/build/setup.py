@@ -14,7 +14,7 @@ from bench.common.steps import Steps
 
 
 def setup() -> None:
-    """Makes everything a measurement needs; seconds when it is there already. Raises BenchError, one line."""
+    """Makes everything that a measurement needs; takes seconds if it is up to date. Raises BenchError, one line."""
     with alone("setup"):
         steps = Steps(paths.build_dir() / "setup.log")
         if brings.sync_lists():
@@ -31,7 +31,7 @@ def setup() -> None:
 def _build_project(build: Path, steps: Steps) -> None:
     """The whole project, with upstream as a subproject."""
     upstream.fetch(upstream.DEFAULT, steps)
-    # meson would make the same tree from spice.wrap, but with fuzz, and would not notice a later change
+    # meson could make this tree from spice.wrap, but it accepts fuzz, and does not notice later changes
     upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], patched=True)
     first = not (build / "build.ninja").is_file()
     bases.configure("the project", paths.ROOT, build, [], steps)

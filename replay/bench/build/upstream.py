@@ -30,8 +30,8 @@ _TIMEOUT = 30
 class Release:
     version: str
     sha256: str
-    suites: tuple[str, ...]         # of Debian that have it
-    protocol: str = "0.14.3"        # the oldest spice-protocol it builds with
+    suites: tuple[str, ...]         # Debian suites that have it
+    protocol: str = "0.14.3"        # oldest spice-protocol that it builds with
 
     @property
     def url(self) -> str:
@@ -39,12 +39,12 @@ class Release:
 
     @property
     def tarball(self) -> Path:
-        """Where meson looks for it, and so do we."""
+        """Where meson looks for the tarball, and this program puts it."""
         return paths.ROOT / "subprojects" / "packagecache" / f"spice-{self.version}.tar.bz2"
 
 
-DEVEL = "devel"         # the series for the tree where work is done; in no export
-RELEASE = "release"     # what a series may be made on, beside another one
+DEVEL = "devel"         # the series for this repository's build; never exported
+RELEASE = "release"     # what a series may be based on, besides another series
 DEFAULT = "0.15.2"
 RELEASES = {release.version: release for release in (
     Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a", ("bookworm",)),
@@ -64,7 +64,7 @@ def _is(file: Path, sha256: str) -> bool:
 
 
 def _download(wanted: Release, target: Path) -> str:
-    """From upstream itself; returns why not."""
+    """Downloads from upstream itself; returns the error, if any."""
     try:
         with urllib.request.urlopen(wanted.url, timeout=_TIMEOUT) as answer:
             target.write_bytes(answer.read())
@@ -74,7 +74,7 @@ def _download(wanted: Release, target: Path) -> str:
 
 
 def fetch(version: str, steps: Steps) -> Path:
-    """The release tarball, from the cache, the distribution's source package or upstream; always the one we know."""
+    """Gets the release tarball from the cache, the distribution's source package or upstream, and checks its hash."""
     wanted = release(version)
     if _is(wanted.tarball, wanted.sha256):
         return wanted.tarball
@@ -97,8 +97,8 @@ def fetch(version: str, steps: Steps) -> Path:
 
 
 def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
-    """What pkg-config needs to find protocol headers new enough for a release: nothing where the system's are,
-    otherwise the headers of a newer suite's package, unpacked into a prefix of our own."""
+    """Environment for pkg-config to find protocol headers that are new enough for a release. Empty if the system's are; otherwise
+    the headers of a newer suite's package, unpacked into a private prefix."""
     wanted = release(version)
     known = subprocess.run(["pkg-config", f"--atleast-version={wanted.protocol}", "spice-protocol"], check=False)
     if known.returncode == 0:
@@ -112,7 +112,7 @@ def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
                              f"its mirror has (log: {steps.log}): install libspice-protocol-dev of that version or newer")
         steps.run("unpacking libspice-protocol-dev", ["dpkg", "-x", deb, prefix], quiet=True)
         deb.unlink()
-    # every time: the tree may have been moved
+    # always, as the tree may have been moved
     text = re.sub(r"^prefix=.*$", f"prefix={prefix}/usr", description.read_text(), flags=re.MULTILINE)
     description.write_text(text)
     return {"PKG_CONFIG_PATH": str(description.parent)}
@@ -123,26 +123,26 @@ def _lines(file: Path) -> list[str]:
 
 
 def bases() -> dict[str, str]:
-    """Each series and what it is made on: another one, or the release. In the order in which all are applied."""
+    """Each series -> what it is based on: another series, or the release. In the order in which all are applied."""
     return {line.split()[0]: line.split()[1] for line in _lines(paths.ROOT / "patches/series")}
 
 
 def built() -> list[str]:
-    """Those that the tree where work is done and the packages have: all that are not optional."""
+    """The series of the default build and the packages: all that are not optional."""
     optional = overlay.optional(paths.ROOT)
     return [name for name in bases() if name not in optional]
 
 
 def below(name: str) -> list[str]:
-    """The series that one needs, in order, and itself."""
+    """The series that this one needs, in order, and itself."""
     if name not in bases():
         raise BenchError(f"unknown series {name}: choose one of {', '.join(bases())}", 2)
     return [name] if bases()[name] == RELEASE else [*below(bases()[name]), name]
 
 
 def series(version: str = DEFAULT, names: Iterable[str] | None = None) -> list[Path]:
-    """The patches, in order, of all series or some; a folder VERSION in a series' holds those that are different for
-    another release than the default."""
+    """The patches, in order, of all series or some. The folder VERSION of a series has those that differ for another release than
+    the default."""
     found = []
     for name in bases() if names is None else names:
         folder = paths.ROOT / "patches" / name
@@ -152,7 +152,7 @@ def series(version: str = DEFAULT, names: Iterable[str] | None = None) -> list[P
 
 
 def changes_files(patch: Path) -> bool:
-    """Whether it does: one may do no more than bring new ones."""
+    """Whether the patch changes upstream's files; it may only add new ones."""
     return "\ndiff --git " in patch.read_text(encoding="utf-8")
 
 
@@ -163,13 +163,13 @@ def wrap() -> configparser.SectionProxy:
 
 
 def wrapped_series() -> list[Path]:
-    """The patches meson would apply."""
+    """The patches that spice.wrap names."""
     listed = (name.strip() for name in wrap()["diff_files"].split(","))
     return [paths.ROOT / name for name in listed if name]
 
 
 def sync_wrap() -> bool:
-    """Makes spice.wrap name the patches of the series; True when it did not."""
+    """Makes spice.wrap name the patches of the series; returns whether it did not before."""
     wanted = [patch for patch in series(names=built()) if changes_files(patch)]
     if wrapped_series() == wanted:
         return False
@@ -183,7 +183,7 @@ def sync_wrap() -> bool:
 
 
 def fingerprint(version: str, patched: bool) -> str:
-    """Changes whenever the tree made from a release does."""
+    """A hash of all that a release's tree is made from."""
     digest = hashlib.sha256(release(version).sha256.encode())
     if patched:
         names = {**{patch.relative_to(paths.ROOT): patch for patch in series(version, built())},
@@ -195,7 +195,7 @@ def fingerprint(version: str, patched: bool) -> str:
 
 
 def make_tree(version: str, target: Path, patched: bool) -> bool:
-    """Makes a release's source tree, with our changes or without, unless it is there; True when it made it anew."""
+    """Makes a release's source tree, patched or not, unless it is up to date; returns whether it was made."""
     def make() -> None:
         unpack(version, target)
         if patched:
@@ -207,7 +207,7 @@ def make_tree(version: str, target: Path, patched: bool) -> bool:
 
 
 def unpack(version: str, target: Path) -> None:
-    """The release as it is."""
+    """Unpacks the release, unpatched."""
     target.mkdir(parents=True)
     done = subprocess.run(["tar", "-xf", release(version).tarball, "--strip-components=1", "-C", target],
                           capture_output=True, text=True, check=False)
@@ -216,19 +216,19 @@ def unpack(version: str, target: Path) -> None:
 
 
 def copy_overlay(target: Path, names: Collection[str] | None = None) -> None:
-    """The new files of all series or some."""
+    """Copies the new files of all series or some."""
     for place, kept in overlay.sources(paths.ROOT, names).items():
         copy_new(kept, target / place)
 
 
 def copy_new(kept: Path, target: Path) -> None:
-    """One of our new files into a tree of upstream's."""
+    """Copies one of our new files into a tree of upstream's."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(paths.ROOT / kept, target)
 
 
 def apply_patch(patch: Path, target: Path) -> list[str]:
-    """As strictly as patch can: every context line must be as the patch has it. Returns what patch says."""
+    """Applies strictly: every context line must match. Returns the output of patch."""
     done = subprocess.run(["patch", "--directory", target, "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch",
                            "--reject-file=-", "--input", patch], capture_output=True, text=True, check=False)
     said = [line.strip() for line in done.stdout.splitlines()]
@@ -250,7 +250,7 @@ def refresh(target: Path, made_from: str, make: Callable[[], None]) -> bool:
     if (target / _STAMP).is_file():
         shutil.rmtree(previous, ignore_errors=True)
         target.rename(previous)
-    shutil.rmtree(target, ignore_errors=True)       # what an interrupted run left
+    shutil.rmtree(target, ignore_errors=True)       # left by an interrupted run
     make()
     for file in target.rglob("*"):
         if file.is_file() and not file.is_symlink():

@@ -23,7 +23,7 @@ from bench.report import publish, report
 from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, recordings, results
 from bench.runs.runspec import RunSpec
 
-_SEED = 1       # of the order of the runs
+_SEED = 1       # seed of the order of the runs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def prepare(asked: request.Request) -> request.Request:
 
 
 def foretold(asked: request.Request) -> tuple[int, float]:
-    """How many runs, and how many seconds they take, about."""
+    """The number of runs, and their estimated duration in seconds."""
     cells = request.cells(asked)
     planned = [*_warm_ups(asked, cells), *matrix.order(cells, asked.repeats, _SEED)]
     return len(planned), atonce.seconds(atonce.batches(planned, asked.jobs), asked.jobs)
@@ -66,24 +66,24 @@ def _document(asked: request.Request, cells: Sequence[RunSpec]) -> dict[str, Any
 
 
 def _fingerprint(result: dict[str, Any]) -> str:
-    """Two comparisons with the same are one: the same plan with the same recordings, libraries and programs on the same
-    machine. How many runs of each are wanted may change, and how many were under way at once each run says itself."""
+    """Identifies a comparison: plan, recordings, libraries, programs and machine, without the number of repeats. --jobs is left
+    out too, as each run records it."""
     plan = {name: value for name, value in result["plan"].items() if name not in ("jobs", "repeats")}
     what = [plan, environment.machine(result["environment"])]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
 def _goes_on(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Whether what was found is a part of what is wanted: interrupted, or complete with fewer runs of each. The first runs of
-    one that had no need to warm up are not like those that follow."""
+    """Whether the comparison found is a part of the wanted one: interrupted, or complete with fewer repeats. The first runs of
+    one that needed no warm-up are not comparable with later ones."""
     before, now = found["plan"]["repeats"], wanted["plan"]["repeats"]
     return _fingerprint(found) == _fingerprint(wanted) and (
         before == now and not found["complete"] or before < now and bool(found["warm_ups"]))
 
 
 def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dict[str, Any]:
-    """The comparison in the file if the new one goes on with it; else the new one, which takes the place of the same one done
-    before; any other is moved aside."""
+    """The comparison in the file, if the new one continues it; otherwise the new one. An older one of the same kind is
+    overwritten, any other is renamed."""
     if not file.is_file() or not file.stat().st_size:
         return result
     found = results.load(file)
@@ -102,19 +102,19 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
 
 
 def _unused(file: Path) -> Path:
-    """A name beside the file's that no file has: compare.1.json."""
+    """An unused name beside the file's: compare.1.json."""
     names = (file.with_name(f"{file.stem}.{number}{file.suffix}") for number in itertools.count(1))
     return next(name for name in names if not name.exists())
 
 
 def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]:
-    """None for a first look or one run of each mode: nothing is compared to within a few percent then."""
+    """None for a first look or for one run per mode, as these show no differences of a few percent."""
     few = asked.repeats <= 2 if asked.first_look else asked.repeats == len(asked.recordings) == 1
     return [] if few else matrix.warm_ups(cells)
 
 
 def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[str, Any]:
-    """Does all runs, or those an interrupted comparison in the file has not done, and writes the file after each."""
+    """Does all runs that the file does not have, and writes the file after each."""
     privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
     matrix.remove_stale()
     for recording in asked.recordings:
@@ -148,7 +148,7 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[st
         warming.do_all(progress)
         measured.do_all(progress)
     except KeyboardInterrupt:
-        if result["runs"]:      # it may have come before the last was written
+        if result["runs"]:      # the interruption may have come before the last write
             save()
         raise
     finally:
@@ -160,8 +160,8 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[st
 
 
 def references(asked: request.Request) -> dict[str, dict[int, str]]:
-    """The pictures that are known, by command: the library's own at the end, of the primary surface alone; those between where
-    nothing was asked for that changes pictures."""
+    """The known pictures, by command: the final one for the primary surface alone; the others only if no option changes
+    pictures."""
     if asked.conditions.show_surfaces:
         return {}
     exact = asked.conditions.jpeg != "always" and asked.conditions.streaming in (None, "off")
@@ -170,7 +170,7 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
 
 
 def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
-    """Prints and writes the tables and pictures; the status is 0 when every cell has a run that counts."""
+    """Prints and writes the tables and plots; returns 0 if every cell has a run that counts."""
     written = publish.write(result, args.output, "compare")
     sys.stdout.write(report.markdown(result))
     sys.stdout.flush()

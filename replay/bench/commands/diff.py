@@ -20,13 +20,13 @@ from bench.report import report
 from bench.runs import conditions, libraries, modes, results
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
-_MOST_UNKNOWN = 0.5     # of the comparisons; of more than that nothing can be said of the whole
-_FALSE = stats.FALSE / 2    # that anything is called worse by chance: half of it for single rows, half for what all rows say
+_MOST_UNKNOWN = 0.5     # share of the comparisons; with more the whole is unknown
+_FALSE = stats.FALSE / 2    # probability of any false "worse": half of it for single rows, half for all rows together
 _WIDTH = 136            # of lines in --help
-_HIDES = 0.1            # where a change as large as this could hide, nothing is known
+_HIDES = 0.1            # a change that may be this large is unknown
 _METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "response_p95", "staleness_p95")
 
-# how a figure of time begins
+# prefixes of the names of times
 TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "stall", "sound", "echo", "pointer", "own", "download")
 
 Run = dict[str, Any]
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What must be alike for two results to be comparable, by the name a person knows it by."""
+    """The facts that must be equal for two results to be comparable, with names for users."""
     environment = result["environment"]
     facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
              "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
@@ -59,7 +59,7 @@ def _facts(result: Result) -> dict[str, Any]:
 
 
 def differences(before: Result, after: Result) -> list[str]:
-    """What differs in the facts that both have."""
+    """The facts that both results have and that differ."""
     first, second = _facts(before), _facts(after)
     return [name for name in first if name in second and first[name] != second[name]]
 
@@ -82,8 +82,8 @@ Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate |
 
 
 def compared(before: Result, after: Result, names: list[str]) -> list[Line]:
-    """Every metric of every row that both files have: key, metric, comparison as it stands among all of these, both medians with
-    their intervals."""
+    """Every metric of every row that both files have: key, metric, comparison (corrected for the number of all), both medians
+    with intervals."""
     first, second = _rows(before), _rows(after)
     lines: list[Line] = []
     for key in sorted(first.keys() & second.keys()):
@@ -103,7 +103,7 @@ def _judged(shift: stats.Shift, name: str) -> stats.Comparison:
 
 
 def _caution(before: Result, after: Result, lines: list[Line]) -> str | None:
-    """What to bear in mind of figures that are comparable all the same."""
+    """A warning if times may differ because the results had different --jobs."""
     jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
     if jobs[0] == jobs[1] or not any(line[1].startswith(TIMES) for line in lines):
         return None
@@ -126,11 +126,11 @@ def _page(lines: list[Line], everything: bool) -> str:
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
 
 
-Together = dict[tuple[str, str], stats.Comparison]     # by mode and figure
+Together = dict[tuple[str, str], stats.Comparison]     # by mode and metric
 
 
 def together(lines: list[Line]) -> Together:
-    """What all rows of a mode say of a figure, as it stands among all of these."""
+    """For each mode and metric the mean change of all rows, corrected for the number of all."""
     shifts: dict[tuple[str, str], list[stats.Shift]] = collections.defaultdict(list)
     for key, name, *_, shift in lines:
         if shift is not None:
@@ -144,22 +144,22 @@ def _is_told(one: stats.Comparison) -> bool:
 
 
 def _together_page(found: Together, everything: bool) -> str:
-    """Without what is the same, unless everything is wanted."""
+    """Omits what is the same, unless everything is wanted."""
     rows = [[*of, report.change(one), one.verdict.value] for of, one in sorted(found.items())
             if one.low is not None and (everything or one.verdict is not Verdict.SAME)]
     return table.markdown(("mode", "figure", "change of all rows", "verdict"), rows, left=2) if rows else ""
 
 
 def _broken(before: Result, after: Result) -> list[str]:
-    """The rows that had runs that count, and were tried again without one."""
+    """Rows with runs that count in the first result, and none in the second."""
     first, second = _rows(before), _rows(after)
     return ["/".join(key) for key in sorted(first.keys() & second.keys())
             if any(run["valid"] for run in first[key]) and not any(run["valid"] for run in second[key])]
 
 
 def split(result: Result) -> tuple[Result, Result]:
-    """Of a file of two libraries two results whose rows meet: each library's runs under the names of the modes. An unpatched library
-    has one row, which stands against every mode of a patched one."""
+    """Splits a file of two libraries into two results whose rows match: each library's runs under the names of modes. An
+    unpatched library has one row, which is compared with every mode of a patched one."""
     patched = {name: library["patched"] for name, library in result["environment"]["libraries"].items()}
     if len(patched) != 2:
         raise BenchError(f"the file has {len(patched)} libraries, not two: give a second file to compare with", NOT_COMPARABLE)

@@ -29,14 +29,14 @@ from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
 _MAIN = "main"
-_NOTES = "notes.md"     # by whoever measured
-_TABLE = "table.csv"    # the one table
+_NOTES = "notes.md"     # written by hand
+_TABLE = "table.csv"    # the table of results/README.md as CSV
 _RELEASES = "recordings/releases.md"
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
 _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
-_SHOWN = 12     # digits of a hash
+_SHOWN = 12     # shown digits of a hash
 _APART = ("Made by other commands, each with its own library: [live](live/README.md) (`./run live`: response time of a guest in QEMU), "
           "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
           "timestamps).")
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(names: Sequence[str]) -> list[Part]:
-    """In their order; all without a name."""
+    """The parts of these names, in their order; all parts without a name."""
     known = {part.where for part in PARTS} | {part.folder for part in PARTS} | {_MAIN}
     for name in names:
         if name.rstrip("/") not in known:
@@ -66,7 +66,7 @@ def chosen(names: Sequence[str]) -> list[Part]:
 
 
 def command(part: Part, output: Path, repeat: int | None) -> list[str]:
-    """For ./run at the tree's root, but for the releases. A page names it: without where the tree lies."""
+    """The arguments of ./run for a part (except the releases). The page shows them, without the tree's path."""
     count = ["--repeat", str(repeat or part.repeat)]
     folder = str((output.relative_to(paths.ROOT) if output.is_relative_to(paths.ROOT) else output) / part.where)
     return ["compare", *shlex.split(part.arguments), *count, "--output", folder]
@@ -74,7 +74,7 @@ def command(part: Part, output: Path, repeat: int | None) -> list[str]:
 
 @dataclass(frozen=True)
 class Made:
-    """What is there of a part."""
+    """What exists of a part."""
     library: str | None     # the hash of patches/ and server/
     repeat: int
     complete: bool
@@ -99,7 +99,7 @@ def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
 
 
 def _is_of_now(part: Part, found: Made) -> bool:
-    """Of this library, and of what the part is by now."""
+    """Whether it was measured with this library and the part's present command."""
     asked = shlex.split(part.arguments)
     return found.library == environment.library_tree() and (part.kind != COMPARE or found.argv[2:2 + len(asked)] == asked)
 
@@ -109,7 +109,7 @@ def _run(argv: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
 
 
 def pack(folder: Path) -> None:
-    """Every run, raw, takes a tenth of the room."""
+    """Compresses the result file, to a tenth of its size."""
     plain = folder / _RUNS
     if plain.is_file():
         packed = folder / f".{_PACKED}.part"
@@ -119,14 +119,14 @@ def pack(folder: Path) -> None:
 
 
 def unpack(folder: Path) -> None:
-    """For a comparison that goes on or gets more runs of each."""
+    """Unpacks the result file of a comparison that is continued or gets more runs."""
     packed = folder / _PACKED
     if packed.is_file() and not (folder / _RUNS).is_file():
         results.write_text(folder / _RUNS, lzma.decompress(packed.read_bytes()).decode())
 
 
 def write_page(folder: str, output: Path) -> None:
-    """One page for all that is there of a folder."""
+    """Writes one page for all results in a folder."""
     found = {}
     for part in PARTS:
         if part.folder == folder and (file := output / part.where / _PACKED).is_file():
@@ -137,7 +137,7 @@ def write_page(folder: str, output: Path) -> None:
 
 
 def _make(part: Part, output: Path, repeat: int | None) -> bool:
-    """Whether every row has runs that count. Raises BenchError when it was interrupted, as all that follow would be."""
+    """Returns whether every row has runs that count. Raises BenchError if interrupted, as all later parts would be."""
     folder = output / part.where
     if part.kind == RELEASES:
         done = _run(["recorder.releases"], stdout=subprocess.PIPE)
@@ -168,12 +168,12 @@ def _short(digest: str | None) -> str:
 
 
 def _one_table(output: Path) -> list[dict[str, Any]]:
-    """What the one table is of, as far as it is there."""
+    """The results for the table of results/README.md, as far as they exist."""
     return [results.load(file) for where in TABLE if (file := output / where / _PACKED).is_file()]
 
 
 def index(output: Path) -> str:
-    """Which page answers what, and of which library it is."""
+    """The page index: question and library of each page."""
     folders = list(dict.fromkeys(part.folder for part in PARTS))
     found = [(part, there) for part in sorted(PARTS, key=lambda part: folders.index(part.folder)) if (there := made(part, output))]
     libraries = dict.fromkeys(there.library for _, there in found)
@@ -215,7 +215,8 @@ _RELAYED = {"distance": "distance/links", "staleness": "staleness/links"}
 
 
 def distances(output: Path) -> str | None:
-    """linux-desktop over TLS, direct and through a relay: what was measured with the library of the first page. None without that."""
+    """linux-desktop over TLS, direct and through a relay, as far as measured with the library of the first page. None without
+    that page."""
     files = {part: output / part / _PACKED for part in (*(part for _, part, *_ in _DISTANCES), *_RELAYED.values())}
     made = {part: results.load(file) for part, file in files.items() if file.is_file()}
     first = made.get(_DISTANCES[0][1])
@@ -240,7 +241,7 @@ _FIRST_TABLES = {"pace": ("lan",), "modes": ("modes", "modes/made")}
 
 
 def first_table(mark: str, output: Path) -> str | None:
-    """The tables of overhead of pages, as one; where a page has none, its first table."""
+    """The overhead tables of pages, joined; for a page without one, its first table."""
     pages = [report.markdown(results.load(file)) for where in _FIRST_TABLES[mark] if (file := output / where / _PACKED).is_file()]
     found = [shown[0].splitlines() for page in pages
              if (shown := re.search(r"(?:^\|.*\n)+", page.partition("\n### Overhead ")[2] or page, re.MULTILINE))]
@@ -250,7 +251,7 @@ def first_table(mark: str, output: Path) -> str | None:
 
 
 def fill_tables(page: Path, output: Path) -> None:
-    """A page's marked tables are the first ones of the pages, and distances()."""
+    """Fills a page's marked tables with the first tables of the pages, and distances()."""
     text = page.read_text()
     for mark, shown in (("distance", distances(output)), *((mark, first_table(mark, output)) for mark in _FIRST_TABLES)):
         if shown:
@@ -314,7 +315,7 @@ def _foretold(part: Part, output: Path, repeat: int | None) -> tuple[int, float]
 
 
 def foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> list[str]:
-    """How long each takes, and all of them: a line each."""
+    """One line per part with its estimated duration, and the total."""
     if paths.build_is_ours():
         setup.setup()
     told, runs, seconds, uncounted = [], 0, 0.0, []

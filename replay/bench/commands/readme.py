@@ -24,7 +24,7 @@ LIVE_LINK = "20M40ms"
 _OURS = "flow"
 _NAMES = {modes.STOCK: "stock", _OURS: "this library"}
 _TITLE = "Seconds for a whole session over 20 Mbit/s and 40 ms, TLS"
-_WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # of the picture, in its own units
+_WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # size of the picture, in SVG units
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Table:
     link: str
     metric: str
     written: Callable[[float], str]
-    plain: str | None = None    # the folder of the same without TLS, where that is to stand beside it
+    plain: str | None = None    # the folder of the same without TLS, if shown beside it
 
 
 TABLES = {
@@ -57,12 +57,12 @@ def _values(folder: str, link: str, session: str, mode: str, transport: str, met
 
 
 def value(table: Table, session: str, mode: str, metric: str | None = None) -> float:
-    """The median over TLS; raises StatisticsError when it was not measured."""
+    """The median over TLS; raises StatisticsError if it was not measured."""
     return statistics.median(_values(table.where, table.link, session, mode, "tls", metric or table.metric))
 
 
 def _cells(table: Table, session: str) -> dict[str, str]:
-    """A row by column."""
+    """A row as column -> text."""
     found = {}
     if table.plain:
         without = _values(table.plain, table.link, session, modes.STOCK, "plain", table.metric)
@@ -83,7 +83,7 @@ def markdown(name: str) -> str:
 
 
 def live() -> str | None:
-    """The rows of the short table of results/live that are of one link; None when there are none."""
+    """The rows of the short table of results/live for one link; None if there are none."""
     page = paths.RESULTS / "live" / "README.md"
     found = re.search(r"^## In short\n(?:[^|\n].*\n|\n)*((?:\|.*\n)+)", page.read_text(), re.MULTILINE) if page.is_file() else None
     if found is None:
@@ -114,7 +114,7 @@ def contents() -> dict[Path, str]:
 
 
 def picture() -> str:
-    """Seconds of each session, stock's and ours, a bar each, as SVG."""
+    """Seconds of each session, stock and this library, as bars in SVG."""
     table = TABLES["seconds"]
     bars = [(says, mode, value(table, session, mode)) for session, says in SESSIONS.items()
             for mode in (modes.STOCK, _OURS)]

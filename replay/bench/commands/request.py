@@ -19,9 +19,9 @@ from bench.runs.runspec import RunSpec
 NEWCOMER = "vga-text-boot"
 NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded
 QUICK_MODES = [modes.STOCK, "batch", "flow"]
-_QUICK_REPEATS = 2           # one for packets, one for times
+_QUICK_REPEATS = 2           # repeats: one for packets, one for times
 _REPEATS = 10
-_PROBE_EVERY = 100          # ms, where latency is what a pace is for
+_PROBE_EVERY = 100          # ms, at paces that measure latency
 _PAUSES = 3
 _WIDTH = 136        # of lines in --help
 
@@ -146,8 +146,8 @@ def read(args: argparse.Namespace) -> Request:
 
 
 def rows(request: Request) -> list[tuple[libraries.Library, str]]:
-    """Which library plays in which mode. A library that knows no modes has the one row `stock`; the patched library
-    has no such row, so there `stock` means the unpatched build."""
+    """The libraries and modes to play. A library without modes has the one row `stock`. The patched library has no such row, so
+    there `stock` means the unpatched build."""
     names = request.modes
     if request.libraries is None:
         return [(libraries.find(libraries.STOCK if name == modes.STOCK else libraries.PATCHED), name) for name in names]
@@ -166,7 +166,7 @@ def rows(request: Request) -> list[tuple[libraries.Library, str]]:
 
 
 def _pause_at(recording: recordings.Recording, pace: str) -> tuple[int, ...]:
-    """Evenly spread over the recording. At another pace a pause would disturb the times of what follows."""
+    """Evenly spread over the recording; only at pace max, as a pause would disturb the times of what follows."""
     pauses = _PAUSES if pace == "max" and recording.commands else 0
     return tuple((recording.commands or 0) * part // (pauses + 1) for part in range(1, pauses + 1))
 
@@ -181,8 +181,7 @@ def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:
 
 
 def cells(request: Request) -> list[RunSpec]:
-    """One spec for each thing to measure. A first look: one recording at pace max; one at recorded pace, over the last of
-    the transports."""
+    """One spec per row to measure. First look: one recording at pace max, and one at recorded pace over the last transport."""
     if not request.first_look:
         return _product(request)
     fast, paced = request.recordings

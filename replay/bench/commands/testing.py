@@ -20,9 +20,9 @@ from bench.common.steps import Steps
 from bench.series import optional
 
 VERBATIM = True     # the arguments are pytest's
-_AT_ONCE = 4        # files of tests at the most: many start several processes
-_SPACE = 6 * space.GB   # what a tree takes in which nothing is built yet
-_FEW = 3            # failed tests of a part that are run once more
+_AT_ONCE = 4        # test files at a time, at most: many start several processes
+_SPACE = 6 * space.GB   # disk space for a tree without builds
+_FEW = 3            # at most so many failed tests of a part are repeated
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -84,7 +84,7 @@ def _c_tests(steps: Steps, tests: Outcome) -> str:
 
 
 def _optional(steps: Steps, tests: Outcome) -> str:
-    """In builds of their own, under sanitizers."""
+    """Tests the optional series, in builds of their own, under sanitizers."""
     return ", ".join(_suite(f"the tests of {name}", optional.build(name, steps, sanitize=True), optional.tests(name), steps,
                             tests, sanitized.ENV) for name in sorted(overlay.optional()))
 
@@ -116,7 +116,7 @@ def _suite(title: str, build: Path, names: Iterable[str], steps: Steps, tests: O
 
 
 def _tried(tests: Outcome, first: Outcome, run: Callable[[list[str]], Outcome]) -> str:
-    """Few that failed are run once more: one that passes then is no fault of the change at hand, and told. Many are not."""
+    """Repeats failed tests if they are few. One that passes then is not the fault of this change, and is listed."""
     again = run(first.failed) if 0 < len(first.failed) <= _FEW else None
     tests.add(first, again)
     if failed := (again or first).failed:
@@ -143,10 +143,10 @@ def _python_tests(tests: Outcome) -> str:
 
 
 def run_pytest(arguments: list[str]) -> int:
-    """Of the whole tree unless the arguments name a file or a folder. Its status."""
+    """Runs all Python tests, or the named files and folders. Returns pytest's status."""
     named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
-    # pytest leaves out what is called build, as bench/build is
+    # by default pytest skips folders named build, such as bench/build
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "norecursedirs=.*",
                            *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode

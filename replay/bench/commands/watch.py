@@ -17,7 +17,7 @@ from bench.common.errors import BenchError
 LAYOUT = struct.Struct("8s16s4I10Q16s4Q")
 MAGIC = b"spice-2"
 _CHANNELS = ("", "main", "display", "inputs", "cursor", "sound", "microphone", "", "smartcard", "usb", "port", "webdav")
-_QUIET = 2.0        # seconds without a change, after which what was in flight has long arrived
+_QUIET = 2.0        # seconds without a change after which nothing can be in flight any more
 _INTERVAL = 1.0     # seconds between two tables
 _HEAD = ["guest", "channel", "mode", "messages/s", "records/s", "writes/s", "sent", "rate", "delay", "in flight",
          "limit", "phase", "copies/s", "copied", "equal", "drawn", "quiet"]
@@ -25,11 +25,11 @@ _HEAD = ["guest", "channel", "mode", "messages/s", "records/s", "writes/s", "sen
 
 @dataclass(frozen=True)
 class Stream:
-    """What one said at a moment."""
+    """The counters of a stream at one moment."""
     pid: int
     channel: str
     mode: str
-    time: float         # seconds of the monotonic clock, of the latest change
+    time: float         # time of the latest change: seconds of the monotonic clock
     messages: int
     records: int
     writes: int
@@ -46,7 +46,7 @@ class Stream:
 
 
 def read(file: Path) -> Stream | None:
-    """None when it is no stream's, or one that has just ended."""
+    """None if the file is no stream's, or the stream has just ended."""
     try:
         pid, content = int(file.name.split("-")[0]), file.read_bytes()
     except (OSError, ValueError):
