@@ -13,7 +13,8 @@ from bench.common import paths
 
 @contextlib.contextmanager
 def alone(command: str) -> Iterator[None]:
-    """One `./run COMMAND` at a time in a tree; a second one waits for the first. The kernel lets go when a process ends."""
+    """One `./run COMMAND` at a time per tree; a second one waits for the first. The kernel releases the lock when a process
+    ends."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with (paths.cache_dir() / f"{command}.lock").open("w") as lock:
         try:

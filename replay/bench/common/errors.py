@@ -3,7 +3,7 @@
 
 
 class BenchError(Exception):
-    """A fault of the command, the machine or the input: printed as one line, the program ends with `status`."""
+    """An error of the command, the machine or the input. It is printed as one line, and the program ends with `status`."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)

@@ -8,11 +8,11 @@ import lzma
 from pathlib import Path
 from typing import IO
 
-DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile)       # what reading a file may raise that is packed and damaged
+DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile)       # exceptions when reading a damaged compressed file
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The unpacked bytes."""
+    """Opens a file for reading its uncompressed bytes."""
     with path.open("rb") as file:
         magic = file.read(6)
     if magic == b"\xfd7zXZ\0":
@@ -27,7 +27,7 @@ def is_packed(opened: IO[bytes]) -> bool:
 
 
 def begun(path: Path, name: str) -> IO[bytes]:
-    """A new file, packed as that name says."""
+    """Opens a new file for writing, compressed as its name says."""
     if name.endswith(".xz"):
         return lzma.open(path, "wb")
     if name.endswith(".gz"):

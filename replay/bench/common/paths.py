@@ -11,7 +11,7 @@ from bench.common.errors import BenchError
 ROOT = Path(__file__).resolve().parents[3]
 RECORDINGS = ROOT / "replay" / "recordings"
 RESULTS = ROOT / "results"
-OWN_RESULTS = RESULTS / "own"      # of whoever measures: the others are the tree's
+OWN_RESULTS = RESULTS / "own"      # the user's own results; all others belong to the repository
 LIBRARY_FILE = "libspice-server.so.1"
 
 
@@ -21,17 +21,17 @@ def build_dir() -> Path:
 
 
 def build_is_ours() -> bool:
-    """Whether the build directory is the tree's own, to be brought up to date before use."""
+    """Whether the build directory belongs to the tree, and is updated before use."""
     return "SPICE_BENCH_BUILD" not in os.environ
 
 
 def cache_dir() -> Path:
-    """What may be deleted at any time and is only made again; SPICE_BENCH_CACHE names another place."""
+    """A folder that may be deleted at any time, and is then made again; SPICE_BENCH_CACHE names another one."""
     return Path(os.environ.get("SPICE_BENCH_CACHE", ROOT / ".cache"))
 
 
 def tool(*parts: str) -> Path:
-    """One of our own programs in the build directory."""
+    """The path of one of our programs in the build directory."""
     path = build_dir().joinpath("replay", *parts)
     if not os.access(path, os.X_OK):
         raise BenchError(f"{path.name} is not built ({path} is missing): run ./run setup")

@@ -15,8 +15,7 @@ _INSIDE = "SPICE_BENCH_IN_USER_NAMESPACE"
 
 
 def unshare() -> list[str]:
-    """Keeps the user's own id, with capabilities in the new namespaces: as id 0 tcpdump would try, in vain, to become
-    somebody else."""
+    """Keeps the user's id, with capabilities in the new namespaces. As id 0 tcpdump would try, and fail, to change its user."""
     return [proc.require("unshare", "util-linux"), "--user", "--map-current-user", "--keep-caps", "--net", "--"]
 
 
@@ -26,9 +25,9 @@ def inside() -> bool:
 
 
 def acquire(arguments: Sequence[str], own_network: bool = False) -> None:
-    """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a
-    user namespace; where that is not allowed the user is told in one line. own_network: this machine's network is
-    needed, which has no place in a namespace."""
+    """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a user
+    namespace; where that is not allowed, a one-line error says so. own_network: needs this machine's network, which a namespace
+    does not have."""
     if os.geteuid() == 0 or inside():
         return
     if own_network:

@@ -22,12 +22,12 @@ from typing import IO, Any
 from bench.common.errors import BenchError
 
 Event = dict[str, Any]
-# Where children put what they print, and None when their output ends. Several may share one.
+# Gets what children print, and None when their output ends. Several children may share one.
 Mailbox = queue.Queue[tuple["Process", Event | None]]
 
 
 def require(program: str, package: str) -> str:
-    """The program's path, or one line saying what to install."""
+    """The program's path, or an error that says what to install."""
     found = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not found:
         raise BenchError(f"{program} is missing: install the package {package}")
@@ -43,7 +43,7 @@ def inside(netns: Path | None, argv: Sequence[str]) -> list[str]:
 
 
 def call(argv: Sequence[str], netns: Path | None = None, timeout: float = 30) -> str:
-    """Runs a short command and returns what it printed; a failure is the user's to read."""
+    """Runs a short command and returns its output; a failure is an error for the user."""
     try:
         done = subprocess.run(inside(netns, argv), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=timeout, check=False)
@@ -56,7 +56,7 @@ def call(argv: Sequence[str], netns: Path | None = None, timeout: float = 30) ->
 
 
 def receive(mailbox: Mailbox, deadline: float) -> tuple[Process, Event | None] | None:
-    """The next thing a child printed (None in the second place: its output has ended), or None at the deadline."""
+    """The next (child, object) from the queue; the object is None when the child's output has ended. None at the deadline."""
     try:
         return mailbox.get(timeout=max(0.0, deadline - time.monotonic()))
     except queue.Empty:
@@ -64,7 +64,7 @@ def receive(mailbox: Mailbox, deadline: float) -> tuple[Process, Event | None] |
 
 
 class Process:
-    """A child whose standard output is JSON objects, one a line, and whose standard error is for people."""
+    """A child that prints JSON objects, one per line, on standard output, and messages for people on standard error."""
 
     def __init__(self, name: str, argv: Sequence[str], netns: Path | None = None,
                  env: Mapping[str, str] | None = None, mailbox: Mailbox | None = None) -> None:
@@ -105,10 +105,10 @@ class Process:
                 self.complaints.append(line.rstrip())
 
     def wait_complaint(self, text: str, deadline: float) -> bool:
-        """Waits until a line holding text is on the child's standard error."""
+        """Waits until standard error has a line that contains text."""
         while time.monotonic() < deadline:
             ended = self._child.poll() is not None
-            if ended:       # what it said last may not be read yet
+            if ended:       # its last lines may not have been read yet
                 self._readers[1].join(max(0.0, deadline - time.monotonic()))
             if any(text in line for line in list(self.complaints)):
                 return True
@@ -118,7 +118,7 @@ class Process:
         return False
 
     def say(self, line: str) -> None:
-        """Writes a line to the child; a child that is gone does not mind."""
+        """Writes a line to the child; ignored if the child is gone."""
         assert self._child.stdin
         with contextlib.suppress(BrokenPipeError, ValueError):
             self._child.stdin.write(line + "\n")
@@ -132,7 +132,7 @@ class Process:
             self._child.send_signal(number)
 
     def wait(self, deadline: float) -> int | None:
-        """The exit status (negative: the signal that ended it), or None when it still runs at the deadline."""
+        """The exit status (negative: a signal), or None if it still runs at the deadline."""
         try:
             status = self._child.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -145,7 +145,7 @@ class Process:
         return self.complaints[-1] if self.complaints else ""
 
     def close(self) -> None:
-        """Kills the child if it still runs and closes every pipe."""
+        """Kills the child if it still runs, and closes all pipes."""
         if self.running():
             self._child.kill()
         self._child.wait()

@@ -47,8 +47,8 @@ class Steps:
 
     def run(self, title: str, argv: Sequence[str | Path], *, quiet: bool = False, cwd: Path | None = None,
             env: Mapping[str, str] | None = None) -> list[str]:
-        """Returns the last lines the command printed; raises StepFailed, naming the log, when it fails. A quiet step
-        is shown while it runs and leaves no line behind unless it took long."""
+        """Returns the last lines of output; raises StepFailed, which names the log. A quiet step is shown only while it runs, or
+        if it took long."""
         began = time.monotonic()
         self._paint(title)
         if not (quiet or self._live):
@@ -94,7 +94,7 @@ class Steps:
                 child.terminate()
                 try:
                     child.wait(_PATIENCE)
-                except subprocess.TimeoutExpired:       # unshare waits for what it started, which does not hear it
+                except subprocess.TimeoutExpired:       # unshare waits for its child, which does not get the signal
                     child.kill()
                     child.wait()
             child.stdout.close()

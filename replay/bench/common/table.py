@@ -37,12 +37,12 @@ def milliseconds(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Of any figure, three digits at least."""
+    """A number with at least three digits."""
     return count(value) if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A table whose columns line up in plain text too; the first `left` columns hold words."""
+    """A table whose columns are aligned in plain text too; the first `left` columns are left-aligned."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:

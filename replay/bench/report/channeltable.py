@@ -10,7 +10,7 @@ from bench.common import table
 from bench.measure import channels, metrics, stats
 
 Run = dict[str, Any]
-Rows = Mapping[tuple[str, str], list[Run]]      # mode and transport, as they are to be written
+Rows = Mapping[tuple[str, str], list[Run]]      # mode and transport, as shown
 
 COLUMNS = f"""\
 By channel:
@@ -24,7 +24,7 @@ By channel:
 | key | ms from a key's press at the client until the keyboard's light, the server's reply, is there |
 | pointer | ms from the pointer's move at the server until the client has moved it |"""
 
-# by the number of the protocol
+# by the protocol's channel type
 _TYPES = {1: "main", 2: "display", 4: "cursor", 3: "inputs", 5: "playback", 6: "record", 10: "port", 11: "webdav"}
 
 
@@ -91,7 +91,7 @@ def _waiting(rows: Rows) -> str:
 
 
 def section(rows: Rows) -> str:
-    """Both tables for the runs that count; empty where no channel had traffic of its own."""
+    """Both tables, of the runs that count; empty if no channel had added traffic."""
     shown = {key: counting for key, runs in rows.items()
              if (counting := [run for run in runs if run["valid"] and run.get("channels")])}
     return f"### By channel\n\n{_by_channel(shown)}\n\n### Sound, keys and the pointer\n\n{_waiting(shown)}" if shown else ""

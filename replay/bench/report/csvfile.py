@@ -15,7 +15,7 @@ _HEAD = ("recording", "link", "pace", "transport", "library", "mode", "jpeg", "m
 
 
 def text(result: dict[str, Any]) -> str:
-    """An empty field is a figure that cannot be known."""
+    """The CSV. An empty field is an unknown figure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEAD)

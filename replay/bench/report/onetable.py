@@ -37,7 +37,7 @@ segmentation offload; here offloads are off."""
 
 @dataclass(frozen=True)
 class Row:
-    """One line: what names it, its runs, and those it is measured against, none for the baseline itself."""
+    """One row: its key, its runs, and the runs of its baseline (none for the baseline itself)."""
     names: tuple[str, ...]
     runs: list[Run]
     base: list[Run]
@@ -57,7 +57,7 @@ class Row:
 
 
 def rows(documents: list[dict[str, Any]]) -> Iterator[Row]:
-    """Of results of ./run compare, in their order."""
+    """The rows of results of ./run compare, in their order."""
     for document in documents:
         how = document["plan"].get("congestion") or lab.CONGESTION
         for (recording, link, pace), group in report.groups(document["runs"]).items():
@@ -80,14 +80,14 @@ def _cell(row: Row, metric: str, written: Figure) -> str:
 
 
 def markdown(documents: list[dict[str, Any]]) -> str:
-    """Empty where nothing was measured."""
+    """The table; empty if nothing was measured."""
     cells = [[*row.names, *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
     head = (*_NAMES, *(head for head, _, _ in _COLUMNS), "n")
     return f"## One table\n\n{SAYS}\n\n{table.markdown(head, cells, left=len(_NAMES))}" if cells else ""
 
 
 def text(documents: list[dict[str, Any]]) -> str:
-    """The same as CSV, every change as a part of one. An empty field is a figure that cannot be known."""
+    """The same as CSV, with changes as fractions. An empty field is an unknown figure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*_NAMES, *(name for _, metric, _ in _COLUMNS for name in (metric, f"{metric}_change")), "n"])

@@ -20,9 +20,9 @@ from bench.report.report import Cell, Group, Run
 from bench.runs import modes
 
 FOLDER = "plots"
-_POINTS = 300       # of a curve; more cannot be seen
+_POINTS = 300       # points per curve
 _TITLE_SIZE = 11
-_LETTERS_AN_INCH = 11       # of that size, at the least
+_LETTERS_AN_INCH = 11       # at least, at that size
 _TRANSPORTS = (("plain", "plain TCP"), ("tls", "TLS"))
 
 
@@ -42,13 +42,13 @@ def _pyplot() -> Any:
 
 
 def _known(cells: dict[Cell, list[Run]], transport: str) -> dict[Cell, list[Run]]:
-    """The rows of a transport that have a run that counts."""
+    """The rows of a transport that have runs that count."""
     found = {cell: [run for run in runs if run["valid"]] for cell, runs in cells.items() if cell[0] == transport}
     return {cell: runs for cell, runs in found.items() if runs}
 
 
 def _label(cell: Cell) -> str:
-    """Short enough for a legend: of a library's directory only its end."""
+    """A short name for a legend; of a library's directory, its end."""
     return re.sub(r"\((?:.*/)?([^/]+/[^/]+)\)", r"(\1)", report.name(cell))
 
 
@@ -58,13 +58,13 @@ def _style(cell: Cell) -> dict[str, Any]:
 
 
 def _entitle(figure: Any, group: Group, what: str) -> None:
-    """In as many lines as it takes: a picture of one transport is narrow."""
+    """Sets a title, in several lines if the picture is narrow."""
     lines = textwrap.wrap(report.title(group), int(figure.get_figwidth() * _LETTERS_AN_INCH))
     figure.suptitle("\n".join([*lines, what]), fontsize=_TITLE_SIZE)
 
 
 def _legend(figure: Any, axes: Any) -> None:
-    """Below everything: no curve is hidden by it."""
+    """Below the picture, so that it hides no curve."""
     handles, labels = axes.get_legend_handles_labels()
     columns = min(len(labels), 4)
     lines = math.ceil(len(labels) / columns)
@@ -76,7 +76,7 @@ Draw = Callable[[Any, Cell, list[Run]], bool]
 
 
 def _curves(pyplot: Any, group: Group, cells: dict[Cell, list[Run]], what: str, x: str, y: str, draw: Draw) -> Any:
-    """A picture a transport side by side, a curve a row; None where there is nothing to draw."""
+    """One picture per transport side by side, one curve per row; None without data."""
     shown = [(transport, name) for transport, name in _TRANSPORTS if _known(cells, transport)]
     figure, axes = pyplot.subplots(1, len(shown), figsize=(5.5 * len(shown), 4.4), sharey=True, squeeze=False)
     drawn = False
@@ -113,7 +113,7 @@ def latency(pyplot: Any, group: Group, cells: dict[Cell, list[Run]]) -> Any:
 
 
 def _typical(runs: list[Run]) -> Run | None:
-    """Of the captured ones the run nearest to their middle, by how long it took."""
+    """The captured run whose duration is nearest to the median."""
     captured = [run for run in runs if metrics.of_capture(run)]
     if not captured:
         return None
@@ -143,7 +143,7 @@ _CLASSES = ((0, "up to 100"), (100, "to 250"), (250, "to 500"), (500, "to 1000")
 
 
 def _classes(histogram: list[list[int]]) -> list[int]:
-    """Packets of each class of sizes; a class ends where the next begins."""
+    """Packets per size class; a class ends where the next one begins."""
     found = [0] * len(_CLASSES)
     for size, packets in histogram:
         found[max(number for number, (start, _) in enumerate(_CLASSES) if start <= size)] += packets
@@ -179,7 +179,7 @@ def file_name(group: Group, kind: str) -> str:
 
 
 def draw(result: dict[str, Any], output: Path) -> dict[Group, list[str]]:
-    """Writes the pictures into output/plots; returns those of each group, as seen from output."""
+    """Writes the pictures into output/plots; returns those of each group, relative to output."""
     pyplot = _pyplot()
     folder = output / FOLDER
     made: dict[Group, list[str]] = {}

@@ -12,7 +12,7 @@ from bench.runs import results
 
 
 def write(result: dict[str, Any], output: Path, name: str, with_plots: bool = False) -> list[Path]:
-    """with_plots: as far as matplotlib is there."""
+    """Writes all of them; plots only if matplotlib is installed."""
     pictures = None
     if with_plots and plots.available():
         pictures = plots.draw(result, output)

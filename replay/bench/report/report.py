@@ -17,7 +17,7 @@ from bench.report import channeltable, verdict
 from bench.runs import modes
 
 Run = dict[str, Any]
-Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy: JPEG
+Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy (JPEG)
 Group = tuple[str, str, str]    # recording, link, pace
 
 _COLUMNS = """\
@@ -86,8 +86,8 @@ def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
 
 
 def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
-    """Runs of one group by row, in the order of the tables. Runs that do not count, of whose pictures nothing is
-    known, stand with those of their mode that do."""
+    """Runs of one group by row, in the order of the tables. A run that does not count, and whose pictures are unknown, is in the
+    row of its mode's other runs."""
     found: dict[Cell, list[Run]] = collections.defaultdict(list)
     for run in sorted(runs, key=lambda run: not run["valid"]):
         cell = (run["transport"], run["library"], run["mode"], bool(run["valid"] and run["lossy"]))
@@ -97,13 +97,13 @@ def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
 
 
 def name(cell: Cell, pace: str = "") -> str:
-    """Of a row. With the pace of its runs, the setting is named that they have without having been asked for."""
+    """The name of a row. With the runs' pace, it includes the setting that was added for that pace."""
     unasked = modes.unasked(cell[2], pace)
     return modes.row(cell[1], cell[2]) + (f" ({unasked})" if unasked else "") + (LOSSY if cell[3] else "")
 
 
 def groups(runs: list[Run]) -> dict[Group, list[Run]]:
-    """Runs by recording, link and pace, sorted so that tables do not depend on the order of the runs."""
+    """Runs by recording, link and pace, sorted, so that tables do not depend on the order of runs."""
     found: dict[Group, list[Run]] = collections.defaultdict(list)
     for run in runs:
         found[run["recording"], run["link"], run["pace"]].append(run)
@@ -166,7 +166,7 @@ def _counting(runs: list[Run]) -> str:
 
 
 def _relative(found: Mapping[Cell, list[Run]], of: Cell) -> str:
-    """A row's wire bytes as a part of its baseline's, whatever either did to pictures."""
+    """A row's wire bytes as a fraction of its baseline's, even if one had lossy pictures."""
     base = baseline(found, of) or baseline(found, (*of[:3], not of[3]))
     mine, its = _median(found[of], "wire_bytes"), _median(found[base], "wire_bytes") if base else None
     return table.percent(mine / its) if mine is not None and its else table.UNKNOWN
@@ -190,7 +190,7 @@ def _dropped(runs: list[Run]) -> str:
 
 
 def latency_table(group: list[Run]) -> str:
-    """Empty where nothing was probed."""
+    """Empty if no latency was measured."""
     if not any(run["valid"] and run["latency"] for run in group):
         return ""
     columns = _LATENCY + (_RECOVERY if metrics.values(group, "recovery") else ())
@@ -198,19 +198,19 @@ def latency_table(group: list[Run]) -> str:
 
 
 def response_table(group: list[Run]) -> str:
-    """Empty but at the user's pace."""
+    """Empty except at the user's pace."""
     return _table(group, _RESPONSE, ("runs", _counting)) if metrics.values(group, "response_p95") else ""
 
 
 def tables_where_asked(group: list[Run]) -> list[str]:
-    """What only some comparisons have: a download that shared the link, traces that were looked into."""
+    """Tables for options: a download that shares the link, stalls from traces."""
     return [_table(group, columns, ("runs", _counting)) for columns in (_BESIDE, _STALLS)
             if any(metrics.values(group, metric) for _, metric, _ in columns)]
 
 
 def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
-    """What a row is compared with: on the same transport and kind of link the unpatched library, else upstream's way in
-    the patched one."""
+    """The row that others are compared with: the unpatched library over the same transport and kind of link; without it,
+    upstream's mode in the patched library."""
     for mode in (modes.STOCK, "cork"):
         for cell, runs in found.items():
             if (cell[0], cell[2], cell[3]) == (of[0], mode, of[3]) and any(run["valid"] for run in runs):
@@ -219,12 +219,12 @@ def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
 
 
 def _base_name(runs: list[Run]) -> str:
-    """Of the mode that rows are compared with."""
+    """The name of the baseline row."""
     return modes.STOCK if any(run["mode"] == modes.STOCK for run in runs) else "cork"
 
 
 def change(found: stats.Comparison) -> str:
-    """A relative change with its interval, where there are enough runs for one."""
+    """A relative change with its interval, if there are enough runs."""
     if found.change is None:
         return table.UNKNOWN
     if found.low is None or found.high is None:
@@ -237,7 +237,7 @@ def _verdict(found: stats.Comparison) -> str:
 
 
 def against_table(group: list[Run]) -> str:
-    """Every row against the baseline of its transport; empty without one or without enough runs."""
+    """Every row compared with the baseline of its transport; empty without one or with too few runs."""
     found = cells(group)
     columns = [(head, metric) for head, metric in _COMPARED if metrics.values(group, metric)]
     compared = {(cell, metric): metrics.compared(found[base], runs, metric) for cell, runs in found.items()
@@ -254,12 +254,12 @@ def against_table(group: list[Run]) -> str:
 
 
 def channel_tables(group: list[Run]) -> str:
-    """Empty where there was the display's traffic only."""
+    """Empty without traffic on other channels."""
     return channeltable.section({(name(cell, runs[0]["pace"]), cell[0]): runs for cell, runs in cells(group).items()})
 
 
 def _outliers(runs: list[Run]) -> str:
-    """Which figures hold values far from the rest; they are in the medians like all others."""
+    """Names the figures with outliers; medians include them."""
     found = []
     for group, group_runs in groups(runs).items():
         for cell, cell_runs in cells(group_runs).items():
@@ -274,7 +274,7 @@ def _outliers(runs: list[Run]) -> str:
 
 
 def invalid_runs(runs: list[Run]) -> str:
-    """How many runs do not count, by row and reason; empty when all do."""
+    """The number of runs that do not count, by row and reason; empty if all count."""
     reasons = collections.Counter(
         (run["recording"], modes.row(run["library"], run["mode"]), run["transport"], run["link"], run["pace"],
          run["invalid_reason"]) for run in runs if not run["valid"])
@@ -286,15 +286,15 @@ def invalid_runs(runs: list[Run]) -> str:
 
 
 def _not_taken(run: Run) -> str | None:
-    """Why the latency of a run that counts is not known; None where it is, or was not asked for. Old runs do not say it: there it
-    was the probes."""
+    """Why the latency of a run that counts is unknown; None if it is known, or was not requested. Old runs have no reason; theirs
+    were the probes."""
     if not run["valid"] or run["latency"] or run["pace"] == "user":
         return None
     return run.get("latency_missing", latency.UNMATCHED if run["pace"] != "max" else None)
 
 
 def latencies_not_taken(runs: list[Run]) -> str:
-    """How many runs that count were probed in vain, by row and reason; empty when there are none."""
+    """The number of runs that count without a latency although probes were sent, by row and reason; empty if there are none."""
     reasons = collections.Counter(
         (run["recording"], modes.row(run["library"], run["mode"]), run["transport"], run["link"], run["pace"],
          reason) for run in runs if (reason := _not_taken(run)))
@@ -330,7 +330,7 @@ def about(result: dict[str, Any]) -> str:
 
 
 def _tried_again(runs: list[Run]) -> list[str]:
-    """What did not go well at once."""
+    """Runs that were repeated, and why."""
     again = sum(run.get("attempt", 1) > 1 for run in runs)
     tests = sum(max(run.get("link_tests") or 1, 1) - 1 for run in runs)
     return [f"{number} {what}" for number, what in ((again, "runs repeated"), (tests, "link tests repeated")) if number]
@@ -351,7 +351,7 @@ def group_section(group: Group, runs: list[Run]) -> str:
 
 
 def _over_tls(group: list[Run], mode: str, slow: bool) -> list[Run]:
-    """Of the tree's own libraries."""
+    """The runs over TLS of the tree's own libraries."""
     return [run for run in group if run["transport"] == "tls" and run["mode"] == mode and bool(run["lossy"]) == slow
             and run["library"] in ("stock", "patched")]
 
@@ -370,7 +370,7 @@ def _from_to(before: list[Run], after: list[Run], metric: str) -> str:
 
 
 def via_table(runs: list[Run]) -> str:
-    """What a relay beside the server changes: each row that was measured both ways; empty where none was."""
+    """What a relay beside the server changes: rows that were measured with and without one; empty without such rows."""
     found = groups(runs)
     rows = []
     for (recording, link, pace), through in found.items():
@@ -378,7 +378,7 @@ def via_table(runs: list[Run]) -> str:
         if before is None or before is through:
             continue
         direct = cells(before)
-        # whether JPEG was chosen is part of a row; one that chose otherwise stands beside the other
+        # whether JPEG was used is part of a row, so compare a row with either
         for cell, cell_runs in cells(through).items():
             base = direct.get(cell) or direct.get((*cell[:3], not cell[3]))
             if base:
@@ -401,7 +401,7 @@ _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: tab
 
 
 def overview(runs: list[Run]) -> str:
-    """One line a recording, link and pace, one column a mode, TLS; empty where there is one table only."""
+    """One row per recording, link and pace, one column per mode, over TLS; empty if there is only one table."""
     found = groups(runs)
     shown = [mode for mode in modes.MODES if any(run["mode"] == mode for run in runs)]
     if len(found) < 2 or len(shown) < 2:
@@ -422,7 +422,7 @@ def overview(runs: list[Run]) -> str:
 
 
 def _has(text: str, column: str) -> bool:
-    """Whether one of its tables has the column, however wide that is."""
+    """Whether one of its tables has the column."""
     return re.search(rf"\| +{column} ", text) is not None
 
 
@@ -435,7 +435,7 @@ def _tables(result: dict[str, Any], pictures: Mapping[Group, list[str]]) -> str:
 
 
 def _legend(runs: list[Run], text: str) -> list[str]:
-    """What the tables of the text have columns for."""
+    """Explains the columns that the tables have."""
     base = _base_name(runs)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
     return [_COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if _has(text, "bursts") else "",
@@ -448,12 +448,12 @@ def _legend(runs: list[Run], text: str) -> list[str]:
 
 
 def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
-    """The whole page; pictures are the files of each group's plots, beside it."""
+    """The whole page; `pictures` are the plots of each group."""
     return page({"Comparison": result}, pictures)
 
 
 def page(results: Mapping[str, dict[str, Any]], pictures: Mapping[Group, list[str]] | None = None) -> str:
-    """Of several results, by their questions: the columns are explained once."""
+    """One page for several results, by their questions; explains the columns once."""
     parts: list[str] = []
     for question, result in results.items():
         said = [verdict.of(result), f"# {question}"]

@@ -18,12 +18,12 @@ Run = dict[str, Any]
 _BASES = ("stock", "cork")
 _PACES = {"max": "pace max", "recorded": "recorded pace", "user": "user's pace (closed loop)"}
 _MODES = ("flow", "batch", "window", "gather")
-_FIRST = "linux-desktop"    # of several sessions: somebody works, which no boot and no generated recording is
+_FIRST = "linux-desktop"    # the preferred session: somebody works, unlike in a boot or a generated recording
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Of one session, link and pace: upstream's runs, the mode's."""
+    """The runs of upstream and of the mode, for one session, link and pace."""
     recording: str
     link: str
     pace: str
@@ -32,13 +32,13 @@ class _Pair:
 
     @property
     def kind(self) -> tuple[bool, int]:
-        """Whether the link is one with a rate or a delay, and the pace."""
+        """Whether the link has a rate or a delay, and the pace."""
         paces = list(_PACES)
         return links.find(self.link).may_be_slow, paces.index(self.pace) if self.pace in paces else len(paces)
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """The one that speaks for its kind has the least."""
+        """The pair with the lowest rank represents its kind."""
         return not self.recording.startswith(_FIRST), self.recording, links.rank(self.link), self.pace
 
     def medians(self, metric: str) -> tuple[float, float] | None:
@@ -52,7 +52,7 @@ def _mode(runs: Sequence[Run], names: Sequence[str]) -> str | None:
 
 
 def _pairs(runs: Sequence[Run], base: str, mode: str) -> list[_Pair]:
-    """One of each kind: medians over sessions would be of no session."""
+    """One pair per kind; medians over several sessions would describe none of them."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run["recording"], run["link"], run["pace"]), []).append(run)
@@ -100,7 +100,7 @@ def _sentence(pair: _Pair, mode: str) -> str | None:
 
 
 def of(result: dict[str, Any]) -> str:
-    """Over TLS, where that was played; where nothing can be compared, how many runs count."""
+    """The verdict, over TLS if that was played; if nothing can be compared, the number of runs that count."""
     runs: list[Run] = result["runs"]
     over = "tls" if any(run["transport"] == "tls" and run["valid"] for run in runs) else "plain"
     runs = [run for run in runs if run["transport"] == over]

@@ -11,7 +11,7 @@ from bench.runs.runspec import RunSpec
 
 MOST = 32
 
-# Processors: the shares of all that are under way. What is left of two is for what comes in bursts.
+# Processors that all runs at once may use, by estimate. The rest of two is for bursts.
 _TOGETHER = 1.4
 _TOGETHER_TIMED = 0.8
 
@@ -19,9 +19,8 @@ Batch = list[RunSpec]
 
 
 def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
-    """What is done one batch after another: the runs of one may be under way together. Those that need the processor come first,
-    one by one, then all that wait, in their order: rounds are for what the machine does meanwhile, which those do not mind, and
-    at the end of each there would be less under way than could be."""
+    """Batches of runs; the runs of one batch may run together. First the runs that need the CPU, one by one, then all that wait,
+    in their order. Those are not split into rounds, as at the end of each round fewer would run than could."""
     runs = list(planned)
     if jobs == 1:
         return [[spec] for spec in runs]
@@ -31,7 +30,7 @@ def batches(planned: Iterable[RunSpec], jobs: int) -> list[Batch]:
 
 
 def has_room(under_way: Sequence[RunSpec], spec: RunSpec, jobs: int) -> bool:
-    """Whether one more run of a batch may begin."""
+    """Whether one more run of a batch may start."""
     if not under_way:
         return True
     together = [*under_way, spec]
@@ -40,7 +39,8 @@ def has_room(under_way: Sequence[RunSpec], spec: RunSpec, jobs: int) -> bool:
 
 
 def seconds(plan: Iterable[Batch], jobs: int, under_way: Iterable[tuple[RunSpec, float]] = ()) -> float:
-    """How long the batches will take, about. under_way: what has begun of the first, and how many seconds ago."""
+    """Estimated duration of the batches. under_way: the runs of the first that have started, and for how many seconds they have
+    run."""
     total = 0.0
     for batch in plan:
         total += _together(batch, jobs, [(max(0.0, expected.seconds(spec) - since), spec) for spec, since in under_way])
@@ -49,7 +49,7 @@ def seconds(plan: Iterable[Batch], jobs: int, under_way: Iterable[tuple[RunSpec,
 
 
 def _together(batch: Batch, jobs: int, ends: list[tuple[float, RunSpec]]) -> float:
-    """ends: when the runs under way are done."""
+    """The duration of a batch. `ends`: when the runs that have started end."""
     now = 0.0
     for spec in batch:
         while not has_room([one for _, one in ends], spec, jobs):

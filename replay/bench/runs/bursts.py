@@ -15,7 +15,7 @@ from bench.runs.endpoints import Endpoints
 from bench.runs.recordings import Recording
 from bench.runs.runspec import RunSpec
 
-_VERSION = 1        # another one: what is kept is no longer what would be found
+_VERSION = 1        # increase it if other pictures would be found: cached ones are then discarded
 
 
 def kept(recording: Recording) -> Path:
@@ -23,7 +23,7 @@ def kept(recording: Recording) -> Path:
 
 
 def look(recording: Recording) -> None:
-    """Finds them, unless they are known. Takes as long as the session, without what is more than two seconds of a pause."""
+    """Finds the pictures unless they are cached. Takes as long as the session, with pauses cut to two seconds."""
     file = kept(recording)
     if file.exists():
         return

@@ -18,17 +18,17 @@ class Conditions:
     """Each field is a name in --with of ./run compare, and a key of a result's plan."""
     tls: str = "1.3"                    # the version, where the transport is TLS
     congestion: str = lab.CONGESTION    # the algorithm of TCP, at both ends
-    slow_client: float = 1.0            # the client takes so many times as long for everything
+    slow_client: float = 1.0            # factor by which the client is slowed down
     beside_download: bool = False       # a bulk TCP download shares the link
-    compression: str | None = None      # of images; None: as the player has it
-    jpeg: str | None = None             # for pictures; None: over a slow link
-    streaming: str | None = None        # of video; None: as is good for the pace
-    channels: str | None = None         # made-up traffic beside the display: see channels.py
-    show_surfaces: bool = False         # pictures hold every surface, not the primary alone
+    compression: str | None = None      # image compression; None: the player's default
+    jpeg: str | None = None             # JPEG; None: over a slow link
+    streaming: str | None = None        # video streaming; None: depends on the pace
+    channels: str | None = None         # added traffic on other channels: see channels.py
+    show_surfaces: bool = False         # pictures include every surface, not only the primary
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Of what --with says: NAME or NAME=VALUE, separated by commas."""
+        """Parses --with: NAME or NAME=VALUE, separated by commas."""
         found: dict[str, Any] = {}
         for word in filter(None, text.split(",")):
             name, given, value = word.partition("=")
@@ -42,7 +42,7 @@ class Conditions:
         return cls(**found)
 
     def kept(self) -> dict[str, Any]:
-        """As a result's plan keeps them."""
+        """The conditions as a result's plan has them."""
         return {each.name: getattr(self, each.name) for each in fields(Conditions)}
 
 
@@ -71,7 +71,7 @@ def _factor(value: str | None) -> float:
 
 
 def _channels(value: str | None) -> str:
-    """+ separates them here, a comma for the player."""
+    """Here + separates them; for the player, a comma."""
     wanted = channels.ALL if value is None else value.replace("+", ",")
     if not channels.known(wanted):
         raise ValueError
@@ -95,5 +95,5 @@ _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_cli
 
 
 def facts(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What a plan keeps of them, by the name a person knows it by. An older plan lacks those that came later."""
+    """The conditions of a plan, with names for users. An older plan lacks those that were added later."""
     return {_SAID[each.name]: plan.get(each.name, each.default) for each in fields(Conditions)}

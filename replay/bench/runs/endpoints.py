@@ -18,8 +18,8 @@ from bench.lab.lab import Lab
 from bench.runs import modes
 from bench.runs.runspec import RunSpec
 
-_START_LIMIT = 60.0         # seconds until the player listens; it makes all commands first, other runs beside it
-_PARTING_LIMIT = 30.0       # seconds one end may live on after the other has ended
+_START_LIMIT = 60.0         # seconds until the player listens: it first reads the recording, perhaps beside other runs
+_PARTING_LIMIT = 30.0       # seconds that one program may run after the other has ended
 
 Hook = Callable[[proc.Process, proc.Process], None]     # called when both endpoints run: (player, client)
 
@@ -64,7 +64,8 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen
 
 
 def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
-    """For both endpoints: nothing of the caller's that could change what they do, nothing written to the caller's home."""
+    """The environment of both programs: no variable of the caller that could affect them, nothing is written to the caller's
+    home."""
     dropped = ("LD_LIBRARY_PATH", "LD_PRELOAD", "SPICE_STREAM", "SPICE_STREAM_STATS", "SPICE_STREAM_TRACE",
                "SPICE_PROXY", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
     env = {name: value for name, value in os.environ.items() if name not in dropped}
@@ -76,12 +77,12 @@ def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
 
 
 def screen_log(folder: Path) -> Path:
-    """What the client writes where its screen is looked at."""
+    """The client's log of its screen."""
     return folder / "screen"
 
 
 def trace_file(folder: Path) -> Path:
-    """What a patched library writes where a trace is wanted."""
+    """The trace of a patched library."""
     return folder / "trace"
 
 
@@ -95,14 +96,14 @@ def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dic
 
 
 class Endpoints:
-    """The two programs while they run: starts them in order, passes pause points on, ends them."""
+    """The two programs while they run. Starts them in order, passes pause points on, and ends them."""
 
     def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
                  recording: Path, at_probes: bool | None = None, expected: Path | None = None) -> None:
         """expected: the pictures that the client has to show before the session goes on. at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
         self.done: dict[str, dict[str, Any]] = {}
         self.pauses: list[dict[str, Any]] = []
-        self.shown: list[dict[str, Any]] = []   # at the user's pace: what the client says of each burst
+        self.shown: list[dict[str, Any]] = []   # at the user's pace: the client's answer for each burst
         self._is_user = spec.is_user
         self.timed_out = False
         self._pause_at = spec.pause_at
@@ -128,7 +129,7 @@ class Endpoints:
         self._open.close()
 
     def play(self, started: Hook | None) -> None:
-        """Returns when both programs' outputs have ended, or time is up."""
+        """Returns when both programs' outputs have ended, or at the timeout."""
         if not self._player_listens():
             return
         argv, netns, env = self._client_argv
@@ -171,7 +172,7 @@ class Endpoints:
             self.player.say("go")       # the client has its picture of this moment
 
     def status(self, process: proc.Process | None) -> int | None:
-        """The exit status, asking the process to end first when it has not."""
+        """The exit status; ends the process first if it still runs."""
         if process is None:
             return None
         status = process.wait(time.monotonic() + 1)

@@ -11,7 +11,7 @@ from bench.lab import lab
 from bench.measure import channels, latency, pcap, response, validity
 from bench.runs.runspec import RunSpec
 
-_SIZE_STEP = 50     # bytes of a bar in the histogram of packet sizes
+_SIZE_STEP = 50     # bytes per bar of the histogram of packet sizes
 
 
 def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
@@ -20,8 +20,8 @@ def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
 
 
 def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
-    """From the first command until the client has the last picture, without what pause points cost: the client's wait and
-    a round trip in which the link is idle; at the user's pace, what the bench takes to hand an answer on."""
+    """From the first command until the client has the last picture, less what pause points cost: the client's wait and an idle
+    round trip; at the user's pace, the time that the bench needs to pass an answer on."""
     if spec.link.host:      # two clocks
         return _seconds(run.player, "seconds")
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
@@ -34,7 +34,7 @@ def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
 
 
 def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
-    """What the program used, a player without its own reading of the recording."""
+    """CPU time of the program; of a player, without reading the recording."""
     def used(kind: str) -> float | None:
         total, feeder = _seconds(report, f"cpu_{kind}"), _seconds(report, f"cpu_feeder_{kind}")
         return total if total is None or feeder is None else round(total - feeder, 6)
@@ -42,7 +42,7 @@ def _cpu(report: dict[str, Any] | None) -> dict[str, float | None]:
 
 
 def _reading(report: dict[str, Any] | None) -> dict[str, float | None]:
-    """What a player used for its own reading of the recording."""
+    """CPU time in which a player read the recording."""
     return {kind: _seconds(report, f"cpu_feeder_{kind}") for kind in ("user", "system")}
 
 
@@ -52,7 +52,7 @@ def _counts(direction: pcap.Direction | None) -> dict[str, int | None]:
 
 
 def _messages(player: dict[str, Any] | None) -> int | None:
-    """What the patched library counted; an unpatched one counts nothing."""
+    """Messages as counted by the patched library; an unpatched one does not count."""
     streams = (player or {}).get("streams")
     if not streams or any(not isinstance(stream.get("messages"), int) for stream in streams):
         return None
@@ -60,7 +60,7 @@ def _messages(player: dict[str, Any] | None) -> int | None:
 
 
 def _download(run: validity.Evidence) -> dict[str, float] | None:
-    """Bits a second of the download that shared the link and of this server, while the recording played."""
+    """Bits per second of the download that shared the link, and of this server, while the recording played."""
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
     if run.download is None or run.wire is None or not isinstance(started, int) or not isinstance(ended, int):
         return None
@@ -78,7 +78,7 @@ def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
 
 
 def _latency_missing(spec: RunSpec, run: validity.Evidence) -> str | None:
-    """Why no latency could be taken of what was probed; None where it was, or where nothing was."""
+    """Why no latency is known although probes were sent; None if it is known, or none were sent."""
     if not spec.probe_every or _latency(spec, run) is not None:
         return None
     if spec.link.host:
@@ -131,5 +131,5 @@ def _coarse(sizes: Mapping[int, int]) -> dict[int, int]:
 
 
 def _histogram(counted: Mapping[int, int]) -> list[list[int]]:
-    """JSON has no integer keys: pairs, in order."""
+    """As pairs, in order, since JSON has no integer keys."""
     return [[key, counted[key]] for key in sorted(counted)]

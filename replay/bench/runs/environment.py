@@ -18,7 +18,7 @@ from bench.common.errors import BenchError
 from bench.runs.libraries import Library
 from bench.runs.recordings import Recording, sha256_of
 
-# What runs beside our own programs, which the next ones only tell of.
+# Packages that matter, besides our own programs.
 _IN_USE = ("libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "socat")
 _PACKAGES = (*_IN_USE, "gcc")
 _NO_FILES = ("not-installed", "config-files")
@@ -47,7 +47,7 @@ def _system() -> str | None:
 
 
 def _packages() -> dict[str, str | None]:
-    """Versions, whatever dpkg is about to do with them: while it works elsewhere a package in use may wait for its triggers."""
+    """Versions of the packages, whatever their dpkg state: a package in use may be waiting for its triggers."""
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}"]
     found: dict[str, str | None] = {}
     for name in _PACKAGES:
@@ -57,7 +57,7 @@ def _packages() -> dict[str, str | None]:
 
 
 def _programs() -> dict[str, str]:
-    """Our own that a run needs; where no link needs an emulator it may not be built."""
+    """Our programs that a run needs. The link emulator is not needed on every link, and may not be built."""
     found = {}
     for program in (paths.player, paths.client, paths.link_emulator):
         with contextlib.suppress(BenchError):
@@ -66,15 +66,15 @@ def _programs() -> dict[str, str]:
 
 
 def machine(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a description, what a measurement may go on with: no more than what changes figures."""
+    """The part of the description that must be equal for a measurement to be continued: what changes figures."""
     packages = described.get("packages") or {}
     return {**{name: described.get(name) for name in ("recordings", "libraries", "programs", "kernel", "cpu")},
             "packages": {name: packages.get(name) for name in _IN_USE}}
 
 
 def library_tree() -> str:
-    """What the patched library is made from: the release, what the patches change, the new files but for their tests.
-    A patch's name and message, which may tell a figure that this is of, are no part of it, nor is where a file is kept."""
+    """Hash of what the patched library is made from: the release, the changes by patches, the new files without tests. Names and
+    messages of patches, which may contain figures measured with this library, and the files' folders are left out."""
     digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
     for patch in upstream.series(names=upstream.built()):
         made = patch.read_bytes()
@@ -88,8 +88,8 @@ def library_tree() -> str:
 
 
 def git_state() -> dict[str, Any]:
-    """The commit and whether anything differs from it that a run can depend on; nulls outside a repository. Pages are not:
-    `./run results` writes them, and figures into README.md and docs/, while it goes on."""
+    """The commit, and whether files differ from it on which a run can depend; nulls outside a repository. Pages are ignored:
+    `./run results` writes them, and figures in README.md and docs/, while it runs."""
     git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
     commit = _output([*git, "rev-parse", "HEAD"])
     changes = _output([*git, "status", "--porcelain", "--", ".", ":!results", ":!docs", ":!README.md"])

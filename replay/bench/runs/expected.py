@@ -7,26 +7,26 @@ from bench.measure import channels
 from bench.runs import modes
 from bench.runs.runspec import RunSpec
 
-# On 2 cores. What is left is told from these, and which runs may be under way together.
+# On 2 cores. The time left, and which runs may run at once, are estimated from these.
 _START = 1.1                    # seconds: lab, certificates, capture, counting
 _COMMANDS_A_SECOND = 45_000
-_LINK_TEST = 2.0                # seconds, where a link is emulated: its start, and beside that
+_LINK_TEST = 2.0                # seconds, additional on an emulated link
 _LINK_TEST_ROUND_TRIPS = 32
 _LINK_TEST_BITS = 6e6
 _COMMANDS_UNKNOWN = 50_000
-_BYTES_A_COMMAND = 200          # the mean of the shipped sessions; they have 100 to 370
+_BYTES_A_COMMAND = 200          # bytes per command: mean of the shipped sessions, which have 100 to 370
 
-# Processor seconds of everything together: server, client, link, tcpdump, the bench's own counting. Over TLS and 100M10ms with
+# CPU seconds of everything together: server, client, link, tcpdump, the bench's own counting. Over TLS and 100M10ms with
 # the stock library vga-text-boot used 7.6 s, linux-desktop 7.0 s. Probes at the recorded pace make it half as much again.
 _PROCESSOR_START = 0.7
 _PROCESSOR_COMMANDS_A_SECOND = 12_500
-_PROCESSOR_CHANNELS = 0.1       # of every second with traffic on the other channels
+_PROCESSOR_CHANNELS = 0.1       # CPU share of traffic on the other channels
 
-# Of the time, at most, a processor works for it. Milliseconds are measured of the second kind, of the first packets and bytes.
+# Largest CPU share of a run beside which others may run: if only packets and bytes are measured; if also latency or staleness.
 _MOSTLY_WAITS = 1 / 3
 _MOSTLY_WAITS_TIMED = 0.15
 
-_TAKEN_FOR_SLOW = 0.1           # seconds: at this round trip a server takes a link for slow and lets twice as much be under way
+_TAKEN_FOR_SLOW = 0.1           # seconds: at this round trip a server considers a link slow, and allows twice as much in flight
 
 
 def _commands(spec: RunSpec) -> int:
@@ -61,18 +61,18 @@ def _link_test(spec: RunSpec) -> float:
 
 
 def share(spec: RunSpec) -> float:
-    """Of a processor, while it is under way; more than one where it is not held up."""
+    """Estimated CPU share of a run while it plays; above 1 if nothing slows it down."""
     used = _PROCESSOR_START + _commands(spec) / _PROCESSOR_COMMANDS_A_SECOND
     return used / _working(spec) + (_PROCESSOR_CHANNELS if spec.channels else 0)
 
 
 def is_timed(spec: RunSpec) -> bool:
-    """Whether how late things are is measured."""
+    """Whether latency or staleness is measured."""
     return spec.pace != "max" or bool(spec.channels)
 
 
 def mostly_waits(spec: RunSpec) -> bool:
-    """For the link, or there for the moment the recording has a command at. Without a link that takes longer, latencies are of
-    a millisecond and show what else the machine does. A download takes as much of a processor as the link carries."""
+    """Whether the run waits most of the time: for the link, or for the recorded times. Without a slow link latencies are about a
+    millisecond, and other runs would change them. A download needs CPU in proportion to the link's rate."""
     most = _MOSTLY_WAITS_TIMED if is_timed(spec) else _MOSTLY_WAITS
     return spec.link.emulated and not spec.beside_download and share(spec) < most

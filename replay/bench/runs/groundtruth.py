@@ -27,12 +27,12 @@ from bench.runs.recordings import Recording
 from bench.runs.runspec import RunSpec
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
-_FAST = 10                          # times the recorded pace
-_VERSION = 4                        # another one: what is kept is no longer what would be found
+_FAST = 10                          # speed, relative to the recorded pace
+_VERSION = 4                        # increase it if another truth would be found: cached ones are then discarded
 
 
 def wanted(spec: RunSpec) -> bool:
-    """Whether a run's screen is looked at: where it has a pace, one clock, and nothing but the recording on the screen."""
+    """Whether a run's screen is logged: if it has recorded times and one clock, and the screen shows only the recording."""
     return bool(spec.pace != "max" and spec.probe_every and not spec.link.host and not spec.pause_at and not spec.show_surfaces)
 
 
@@ -41,7 +41,7 @@ def kept(recording: Recording) -> Path:
 
 
 def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], begun: int, ended: int) -> bytes:
-    """The log with times of the recording, from its beginning on, in the place of those of the probes it was looked at."""
+    """The log with times of the recording in place of those of the probes."""
     probes = latency.match(sent, received)
     if probes is None:
         raise BenchError("the probes of a fast run do not match: run it again")
@@ -53,7 +53,7 @@ def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], be
 
 
 def look(recording: Recording) -> None:
-    """Finds what is to be seen, unless that is known."""
+    """Finds the ground truth unless it is cached."""
     file = kept(recording)
     if file.exists():
         return
@@ -74,7 +74,7 @@ def look(recording: Recording) -> None:
 
 def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: dict[str, Any] | None,
            counters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """For a run's record; None where it cannot be known."""
+    """The entry of a run's record; None if it cannot be known."""
     due = kept(spec.recording)
     started, ended = (player or {}).get("begun_ns"), (client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int) or not screen.exists() or not due.exists():
@@ -87,7 +87,7 @@ def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: d
 
 def aged(recording: Recording, link: Link, started: int, pace: str, screen: Path, ended: int,
          counters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What spice-staleness makes of a log of a screen; None if nothing was to be seen on it."""
+    """The output of spice-staleness for a screen log; None if there was nothing to see."""
     argv = [str(paths.staleness()), str(kept(recording)), str(started), pace, str(screen), str(ended)]
     stretches = json.loads(proc.call(argv, timeout=300))
     begun = (counters or {}).get("begun_ns")

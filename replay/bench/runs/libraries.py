@@ -17,9 +17,9 @@ PATCHED = "patched"
 
 @dataclass(frozen=True)
 class Library:
-    name: str           # stock, patched, git: and the commit, or the directory as the user named it
+    name: str           # stock, patched, git:COMMIT, or the directory as the user wrote it
     directory: Path
-    patched: bool       # knows SPICE_STREAM
+    patched: bool       # whether it knows SPICE_STREAM
 
     @property
     def file(self) -> Path:

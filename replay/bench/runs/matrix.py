@@ -25,13 +25,13 @@ _PREFIX = "spice-bench-"
 
 
 def _of_round(cell: RunSpec, repeat: int) -> RunSpec:
-    """Pauses are for the captured runs, whose pictures they show: they would be in the times of the others."""
+    """Only captured runs have pauses, at which pictures are compared: pauses would change the times of the others."""
     this = replace(cell, repeat=repeat)
     return this if this.captured else replace(this, pause_at=())
 
 
 def order(cells: Sequence[RunSpec], repeats: int, seed: int) -> list[RunSpec]:
-    """Every cell once a round, each round in an order of its own: whatever drifts on the machine drifts for all."""
+    """Every cell once per round, each round in another random order, so that drifts of the machine affect all cells alike."""
     shuffler = random.Random(seed)
     planned: list[RunSpec] = []
     for repeat in range(1, repeats + 1):
@@ -52,7 +52,7 @@ def _alive(pid: int) -> bool:
 
 
 def remove_stale(folder: Path | None = None) -> None:
-    """Removes what a bench that was killed left in the temporary folder."""
+    """Removes what a killed bench left in the temporary folder."""
     folder = folder or Path(tempfile.gettempdir())
     for left in folder.glob(_PREFIX + "*"):
         owner = re.match(_PREFIX + r"(\d+)-", left.name)
@@ -62,13 +62,13 @@ def remove_stale(folder: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A temporary folder that does not outlive this."""
+    """A temporary folder, removed at the end."""
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as name:
         yield Path(name)
 
 
 def perform(spec: RunSpec) -> dict[str, Any]:
-    """One run in a folder of its own."""
+    """Does one run in a folder of its own."""
     plain = recordings.unpacked(spec.recording)
     with scratch() as folder:
         return run.perform(spec, folder, plain)
@@ -84,7 +84,7 @@ def outcome(record: dict[str, Any]) -> str:
 
 
 def key(record: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two runs the same cell and repeat."""
+    """Identifies cell and repeat of a run."""
     return tuple(record[name] for name in results.RUN_KEY)
 
 
@@ -93,8 +93,8 @@ def spec_key(spec: RunSpec) -> tuple[Any, ...]:
 
 
 def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
-    """One run of each recording that is not measured: files come into memory, programs are linked. For that no link and no pace
-    need be waited for."""
+    """One run of each recording that is not measured, so that files are in memory and programs linked. It needs no slow link and
+    no pace."""
     warm: dict[str, RunSpec] = {}
     for cell in cells:
         warm.setdefault(cell.recording.name, replace(
@@ -104,7 +104,7 @@ def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
 
 
 class Matrix:
-    """Does all runs, as many of those that wait at once as there are jobs, and hands each record to `done`."""
+    """Does all runs, up to `jobs` at once of those that wait, and passes each record to `done`."""
 
     def __init__(self, planned: Sequence[RunSpec], records: Sequence[dict[str, Any]],
                  done: Callable[[dict[str, Any]], None],
@@ -123,8 +123,8 @@ class Matrix:
         return atonce.seconds(atonce.batches(self.left, self._jobs), self._jobs)
 
     def do_all(self, progress: Progress) -> None:
-        """A run that does not count is tried once more at the end, unless nothing has counted at all: then trying again
-        would only take twice as long to say so."""
+        """Repeats a run that does not count once, at the end; unless no run has counted, as repeats would then only double the
+        time."""
         self._do_batches(atonce.batches(self.left, self._jobs), 1, progress)
         again = [spec for spec in self._planned if self._attempts[spec_key(spec)] == 1
                  and spec_key(spec) not in self._valid]
@@ -164,7 +164,7 @@ class Matrix:
                 raise
 
     def _take(self, spec: RunSpec, record: dict[str, Any], attempt: int, seconds: float, progress: Progress) -> None:
-        """seconds: how much less is left to do, as expected."""
+        """seconds: by how much the expected time left decreases."""
         record["attempt"] = attempt
         self._attempts[spec_key(spec)] = attempt
         if record["valid"]:

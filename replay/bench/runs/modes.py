@@ -20,8 +20,8 @@ class Mode:
     name: str
     says: str          # one line for tables and --help
     colour: str        # the same in every plot
-    hatch: str         # of bars, to tell them apart without colours
-    dash: tuple[float, ...]     # of lines: lengths on and off; (): solid
+    hatch: str         # hatching of bars, to tell them apart without colours
+    dash: tuple[float, ...]     # dashes of lines: lengths on and off; (): solid
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (
@@ -60,7 +60,7 @@ def check(name: str) -> str:
 
 
 def base(name: str) -> Mode:
-    """The mode without its settings."""
+    """The mode without settings."""
     return MODES[name.split(":", 1)[0]]
 
 
@@ -75,13 +75,12 @@ def catches_up(name: str) -> bool:
 
 
 def unasked(name: str, pace: str) -> str | None:
-    """The setting that is added to a run at this pace. At pace max every mode has to send the same drawings, so catch-up is
-    off."""
+    """The setting that is added to a run at this pace. At pace max catch-up is off, so that all modes send the same drawings."""
     return "catchup=off" if pace == "max" and catches_up(name) and "catchup=" not in name else None
 
 
 def in_flight(name: str) -> int | None:
-    """Messages in flight that the mode allows; None: limited by the BDP."""
+    """The mode's limit of messages in flight; None: limited by the BDP."""
     if base(name).name == "flow":
         return None
     asked = re.search(r"[:,]window=(\d+)", name)
@@ -89,5 +88,5 @@ def in_flight(name: str) -> int | None:
 
 
 def row(library: str, mode: str) -> str:
-    """The name of a table row; the two libraries of the tree need none."""
+    """The name of a table row. The tree's two libraries need no name."""
     return mode if library in ("stock", "patched") else f"{mode} ({library})"

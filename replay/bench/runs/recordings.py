@@ -18,7 +18,7 @@ from bench.common.errors import BenchError
 from recorder import trim
 
 _CHUNK = 1 << 20
-_KEEP_FREE = 256 << 20      # what is left to others of the disk when a recording is unpacked
+_KEEP_FREE = 256 << 20      # disk space that must stay free when a recording is unpacked
 _PART = re.compile(r"(.+)@(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")      # NAME@FROM-TO, in seconds
 _PACKED = (".rec.xz", ".rec.gz", ".rec")
 
@@ -27,13 +27,13 @@ _PACKED = (".rec.xz", ".rec.gz", ".rec")
 class Recording:
     name: str
     path: Path
-    sha256: str                         # of the file as it is, packed or not
-    commands: int | None = None         # as the manifest says
+    sha256: str                         # sha256 of the file as it is, compressed or not
+    commands: int | None = None         # from the manifest
     picture_sha256: str | None = None   # the final picture, as the library itself drew it
     pauses: tuple[tuple[int, str], ...] = ()    # pictures after some commands, where nothing is lossy
-    parts: tuple[tuple[str, str], ...] = ()     # FROM-TO of parts of it and the picture each ends with
-    seconds: float | None = None        # how long the session was
-    part: tuple[float, float] | None = None     # seconds of it that are to be cut out, before it is looked into
+    parts: tuple[tuple[str, str], ...] = ()     # FROM-TO of parts -> their final picture
+    seconds: float | None = None        # duration of the session
+    part: tuple[float, float] | None = None     # the wanted part in seconds, until it has been cut out
 
 
 def sha256_of(path: Path) -> str:
@@ -61,7 +61,7 @@ def _plain_name(path: Path) -> str:
 
 
 def _split(wanted: str) -> tuple[str, tuple[float, float] | None]:
-    """The recording's name or path, and which part of it is meant; a file that is really called so is that."""
+    """Splits NAME@FROM-TO; a file with exactly this name takes precedence."""
     found = _PART.fullmatch(wanted)
     if not found or Path(wanted).is_file():
         return wanted, None
@@ -72,7 +72,7 @@ def _split(wanted: str) -> tuple[str, tuple[float, float] | None]:
 
 
 def find(wanted: str, folder: Path | None = None) -> Recording:
-    """A shipped recording by its name, or any file by its path; of either a part, as NAME@FROM-TO."""
+    """A shipped recording by name, or any file by path; or a part of either, as NAME@FROM-TO."""
     whole, part = _split(wanted)
     if part is not None:
         found, which = find(whole, folder), wanted.rpartition("@")[2]
@@ -94,7 +94,7 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
         digest = sha256_of(path)
     except OSError as error:
         raise BenchError(f"recording {path}: {error.strerror}") from None
-    if entry is None:       # a path may well lead to a shipped one
+    if entry is None:       # a path may lead to a shipped recording
         entry = next((known for known in shipped.values() if known.get("sha256") == digest), {})
     elif entry.get("sha256") not in (None, digest):
         raise BenchError(f"recording {path} is not the one in the manifest: restore it with git checkout (sha256 {digest})")
@@ -104,7 +104,7 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
 
 
 def check(path: Path) -> dict[str, Any]:
-    """How long a recording is, or one line saying where it is damaged, by the player, which reads it as for playing."""
+    """The duration of a recording, or an error where it is damaged, from the player, which reads it as for playing."""
     with packed.opened(path) as source:
         argv = [str(paths.player()), "--check", "-" if packed.is_packed(source) else str(path)]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as checker:
@@ -115,7 +115,7 @@ def check(path: Path) -> dict[str, Any]:
             except packed.DAMAGED as error:
                 checker.kill()
                 raise BenchError(f"recording {path} is damaged: {error}", 2) from None
-            except BrokenPipeError:     # it has found a fault, which it tells
+            except BrokenPipeError:     # it has found an error, which it prints
                 pass
             out, said = checker.communicate()
     if checker.returncode:
@@ -126,7 +126,7 @@ def check(path: Path) -> dict[str, Any]:
 
 
 def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
-    """What the part depends on is in it, to be played at once."""
+    """Cuts out a part, preceded by what it depends on, to be played at once."""
     made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(Path(trim.__file__))} {part}".encode()).hexdigest()
     kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
     if not kept.is_file():
@@ -142,7 +142,7 @@ def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
 
 
 def looked_into(recording: Recording) -> Recording:
-    """Cut, if a part of it is wanted, and with the figures that the manifest has not."""
+    """The recording, cut if a part is wanted, with the figures that the manifest lacks."""
     if recording.part is not None:
         recording = _cut(recording, recording.part)
     if recording.commands is not None:
@@ -152,7 +152,7 @@ def looked_into(recording: Recording) -> Recording:
 
 
 def unpacked(recording: Recording) -> Path:
-    """The recording's plain bytes: itself, or a copy in the cache made once. Never fills the disk."""
+    """The uncompressed recording: the file itself, or a cached copy. Never fills the disk."""
     with packed.opened(recording.path) as source:
         if not packed.is_packed(source):
             return recording.path

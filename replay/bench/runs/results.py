@@ -18,7 +18,7 @@ SCHEMA = "spice-bench-results"
 VERSION = 1
 
 _PARTS = {"command": list, "environment": dict, "plan": dict, "complete": bool, "warm_ups": list, "runs": list}
-# what makes two runs the same row and repeat
+# fields that identify row and repeat of a run
 RUN_KEY = ("recording", "link", "pace", "transport", "library", "mode", "repeat")
 _XZ = b"\xfd7zXZ\0"
 
@@ -29,7 +29,7 @@ def document(environment: dict[str, Any], command: list[str], plan: dict[str, An
 
 
 def write_text(path: Path, text: str) -> None:
-    """Puts the whole text in place at once, or nothing at all; what is no file, /dev/stdout for one, is only written to."""
+    """Replaces the file's text at once, or not at all. Something that is no file, such as /dev/stdout, is written to."""
     if path.exists() and not path.is_file():
         try:
             path.write_text(text)
@@ -52,7 +52,7 @@ def save(result: dict[str, Any], file: Path) -> None:
 
 
 def _text(result: dict[str, Any]) -> str:
-    """It is written after each run: a run is not laid out over a thousand lines."""
+    """The file is written after each run, so a run is one line."""
     def value(name: str) -> str:
         if name in ("warm_ups", "runs"):
             return "[\n" + ",\n".join(map(json.dumps, result[name])) + "\n]"
@@ -83,7 +83,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def load_complete(path: Path, status: int = 1) -> dict[str, Any]:
-    """Ends with that status if the comparison was interrupted."""
+    """Loads a result; exits with that status if the comparison was interrupted."""
     result = load(path)
     if not result["complete"]:
         raise BenchError(f"{path} is incomplete: to continue, run {' '.join(result['command'])}", status)

@@ -35,7 +35,7 @@ def _built(tree: Path) -> Path | None:
 
 
 def library(revision: str) -> tuple[str, Path]:
-    """Its commit, and the directory of its libspice-server.so.1; made once, and takes as long as ./run setup."""
+    """The commit, and the directory of its libspice-server.so.1. Built once, which takes as long as ./run setup."""
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     tree = paths.cache_dir() / "revisions" / commit
     found = _built(tree)

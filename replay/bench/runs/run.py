@@ -34,7 +34,7 @@ def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[N
 
 
 def _stolen(spec: RunSpec, stolen: StealTime, run: validity.Evidence) -> float | None:
-    """While the recording played; None if it did not, or if the client has another clock."""
+    """Steal time while the recording played; None if it did not play, or if the client has another clock."""
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
     if spec.link.host or not isinstance(started, int) or not isinstance(ended, int):
         return None
@@ -65,17 +65,17 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
         run.capture = captured.stop() if captured else None
     run.captured = spec.captured
     if spec.captured:
-        with contextlib.suppress(BenchError, OSError):      # no file to read is nothing captured
+        with contextlib.suppress(BenchError, OSError):      # no file: nothing was captured
             run.wire = pcap.analyse(pcap_file, where.ports, where.ports[1:])
     return run
 
 
 def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None = None) -> dict[str, Any]:
-    """Does the run in an empty folder of its own and returns its record. A run that goes wrong is a record too; only
-    what would spoil every run (a missing program, no privileges) is raised."""
+    """Does the run in an empty folder of its own, and returns its record. A failed run is a record too; only an error that would
+    affect every run (a missing program, no privileges) is raised."""
     pcap_file = folder / "server.pcap"
     with lab.connect(spec.link, congestion=spec.congestion, seed=spec.link_seed) as where:
-        wrong = None if where.remote else linktest.check(where)     # another machine's link is what it is
+        wrong = None if where.remote else linktest.check(where)     # the link to another machine is not emulated, and not tested
         if wrong:
             run = validity.Evidence(spec.transport, spec.tls, spec.library.file, spec.recording.commands,
                                     link=wrong)
@@ -92,7 +92,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
 
 
 def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
-    """The capture's clock is the wall's, the trace's is not."""
+    """Aligns the clocks: the capture has wall-clock time, the trace does not."""
     if run.wire is None or not file.exists():
         return
     behind = time.time() - time.monotonic()

@@ -23,8 +23,8 @@ _TCP_WAITS = 0.2        # seconds, besides a round trip, at the least
 
 @dataclass(frozen=True)
 class RunSpec(Conditions):
-    """What makes two runs the same measurement, and which repeat of it this is. Of the conditions, streaming and probes are what
-    the pace makes of them; None leaves them to the player."""
+    """The settings that make two runs the same measurement, and the number of the repeat. None leaves a condition to the player;
+    streaming and probes depend on the pace."""
     recording: Recording
     library: Library
     mode: str
@@ -35,32 +35,32 @@ class RunSpec(Conditions):
     streaming: str | None = field(default="off", kw_only=True)
     probe_every: int | None = field(default=None, kw_only=True)     # milliseconds
     pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
-    keep: Path | None = None            # the folder to keep the capture and the library's trace in
-    limit: float = 1800.0               # seconds the whole run may take
+    keep: Path | None = None            # folder for the capture and the library's trace
+    limit: float = 1800.0               # timeout of the run in seconds
 
     @property
     def mode_name(self) -> str | None:
-        """What the library calls the mode; None for one that knows no modes."""
+        """The library's name of the mode; None for a library without modes."""
         return None if self.mode == modes.STOCK else modes.base(self.mode).name
 
     @property
     def socket(self) -> str | None:
-        """What the library is to say that its TLS streams are sent by; None: by whatever it likes."""
+        """The transport that the library must report for TLS streams; None: any."""
         return "ktls" if "ktls=on" in self.mode and self.transport == "tls" else None
 
     @property
     def stream(self) -> str:
-        """SPICE_STREAM."""
+        """The value of SPICE_STREAM."""
         return ",".join(filter(None, (modes.stream_value(self.mode), modes.unasked(self.mode, self.pace))))
 
     @property
     def is_user(self) -> bool:
-        """The session goes on only when the client has shown what came before."""
+        """Closed loop: the session continues only when the client has shown what came before."""
         return self.pace == "user"
 
     @property
     def settle_ms(self) -> int:
-        """In a pause. At the user's pace the client answers at once: that it does is what is timed."""
+        """Wait at a pause. At the user's pace the client answers at once, as its answer is timed."""
         return 0 if self.is_user else self._settle_streams_ms
 
     @property
@@ -75,23 +75,23 @@ class RunSpec(Conditions):
 
     @property
     def link_seed(self) -> int:
-        """Of the link's losses and jitter: another in each round, in which every mode meets the same."""
+        """Seed of the link's losses and jitter; differs per round, and is the same for every mode of a round."""
         return self.repeat
 
     @property
     def captured(self) -> bool:
-        """tcpdump shares the processors, and costs those more who send more packets. So every other run is for packets, the
-        ones between for times; where what is captured is wanted of every run, all are."""
+        """Whether the run is captured. tcpdump needs CPU in proportion to the packets, so every other run is for packets, the
+        others for times; if captures are kept, all are captured."""
         return self.repeat % 2 == 1 or self.beside_download or self.keep is not None
 
     @property
     def row(self) -> str:
-        """As tables name it."""
+        """The row's name in tables."""
         return modes.row(self.library.name, self.mode)
 
     @property
     def address(self) -> str:
-        """Names the cell on the command line, in files and in progress."""
+        """Identifies the cell on the command line, in files and in progress output."""
         return "/".join((self.recording.name, self.link.name.replace("/", "-"), self.pace, self.transport, self.row))
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs at once, each in a forked process: children are tied to the thread that starts them, cleanup happens where a
-run is interrupted, and Python's analysis of one run must not delay another."""
+"""Several runs at once, each in a forked process: children are tied to the thread that starts them, cleanup happens where a run
+is interrupted, and Python's analysis of one run must not delay another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ One = Callable[[RunSpec], Record]
 
 _PR_SET_PDEATHSIG = 1
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PARTING_LIMIT = 15.0       # seconds a run may take to clean up; then it is killed, and its namespaces are gone with it
+_PARTING_LIMIT = 15.0       # seconds for cleaning up; then the run is killed, and its namespaces with it
 
 
 def timed(one: One, spec: RunSpec) -> Record:
@@ -47,7 +47,8 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _heed_the_bench_alone() -> None:
-    """Of ^C the whole group hears, but what ends a run is the bench, once. A handler and not SIG_IGN: programs inherit that."""
+    """Ignores ^C, which the whole process group gets: the bench ends the runs, once. Uses a handler, not SIG_IGN, which child
+    programs would inherit."""
     def end(_signal: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, nothing)
         raise KeyboardInterrupt
@@ -62,7 +63,7 @@ def _heed_the_bench_alone() -> None:
 
 
 def _work(one: One, spec: RunSpec, answer: connection.Connection, bench: int) -> None:
-    """In the process of its own: sends the record, or what was raised."""
+    """Runs in the forked process: sends the record, or the exception."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         _heed_the_bench_alone()
@@ -71,14 +72,14 @@ def _work(one: One, spec: RunSpec, answer: connection.Connection, bench: int) ->
         said: Record | BaseException
         try:
             said = timed(one, spec)
-        except (Exception, KeyboardInterrupt) as error:     # raised again where the bench is
+        except (Exception, KeyboardInterrupt) as error:     # raised again in the bench
             error.add_note(traceback.format_exc())
             said = error
         answer.send(said)
     except KeyboardInterrupt:
         pass
     finally:
-        signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)       # it has nothing left to do but to end
+        signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)       # it is about to end
 
 
 @dataclass
@@ -87,23 +88,23 @@ class _Run:
     process: ForkProcess
     answer: connection.Connection
     began: float
-    beside: int             # the most others that were under way
+    beside: int             # largest number of other runs at the same time
 
 
 class Workers:
-    """Start runs, then take each one's record as it ends. Leaving it ends those that are still under way."""
+    """Starts runs, and returns each one's record when it ends. On exit it ends those that still run."""
 
     def __init__(self, one: One) -> None:
         self._one = one
         self._runs: list[_Run] = []
-        self._parting: list[_Run] = []      # that have said all they had to say
+        self._parting: list[_Run] = []      # those that have sent everything
 
     @property
     def under_way(self) -> list[RunSpec]:
         return [run.spec for run in self._runs]
 
     def since(self) -> list[tuple[RunSpec, float]]:
-        """What is under way, and for how many seconds."""
+        """The running ones, and for how many seconds they have run."""
         return [(run.spec, time.monotonic() - run.began) for run in self._runs]
 
     def start(self, spec: RunSpec) -> None:
@@ -117,7 +118,7 @@ class Workers:
             run.beside = max(run.beside, len(self._runs) - 1)
 
     def next(self) -> tuple[RunSpec, Record]:
-        """Waits for the next run that ends. What a run raises is raised here."""
+        """Waits for the next run to end. Raises the run's exception."""
         ready = connection.wait([run.answer for run in self._runs])
         return self._end(next(run for run in self._runs if run.answer in ready))
 
@@ -135,11 +136,12 @@ class Workers:
         return run.spec, said
 
     def arrived(self) -> Iterator[tuple[RunSpec, Record]]:
-        """Records that nobody took before all was interrupted. One that does not count may be the interruption's doing."""
+        """Records that arrived before an interruption, and were not taken. One that does not count may be caused by the
+        interruption."""
         for run in [run for run in self._runs if run.answer.poll()]:
             try:
                 spec, record = self._end(run)
-            except (Exception, KeyboardInterrupt):      # one reason to end is enough
+            except (Exception, KeyboardInterrupt):      # further signals are ignored
                 continue
             if record["valid"]:
                 yield spec, record
