@@ -27,8 +27,9 @@ public:
     /* See RedCatchUpPath. */
     bool is_passing() const { return path.is_passing(); }
 
-    /* Whether the oldest drawing in the pipe is late, or the guest has waited as long as a drawing
-     * may. Then the guest need not wait again until the worker has taken all commands. */
+    /* Whether the oldest drawing in the pipe is late, or the guest has waited for this client for as
+     * long as a drawing may. The time of the guest starts again when the worker has taken all
+     * commands. */
     bool is_too_long() const;
 
     /* Whether the guest would wait for this client although another client keeps up. */

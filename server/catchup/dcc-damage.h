@@ -60,7 +60,8 @@ public:
     void make_ready();
     bool is_ready(uint32_t surface_id) const;
 
-    /* Take a piece of about @pixels, the screen's first. False if nothing is ready. */
+    /* Take a piece of about @pixels, of the screen before other surfaces. Returns false if nothing is
+     * ready. */
     bool take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
 
     /* All damage of a surface, as rectangles. */

@@ -40,15 +40,16 @@ public:
     /* How long an item queued at @since had waited when the path was last blocked. */
     uint64_t refused(uint64_t since) const;
 
-    /* The same, without the time that the blocking message takes: the one during which the path
-     * first blocked. No item can overtake that message, and an image of the whole screen takes a
-     * while on any link. The drawings behind it may be few, and be sent as soon as it is through.
-     * If the message has RED_CATCH_UP_LARGE bytes or more, another quarter of its time is left out,
-     * at most RED_CATCH_UP_PASSING: the drawings often change a part of that image, and as damage
-     * its pixels would be sent again. */
+    /* The same, less the time that the blocking message takes, which is the message that was being
+     * sent when the path first blocked. No item can overtake it, and an image of the whole screen
+     * takes long on any link; the few drawings behind it are sent right after it.
+     * After a message of RED_CATCH_UP_LARGE bytes or more, another quarter of its time does not
+     * count, at most RED_CATCH_UP_PASSING microseconds: the drawings behind it often change a part
+     * of that image, and as damage that part would be sent again. */
     uint64_t waited(uint64_t since) const;
 
-    /* Whether the path was last blocked by such a large message, or during that quarter. */
+    /* Whether such a large message blocks the path, or was sent so recently that the quarter of its
+     * time is not over. */
     bool is_passing() const;
 
 private:
@@ -66,11 +67,11 @@ private:
 
 /* The damage of a surface: where the client does not have its current pixels.
  *
- * make_ready() makes damage ready, so that all items that were in the pipe before it are sent first.
- * Ready damage is taken piece by piece. Every other piece is taken from the latest changes, as the
- * user looks at those, the others from the damage that was ready when the current sweep began. So no
- * area waits for more than two sweeps, and an area that changes all the time is sent only once per
- * sweep.
+ * Only ready damage is taken, piece by piece. make_ready() is called when a refresh is queued, so all
+ * items that were in the pipe at that time are sent first.
+ * A sweep takes all damage that was ready when it began. Every other piece, however, is taken from
+ * the latest changes, as the user looks at those. So no area waits for more than two sweeps, and an
+ * area that changes all the time is sent only once per sweep.
  */
 class RedCatchUpArea
 {
@@ -103,7 +104,7 @@ public:
     void make_ready(const QRegion *hidden);
     bool is_ready() const;
 
-    /* Take a piece of about @pixels from the ready damage. False if there is none. */
+    /* Take a piece of about @pixels from the ready damage. Returns false if there is none. */
     bool take(uint32_t pixels, SpiceRect *piece);
 
     /* All damage, ready or not. */

@@ -20,7 +20,7 @@ class RedChannelFlow
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* The estimates. What changes them goes through the functions below. */
+    /* The estimates. Only the functions below change them. */
     const RedStreamFlow &get() const { return flow; }
 
     void expect(uint64_t rate) { flow.expect(rate); }

@@ -45,8 +45,8 @@ public:
     void clear_urgent() { urgent = false; }
     bool is_urgent() const { return urgent; }
 
-    /* After begin() at @now. Returns the milliseconds after which to call timer(), 0: that was
-     * returned before. */
+    /* To be called after begin() at @now. Returns the milliseconds after which to call timer(), or 0
+     * if an earlier call has returned them already. */
     uint32_t start_timer(uint64_t now);
     /* Returns as start_timer(). @over becomes true if all that waits is to be sent. */
     uint32_t timer(uint64_t now, bool *over);
@@ -63,7 +63,7 @@ private:
     uint32_t seen_inputs = 0;
 };
 
-/* If nothing is sent for so many times the budget, that is a pause. */
+/* A pause: nothing is sent for so many times the budget. */
 #define RED_STREAM_COALESCING_PAUSE 4
 
 #include "pop-visibility.h"

@@ -36,13 +36,12 @@
  * Here the limit restarts at a quarter of the BDP, and grows by each byte that a pong confirms, up
  * to the BDP. If a pong shows a queue before that, the rate is measured anew.
  *
- * Progress never depends on replies to our pings. Upstream's own limit applies, and flow control
- * only allows more,
+ * Progress never depends on replies to our pings. Upstream's limit, twice the ack interval, applies
+ * in place of this one
  *
  *   - until the first pong;
- *   - after a probe timeout: sending has stopped, and no pong has come for
- *     get_probe_timeout(). It applies until some pongs have come, more of them after each further
- *     timeout. On a long path the timeout is three round trips;
+ *   - after a probe timeout: sending has stopped, and no pong has come for get_probe_timeout(). Flow
+ *     control resumes after some pongs, and after each further timeout it takes more of them;
  *   - for good, if the client has acked a message sent after a probe, and has not answered the
  *     probe for RED_STREAM_FLOW_TIMEOUT_MIN.
  *
@@ -57,7 +56,8 @@
 
 /* Each comment says which users notice another value of the constant. */
 
-/* Maximum of probes in flight: enough for eight BDPs, so no user notices. */
+/* Maximum of probes in flight. There are at most 16 per BDP, so this is enough for eight BDPs; no user
+ * notices another value. */
 #define RED_STREAM_FLOW_PROBES 128
 /* The rate is the maximum over so many round trips, as in BBR. With 5, users of Wi-Fi get less of the path's
  * rate. */
@@ -65,9 +65,9 @@
 /* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
  * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
-/* The probe timeout, microseconds: minimum, maximum, and maximum on paths with a round trip of more than a
- * third of that. If a client stops answering, its user waits so long, once; with less than a few hundred
- * milliseconds a busy client counts as one that does not answer. */
+/* The probe timeout is at least MIN, and at most MAX or, if that is longer, three round trips, but never more
+ * than LONG (microseconds). If a client stops answering, its user waits so long, once; with less than a few
+ * hundred milliseconds a busy client counts as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)

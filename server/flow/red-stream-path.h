@@ -20,7 +20,8 @@ bool red_stream_path_is_first_hop(const RedStreamLink *link);
 #define RED_STREAM_SLACK 5000
 
 /* A low estimate of the link's rate in bytes per second: TCP's delivery rate, or in slow start
- * the congestion window per round trip if that is higher. The link may be faster, hardly slower.
+ * the congestion window per round trip if that is higher. The link is rarely slower than this, and
+ * may be much faster.
  * 0 if TCP does not know, or knows the first hop only. */
 uint64_t red_stream_path_seen_rate(const RedStreamLink *link);
 
