@@ -26,18 +26,18 @@ _COMMANDS = (("./run", "compare"), ("./run", "test"))
 _KEPT = ("build/setup.log", "build/test.log", "build/pytest.xml", "build/tests.json", "build/meson-logs/testlog.txt",
          "build/sanitize/meson-logs/testlog.txt")
 _INTERRUPTED = 130
-_SPACE = 10 * space.GB       # the root unpacked and as a tarball, the packages, and what the two commands leave
+_SPACE = 10 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
 
 
 def cache() -> Path:
-    """Outside the clone: the next one has another."""
+    """Outside the clone, as the next run has another clone."""
     return Path(os.environ.get("SPICE_CI_CACHE", "/var/cache/spice-batch-ci"))
 
 
 def clone(target: Path) -> str:
-    """Makes a clone in the folder target at this tree's commit; its name."""
+    """Clones this tree's commit into the folder target; returns its hash."""
     def git(*arguments: str) -> str:
-        trusted = target.with_name("gitconfig")     # the tree may be somebody else's, which git takes from a file alone
+        trusted = target.with_name("gitconfig")     # the tree may belong to another user, which git accepts only from a configuration file
         trusted.write_text("[safe]\n\tdirectory = *\n")
         done = subprocess.run(["git", *arguments], env={**os.environ, "GIT_CONFIG_GLOBAL": str(trusted)}, capture_output=True,
                               text=True, check=False)
@@ -54,7 +54,7 @@ def clone(target: Path) -> str:
 
 
 def sweep(folder: Path) -> None:
-    """Removes what runs have left that were killed. One that is at work holds a lock."""
+    """Removes what killed runs have left. A running one holds a lock."""
     for left in folder.glob("run-*"):
         with (left / "lock").open("w") as lock:
             try:
@@ -65,7 +65,7 @@ def sweep(folder: Path) -> None:
 
 
 def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float]:
-    """Its status and how many seconds it took; its output is this program's."""
+    """Returns status and duration in seconds; the output is this program's."""
     began = time.monotonic()
     child = subprocess.Popen(root.entered(place, archives, f"/{root.FOLDER}", command), stdin=subprocess.DEVNULL,
                              env=root.environment())
@@ -73,12 +73,12 @@ def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float
         return child.wait(), time.monotonic() - began
     finally:
         if child.poll() is None:
-            child.kill()        # unshare's, and so everything's in there
+            child.kill()        # kills unshare, and so all processes in its namespace
             child.wait()
 
 
 def report(folder: Path, statuses: dict[str, tuple[int, float]]) -> int:
-    """Says how it went; the last line is what a runner of tests ends with."""
+    """Prints the result; its last line has the format of test runners."""
     file = folder / "build" / outcome.file().name
     tests = verdict.judge(outcome.read(file) if file.is_file() else Outcome(), verdict.allowed(verdict.ALLOWED.read_text()))
     without_tests = [command for command, (status, _) in statuses.items()
@@ -102,7 +102,7 @@ def keep_logs(folder: Path, target: Path) -> None:
                 (target / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(folder / name, target / name)
         print(f"logs: {target}", file=sys.stderr)
-    except OSError as error:        # the verdict stands without them
+    except OSError as error:        # the result does not depend on them
         print(f"ci: logs not kept: {error}", file=sys.stderr)
 
 

@@ -19,32 +19,32 @@ from bench.common.steps import Steps
 from distro import debroot
 
 SUITE = "bookworm"
-FOLDER = "srv/spice-batch"          # of the clone in the root: where anybody may read it, as the tests need that become nobody
+FOLDER = "srv/spice-batch"          # the clone's place in the root: readable for all, as some tests run as nobody
 _ENTER = Path(__file__).with_name("enter.sh")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
-_LISTS = ("packages.txt", "packages-ci.txt")    # of the commit: what is installed, as ./run would
+_LISTS = ("packages.txt", "packages-ci.txt")    # in the commit: lists of the packages that ./run would install
 
 
 def environment() -> dict[str, str]:
-    """All that the root gets of this machine's environment."""
+    """The environment variables of this machine that are passed into the root."""
     proxies = {name: value for plain in _PROXIES for name in (plain, plain.upper()) if (value := os.environ.get(name))}
     return {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "CI": "true", **proxies}
 
 
 def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> list[str]:
-    """The command line that runs argv in the root. All that it starts ends with it, and it ends with this process."""
+    """The command line that runs argv in the root. All its processes end with it, and it ends with this process."""
     return proc.inside(None, ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
                               "sh", str(_ENTER), str(root), str(archives), folder, *argv])
 
 
 def remove(folder: Path) -> None:
-    """Stays on its file system, should anything be mounted below."""
+    """Does not cross file systems, in case something is mounted below."""
     subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
 
 
 class Cache:
-    """A folder that outlives the run: the tarball, and the packages that it was made from."""
+    """A folder that survives the run: the tarball, and the packages from which it was made."""
 
     def __init__(self, folder: Path, steps: Steps) -> None:
         self._folder = folder
@@ -53,7 +53,7 @@ class Cache:
         (self.archives / "partial").mkdir(parents=True, exist_ok=True)
 
     def unpack(self, clone: Path, target: Path) -> None:
-        """Makes the folder target a root in which a clone is in FOLDER; the clone is moved there."""
+        """Makes the folder target a root with the clone in FOLDER; the clone is moved there."""
         with self._tarball(clone).open("rb") as tarball:
             target.mkdir(parents=True)
             self._steps.run("unpacking the root", ["tar", "-xz", "--numeric-owner", "-C", target, "-f",
@@ -62,7 +62,7 @@ class Cache:
         shutil.move(clone, target / FOLDER)
 
     def _tarball(self, clone: Path) -> Path:
-        """Made first where there is none for what this commit installs; a second run waits meanwhile."""
+        """Made first if there is none for this commit's packages; a second run waits meanwhile."""
         sources = places(machine_sources(), codename(), SUITE)
         if not sources:
             raise BenchError("this machine has no apt, or no source of the distribution's packages")
@@ -73,7 +73,7 @@ class Cache:
                 self._make(clone, sources, wanted)
                 for old in self._folder.glob("root-*.tar*"):
                     if old != wanted:
-                        old.unlink()        # a run that unpacks it has it open
+                        old.unlink()        # a run that unpacks it still has it open
         return wanted
 
     def _make(self, clone: Path, sources: Sequence[Place], tarball: Path) -> None:
@@ -91,7 +91,7 @@ class Cache:
                 self._steps.run(title, entered(root, self.archives, "/", [*clean, *command]), quiet=True)
             self._steps.run("packing the root", ["tar", "-c", "-I", "gzip -1", "--numeric-owner", "-C", root, "-f", part, "."],
                             quiet=True)
-            part.chmod(0o600)       # as apt's passwords in it
+            part.chmod(0o600)       # it has apt's passwords
             part.replace(tarball)
         finally:
             part.unlink(missing_ok=True)
@@ -103,7 +103,7 @@ def _packages(file: Path) -> list[str]:
 
 
 def _key(clone: Path, sources: Sequence[Place]) -> str:
-    """Changes with what is installed, from where, and how."""
+    """Changes with the packages, their sources, and the recipe."""
     digest = hashlib.sha256(SUITE.encode())
     for file in (*(clone / name for name in _LISTS), Path(__file__), _ENTER, Path(debroot.__file__)):
         digest.update(file.read_bytes())

@@ -12,12 +12,12 @@ ALLOWED = Path(__file__).with_name("skips.txt")
 
 
 def allowed(text: str) -> list[re.Pattern[str]]:
-    """A regular expression a line, of the whole reason."""
+    """One regular expression per line; it must match the whole reason."""
     return [re.compile(line) for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
 
 
 def judge(tests: Outcome, patterns: list[re.Pattern[str]]) -> Outcome:
-    """The same, but what was skipped for any other reason has failed."""
+    """The same results, with tests skipped for other reasons as failed."""
     judged = Outcome(tests.passed, list(tests.failed), flaky=list(tests.flaky))
     for reason, names in tests.skipped.items():
         if any(pattern.fullmatch(reason) for pattern in patterns):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A stand-in for the guest's agent, as far as a clipboard needs it: messages in chunks on the port
-com.redhat.spice.0."""
+"""Takes the place of the guest's agent for the clipboard: messages in chunks on the port com.redhat.spice.0."""
 
 from __future__ import annotations
 
@@ -15,21 +14,21 @@ from clients.errors import Failed
 CLIPBOARD, CAPABILITIES, GRAB, REQUEST = 4, 6, 7, 8
 UTF8 = 1
 _BY_DEMAND, _SELECTION = 1 << 5, 1 << 6     # capabilities
-_CHUNK = struct.Struct("<II")               # whom it is for, size
+_CHUNK = struct.Struct("<II")               # destination, size
 _MESSAGE = struct.Struct("<IIQI")           # protocol, type, opaque, size
 _CLIENT, _PROTOCOL, _LARGEST = 1, 1, 2048
-_SELECTED = bytes(4)                        # the clipboard, not what is selected with the mouse
+_SELECTED = bytes(4)                        # the clipboard, not the primary selection
 
 
 def packed(kind: int, body: bytes) -> bytes:
-    """A message as the agent writes it."""
+    """A message as the agent sends it."""
     whole = _MESSAGE.pack(_PROTOCOL, kind, 0, len(body)) + body
     parts = (whole[at : at + _LARGEST] for at in range(0, len(whole), _LARGEST))
     return b"".join(_CHUNK.pack(_CLIENT, len(part)) + part for part in parts)
 
 
 class Messages:
-    """Takes bytes as they come, gives messages of the client."""
+    """Takes bytes as they arrive, and yields the client's messages."""
 
     def __init__(self) -> None:
         self._raw, self._inside = bytearray(), bytearray()
@@ -54,7 +53,7 @@ class Messages:
 
 
 class Agent:
-    """Answers from the start, in a thread of its own, until close()."""
+    """Replies to the client, in a thread of its own, from the start until close()."""
 
     def __init__(self, port: socket.socket) -> None:
         self._port = port
@@ -91,7 +90,7 @@ class Agent:
             self._came.set()
 
     def met(self, seconds: float) -> None:
-        """Waits until the client has said what it can."""
+        """Waits until the client has announced its capabilities."""
         if not self._known.wait(seconds):
             raise Failed(f"the agent hears nothing of the client in {seconds:.0f} s")
 

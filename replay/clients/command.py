@@ -36,7 +36,7 @@ Transports: *ws*, *wss*: WebSocket, which the server itself accepts; *relay*: a 
 `-sandbox on`; *haproxy*, *squid*, *ssh-L*, *ssh-W*, *websockify*, *nginx*, *socat*: that program between client and server, *64 KB* with
 socket buffers of that size. The clients *acks as NAME* decode nothing, and count acks as that client does."""
 NAME = "clients"
-_DRAW, _IDLE = 20.0, 75.0       # seconds of these scenarios; proxies close connections that are idle for 60
+_DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxies close connections that are idle for 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
-    """The names of a list with commas; all of them if there is none."""
+    """The names in a list with commas; without a list, all of them."""
     if named is None:
         return list(known)
     names = [name.strip() for name in named.split(",")]
@@ -68,12 +68,12 @@ def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
 
 
 def stream_mode(text: str) -> str:
-    """As Library has it; on a command line there is a colon for a comma."""
+    """A mode as Library has it; on the command line, a colon stands for the comma."""
     return STOCK if text == STOCK else mode_names.stream_value(mode_names.check(text))
 
 
 def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
-    """Of the default release those of ./run setup."""
+    """The libraries of these modes; for the default release, those of ./run setup."""
     if release == upstream.DEFAULT:
         if paths.build_is_ours():
             setup.setup()
@@ -87,12 +87,12 @@ def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]
 
 
 def library_of() -> str:
-    """When the last change of the library that is built here was made, as the packages have it."""
+    """Date of the last change of the library, as in the version of our packages."""
     return f"{changes.moment():{changes.VERSION}}"
 
 
 class Player:
-    """Plays cells, on as few machines as it can."""
+    """Runs cells, on as few QEMUs as possible."""
 
     def __init__(self, guest: Guest, booted: str, folder: Path, say: Any) -> None:
         self._made = library_of()
@@ -120,7 +120,7 @@ class Player:
             cell.outcome, cell.says = BAD, str(error)
             if self._machine and not self._machine.running():
                 cell.says = self._machine.ended()
-            self.end()  # the next one shall not suffer
+            self.end()  # so that the next one is not affected
         cell.seconds = round(time.monotonic() - began, 1)
         self._say(f"{plan.driver.name}, {plan.transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
         return cell
@@ -146,7 +146,7 @@ class Player:
 
 
 def _order(plans: Sequence[Plan]) -> list[Plan]:
-    """Those that share a machine one after the other."""
+    """Cells that share a QEMU follow each other."""
     ways = [machine.OPEN, machine.SASL, machine.UNIX, machine.SANDBOX]
     return sorted(plans, key=lambda plan: ways.index(machine.WAY.get(plan.transport, machine.OPEN)))
 
@@ -196,7 +196,7 @@ def _does(scenario: str) -> str:
 
 
 def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
-    """Messages of the display channel in the scenario draw, where the client counts them."""
+    """Messages of the display channel in the scenario draw, if the client counts them."""
     counted = [cell for cell in cells if cell.scenario == "draw" and "messages" in cell.figures]
     if not counted:
         return ""
@@ -276,7 +276,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
                     table.save(args.output, NAME, [*everything, *moves], facts)
         finally:
             player.end()
-            if cells:  # interrupted, too
+            if cells:  # also if interrupted
                 (args.output / "README.md").write_text(page(everything, facts))
     worse = table.worse_than(STOCK, everything)
     print(f"{args.output / 'README.md'}: {len(cells)} cells played, {len(worse)} of all there are worse than stock")

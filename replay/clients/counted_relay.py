@@ -15,7 +15,7 @@ _BLOCK = 1 << 16
 
 
 class Relay:
-    """Takes connections at `address` and makes one to the server for each, until close(). Unix sockets have paths."""
+    """Accepts connections at `address` and makes one to the server for each, until close(). A path is a Unix socket."""
 
     def __init__(self, server: int | Path, path: Path | None = None) -> None:
         self._server = server
@@ -26,7 +26,7 @@ class Relay:
             self._listener.bind(str(path))
             self._listener.listen()
         self.address: int | Path = path or int(self._listener.getsockname()[1])
-        self.sent = 0  # bytes that came from the server
+        self.sent = 0  # bytes received from the server
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 

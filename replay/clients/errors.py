@@ -3,12 +3,12 @@
 
 
 class Failed(Exception):
-    """What should have happened did not."""
+    """A check of a scenario failed."""
 
 
 class GuestLost(Failed):
-    """The guest itself does not go on."""
+    """The guest has stopped."""
 
 
 class NotRun(Exception):
-    """It can't be tried here; the text says why."""
+    """The scenario cannot be run here; the text says why."""

@@ -29,17 +29,17 @@ from clients.machine import INSTALLED, Library, Machine
 from clients.world import World
 
 _TRANSPORTS = (target.TLS, target.PLAIN)
-_ALONE = "SPICE_BATCH_NETNS"    # in the environment of who is in the namespace
+_ALONE = "SPICE_BATCH_NETNS"    # environment variable inside the namespace
 _LEAST_LINES, _SECONDS = 50, 20.0
 
 
 @dataclass(frozen=True)
 class Seen:
-    version: str            # of the package, and SPICE_STREAM if there is one
+    version: str            # version of the package, and SPICE_STREAM if set
     transport: str
-    lines: int              # that the guest drew
-    packets: int            # with data, from the server
-    wire_bytes: int         # of all packets from the server
+    lines: int              # lines that the guest drew
+    packets: int            # packets with data from the server
+    wire_bytes: int         # bytes of all packets from the server
     client_packets: int
     date: str
 
@@ -68,7 +68,7 @@ def page(seen: list[Seen]) -> str:
 
 
 def kept(file: Path) -> list[Seen]:
-    """What earlier runs saw."""
+    """Results of earlier runs."""
     with suppress(FileNotFoundError):
         try:
             return [Seen(**each) for each in json.loads(file.read_text())]
@@ -78,7 +78,7 @@ def kept(file: Path) -> list[Seen]:
 
 
 def _alone() -> int:
-    """The same command in a network namespace of its own."""
+    """Runs the same command again in a network namespace of its own."""
     made = "ip link set lo mtu 1500 up && ethtool -K lo tso off gso off gro off && exec \"$@\""
     return subprocess.run([proc.require("unshare", "util-linux"), "--net", "sh", "-ec", made, "sh", sys.executable, "-m", "bench",
                            *sys.argv[1:]], env={**os.environ, _ALONE: "1"}, check=False).returncode

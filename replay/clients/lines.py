@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A Unix socket for lines: QMP, the guest's serial line, a client's control socket."""
+"""Lines over a Unix socket: QMP, the guest's serial line, a client's control socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STEP = 0.05
 
 class Lines:
     def __init__(self, path: Path, seconds: float = 20) -> None:
-        """Waits for whoever listens there."""
+        """Waits until something listens there."""
         self.name = path.name
         self._buffer = b""
         self._socket = socket.socket(socket.AF_UNIX)
@@ -39,7 +39,7 @@ class Lines:
             raise Failed(f"{self.name}: the other end is gone") from None
 
     def next(self, seconds: float) -> str | None:
-        """None when there is no line in that time."""
+        """The next line; None at the timeout."""
         deadline = time.monotonic() + seconds
         while b"\n" not in self._buffer:
             self._socket.settimeout(max(0.001, deadline - time.monotonic()))
@@ -56,7 +56,7 @@ class Lines:
         return line.decode(errors="replace").strip()
 
     def wait(self, start: str, seconds: float) -> str:
-        """The next line that begins so, without that beginning; others are dropped."""
+        """The rest of the next line that starts with this text; other lines are dropped."""
         deadline = time.monotonic() + seconds
         while (line := self.next(max(0.0, deadline - time.monotonic()))) is not None:
             if line.startswith(start):

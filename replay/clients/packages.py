@@ -16,7 +16,7 @@ _OTHERS = "# other clients"
 
 
 def wanted(few: bool = False) -> list[str]:
-    """`few`: only what a guest and a client without a window need."""
+    """`few`: only what is needed for a guest and a client without a window."""
     text = _LIST.read_text()
     lines = (line.split("#")[0].strip() for line in (text.split(_OTHERS)[0] if few else text).splitlines())
     return [line for line in lines if line]
@@ -34,7 +34,7 @@ def missing(few: bool = False) -> list[str]:
 
 
 def install(steps: Steps, few: bool = False) -> None:
-    """Raises BenchError, one line, when something is missing and cannot be put in."""
+    """Raises BenchError, one line, if something is missing and cannot be installed."""
     if not shutil.which("dpkg-query"):
         raise BenchError("this is not Debian, whose packages the client tests need: see packages-clients.txt")
     if not (lacking := missing(few)):

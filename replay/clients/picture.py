@@ -25,10 +25,10 @@ class Picture:
         return self.rgb == self.rgb[:3] * (self.width * self.height)
 
     def shows(self, other: Picture) -> bool:
-        """Whether the other picture is somewhere within this one, pixel by pixel: a client has frames and borders."""
+        """Whether the other picture is contained in this one, pixel by pixel: a client may have frames and borders."""
         if other.width > self.width or other.height > self.height:
             return False
-        # the row by which to find it: one that is not of one colour
+        # search for a row that has more than one colour
         mark = next((y for y in range(other.height) if other.row(y) != other.row(y)[:3] * other.width), 0)
         wanted = other.row(mark)
         for y in range(mark, self.height - (other.height - mark) + 1):
@@ -63,7 +63,7 @@ def from_ppm(data: bytes) -> Picture:
 
 
 def from_bgrx(width: int, height: int, stride: int, data: bytes) -> Picture:
-    """32 bits a pixel, blue first."""
+    """32 bits per pixel, blue first."""
     rows = []
     for y in range(height):
         line = data[y * stride : y * stride + width * 4]
@@ -80,7 +80,7 @@ def from_rgba(width: int, height: int, data: bytes) -> Picture:
 
 
 def from_xwd(data: bytes) -> Picture:
-    """What Xvfb keeps its screen in."""
+    """The format in which Xvfb keeps its screen."""
     header = _XWD_HEADER.unpack_from(data)
     size, width, height, bits, stride, colours = header[0], header[4], header[5], header[11], header[12], header[19]
     if bits != 32:

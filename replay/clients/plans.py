@@ -19,14 +19,14 @@ from clients.world import World
 DRIVERS: tuple[type[Driver], ...] = (
     RemoteViewer, SpiceGtk, BullseyeGtk, TrixieGtk, Html5, NpmHtml5, Ryll, PureSpiceLike, RyllLike, GtkLike)
 
-# in the order in which they are played on a machine; resize changes its screen for good
+# in this order on a QEMU; resize changes its screen permanently
 SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "clipboard", "file", "disk", "idle", "resize")
-IDLE = "idle"   # the only scenario through the relays that people use, and it runs nowhere else
+IDLE = "idle"   # the only scenario through common relays, and it runs only there
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be played on one machine after the other."""
+    """The cells to run on one QEMU after the other."""
 
     driver: type[Driver]
     transport: str

@@ -23,14 +23,14 @@ from clients.guest import once
 
 _PACKAGES = ("haproxy", "nginx", "openssh-client", "openssh-server", "squid")
 _HOME = paths.cache_dir() / "clients" / "proxies"
-# another user, who has no right that this one has not
+# another user without privileges
 _NOBODY = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
 _USER = "nobody"
 _STARTS = 10    # seconds
 
 
 def install(steps: Steps) -> None:
-    """NotRun if they cannot be had."""
+    """Raises NotRun if they are not available."""
 
     def make(made: Path) -> None:
         archives = made.parent / "archives"
@@ -59,7 +59,7 @@ def _program(name: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What each says it is, those that are here."""
+    """The version that each reports, of those that are installed."""
     asked = {target.NGINX: ("nginx", "-v"), target.HAPROXY: ("haproxy", "-v"), target.SQUID: ("squid", "-v"), "ssh": ("ssh", "-V"),
              target.SOCAT: ("socat", "-V")}
     found = {}
@@ -74,7 +74,7 @@ def versions() -> dict[str, str]:
 
 
 class Proxy:
-    """Runs until close(). `server` is a port, or the path of a Unix socket; clients connect to `port`."""
+    """A relay, until close(). `server` is a port, or the path of a Unix socket; clients connect to `port`."""
 
     def __init__(self, name: str, server: int | Path, folder: Path) -> None:
         self.name, self.port = name, free_port()
@@ -91,7 +91,7 @@ class Proxy:
         return self._folder
 
     def run(self, argv: Sequence[str], port: int) -> None:
-        """Starts a program, and waits until it listens at the port."""
+        """Starts a program, and waits until it listens on the port."""
         with (self._folder / "log").open("ab") as log:
             child = subprocess.Popen([*_NOBODY, *proc.inside(None, argv)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                      start_new_session=True, env={**os.environ, "LD_LIBRARY_PATH": _libraries()})
@@ -112,7 +112,7 @@ class Proxy:
 
 
 def _listens(port: int) -> bool:
-    """Asked without a connection, which some of them would pass on to the server."""
+    """Checks without connecting, as some relays would pass the connection on."""
     return bool(subprocess.run(["ss", "-tlnH", f"sport = :{port}"], capture_output=True, check=False).stdout)
 
 
@@ -121,7 +121,7 @@ def _websockify(proxy: Proxy, server: int | Path) -> None:
 
 
 def _nginx(proxy: Proxy, server: int | Path) -> None:
-    """As its documentation has WebSocket: timeouts are 60 s."""
+    """The configuration for WebSocket of nginx's documentation; timeouts are 60 s."""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {proxy.folder}/{kind};\n" for kind in kinds)
     file = proxy.folder / "nginx.conf"
@@ -148,7 +148,7 @@ http {{
 
 
 def _haproxy(proxy: Proxy, server: int | Path) -> None:
-    """With the timeouts of the configuration that its package brings: 50 s."""
+    """With the timeouts of Debian's configuration: 50 s."""
     file = proxy.folder / "haproxy.cfg"
     file.write_text(f"""defaults
     mode tcp
@@ -163,7 +163,7 @@ listen spice
 
 
 def _squid(proxy: Proxy, server: int | Path) -> None:
-    """CONNECT to the server alone, timeouts as they are when nothing is said of them."""
+    """Allows CONNECT to the server only; default timeouts."""
     share = _HOME / "usr/share"
     file = proxy.folder / "squid.conf"
     file.write_text(f"""http_port {target.HOST}:{proxy.port}
@@ -189,7 +189,7 @@ error_directory {share}/squid-langpack/en
 
 
 def _ssh(proxy: Proxy) -> list[str]:
-    """Starts sshd; the client's command, as far as it is the same."""
+    """Starts sshd; returns the common part of the client's command."""
     home, port = proxy.folder, free_port()
     for key in ("host", "user"):
         proc.call([_program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(home / key)])
@@ -210,7 +210,7 @@ def _ssh_forwards(proxy: Proxy, server: int | Path) -> None:
 
 
 def _ssh_connects(proxy: Proxy, server: int | Path) -> None:
-    """An ssh for each connection, as virt-viewer has it."""
+    """One ssh per connection, as virt-viewer does."""
     command = " ".join([*_ssh(proxy), "-W", f"{target.HOST}\\:{server}", target.HOST])
     proxy.run(["socat", _listen(proxy), f"EXEC:{command}"], proxy.port)
 

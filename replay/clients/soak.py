@@ -29,16 +29,16 @@ from clients.world import FROZEN, World
 
 _TRANSPORTS = (target.PLAIN, target.TLS, target.WS, target.RELAY)
 _SEED = 1  # of the random choices
-_LONGEST = 4.0  # seconds of a visit, about
-_CHECK_EVERY = 12  # visits
-_SECONDS = 4                # for which a good client is watched
+_LONGEST = 4.0  # longest visit in seconds, about
+_CHECK_EVERY = 12  # number of visits between two checks
+_SECONDS = 4                # for which a well-behaved client is watched
 _TINY = 2048  # bytes of a receive buffer
-_GROWTH = 32 << 20  # bytes of memory that are no leak: the guest's own pages, touched late
-_WARM = 0.25  # part of the time in which memory may grow as it likes
+_GROWTH = 32 << 20  # growth in bytes that is no leak: pages that the guest touches late
+_WARM = 0.25  # warm-up: part of the time in which growth is ignored
 
 
 class Visitor:
-    """Opens the channels of a client and reads them in one thread, well or badly."""
+    """Opens the channels of a client and reads them in one thread, in a good or bad way."""
 
     def __init__(self, where: Target, style: str, receive_buffer: int = 0) -> None:
         def channel(kind: int, session: int = 0) -> wire.Channel:
@@ -54,7 +54,7 @@ class Visitor:
         channel(wire.CURSOR, session)
 
     def read(self, seconds: float, pause: float = 0.0) -> int:
-        """Messages of the display channel read in that time, with a pause after each."""
+        """The number of display messages read in that time, with a pause after each."""
         ends, before = time.monotonic() + seconds, self.display.messages
         while time.monotonic() < ends:
             for channel in self.channels:
@@ -122,10 +122,10 @@ class Record:
 
     visits: Counter[str] = field(default_factory=Counter)
     checks: int = 0
-    memory: list[tuple[float, int]] = field(default_factory=list)  # part of the time that had passed, bytes
+    memory: list[tuple[float, int]] = field(default_factory=list)  # (part of the time that had passed, bytes)
 
     def growth(self) -> int:
-        """Bytes, from the end of the warm time to the most there was later."""
+        """Bytes from the end of the warm-up to the later maximum."""
         early = [size for passed, size in self.memory if passed <= _WARM] or [self.memory[0][1]]
         late = [size for passed, size in self.memory if passed > _WARM]
         return max(late, default=early[-1]) - max(early)

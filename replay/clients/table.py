@@ -23,7 +23,7 @@ class Cell:
     says: str = ""
     seconds: float = 0.0
     date: str = ""
-    library: str = ""  # time of its last change, as in a package's version
+    library: str = ""  # date of its last change, as in a package's version
     figures: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -47,7 +47,7 @@ def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
-    """What was measured before stays where it was not measured again."""
+    """Saves the results. Cells not measured again keep their old result."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(
         json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n"
@@ -63,7 +63,7 @@ def load(folder: Path, name: str) -> tuple[list[Cell], dict[str, Any]]:
 
 
 def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
-    """A cell that was run replaces what it was before; one that could not be run this time does not replace one that was."""
+    """A cell that was run replaces the old one; a cell that could not be run does not."""
     cells = {cell.key: cell for cell in old}
     for cell in new:
         if cell.outcome != NOT_RUN or cells.get(cell.key, cell).outcome == NOT_RUN:

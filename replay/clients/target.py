@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PLAIN, TLS, WS, WSS, SASL, UNIX, RELAY = "plain", "tls", "ws", "wss", "sasl", "unix", "relay"
-SANDBOX = "sandbox"     # TLS, to a QEMU that may do little else
-# through a program that people use as a relay (proxies.py)
+SANDBOX = "sandbox"     # TLS, to a QEMU in a sandbox
+# through a common relay (proxies.py)
 WEBSOCKIFY, NGINX, HAPROXY, SQUID, SSH_L, SSH_W, SOCAT = "websockify", "nginx", "haproxy", "squid", "ssh-L", "ssh-W", "socat"
 WEB_PROXIES = frozenset({WEBSOCKIFY, NGINX})
 PROXIES = WEB_PROXIES | {HAPROXY, SQUID, SSH_L, SSH_W, SOCAT}
 TRANSPORTS = (PLAIN, TLS, WS, WSS, SASL, UNIX, RELAY, SANDBOX, WEBSOCKIFY, NGINX, HAPROXY, SQUID, SSH_L, SSH_W, SOCAT)
 
 HOST = "127.0.0.1"
-USER, PASSWORD = "viewer", "secret"  # of SASL, on loopback
+USER, PASSWORD = "viewer", "secret"  # mechanism of SASL, on loopback
 
 
 @dataclass(frozen=True)
 class Target:
-    """`port` or `path`, whichever the transport has; `proxy` is asked for the port by CONNECT."""
+    """`port` or `path`, depending on the transport; `proxy` is a host that must be asked by CONNECT for the port."""
 
     transport: str
     port: int = 0
@@ -38,12 +38,12 @@ class Target:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of a client of spice-gtk."""
+        """Environment variables for a client of spice-gtk."""
         return {"SPICE_PROXY": self.proxy} if self.proxy else {}
 
     @property
     def uri(self) -> str:
-        """As spice-gtk wants it."""
+        """The URI for spice-gtk."""
         if self.transport == UNIX:
             return f"spice+unix://{self.path}"
         if self.transport in (TLS, SANDBOX):

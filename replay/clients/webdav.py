@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest's side of a shared folder (spice-webdavd): HTTP in frames with a client number, on the port
-org.spice-space.webdav.0."""
+"""Takes the place of the guest's spice-webdavd: HTTP in frames with a client number, on the port org.spice-space.webdav.0."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class Files:
         return body
 
     def _more(self) -> bytes:
-        """What comes next on the connection."""
+        """The next bytes of the connection."""
         while True:
             if len(self._raw) >= _FRAME.size:
                 connection, size = _FRAME.unpack_from(self._raw)

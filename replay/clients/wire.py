@@ -23,8 +23,8 @@ ATTACH_CHANNELS, DISPLAY_INIT = 104, 101
 _LINK_HEADER = struct.Struct("<4sIII")
 _LINK = struct.Struct("<IBBIII")
 _MINI_HEADER = struct.Struct("<HI")
-_KEY_BYTES = 162                    # of the link reply: SubjectPublicKeyInfo of RSA with 1024 bits
-_MODULUS = slice(29, 157)           # in it, where the exponent is 65537 as of every server
+_KEY_BYTES = 162                    # in the link reply: SubjectPublicKeyInfo of a 1024-bit RSA key
+_MODULUS = slice(29, 157)           # its modulus; the exponent is 65537 in every server
 _MINI_HEADERS = 1 << 3
 _PATIENCE = 20
 _BLOCK = 1 << 18
@@ -34,7 +34,7 @@ class Stream:
     """Bytes to and from the server; over ws and wss they are in frames."""
 
     def __init__(self, target: Target, receive_buffer: int = 0) -> None:
-        """`receive_buffer`: of the socket, in bytes, where it is not to be the system's."""
+        """`receive_buffer`: size of the socket's receive buffer in bytes, if not the default."""
         if target.transport == UNIX:
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(_PATIENCE)
@@ -86,7 +86,7 @@ class Stream:
             self.closed = True
 
     def fill(self, seconds: float) -> bool:
-        """Waits so long for more bytes; False if none came."""
+        """Waits for more bytes up to a timeout; False if none arrived."""
         self.socket.settimeout(seconds)
         try:
             more = self.socket.recv(_BLOCK)
@@ -107,7 +107,7 @@ class Stream:
         return True
 
     def _frame(self) -> bytes | None:
-        """The next frame's content, if it is there whole. The server does not mask."""
+        """The content of the next frame, if it is complete. Frames from the server are not masked."""
         raw = self._raw
         if len(raw) < 2:
             return None
@@ -152,7 +152,7 @@ def _xor(left: bytes, right: bytes) -> bytes:
 
 
 def _empty_ticket(key: bytes) -> bytes:
-    """The empty password as the server wants it: with RSA-OAEP."""
+    """The empty password, encrypted with RSA-OAEP."""
     modulus = key[_MODULUS]
     size = len(modulus)
     seed = bytes(20)
@@ -164,7 +164,7 @@ def _empty_ticket(key: bytes) -> bytes:
 
 @dataclass
 class Counting:
-    """How a client counts what it has to acknowledge."""
+    """How a client counts messages for acks."""
 
     restarts: bool  # at each SET_ACK
     at_least: bool  # acks at count >= window, not only at count == window
@@ -177,7 +177,7 @@ class Counting:
             self.count = 0
 
     def due(self) -> bool:
-        """Called for each message."""
+        """Called per message; whether an ack is due."""
         self.count += 1
         if self.window and (self.count >= self.window if self.at_least else self.count == self.window):
             self.count = 0
@@ -185,7 +185,7 @@ class Counting:
         return False
 
 
-# At SET_ACK spice-gtk starts anew; PureSpice counts on, and acks only when it meets the number; ryll counts on, and acks at or
+# At SET_ACK spice-gtk restarts its count. PureSpice continues it, and acks only at exactly the number; ryll continues it, and acks at or
 # above it.
 STYLES: dict[str, Callable[[], Counting]] = {
     "spice-gtk": lambda: Counting(restarts=True, at_least=True),
@@ -226,7 +226,7 @@ class Channel:
         self._stream.send(_MINI_HEADER.pack(kind, len(body)) + body)
 
     def next(self, seconds: float) -> tuple[int, bytes] | None:
-        """The next message, answered as far as it wants an answer; None if none is there in that time."""
+        """The next message; sends the replies that it needs. None at the timeout."""
         while True:
             if self._stream.have(_MINI_HEADER.size):
                 kind, size = _MINI_HEADER.unpack(self._stream.peek(_MINI_HEADER.size))
@@ -256,7 +256,7 @@ class Channel:
             self.send(ACK)
 
     def close(self, reset: bool = False) -> None:
-        """Without a word; with `reset`, as of a process that is killed with data unread."""
+        """Closes without a message; with `reset`, as when a process is killed with unread data."""
         if reset:
             self._stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._stream.socket.close()

@@ -14,10 +14,10 @@ from clients.errors import Failed
 from clients.machine import Machine
 from clients.picture import Picture
 
-_SHOWN = 40  # seconds for a picture to be the right one
+_SHOWN = 40  # seconds until the picture must be right
 _CONNECTED = 60
 _STEP = 0.5
-FROZEN = 10         # seconds without anything that no busy machine explains
+FROZEN = 10         # seconds without a message that even a busy machine does not explain
 
 
 @dataclass
@@ -26,13 +26,13 @@ class World:
     kind: type[Driver]
     transport: str
     folder: Path
-    seconds: float  # how long to watch what goes on
-    rest: float = 0.0  # how long to do nothing, where nothing is done
+    seconds: float  # seconds to watch the messages
+    rest: float = 0.0  # seconds to stay idle
     figures: dict[str, float] = field(default_factory=dict)
     _clients: list[Driver] = field(default_factory=list)
 
     def client(self) -> Driver:
-        """A new one, connected and shown to be."""
+        """A new client, connected and with its picture shown."""
         folder = Path(tempfile.mkdtemp(prefix="client-", dir=self.folder))
         made = self.kind(self.machine.target(self.transport), folder)
         self._clients.append(made)
@@ -49,7 +49,7 @@ class World:
         return any(channel.get("channel-type") == 2 for channel in self.machine.clients())
 
     def nobody(self) -> None:
-        """Ends every client and waits until QEMU has seen it."""
+        """Ends every client, and waits until QEMU has noticed."""
         for each in self._clients:
             with contextlib.suppress(Failed):
                 each.stop()
@@ -65,7 +65,7 @@ class World:
             raise Failed(self.machine.ended())
 
     def card(self) -> Picture:
-        """Has the guest stand still and returns what is on its screen."""
+        """Makes the guest stop drawing, and returns its screen."""
         self.machine.guest("card")
         before = self.machine.screen()
         for _ in range(100):
@@ -77,7 +77,7 @@ class World:
         raise Failed("the guest's screen does not come to rest")
 
     def lines(self) -> int:
-        """How many lines the guest has drawn; it may be about to write that down."""
+        """The number of lines that the guest has drawn; one more may be on its way."""
         for _ in range(20):
             if (told := self.machine.guest("lines", "lines")).isdecimal():
                 return int(told)
@@ -85,7 +85,7 @@ class World:
         raise Failed("the guest does not draw")
 
     def must_show(self, client: Driver, wanted: Picture) -> None:
-        """Waits until the client shows it, pixel by pixel."""
+        """Waits until the client shows this picture, pixel by pixel."""
         deadline = time.monotonic() + _SHOWN
         while True:
             client.must_run()
@@ -99,7 +99,7 @@ class World:
             time.sleep(0.5)
 
     def must_flow(self, client: Driver, seconds: float) -> None:
-        """While the guest draws, for so long, there is never a long time without anything for the client."""
+        """For so many seconds, while the guest draws, messages must arrive without long gaps."""
         ends = time.monotonic() + seconds
         before, since, steps = self._received(client), time.monotonic(), 0
         while time.monotonic() < ends or not steps:
@@ -107,7 +107,7 @@ class World:
             self.check_machine()
             client.must_run()
             now = self._received(client)
-            if now != before:       # less, when it connected anew
+            if now != before:       # the count starts again after a reconnect
                 before, since, steps = now, time.monotonic(), steps + 1
             elif time.monotonic() - since > FROZEN:
                 raise Failed(f"it froze: nothing came for {FROZEN} s while the guest draws")

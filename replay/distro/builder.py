@@ -31,11 +31,11 @@ class Builder:
 
     @property
     def work(self) -> Path:
-        """The folder to build in."""
+        """The folder in which to build."""
         return self.home / "work"
 
     def inside(self, path: Path) -> str:
-        """The name of a path below work inside the root."""
+        """The path inside the root for a path below work."""
         return str(path)
 
     def run(self, title: str, argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None,
@@ -50,13 +50,13 @@ class Builder:
 
     @cached_property
     def alone(self) -> list[str]:
-        """A prefix that gives a command PID and network namespaces of its own; empty where that is not allowed."""
+        """A command prefix for PID and network namespaces; empty where they are not allowed."""
         unshare = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []),
                    "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
         return unshare if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0 else []
 
     def prepare(self, places: Sequence[Place]) -> None:
-        """Installs the tools; require_for() installs what the package needs."""
+        """Installs the tools. require_for() installs what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
         if self._knows(_TOOLS):
             return
@@ -77,10 +77,11 @@ class Builder:
         self.run(f"installing {what}", [*_APT, *arguments], env=debroot.QUIET, network=True)
 
     def recover(self) -> None:
-        """Before packages are installed; what was interrupted on this machine is its owner's to finish, as apt says."""
+        """Before packages are installed. On this machine, an interrupted installation is left to its administrator, as apt
+        says."""
 
     def require_for(self, tree: Path) -> None:
-        """Installs what the source package in the folder tree needs to be built, if it is not there."""
+        """Installs the build dependencies of the source package in the folder tree."""
         try:
             self.run("checking what the build needs", ["dpkg-checkbuilddeps"], tree)
         except StepFailed as failure:

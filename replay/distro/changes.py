@@ -15,9 +15,9 @@ from bench.build import upstream
 from bench.common import paths
 from bench.series import export
 
-_SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # a package is no subproject
-VERSION = "%Y%m%d.%H%M"       # of a moment
-_TURNED_OFF = ("test-listen",)      # by Debian's own patch, in meson.build
+_SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # left out: a package is not built as a subproject
+VERSION = "%Y%m%d.%H%M"       # format of a date in a version
+_TURNED_OFF = ("test-listen",)      # tests that Debian's own patch removes from meson.build
 _US = export.Author("spice-batch", "spice-batch@localhost")
 
 
@@ -29,8 +29,8 @@ class Patch:
 
 @cache
 def patches(version: str) -> list[Patch]:
-    """What turns a release into ours, in order: each patch with the new files it brings and their lines in the build,
-    and little context, as the distribution has patches of its own."""
+    """The patches that turn a release into ours, in order: each with its new files and their lines in the build, and with little
+    context, as the distribution has patches of its own."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
         tree = export.Tree(version, Path(work, "tree"), _US, _TURNED_OFF)
@@ -48,15 +48,15 @@ def patches(version: str) -> list[Patch]:
 
 
 def dep3(patch: Patch) -> Patch:
-    """With what Debian wants to know of a patch: git's From and Subject stand for DEP-3's Author and Description; where
-    it is from and whether upstream has been asked is not in the file."""
+    """Patch headers for Debian. git's From and Subject stand for DEP-3's Author and Description; origin, and whether upstream was
+    asked, are not in the file."""
     head, body = patch.text.split("\n\n", 1)
     head = re.sub(r"\AFrom 0+ .*\n", "", head)
     return Patch(patch.name, f"{head}\nOrigin: vendor, spice-batch\nForwarded: no\n\n{body}")
 
 
 def moment() -> datetime.datetime:
-    """When the changes were made: the last commit of them; now, if they differ from it or nobody knows."""
+    """The date of the last commit that changed them; now, if they differ from it or it is unknown."""
     git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
     ours = ["--", "server", "patches"]
     changed = subprocess.run([*git, "status", "--porcelain", *ours], capture_output=True, text=True, check=False)
@@ -67,7 +67,7 @@ def moment() -> datetime.datetime:
 
 
 def suffixed(version: str, made: datetime.datetime) -> str:
-    """A version just above the distribution's, whatever comes next there: letters sort before everything that a rebuild
-    (+b1, build1), a derivative (ubuntu1), an update (.1) or a security fix (+deb12u1) appends, and b-a before build.
-    A later one of ours is above an earlier one."""
+    """A version just above the distribution's, and below all that follow: letters sort before what a rebuild (+b1, build1), a
+    derivative (ubuntu1), an update (.1) or a security fix (+deb12u1) appends, and b-a before build. A later version of ours is
+    above an earlier one."""
     return f"{version}batch{made:{VERSION}}"

@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
         raise BenchError(f"{args.suite} has spice {source.version}; the series is for {', '.join(upstream.RELEASES)}")
     steps.say(f"{args.suite} has spice {source.version}"
               + (f"; not there to be asked: {', '.join(source.silent)}" if source.silent else ""))
-    upstream.fetch(release, steps)      # the patches are made in its tree
+    upstream.fetch(release, steps)      # the patches are exported in its tree
     patches = [changes.dep3(patch) for patch in changes.patches(release)]
     made_from = _fingerprint(source, patches)
     if not _is_made(output, made_from):
@@ -120,7 +120,7 @@ class _Build:
                        self.folder)
 
     def build(self, *options: str) -> list[str]:
-        """Builds the packages and lays out what they hold; what the build printed."""
+        """Builds the packages and unpacks them; returns the output of the build."""
         already = self._builder.steps.log.stat().st_size
         self._builder.run(f"building {self.name}", ["dpkg-buildpackage", "-us", "-uc"], self.tree, env={
             "DEB_BUILD_OPTIONS": " ".join([*options, f"parallel={os.cpu_count() or 1}"])})
@@ -141,7 +141,7 @@ class _Build:
 
 
 def _archive_version(builder: Builder, version: str) -> str:
-    """The version to be above: of the package people have, which a rebuild may have made newer than its source."""
+    """The version to exceed: of the package that users have, which a rebuild may have made newer than its source."""
     try:
         known = builder.run("asking for the version people have", ["apt-cache", "madison", _LIBRARY])
     except StepFailed:
@@ -154,7 +154,7 @@ def _archive_version(builder: Builder, version: str) -> str:
 
 
 def add_patches(tree: Path, patches: Sequence[changes.Patch]) -> None:
-    """After the distribution's own."""
+    """Adds our patches after the distribution's."""
     folder = tree / "debian/patches"
     for patch in patches:
         (folder / "batch" / patch.name).parent.mkdir(parents=True, exist_ok=True)
@@ -182,12 +182,12 @@ def count_tests(said: Sequence[str], ours: set[str]) -> int:
 
 
 def _compare(builder: Builder, stock: _Build, batch: _Build) -> None:
-    """Whoever was built with the distribution's library must not see a difference: no symbol or type is gone or has
-    changed, and nothing in the headers."""
+    """Programs built with the distribution's library must work: no symbol or type is gone or changed, and the headers are
+    equal."""
     pattern = "usr/lib/*/libspice-server.so.1.*"
     sides = []
     for side, build in (("1", stock), ("2", batch)):
-        build.one("usr/lib/debug/.build-id/*/*.debug")      # without it abidiff would know no types
+        build.one("usr/lib/debug/.build-id/*/*.debug")      # without it abidiff has no types
         sides += [f"--debug-info-dir{side}", builder.inside(build.folder / "content/usr/lib/debug"),
                   f"--headers-dir{side}", builder.inside(build.folder / "content/usr/include")]
     libraries = [builder.inside(stock.one(pattern)), builder.inside(batch.one(pattern))]
@@ -205,7 +205,7 @@ def _compare(builder: Builder, stock: _Build, batch: _Build) -> None:
 
 
 def _lint(builder: Builder, stock: _Build, batch: _Build) -> None:
-    """No error that the distribution's own package has not."""
+    """No error of lintian that the distribution's package does not have."""
     before, after = (_errors(builder, build) for build in (stock, batch))
     if after - before:
         raise BenchError(f"lintian: {sorted(after - before)[0]} ({len(after - before)} in all; log: {builder.steps.log})")
@@ -214,7 +214,7 @@ def _lint(builder: Builder, stock: _Build, batch: _Build) -> None:
 
 def _errors(builder: Builder, build: _Build) -> set[str]:
     [changes_file] = build.folder.glob("*.changes")
-    # who builds for himself need not have an address that others can write to
+    # a local build needs no valid e-mail address
     said = builder.run(f"lintian on {build.name}", ["lintian", "--allow-root", "--fail-on", "none", "--suppress-tags",
                                                 "bogus-mail-host,bogus-mail-host-in-debian-changelog",
                                                 changes_file.name], build.folder)

@@ -20,7 +20,7 @@ def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, archi
     """Replaces the folder root; archives is where .deb files are kept for the next time. Needs root's rights. Raises
     StepFailed."""
     proc.require("debootstrap", "debootstrap")
-    shutil.rmtree(root, ignore_errors=True)         # what an interrupted run left
+    shutil.rmtree(root, ignore_errors=True)         # left by an interrupted run
     root.parent.mkdir(parents=True, exist_ok=True)
     kept = [] if archives is None else [f"--cache-dir={archives}"]
     steps.run(f"making a root of {suite}", proc.inside(None, [
@@ -35,13 +35,13 @@ def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, archi
 
 
 def copy_network(root: Path) -> None:
-    """How this machine finds others by name; may be called again for a root that was kept."""
+    """Copies this machine's name resolution; may be repeated for a kept root."""
     for name in ("resolv.conf", "hosts"):
         shutil.copyfile(_ETC / name, root / "etc" / name)
 
 
 def copy_access(root: Path) -> None:
-    """What this machine's mirror asks for: passwords, keys, and certificates that Debian does not have."""
+    """Copies what this machine's mirror requires: passwords, keys, and certificates that Debian lacks."""
     for name in ("apt/auth.conf", "apt/auth.conf.d", "apt/keyrings", "apt/trusted.gpg.d"):
         source, target = _ETC / name, root / "etc" / name
         if source.is_dir():

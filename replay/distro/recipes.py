@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def combined(version: str) -> str:
-    """The series as one file that patch takes: new files first."""
+    """The series as one file for patch: new files first."""
     return "".join(patch.text.rstrip("\n") + "\n\n" for patch in changes.patches(version))
 
 

@@ -33,7 +33,7 @@ Box = tuple[int, int, int, int]
 def bitmap(width: int, height: int, pixels: bytes | None = None, *, fmt: int = qxl.BitmapFormat.BIT32,
            image_id: int = 0, flags: qxl.BitmapFlag = qxl.BitmapFlag.TOP_DOWN, image_flags: int = 0,
            palette: Sequence[int] | None = None, palette_id: int = 1, pieces: int = 1) -> Bitmap:
-    """A picture, with pixels that differ from their neighbours unless given."""
+    """A picture; by default its pixels differ from their neighbours."""
     form = qxl.BitmapFormat(fmt)
     if pixels is None:
         size = (width * form.bits + 31) // 32 * 4 * height
@@ -47,7 +47,7 @@ def surface_image(surface: int) -> FromSurface:
 
 
 def quic_image(width: int, height: int, data: bytes) -> Quic:
-    """A QUIC picture whose compressed bytes (after the header) are data."""
+    """A QUIC picture with these compressed bytes after the header."""
     return Quic(width, height, b"QUIC" + struct.pack("<IIII", 0, 4, width, height) + data, b"")
 
 
@@ -63,12 +63,12 @@ def text(bits: int, fore: int, back: int | None = None) -> Text:
 
 
 class Tiny(RecordingWriter):
-    """A recording that grows by an event a call."""
+    """A recording; each call adds an event."""
 
     def __init__(self, step_ns: int = 1_000_000) -> None:
         self._file = io.BytesIO()
         super().__init__(self._file, step_ns)
-        self.events: list[int] = []     # where each begins
+        self.events: list[int] = []     # where each event begins
         self.packs = False              # the blocks of bytes
 
     @property
@@ -113,7 +113,7 @@ class Tiny(RecordingWriter):
         self.create_surface(surface, width, height, qxl.SurfaceFormat.XRGB32, data, -width * 4)
 
     def text_message(self, words: bytes) -> None:
-        """Without a NUL."""
+        """A message without a NUL."""
         self._blob("message", words)
         self._command(qxl.Command.MESSAGE)
 
@@ -145,9 +145,8 @@ def small(width: int = 100, height: int = 80) -> Tiny:
 
 
 def everything() -> Tiny:
-    """Each kind of command, picture and cursor that can be played, once at least.
-
-    Left out is QUIC, whose bytes only an encoder can make."""
+    """Each kind of command, picture and cursor that can be played, at least once. Not QUIC, whose bytes only an encoder can
+    make."""
     tiny = Tiny()
     box: Box = (0, 0, 32, 32)
     whole = Rect(*box)
@@ -161,7 +160,7 @@ def everything() -> Tiny:
     tiny.paint(box, Fill(Pattern(bitmap(8, 8)), mask=mask(32, 32)))
     tiny.paint(box, Opaque(image, whole, 5, scale=qxl.Scale.INTERPOLATE))
     tiny.copy(box, image, box)
-    for fmt in (2, 4, 5, 6, 7, 8, 9):   # nobody can draw the little-endian ones, 1 and 3
+    for fmt in (2, 4, 5, 6, 7, 8, 9):   # no implementation draws the little-endian ones, 1 and 3
         colours = {2: grey[:2], 4: grey[:16], 5: grey}.get(fmt)
         tiny.copy(box, bitmap(32, 32, fmt=fmt, palette=colours, palette_id=fmt), box)
     tiny.copy(box, bitmap(32, 32, flags=qxl.BitmapFlag.DIRECT), box)

@@ -141,7 +141,7 @@ class Workers:
         for run in [run for run in self._runs if run.answer.poll()]:
             try:
                 spec, record = self._end(run)
-            except (Exception, KeyboardInterrupt):      # further signals are ignored
+            except (Exception, KeyboardInterrupt):      # it is ending already
                 continue
             if record["valid"]:
                 yield spec, record

@@ -21,7 +21,7 @@ _TAB = 8
 
 
 def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away_from: Collection[str]) -> int:
-    """Where in the list that starts after the line `begin` a new name goes."""
+    """The line for a new name in the list that starts after the line `begin`."""
     def is_free(number: int) -> bool:
         found = number < len(lines) and re.match(entry, lines[number])
         return not found or found[1] not in away_from
@@ -42,7 +42,7 @@ def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away
 
 def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]],
             away_from: Collection[str] = ()) -> None:
-    """new: a name and its line, for the list of the file that begins with that line and has such entries."""
+    """Adds new (name, line) pairs to the list in the file that starts with that line."""
     file = root / name
     if not new or not file.is_file():
         return
@@ -53,12 +53,12 @@ def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, 
 
 
 def _make(name: str, column: int) -> str:
-    """An entry of a list in a Makefile.am, its backslash in that column."""
+    """An entry of a list in Makefile.am, with the backslash in that column."""
     return f"\t{name}" + "\t" * max(1, -(-(column - _TAB - len(name)) // _TAB)) + "\\"
 
 
 def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
-    """Adds files that are in the tree already to its build, but no test of meson's beside one of away_from."""
+    """Adds files of the tree to its build files, but no entry of meson's tests beside one of away_from."""
     _sources(root, [entry.file.name for entry in new if entry.is_source])
     tests = [entry for entry in new if entry.is_test]
     for unix in (False, True):
@@ -74,13 +74,13 @@ def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
     headers = [entry.file.name for entry in new if entry.file.match("server/tests/*.h")]
     _insert(root, "server/tests/Makefile.am", r"libtest_a_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
             [(name, _make(name, 48)) for name in headers])
-    programs = [entry.file.stem for entry in tests]     # automake would take a C file for each
+    programs = [entry.file.stem for entry in tests]     # without this automake would expect a C file for each
     _insert(root, "server/tests/Makefile.am", r"test_channel_SOURCES = .*", r"(\w+)_SOURCES = ",
             [(name.replace("-", "_"), f"{name.replace('-', '_')}_SOURCES = {name}.cpp") for name in programs])
 
 
 def tell(root: Path, version: str, changes: list[str]) -> None:
-    """Puts what users are told on top of the changes of the releases."""
+    """Puts the lines for users on top of upstream's CHANGELOG.md."""
     file = root / "CHANGELOG.md"
     if not changes or not file.is_file():
         return

@@ -23,10 +23,10 @@ from bench.common.steps import Steps
 from bench.series import builds, export
 
 _WHO = export.Author("each", "each")
-_DEFAULT = "default"    # nothing in SPICE_STREAM
+_DEFAULT = "default"    # without SPICE_STREAM
 _AUTOTOOLS = "autotools"    # as _DEFAULT, but by upstream's other build system
-_PROCESSES = 3 * (os.cpu_count() or 1)          # the tests mostly wait
-# All test programs are linked anew after each patch, and gold takes a third of the time.
+_PROCESSES = 3 * (os.cpu_count() or 1)          # tests at once: they mostly wait
+# All test programs are linked again after each patch; gold needs a third of the time.
 _LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}
 _CHOICES = re.compile(r"option\('stream-mode',[^)]*choices *: *\[([^]]*)\]")
 _MODE = re.compile(r"option\('stream-mode',[^)]*?\bvalue *: *'([\w-]+)'")
@@ -34,11 +34,11 @@ _MODE = re.compile(r"option\('stream-mode',[^)]*?\bvalue *: *'([\w-]+)'")
 
 @dataclass(frozen=True)
 class Checked:
-    """That the tree passed which a release is after a patch and all before it."""
+    """The record that a tree passed: a release after a patch and all before it."""
     release: str
     patch: str
     mode: str
-    tree: str           # git's name of all files in it
+    tree: str           # git's hash of the tree
     tests: int
     seconds: int
     when: str
@@ -67,7 +67,7 @@ def record(found: list[Checked]) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """What a release is after a patch, and a mode to test it in."""
+    """A release after a patch, and a mode to test it in."""
     release: str
     patch: str
     mode: str
@@ -80,21 +80,21 @@ class State:
 
 
 def choices(options: str) -> list[str]:
-    """The modes that a tree's meson_options.txt offers, none where streams have no modes."""
+    """The modes that a tree's meson_options.txt offers; none before there are modes."""
     found = _CHOICES.search(options)
     return re.findall(r"'([\w-]+)'", found[1]) if found else []
 
 
 def default_mode(options: str) -> list[str]:
-    """The mode that a tree's meson_options.txt chooses, as meson's option. A build folder that is used again keeps that of the
-    state before, and would test flow in mode batch."""
+    """meson's option for the default mode of a tree. A reused build folder would otherwise keep the mode of the last state, and
+    test flow in mode batch."""
     found = _MODE.search(options)
     return [f"-Dstream-mode={found[1]}"] if found else []
 
 
 def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[State]]:
-    """A git tree with every series; what it is after each patch of each, and after each series in every mode that there
-    is by then. Each series is made on another one: the last that is not optional has all of them."""
+    """A git tree with every series; the states after each patch, and after each series in every mode that exists by then. Each
+    series is based on another one: the last that is not optional contains all."""
     tree = export.Tree(version, folder, _WHO)
     tree.git("tag", upstream.RELEASE)
     each: list[State] = []
@@ -117,7 +117,7 @@ def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[S
         tree.git("tag", name)
         brought[name] = tree.there
         whole += every_mode(each[-1].patch)
-    # the tarball's times are years old: what the build folder was made of last, a patch that is gone, would be taken for it
+    # the tarball's times are years old, so files that a removed patch changed would seem up to date in the build folder
     for file in folder.rglob("*"):
         if file.is_file() and ".git" not in file.parts:
             os.utime(file)
@@ -125,19 +125,19 @@ def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[S
 
 
 def with_autotools(whole: list[State], tree: export.Tree) -> list[State]:
-    """The same series at their ends, where a release still has a configure."""
+    """The states at the end of each series, for releases that still have a configure."""
     return [replace(state, mode=_AUTOTOOLS) for state in whole
             if state.mode == _DEFAULT and (tree.folder / "configure.ac").is_file()]
 
 
 def as_built(whole: list[State], name: str) -> list[State]:
-    """All that is not optional, made as that build."""
+    """The state with all series that are not optional, for this build."""
     last = [state for state in whole if state.mode == _DEFAULT and state.patch.split("/")[0] in upstream.built()]
     return [replace(state, mode=name) for state in last[-1:]]
 
 
 def _make(state: State, tree: export.Tree, folder: Path, steps: Steps, environment: dict[str, str]) -> int:
-    """What a packager of such a release does, in a tree of its own, as it leaves much in it. Returns how many passed."""
+    """Builds and tests as a packager does, in a tree of its own, since it leaves much behind. Returns how many tests passed."""
     if not shutil.which("autoreconf"):
         raise BenchError("autoreconf is missing: install autoconf, automake, libtool and autoconf-archive", 2)
     if shutil.which("ccache"):
@@ -176,11 +176,11 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
     listed = mesontest.listed(build).keys()
     if state.mode == _DEFAULT or state.mode in builds.BUILDS:
         passed = mesontest.run_suite(f"tests of {what}", build, listed, steps, processes=_PROCESSES)
-    else:   # ours choose their modes
+    else:   # our tests choose their modes
         passed = mesontest.run_suite(f"upstream's tests of {what} in mode {state.mode}", build,
                                      listed - overlay.tests(), steps, env={"SPICE_STREAM": state.mode},
                                      processes=_PROCESSES)
-    if state.mode in builds.BUILDS:     # the folder of a release is used again, this one is not
+    if state.mode in builds.BUILDS:     # unlike the folder of a release, this one is not used again
         shutil.rmtree(build)
     return _passed(state, passed, began)
 
@@ -215,7 +215,7 @@ def execute(args: argparse.Namespace) -> int:
 def _go_on(args: argparse.Namespace) -> int:
     steps = Steps(paths.build_dir() / "each.log")
     home = paths.cache_dir() / "each"
-    source = home / "source"    # of one release after the other: ccache knows again what two have alike
+    source = home / "source"    # release by release, so that ccache finds what two states have in common
     kept: list[Checked] = recorded()
     wanted = 0
     left = []

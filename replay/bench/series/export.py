@@ -40,7 +40,7 @@ class Author:
 
 
 def author() -> Author:
-    """Whoever git says exports."""
+    """The author of an export, from git's configuration."""
     found = [subprocess.run(["git", "-C", paths.ROOT, "config", f"user.{key}"], capture_output=True, text=True,
                             check=False).stdout.strip() for key in ("name", "email")]
     if not all(found):
@@ -49,7 +49,8 @@ def author() -> Author:
 
 
 class Tree:
-    """A git tree of a release that gets patches as they are exported; new tests beside none of away_from."""
+    """A git tree of a release to which patches are added as they are exported; new tests are not listed beside one of
+    away_from."""
 
     def __init__(self, version: str, folder: Path, who: Author, away_from: Sequence[str] = ()) -> None:
         self.version, self.folder, self._who, self._away_from = version, folder, who, away_from
@@ -70,7 +71,7 @@ class Tree:
         return done.stdout
 
     def add(self, file: Path) -> None:
-        """One patch with all it brings, as a commit."""
+        """Commits one patch with all files that it adds."""
         patch = patchfile.read(file)
         try:
             if patch.diff:
@@ -91,7 +92,7 @@ class Tree:
 
 
 def make(version: str, name: str, folder: Path, who: Author, number: str = "") -> tuple[Tree, str]:
-    """The tree with a series, or one patch of it, and what it is made on; also the commit before the series."""
+    """The tree with a series, or with one patch of it, on its base; also the commit before the series."""
     if name == NOT_EXPORTED:
         raise BenchError(f"{NOT_EXPORTED} is only for this repository: choose another series", 2)
     below = upstream.below(name)[:-1]
@@ -109,13 +110,13 @@ def make(version: str, name: str, folder: Path, who: Author, number: str = "") -
 
 
 def _with(name: str) -> str:
-    """The series that one is made on, for a sentence."""
+    """The base of a series, for a sentence."""
     below = upstream.below(name)[:-1]
     return f" with {', '.join(below[:-1])}{' and ' if below[1:] else ''}{below[-1]}" if below else ""
 
 
 def _figures(name: str) -> str:
-    """What a reader asks for first: what was measured, and of fixes who can trigger them."""
+    """The figures for the cover letter; of fixes, who can trigger them."""
     if name == "tls":
         modes = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
         cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
@@ -127,7 +128,7 @@ def _figures(name: str) -> str:
 
 
 def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
-    """What the series' README says, without its links, and the figures."""
+    """The cover letter: the series' README without links, and the figures."""
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
@@ -136,8 +137,8 @@ def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
 
 
 def export(version: str, name: str, target: Path, who: Author, number: str = "") -> list[Path]:
-    """Writes the mails of a series into a folder that is empty or not there; returns those that are patches. One of a
-    series has no cover letter: it tells of all."""
+    """Writes the mails of a series into an empty or new folder; returns those that are patches. A single patch gets no cover
+    letter, as that describes the whole series."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BenchError(f"{target} exists and is not empty: choose another folder", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)

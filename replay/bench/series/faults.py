@@ -51,7 +51,7 @@ class Fix:
 
 
 def read(file: Path) -> Fix:
-    """What a patch says; BenchError names what it does not."""
+    """The facts in a patch's message; BenchError names the missing one."""
     patch = patchfile.read(file)
     said = {key: " ".join(text.split()) for key, text in brings.NOTED.findall(patch.body)}
     for key in ("Fixes-class", "Severity", "Releases", "Upstream"):
@@ -68,19 +68,19 @@ def read(file: Path) -> Fix:
 
 
 def fixes() -> list[Fix]:
-    """All, those first that are needed most."""
+    """All fixes, the most urgent first."""
     return sorted((read(file) for file in upstream.series(names=[SERIES])), key=lambda fix: fix.order)
 
 
 def rows() -> str:
-    """The table."""
+    """The rows of the table."""
     heads = ["patch", "what it changes", "class", "who can trigger it", "severity", "releases", "upstream", "test"]
     lines = [heads, ["---"] * len(heads), *(fix.row for fix in fixes())]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)      # not aligned: a patch is to change one line
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)      # not aligned, so that a patch changes one line
 
 
 def page(text: str) -> str:
-    """FAULTS.md with the table as it is to be."""
+    """FAULTS.md with the current table."""
     head, begin, rest = text.partition(_BEGIN)
     _, end, tail = rest.partition(_END)
     if not begin or not end:
@@ -89,7 +89,7 @@ def page(text: str) -> str:
 
 
 def sync() -> bool:
-    """Writes FAULTS.md again; True when it was not what the messages say."""
+    """Writes FAULTS.md; returns whether it was out of date."""
     file = paths.ROOT / "patches/FAULTS.md"
     before = file.read_text(encoding="utf-8")
     after = page(before)

@@ -12,21 +12,21 @@ from bench.build import brings, overlay, patchfile, upstream
 from bench.common import paths
 
 _TESTS = Path("server/tests")
-# a number with a name: in a new file, and in a hunk (with the sign before it)
+# a named constant: in a new file, and in a hunk (after the sign)
 _CONSTANT = re.compile(r"^#define [A-Za-z]\w*[A-Za-z0-9][ \t]+[^\"\n]*\d", re.MULTILINE)
 _HUNK_CONSTANT = re.compile(r"^([+-])#define [A-Za-z]\w*[A-Za-z0-9][ \t]+[^\"\n]*\d", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Size:
-    new: int        # lines of new files that are no tests
-    hooks: int      # lines that patches add to or take from files that are there, tests apart
+    new: int        # lines of new files, without tests
+    hooks: int      # lines that patches add to or remove from existing files, without tests
     tests: int      # lines of tests, new and added
-    constants: int  # numbers with a name (#define), tests apart
+    constants: int  # named constants (#define), without tests
 
 
 def size(name: str) -> Size:
-    """Of one series, on the default release. A hook may be in a file that a series before it brings."""
+    """The size of a series on the default release. A hook may be in a file that an earlier series adds."""
     kept = overlay.sources(paths.ROOT)
     new = hooks = tests = constants = 0
     for patch, entries in brings.by_patch().items():

@@ -17,7 +17,7 @@ _WHO = export.Author("optional", "optional")
 
 
 def build(name: str, steps: Steps, sanitize: bool = False) -> Path:
-    """The build directory, in which server/tests/ has the tests of the series; seconds when nothing changed."""
+    """The build directory, whose server/tests/ has the tests of the series; takes seconds if nothing changed."""
     home = paths.cache_dir() / "optional" / name
     wanted = upstream.below(name)
     upstream.fetch(upstream.DEFAULT, steps)
@@ -37,14 +37,14 @@ def build(name: str, steps: Steps, sanitize: bool = False) -> Path:
     target = home / ("sanitized" if sanitize else "build")
     options = ["-Dmanual=false", "-Doptimization=1", *(sanitized.FLAGS if sanitize else ["-Ddebug=false"])]
     bases.configure(what, home / "source", target, options, steps, env)
-    # Not all of it: under sanitizers each of 100 test programs is 50 MB and takes a second to link.
+    # Not all tests: under sanitizers each of 100 programs has 50 MB and takes a second to link.
     steps.run(f"building {what}", ["ninja", "-C", target, *(f"server/tests/{test}" for test in sorted(tests(name)))], quiet=True,
               env=env)
     return target
 
 
 def tests(name: str) -> set[str]:
-    """Those of a series, and those of others that its patches change."""
+    """The tests of a series, and those of other series that its patches change."""
     brought = {entry.file.stem for patch, new in brings.by_patch().items() if patch.parent.name == name
                for entry in new if entry.is_test}
     changed = {file.stem for file in overlay.files() if file.match("server/tests/test-*.cpp")

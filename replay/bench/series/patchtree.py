@@ -20,7 +20,7 @@ from bench.common.errors import BenchError
 _FROM = "Series-patch: "
 _VARIANT = "Series-variant: "
 _WAITING = "SERIES_MESSAGE"
-# the same from everybody's git, whatever its configuration says
+# the same output from git, whatever its configuration
 _ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "LC_ALL": "C.UTF-8",
                 "GIT_AUTHOR_NAME": "series", "GIT_AUTHOR_EMAIL": "series", "GIT_AUTHOR_DATE": "@0 +0000",
                 "GIT_COMMITTER_NAME": "series", "GIT_COMMITTER_EMAIL": "series", "GIT_COMMITTER_DATE": "@0 +0000"}
@@ -51,7 +51,7 @@ def _begin(version: str, tree: Path) -> None:
 
 
 def version_of(tree: Path) -> str:
-    """The release a tree was planted from."""
+    """The release from which a tree was made."""
     found = git(tree, "log", "-1", "--format=%s", "overlay", check=False).stdout.split()
     if len(found) != 2 or found[0] != "overlay":
         raise BenchError(f"{tree} is not a tree made by ./run tree", 2)
@@ -71,7 +71,7 @@ def _origin(message: str, key: str) -> str:
 
 
 def plant(version: str, tree: Path) -> int:
-    """Makes the tree, or goes on with one where a patch did not apply and was put right. Returns how many patches."""
+    """Makes the tree, or continues one after a patch that did not apply was fixed. Returns the number of patches."""
     if not tree.exists() or not any(tree.iterdir()):
         if tree.exists():
             tree.rmdir()
@@ -98,13 +98,13 @@ def plant(version: str, tree: Path) -> int:
 
 
 def _key(file: Path, version: str) -> str:
-    """What names a patch and its variants: series and file."""
+    """Identifies a patch and its variants: series and file name."""
     folder = file.parent.parent if file.parent.name == version else file.parent
     return f"{folder.name}/{file.name}"
 
 
 def _stop(tree: Path, file: Path, patch: Patch, version: str, marks: str, said: str) -> None:
-    """Leaves what applies of a patch in the tree, and says how to go on."""
+    """Leaves the hunks that apply in the tree, and says how to continue."""
     git(tree, "apply", "-C1", "--reject", given=patch.diff, check=False)
     if version != upstream.DEFAULT and _VARIANT not in marks:
         marks += f"{_VARIANT}yes\n"
@@ -119,15 +119,14 @@ def _patch(tree: Path, commit: str) -> tuple[Patch, str]:
     lines = [line for line in message.strip().splitlines() if not line.startswith((_FROM, _VARIANT))]
     shown = [git(tree, "show", "--format=", "--no-color", "--no-ext-diff", "--no-renames", what, commit).stdout
              for what in ("-U1", "--stat=78")]
-    # the names of blobs change with every patch before this one, and nobody looks them up
+    # blob hashes change with every earlier patch, and are not needed
     diff = re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+.*\n", "", shown[0], flags=re.MULTILINE)
     return Patch(lines[0] if lines else "", "\n".join(lines[1:]).strip("\n"), diff), shown[1]
 
 
 def harvest(tree: Path) -> list[Path]:
-    """Writes the patches of a tree, their numbers by their order, and the series; of another release than the default
-    the variants. A commit that is new is of the series of the one before it. Returns the files that are new, gone or
-    different."""
+    """Writes the patches of a tree, numbered in their order, and the series files; for another release than the default, the
+    variants. A new commit belongs to the series of the one before it. Returns the files that are new, gone or changed."""
     version = version_of(tree)
     folder = paths.ROOT / "patches"
     wanted: dict[Path, str] = {}
@@ -168,7 +167,7 @@ def _replace(there: list[Path], wanted: dict[Path, str]) -> list[Path]:
 
 
 def _move_variants(folder: Path, renamed: dict[str, str]) -> None:
-    """Along with their patches, all at once, as one may get the name that another had."""
+    """Renames variants along with their patches, all at once, as one may get the old name of another."""
     texts = {}
     for file in folder.glob("*/*/*.patch"):
         origin = f"{file.parents[1].name}/{file.name}"

@@ -44,7 +44,7 @@ def _unpack(source: Path, target: Path) -> None:
 
 
 def _apply(diff: str, tree: Path) -> tuple[bool, str]:
-    """Strictly: all of it or nothing; also what git says of hunks that have moved, or where it fails."""
+    """Applies a patch completely or not at all; also returns what git says of moved hunks, or where it failed."""
     env = {"GIT_CEILING_DIRECTORIES": str(tree.parent), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(["git", "apply", "-C1", "--verbose", "-"], cwd=tree, input=diff, capture_output=True,
                           text=True, env=env, check=False)
@@ -55,8 +55,8 @@ def _apply(diff: str, tree: Path) -> tuple[bool, str]:
 
 
 def _variants(patch: Path) -> dict[str, Path]:
-    """The default's, then those of other releases, the newest first; one that only brings a test fits anywhere, and so is
-    the last."""
+    """The default, then variants for other releases, newest first. A variant that only adds a test applies anywhere, so it is
+    last."""
     found = {upstream.DEFAULT: patch, **{version: file for version in sorted(upstream.RELEASES, reverse=True)
                                          if (file := patch.parent / version / patch.name).is_file()}}
     return dict(sorted(found.items(), key=lambda item: not upstream.changes_files(item[1])))
@@ -85,7 +85,7 @@ def _try(patch: Path, tree: Path, there: set[Path]) -> Found:
 
 
 def rebase(source: Path) -> list[Found]:
-    """Every patch of every series; one that does not apply is left out, and what follows is tried without it."""
+    """Tries every patch of every series; one that does not apply is left out, and the next ones are tried without it."""
     found = []
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:

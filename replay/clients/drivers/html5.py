@@ -131,7 +131,7 @@ class Html5(Driver):
 
 
 class NpmHtml5(Html5):
-    """What web applications that get it from npm have: older than Debian's."""
+    """The version that web applications get from npm, older than Debian's."""
 
     name = "spice-html5 (npm)"
 

@@ -110,7 +110,7 @@ class RemoteViewer(Driver):
         done = subprocess.run(
             ["xclip", "-selection", "clipboard", *words, *([str(file)] if text is not None else [])],
             env={**os.environ, "DISPLAY": self._display},
-            stdout=subprocess.DEVNULL if text is not None else subprocess.PIPE,     # it stays, to be asked
+            stdout=subprocess.DEVNULL if text is not None else subprocess.PIPE,     # xclip keeps running, to serve the clipboard
             stderr=subprocess.DEVNULL,
             check=False,
             timeout=60,
@@ -122,7 +122,7 @@ class RemoteViewer(Driver):
         self._xclip("-in", text=text)
 
     def paste(self) -> str:
-        """What the X server's clipboard holds instead of what was copied."""
+        """Waits until the X server's clipboard holds something other than what was copied, and returns that."""
         for _ in range(_PASTED):
             if (held := self._xclip("-out")) not in ("", self._copied):
                 return held

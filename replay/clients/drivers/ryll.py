@@ -23,14 +23,14 @@ _ANSWER = 20
 
 
 def program() -> Path:
-    """SPICE_CLIENTS_RYLL names one; otherwise the one built here, or the machine's."""
+    """The program that SPICE_CLIENTS_RYLL names; otherwise the one built here, or an installed one."""
     named = os.environ.get("SPICE_CLIENTS_RYLL")
     own = paths.cache_dir() / "clients" / "ryll" / "bin" / "ryll"
     return Path(named) if named else own if own.exists() else Path(shutil.which("ryll") or own)
 
 
 def install(steps: Steps) -> None:
-    """Builds it unless it is there: without its window, its sound and its video files; that is 10 minutes of two processors."""
+    """Builds it unless it exists: without window, sound and video files; about 10 minutes on two processors."""
     if program().exists():
         return
     if not shutil.which("cargo"):
