@@ -170,7 +170,7 @@ static std::string known()
     for (const Setting &setting : settings) {
         text += std::string("[,") + setting.name + "=" + setting.values + "]";
     }
-    text += " with a mode of";
+    text += "; modes:";
     for (const RedStreamPolicy &mode : get_modes()) {
         text += std::string(" ") + mode.name;
     }
@@ -185,7 +185,7 @@ static RedStreamPolicy policy_from_environment()
     spice_assert(red_stream_policy_parse(RED_STREAM_DEFAULT, &policy));
     std::string ignored;
     if (text && !red_stream_policy_parse(text, &policy, &ignored)) {
-        spice_warning("SPICE_STREAM=%s: ignored %s, using %s and the rest; known is %s", text,
+        spice_warning("SPICE_STREAM=%s: ignored %s; using %s and the other settings. Syntax: %s", text,
                       ignored.c_str(), policy.name, known().c_str());
     }
     return policy;
