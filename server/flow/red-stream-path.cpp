@@ -16,18 +16,6 @@ bool red_stream_path_is_first_hop(const RedStreamLink *link)
     return link->path_delay > 2 * uint64_t{link->rtt} + RED_STREAM_SLACK;
 }
 
-uint64_t red_stream_path_seen_rate(const RedStreamLink *link)
-{
-    if (red_stream_path_is_first_hop(link)) {
-        return 0;
-    }
-    /* in slow start TCP sends a congestion window per round trip */
-    const uint64_t window_rate = link->slow_start && link->rtt ?
-        uint64_t{link->cwnd} * link->mss * 1000000 / link->rtt : 0;
-
-    return std::max(link->delivery_rate, window_rate);
-}
-
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
 {
     const uint64_t size = red_stream_policy_link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;

@@ -19,12 +19,6 @@ bool red_stream_path_is_first_hop(const RedStreamLink *link);
  * message would wait for a pong. */
 #define RED_STREAM_SLACK 5000
 
-/* A low estimate of the link's rate in bytes per second: TCP's delivery rate, or in slow start
- * the congestion window per round trip if that is higher. The link is rarely slower than this, and
- * may be much faster.
- * 0 if TCP does not know, or knows the first hop only. */
-uint64_t red_stream_path_seen_rate(const RedStreamLink *link);
-
 /* The limit for unsent bytes in the kernel (TCP_NOTSENT_LOWAT): enough to keep the link busy until
  * the channel's thread has compressed the next image, and no more, as bytes in the kernel cannot
  * be dropped. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, within

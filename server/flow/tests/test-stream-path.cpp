@@ -43,32 +43,6 @@ static void test_link_rate()
     g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 2500);
 }
 
-static void test_seen_rate()
-{
-    /* 20 Mbit/s: TCP has left slow start, the delivery is what is known */
-    RedStreamLink link = test_make_link(70, 40000, 2400000);
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 2400000);
-    /* a lower bound of the link, whoever set it */
-    link.app_limited = true;
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 2400000);
-
-    /* 250 KB sent, 177 segments in the window: nothing says that the path carries no more */
-    link = test_make_link(177, 100000, 1250000);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 177 * 1448 * 10);
-    /* the round trips are those of a queue that grows, which both know */
-    link = test_make_link(177, 1000000, 250000);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 177 * 1448);
-    link.delivery_rate = 260000;
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 260000);
-
-    link = { };
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 0);
-    link.slow_start = true;
-    g_assert_cmpuint(red_stream_path_seen_rate(&link), ==, 0);
-}
-
 static void test_unsent_limit()
 {
     /* 20 Mbit/s carries 125 KB in the budget */
@@ -126,7 +100,6 @@ static void test_pace()
 static void test_first_hop()
 {
     RedStreamLink relay = test_make_link(100, 60, 2000000000);
-    relay.slow_start = true;
 
     /* nothing else is known yet */
     g_assert_false(red_stream_path_is_first_hop(&relay));
@@ -134,7 +107,6 @@ static void test_first_hop()
 
     relay.path_delay = 100000;
     g_assert_true(red_stream_path_is_first_hop(&relay));
-    g_assert_cmpuint(red_stream_path_seen_rate(&relay), ==, 0);
     relay.path_rate = 250000;
     g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, 2500);
     g_assert_cmpuint(red_stream_path_unsent_limit(&relay), ==, 12500);
@@ -164,7 +136,6 @@ int main(int argc, char *argv[])
 
     g_test_add_func("/server/stream/path/mode", test_mode);
     g_test_add_func("/server/stream/path/link-rate", test_link_rate);
-    g_test_add_func("/server/stream/path/seen-rate", test_seen_rate);
     g_test_add_func("/server/stream/path/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/path/pace", test_pace);
     g_test_add_func("/server/stream/path/first-hop", test_first_hop);
