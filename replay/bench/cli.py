@@ -38,7 +38,6 @@ COMMANDS = {
     "patches tree": ("bench.series.tree", "make a git tree with one commit per patch"),
     "patches refresh": ("bench.series.refresh", "write the patches from such a tree"),
     "patches export": ("bench.series.export", "write a series as mails for git am"),
-    "patches rebase": ("bench.series.rebase", "check whether the patches apply to another release"),
     "patches each": ("bench.series.each", "build and test after every single patch"),
     "patches lines": ("bench.series.lines", "count the lines of each series"),
 }
@@ -55,7 +54,6 @@ EXAMPLES = {
     "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
     "patches refresh": "./run patches refresh /tmp/tree",
     "patches export": "./run patches export fixes /tmp/mails --release 0.16.0; ./run patches export fixes/0009 /tmp/mail",
-    "patches rebase": "./run patches rebase spice-0.16.1.tar.bz2",
     "patches each": "./run patches each --dry-run; ./run patches each tls fixes/0009 --release 0.16.0",
     "patches lines": "./run patches lines",
     "deb": "./run deb",
