@@ -35,8 +35,6 @@ def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: s
             "age": {"mean": 1.0, "max": 9.0, "p50": 0.0, "p95": 6.0, "p99": 8.0}, "values": latencies},
         "picture_sha256": "ab", "pauses": [], "lossy": False, "channel_bytes": {"main": 1000},
         "streams": None, "channels": None,
-        "packet_sizes": [[50, 100], [1000, 300], [1500, packets]],
-        "timeline": [[step, payload // 20] for step in range(20)],
         "link_books": None, "pcap": None, "attempt": 1, "took_seconds": 3.0, "beside_runs": 0,
     }
 

@@ -7,9 +7,6 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
     SpiceChannel *spice = channel->spice;
 
     switch (channel->type) {
-    case SPICE_CHANNEL_MAIN:
-        channel->clipboard = options->channels ? clipboard_new(spice) : NULL;
-        break;
     case SPICE_CHANNEL_DISPLAY:
         /* A live guest draws no markers, but may draw where one would be. */
         channel->display = display_new(spice, channel->id == 0 && !options->control ? on_marker : NULL,
@@ -26,9 +23,6 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
         break;
     case SPICE_CHANNEL_PLAYBACK:
         channel->playback = playback_new(spice);
-        break;
-    case SPICE_CHANNEL_RECORD:
-        channel->record = record_new(spice);
         break;
     case SPICE_CHANNEL_PORT:
     case SPICE_CHANNEL_WEBDAV:
@@ -56,12 +50,10 @@ Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerF
 
 void channel_free(Channel *channel)
 {
-    g_clear_pointer(&channel->clipboard, clipboard_free);
     g_clear_pointer(&channel->display, display_free);
     g_clear_pointer(&channel->cursor, cursor_free);
     g_clear_pointer(&channel->inputs, inputs_free);
     g_clear_pointer(&channel->playback, playback_free);
-    g_clear_pointer(&channel->record, record_free);
     g_clear_pointer(&channel->port, port_free);
     g_object_unref(channel->spice);
     g_free(channel->name);
@@ -80,9 +72,6 @@ int64_t channel_events(const Channel *channel)
 {
     int64_t events = channel->state;
 
-    if (channel->clipboard != NULL) {
-        events += clipboard_bytes(channel->clipboard);
-    }
     if (channel->display != NULL) {
         events += display_events(channel->display);
     }

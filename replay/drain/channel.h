@@ -7,7 +7,6 @@
 #include <spice-client.h>
 #include <stdint.h>
 
-#include "clipboard.h"
 #include "display.h"
 #include "inputs.h"
 #include "options.h"
@@ -29,12 +28,10 @@ typedef struct Channel {
     ChannelState state;
 
     /* By type; all NULL for a channel that is only drained. */
-    Clipboard *clipboard;
     Display *display;
     Cursor *cursor;
     Inputs *inputs;
     Playback *playback;
-    Record *record;
     Port *port;
 } Channel;
 

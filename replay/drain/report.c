@@ -118,29 +118,10 @@ static void report_pointer(const Session *session, JsonBuilder *json)
 static void report_sound(const Session *session, JsonBuilder *json)
 {
     const Channel *playback = session_find(session, SPICE_CHANNEL_PLAYBACK, 0);
-    const Channel *record = session_find(session, SPICE_CHANNEL_RECORD, 0);
 
     json_builder_set_member_name(json, "audio");
     if (playback != NULL) {
         playback_report(playback->playback, json);
-    } else {
-        json_builder_add_null_value(json);
-    }
-    json_builder_set_member_name(json, "record");
-    if (record != NULL) {
-        record_report(record->record, json);
-    } else {
-        json_builder_add_null_value(json);
-    }
-}
-
-static void report_clipboard(const Session *session, JsonBuilder *json)
-{
-    const Channel *main = session_find(session, SPICE_CHANNEL_MAIN, 0);
-
-    json_builder_set_member_name(json, "clipboard");
-    if (main != NULL && main->clipboard != NULL) {
-        clipboard_report(main->clipboard, json);
     } else {
         json_builder_add_null_value(json);
     }
@@ -203,7 +184,6 @@ void report_done(const Session *session)
     report_probes(session, json);
     report_pointer(session, json);
     report_sound(session, json);
-    report_clipboard(session, json);
     report_ports(session, json);
     print_event(json);
 }

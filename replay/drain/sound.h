@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The playback channel, whose packets are counted and timed, and the record channel, which is
- * given a tone when the server asks for sound. */
+/* The playback channel, whose packets are counted and timed. */
 
 #ifndef DRAIN_SOUND_H_
 #define DRAIN_SOUND_H_
@@ -10,7 +9,6 @@
 #include "../common/json.h"
 
 typedef struct Playback Playback;
-typedef struct Record Record;
 
 Playback *playback_new(SpiceChannel *channel);
 void playback_free(Playback *playback);
@@ -19,11 +17,5 @@ int64_t playback_packets(const Playback *playback);
 /* An object: packets, bytes of decoded samples, rate of frames in Hz, and stamps, the number of each packet
  * (../player/sound-number.h) with the time it came in ns. */
 void playback_report(const Playback *playback, JsonBuilder *json);
-
-Record *record_new(SpiceChannel *channel);
-void record_free(Record *record);
-
-/* An object: packets and bytes of samples sent. */
-void record_report(const Record *record, JsonBuilder *json);
 
 #endif /* DRAIN_SOUND_H_ */

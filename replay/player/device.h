@@ -49,10 +49,8 @@ typedef struct Guest {
 /* size: bytes to transfer; ignored by devices that transfer nothing. */
 Device *device_sound_new(const Guest *guest, uint64_t size);      /* Opus, if the client can */
 Device *device_sound_raw_new(const Guest *guest, uint64_t size);
-Device *device_record_new(const Guest *guest, uint64_t size);
 Device *device_inputs_new(const Guest *guest, uint64_t size);
 Device *device_pointer_new(const Guest *guest, uint64_t size);
-Device *device_agent_new(const Guest *guest, uint64_t size);
 Device *device_port_new(const Guest *guest, uint64_t size);
 
 #endif /* DEVICE_H_ */

@@ -6,8 +6,7 @@
 
 #include "../common/clock.h"
 
-#define KIB UINT64_C(1024)
-#define MIB (1024 * KIB)
+#define MIB (UINT64_C(1024) * 1024)
 #define SIZE_MAX_UNITS 1024
 
 /* Even a recording that is played in no time leaves the devices this long. */
@@ -25,10 +24,8 @@ typedef struct Kind {
 static const Kind kinds[] = {
     { "sound", "sound", true, 0, 0, device_sound_new },
     { "sound-raw", "sound", false, 0, 0, device_sound_raw_new },
-    { "record", "record", true, 0, 0, device_record_new },
     { "inputs", "inputs", true, 0, 0, device_inputs_new },
     { "pointer", "pointer", true, 0, 0, device_pointer_new },
-    { "agent", "agent", true, KIB, 256, device_agent_new },
     { "port", "port", true, MIB, 4, device_port_new },
 };
 

@@ -14,8 +14,8 @@
 typedef struct Devices Devices;
 
 /*
- * list: "all", or some of sound, sound-raw, record, inputs, pointer, agent,
- * port, separated by commas; agent:KIB and port:MIB say how much is
+ * list: "all", or some of sound, sound-raw, inputs, pointer, port,
+ * separated by commas; port:MIB says how much is
  * transferred. NULL with *error set to one line if it is invalid. The server
  * must be initialised and have no client.
  */

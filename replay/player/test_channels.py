@@ -14,7 +14,7 @@ from test_player import Start, play_all, start, write
 
 __all__ = ["start"]     # a fixture
 
-ALL = {"sound", "record", "inputs", "pointer", "agent", "port"}
+ALL = {"sound", "inputs", "pointer", "port"}
 
 
 def play_channels(start: Start, file: Path, channels: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -33,14 +33,6 @@ def check_sound(player: dict[str, Any], client: dict[str, Any]) -> None:
     lasted = (sent["stamps"][-1][1] - sent["stamps"][0][1]) / 1e9
     # in real time; a machine too busy to play leaves some out
     assert lasted / 2 < audio["bytes"] / 4 / sent["rate"] < lasted + 0.15
-
-
-def check_clipboard(player: dict[str, Any], client: dict[str, Any], size: int) -> None:
-    agent, clipboard = player["channels"]["agent"], client["clipboard"]
-    assert agent["sent_bytes"] == clipboard["received_bytes"] == size
-    assert agent["sent_sha256"] == clipboard["received_sha256"]
-    assert agent["received_bytes"] == clipboard["sent_bytes"] == size
-    assert agent["received_sha256"] == clipboard["sent_sha256"] != clipboard["received_sha256"]
 
 
 def check_port(player: dict[str, Any], client: dict[str, Any], size: int) -> None:
@@ -65,10 +57,7 @@ def test_all(start: Start, tmp_path: Path) -> None:
     assert not channels["sound"]["raw"]
     check_sound(player, client)
     check_pointer(player, client)
-    check_clipboard(player, client, 256 * 1024)
     check_port(player, client, 4 * 1024 * 1024)
-    assert 0 < channels["record"]["frames"] * 4 <= client["record"]["bytes"]
-    assert channels["record"]["peak"] == pytest.approx(8000, rel=0.1)
     assert 0 < len(client["inputs"]["echoes_ms"]) <= channels["inputs"]["keys"] <= client["inputs"]["keys"]
     assert 0 < channels["inputs"]["motions"] <= client["inputs"]["motions"]
     assert all(0 < echo < 5000 for echo in client["inputs"]["echoes_ms"])
@@ -83,14 +72,12 @@ def test_the_picture_is_the_same(start: Start, tmp_path: Path) -> None:
     assert alone["sha256"] == beside["sha256"]
 
 
-@pytest.mark.parametrize("channels", ["sound", "sound-raw", "record", "inputs", "pointer", "agent:1", "port:1",
-                                      "port:2,agent:3"])
+@pytest.mark.parametrize("channels", ["sound", "sound-raw", "inputs", "pointer", "port:1", "port:2,sound"])
 def test_some(start: Start, tmp_path: Path, channels: str) -> None:
     player, client = play_channels(start, write(tmp_path, tiny.small()), channels)
     names = {name.split(":")[0].removesuffix("-raw") for name in channels.split(",")}
     assert set(player["channels"]) == names
     assert (client["audio"] is not None) == ("sound" in names)
-    assert (client["record"] is not None) == ("record" in names)
     assert bool(client["ports"]) == ("port" in names)
 
 
@@ -104,8 +91,7 @@ def test_raw_sound_is_not_compressed(start: Start, tmp_path: Path) -> None:
 
 
 def test_sizes(start: Start, tmp_path: Path) -> None:
-    player, client = play_channels(start, write(tmp_path, tiny.small()), "agent:1000,port:9")
-    check_clipboard(player, client, 1000 * 1024)
+    player, client = play_channels(start, write(tmp_path, tiny.small()), "port:9")
     check_port(player, client, 9 * 1024 * 1024)
 
 
@@ -123,7 +109,7 @@ def test_a_recording_without_a_surface(start: Start, tmp_path: Path) -> None:
 def test_none(start: Start, tmp_path: Path) -> None:
     player, client = play_all(start, write(tmp_path, tiny.small()))
     assert player["channels"] is None
-    assert client["audio"] is None and client["record"] is None and client["ports"] == {} and client["clipboard"] is None
+    assert client["audio"] is None and client["ports"] == {}
 
 
 def test_a_client_that_does_not_answer(start: Start, tmp_path: Path) -> None:
@@ -132,7 +118,7 @@ def test_a_client_that_does_not_answer(start: Start, tmp_path: Path) -> None:
     play.connect()
     assert play.player.finish() == 4
     assert play.player.complaints() == [
-        "spice-player: no progress for 2 seconds: the client does not answer on the channels of inputs, agent, port"]
+        "spice-player: no progress for 2 seconds: the client does not answer on the channels of inputs, port"]
 
 
 def test_a_client_killed_in_the_middle(start: Start, tmp_path: Path) -> None:
@@ -147,14 +133,13 @@ def test_a_client_killed_in_the_middle(start: Start, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("channels", "complaint"), [
     ("", "--channels wants a list"),
-    ("sond", "--channels sond: not one of all, sound, sound-raw, record, inputs, pointer, agent, port"),
+    ("sond", "--channels sond: not one of all, sound, sound-raw, inputs, pointer, port"),
     ("sound,all", "--channels all: not one of"),
     ("sound,sound-raw", "--channels sound-raw: there can be one sound only"),
     ("port,port:3", "--channels port:3: there can be one port only"),
     ("port:0", "--channels port:0: the size is a number from 1 to 1024"),
-    ("agent:x", "--channels agent:x: the size is a number from 1 to 1024"),
+    ("port:x", "--channels port:x: the size is a number from 1 to 1024"),
     ("pointer:20", "--channels pointer:20: there is no size"),
-    ("record:3", "--channels record:3: there is no size"),
 ])
 def test_lists_that_make_no_sense(start: Start, tmp_path: Path, channels: str, complaint: str) -> None:
     play = start(write(tmp_path, tiny.small()), "--channels", channels)

@@ -34,8 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("what comes out")
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, compare.csv, compare.json (default: results/own); "
                      "resumes there, or adds runs to what is there")
-    out.add_argument("--keep", metavar="DIR", type=Path, help="keep captures of tcpdump, and traces of the patched library; stalls in "
-                     "them are reported")
+    out.add_argument("--keep", metavar="DIR", type=Path, help="keep captures of tcpdump, and traces of the patched library")
     out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
 
 
@@ -115,7 +114,7 @@ def _warm_ups(asked: request.Request, cells: Sequence[RunSpec]) -> list[RunSpec]
 
 def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[str, Any]:
     """Does all runs that the file does not have, and writes the file after each."""
-    privileges.acquire(sys.argv[1:], own_network=any(cell.link.host for cell in cells))
+    privileges.acquire(sys.argv[1:])
     matrix.remove_stale()
     for recording in asked.recordings:
         recordings.unpacked(recording)
@@ -193,6 +192,5 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     result = measure(asked, cells, args.output / "compare.json")
     if not (asked.first_look or args.modes or args.repeat):
-        print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode, "
-              f"./run results {args.output / 'compare.json'} for plots", file=sys.stderr)
+        print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode", file=sys.stderr)
     return _tell(args, result, cells)

@@ -67,7 +67,7 @@ PARTS: tuple[Part, ...] = (
     Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"{_DESKTOP} --links {_LINES} {_PACED} {_TLS} --jobs 16", 2),
     Part("modes/bbr", "Recorded pace with BBR as TCP's congestion control",
          f"{_DESKTOP} --links 20M40ms,20M40ms-loss --with congestion=bbr {_PACED} {_TLS} --jobs 8", 2),
-    Part("channels", "What changes for sound, keys, pointer, clipboard and a port?",
+    Part("channels", "What changes for sound, keys, pointer and a port?",
          f"linux-desktop --links lan,20M40ms --with channels {_FAST} {_TLS} --jobs 4", 2),
     Part("channels/burst", "Sound, keys and pointer beside a desktop at pace max on a slow link",
          f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer {_FAST} {_TLS} --jobs 4", 3),

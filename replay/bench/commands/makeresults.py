@@ -45,7 +45,7 @@ _APART = ("Made by other commands, each with its own library: [live](live/README
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures the folders of results/ with the library of this tree. Goes on after a page that fails; the same "
                           "command again measures only what is missing. With a result file it measures nothing: it writes "
-                          "its page, with plots.")
+                          "its page.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
                         f"a part: distance/download; {_MAIN}: what README.md shows, half an hour; or FILE.json (default: all)")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 4)")
@@ -272,7 +272,7 @@ def _note(output: Path) -> None:
 def write_pages(files: Sequence[Path]) -> None:
     """Of what was measured before, beside it."""
     for file in files:
-        written = publish.write(results.load_complete(file), file.parent, Path(file.name.removesuffix(".xz")).stem, with_plots=True)
+        written = publish.write(results.load_complete(file), file.parent, Path(file.name.removesuffix(".xz")).stem)
         print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
 
 

@@ -31,7 +31,7 @@ def _epilog() -> str:
     named, more = ("\n".join(textwrap.wrap(one, _WIDTH, subsequent_indent="  ")) for one in (
         f"links: {', '.join(links.LINKS)}", f"with: {'; '.join(conditions.HELP.values())}"))
     return "\n".join([
-        named, "  20M/40ms/1% (loss), 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue), host:USER@HOST (client on that machine, by ssh)",
+        named, "  20M/40ms/1% (loss), 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue)",
         "  20M/40ms@10s:1M@15s:out@20s:20M (changes, in seconds after the session begins; out: every packet is lost)",
         f"  20M40ms{links.RELAY} (through a TCP relay beside the server, as spiceproxy or ssh -L)",
         "paces: max, as fast as the server takes it; recorded, open loop (latency, staleness); user, closed loop (response time)", more])

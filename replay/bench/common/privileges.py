@@ -24,14 +24,11 @@ def inside() -> bool:
     return _INSIDE in os.environ
 
 
-def acquire(arguments: Sequence[str], own_network: bool = False) -> None:
+def acquire(arguments: Sequence[str]) -> None:
     """Returns when namespaces can be made. Without root the program is started again, with the same arguments, in a user
-    namespace; where that is not allowed, a one-line error says so. own_network: needs this machine's network, which a namespace
-    does not have."""
+    namespace; where that is not allowed, a one-line error says so."""
     if os.geteuid() == 0 or inside():
         return
-    if own_network:
-        raise BenchError("capturing on this machine's network needs root")
     probe = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
     if probe.returncode:
         reason = probe.stderr.strip().split("\n")[-1] or f"status {probe.returncode}"

@@ -31,8 +31,6 @@ def other_channels(fault):
     moved = {"pointer": [], "pointer-more": [[0, -20000, now]] * 3}.get(fault, [[7, 7, now], [0, -20000, now]])
     return {"cursor_move_times": moved, "audio": {"packets": len(heard), "stamps": heard},
             "inputs": {"motions": 9, "keys": 2, "echoes_ms": [] if fault == "keys" else [1.5]},
-            "clipboard": {"received_bytes": 9, "received_sha256": "00" if fault == "clipboard" else "aa",
-                          "sent_bytes": 9, "sent_sha256": "00" if fault == "paste" else "bb"},
             "ports": {"port-0": {"name": "x", "bytes": 999 if fault == "short" else 1000,
                                  "sha256": "00" if fault == "port" else "cc"}}}
 

@@ -32,10 +32,8 @@ def options():
 
 def other_channels(fault, began):
     return {"sound": {"packets": 3, "raw": True, "rate": 48000, "stamps": [[number, began] for number in range(3)]},
-            "record": {"frames": 100, "peak": 0 if fault == "microphone" else 8000},
             "inputs": {"keys": 2, "motions": 0 if fault == "motions" else 9},
             "pointer": {"moves": 2, "top": -20000, "stamps": [[number, began] for number in range(2)]},
-            "agent": {"sent_bytes": 9, "sent_sha256": "aa", "received_bytes": 9, "received_sha256": "bb"},
             **({} if fault == "no-port" else {"port": {"name": "x", "bytes": 1000, "sha256": "cc"}})}
 
 

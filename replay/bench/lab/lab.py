@@ -5,8 +5,6 @@ else spice-link."""
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import signal
 import socket
 import time
@@ -19,7 +17,6 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import netns
 from bench.lab.links import MTU, Link
-from bench.lab.remote import Remote
 
 PLAIN_PORT = 5900
 TLS_PORT = 5901
@@ -51,7 +48,6 @@ class Lab:
     device: str = _DEVICE
     ports: tuple[int, int] = (PLAIN_PORT, TLS_PORT)
     congestion: str = ""    # congestion control of the server's TCP
-    remote: Remote | None = None    # the client's machine, if it is another one
     begin_changes: Callable[[], None] = lambda: None        # of the link test
     counters: dict[str, Any] | None = None
     link_tests: int = 0     # number of link tests until one passed
@@ -182,25 +178,6 @@ def free_port(address: str = LOOPBACK) -> int:
         return int(listener.getsockname()[1])
 
 
-@contextlib.contextmanager
-def _other_machine(link: Link) -> Iterator[Lab]:
-    """The client on a machine reached by ssh. Its network is the user's: it is looked at, not changed."""
-    with Remote(link.host, paths.client()) as remote:
-        try:
-            route = json.loads(proc.call([proc.require("ip", "iproute2"), "-json", "route", "get", remote.address]))[0]
-            device, address = route["dev"], remote.our_address
-        except (ValueError, LookupError):
-            raise BenchError(f"no route to {remote.address}: see ip route get {remote.address}") from None
-        on = offloads_on(proc.call([proc.require("ethtool", "ethtool"), "-k", device]))
-        if on:
-            switches = " ".join(f"{name} off" for name in on)
-            raise BenchError(f"on {device} packets are put together before they can be counted: first run ethtool -K "
-                             f"{device} {switches}")
-        own = Path(f"/proc/{os.getpid()}/ns/net")
-        yield Lab(own, own, link, NO_EMULATOR, address, remote.address, device, (free_port(address), free_port(address)),
-                  remote=remote)
-
-
 def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
     """Sets the algorithm per route: defaults differ between machines, and a namespace's own default is limited to what the
     machine allows to all."""
@@ -214,14 +191,8 @@ def _control_congestion(server: Path, client: Path, algorithm: str) -> None:
 
 @contextlib.contextmanager
 def connect(link: Link, congestion: str = CONGESTION, seed: int = 1) -> Iterator[Lab]:
-    """A new lab with the link in it. congestion: the algorithm of both ends' TCP; another machine, and this one with it, keeps
-    its own. seed: of spice-link's losses and jitter."""
+    """A new lab with the link in it. congestion: the algorithm of both ends' TCP. seed: of spice-link's losses and jitter."""
     proc.require("ip", "iproute2")
-    if link.host:
-        with _other_machine(link) as lab:
-            lab.congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
-            yield lab
-        return
     with contextlib.ExitStack() as stack:
         server, client = stack.enter_context(netns.create()), stack.enter_context(netns.create())
         if link.emulated:

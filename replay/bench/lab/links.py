@@ -38,7 +38,6 @@ class Link:
     loss: float = 0.0               # share of the packets, each way
     burst: int = 1                  # mean length of a run of lost packets
     changes: tuple[Change, ...] = ()    # sorted by time
-    host: str = ""                  # the client runs there, over ssh; the link between is not emulated
     up: int | None = None           # bits per second from the client, if different
     queue: float = 0.0              # seconds that a full queue takes to drain; 0: one round trip
     mtu: int = 1500                 # bytes of an IP packet
@@ -49,11 +48,6 @@ class Link:
     @property
     def emulated(self) -> bool:
         return self.rate is not None or self.delay > 0 or self.loss > 0 or self.mtu != MTU or self.ipv6
-
-    @property
-    def may_be_slow(self) -> bool:
-        """Whether the server's bandwidth test may call it slow."""
-        return self.emulated or bool(self.host)
 
     @property
     def queue_bytes(self) -> int:
@@ -88,8 +82,6 @@ class Link:
 
     @property
     def _says(self) -> str:
-        if self.host:
-            return "another machine"
         if not self.emulated:
             return "no limit"
         up = f" ({_rate(self.up)} up)" if self.up else ""
@@ -112,7 +104,6 @@ def _rate(bits_a_second: int) -> str:
     return f"{bits_a_second / 1e6:g} Mbit/s"
 
 
-HOST = "host:"      # before the name of another machine
 RELAY, UNIX = "+relay", "+unix"     # after the name of a link
 
 LINKS: dict[str, Link] = {link.name: link for link in (
@@ -164,8 +155,6 @@ def find(name: str) -> Link:
         return _via_unix(find(direct(name)))
     if name in LINKS:
         return LINKS[name]
-    if name.startswith(HOST) and len(name) > len(HOST):
-        return Link(name, host=name.removeprefix(HOST))
     written = _WRITTEN.fullmatch(name)
     if not written:
         raise BenchError(f"unknown link '{name}': choose one of {', '.join(LINKS)}, or write 20M/40ms, 20M/40ms/1% (loss) or "

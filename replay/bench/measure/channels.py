@@ -11,16 +11,14 @@ from bench.measure import latency
 
 ALL = "all"
 # name in --channels: name in spice-player's report
-_REPORTED = {"sound": "sound", "sound-raw": "sound", "record": "record", "inputs": "inputs", "pointer": "pointer",
-             "agent": "agent", "port": "port"}
+_REPORTED = {"sound": "sound", "sound-raw": "sound", "inputs": "inputs", "pointer": "pointer", "port": "port"}
 _IN_ALL = tuple(name for name, reported in _REPORTED.items() if name == reported)
 # traffic with a size: the default, and its unit in bytes
-_SIZES = {"agent": (256, 1 << 10), "port": (4, 1 << 20)}
+_SIZES = {"port": (4, 1 << 20)}
 # A sound player's buffer, about: a packet that is later than this leaves a gap.
 BUFFER_MS = 100.0
 # Compressed sound is numbered modulo 8: if a larger share of packets is missing, numbers may be matched wrongly.
 LEFT_OUT_MAX = 0.2
-_ANOTHER_CLOCK = 10**18     # ns, added to the times of a client with another clock, so that all are later than ours
 
 Report = dict[str, Any]
 
@@ -48,10 +46,6 @@ def _sound(did: Report, client: Report) -> str | None:
     return f"{arrived} packets of sound arrived, {did['packets']} were played" if arrived > did["packets"] else None
 
 
-def _record(did: Report, _client: Report) -> str | None:
-    return None if did["frames"] and did["peak"] else "the server heard nothing from the client's microphone"
-
-
 def _inputs(did: Report, client: Report) -> str | None:
     if not did["motions"]:
         return "no motion of the mouse arrived"
@@ -71,14 +65,6 @@ def _pointer(did: Report, client: Report) -> str | None:
     return f"{arrived} moves of the pointer arrived, {did['moves']} were made" if arrived > did["moves"] else None
 
 
-def _agent(did: Report, client: Report) -> str | None:
-    clipboard = client.get("clipboard") or {}
-    for ours, theirs, way in (("sent", "received", "to"), ("received", "sent", "from")):
-        if not did[f"{ours}_sha256"] or did[f"{ours}_sha256"] != clipboard.get(f"{theirs}_sha256"):
-            return f"the clipboard {way} the client did not arrive as it was sent"
-    return None
-
-
 def _port(did: Report, client: Report) -> str | None:
     arrived = (client.get("ports") or {}).get("port-0") or {}
     if arrived.get("bytes") != did["bytes"]:
@@ -87,7 +73,7 @@ def _port(did: Report, client: Report) -> str | None:
 
 
 _CHECKS: dict[str, Callable[[Report, Report], str | None]] = {
-    "sound": _sound, "record": _record, "inputs": _inputs, "pointer": _pointer, "agent": _agent, "port": _port}
+    "sound": _sound, "inputs": _inputs, "pointer": _pointer, "port": _port}
 
 
 def wrong(asked: str, player: Report, client: Report) -> str | None:
@@ -101,31 +87,24 @@ def wrong(asked: str, player: Report, client: Report) -> str | None:
     return None
 
 
-def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], counted_to_eight: bool = False,
-              one_clock: bool = True) -> Report:
+def _lateness(sent: Sequence[latency.Stamp], received: Sequence[latency.Stamp], counted_to_eight: bool = False) -> Report:
     """Time from playing a sound packet at the server until the client can hear it, or from a pointer move until the client shows
-    it. Compressed packets are numbered modulo 8, by their loudness: where too many are missing, the figures are unknown. With two
-    clocks the fastest packet is assumed to be on time."""
-    stamps = received if one_clock else [(number, when + _ANOTHER_CLOCK) for number, when in received]
-    packets = latency.match([(number, when, when) for number, when in sent], stamps) if sent else None
+    it. Compressed packets are numbered modulo 8, by their loudness: where too many are missing, the figures are unknown."""
+    packets = latency.match([(number, when, when) for number, when in sent], received) if sent else None
     if packets is None or (counted_to_eight and len(packets) - len(received) > LEFT_OUT_MAX * len(packets)):
         return {"dropped": None, "gaps": None, **latency.quantiles([])}
     late = [(packet.received - packet.sent) / 1e6 for packet in packets if packet.received is not None]
     fastest = min(late, default=0.0)
     gaps = sum(value - fastest > BUFFER_MS for value in late)
-    if not one_clock:
-        late = [value - fastest for value in late]
     return {"dropped": len(packets) - len(late), "gaps": gaps, **latency.quantiles(late)}
 
 
-def _pointer_report(did: Report, client: Report, one_clock: bool) -> Report:
-    """With two clocks lateness is unknown: it could only be relative to the fastest move."""
+def _pointer_report(did: Report, client: Report) -> Report:
     arrived = _moves(did, client)
-    late = _lateness(did["stamps"], arrived) if one_clock else latency.quantiles([])
-    return {"moves": did["moves"], "arrived": len(arrived), **late}
+    return {"moves": did["moves"], "arrived": len(arrived), **_lateness(did["stamps"], arrived)}
 
 
-def report(asked: str | None, player: Report | None, client: Report | None, one_clock: bool) -> Report | None:
+def report(asked: str | None, player: Report | None, client: Report | None) -> Report | None:
     """The entry of a run's record, times in ms; None if the run had no such traffic."""
     if asked is None or not player or not client:
         return None
@@ -134,12 +113,13 @@ def report(asked: str | None, player: Report | None, client: Report | None, one_
     if "sound" in did:
         audio = client.get("audio") or {}
         found["sound"] = {"raw": did["sound"]["raw"], "played": did["sound"]["packets"], "arrived": audio.get("packets"),
-                          **_lateness(did["sound"]["stamps"], audio.get("stamps") or [], not did["sound"]["raw"], one_clock)}
+                          **_lateness(did["sound"]["stamps"], audio.get("stamps") or [], not did["sound"]["raw"])}
     if "inputs" in did:
         echoes = (client.get("inputs") or {}).get("echoes_ms") or []
         found["echo"] = {"count": len(echoes), **latency.quantiles(echoes)}
         found["inputs"] = did["inputs"]
     if "pointer" in did:
-        found["pointer"] = _pointer_report(did["pointer"], client, one_clock)
-    found.update({name: did[name] for name in ("record", "agent", "port") if name in did})
+        found["pointer"] = _pointer_report(did["pointer"], client)
+    if "port" in did:
+        found["port"] = did["port"]
     return found

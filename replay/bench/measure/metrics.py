@@ -99,10 +99,6 @@ def recovery(run: Run) -> float | None:
     return max((seconds for change, seconds in after if change.rate), default=None)
 
 
-def _stalls(name: str) -> Callable[[Run], float | None]:
-    return lambda run: (run.get("stalls") or {}).get(name)
-
-
 def _download(name: str) -> Callable[[Run], float | None]:
     return lambda run: (run.get("download") or {}).get(name)
 
@@ -159,8 +155,6 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("download", "rate of the download beside it, bit/s", _download("bits_a_second"), 0.05, more=True),
     Metric("own_rate", "rate of the server beside a download, bit/s", _download("server_bits_a_second"), 0.05, more=True),
     Metric("own_share", "share of the server beside a download", _download("share"), 0.05, more=True),
-    Metric("stall_longest", "the longest stall, ms", _stalls("longest"), 0.20),
-    Metric("stalls", "stalls longer than a round trip and 50 ms", _stalls("beyond"), 0.0),
     Metric("sound_p50", "lateness of sound, median, ms", _channel("sound", "p50"), 0.10),
     Metric("sound_p95", "lateness of sound, 95th percentile, ms", _channel("sound", "p95"), 0.10),
     Metric("sound_p99", "lateness of sound, 99th percentile, ms", _channel("sound", "p99"), 0.10),

@@ -7,7 +7,6 @@ after it.
 
 from __future__ import annotations
 
-import collections
 import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from bench.common.errors import BenchError
 LINK_ETHERNET = 1
 LINK_RAW = 101
 ETHERNET_HEADER = 14
-TIMELINE_STEP = 0.1     # seconds
 
 _MAGIC = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\xa1\xb2\xc3\xd4": (">", 1e-6),
           b"\x4d\x3c\xb2\xa1": ("<", 1e-9), b"\xa1\xb2\x3c\x4d": (">", 1e-9)}
@@ -70,9 +68,6 @@ class Direction:
     retransmitted_bytes: int = 0
     tls_records: int = 0
     tls_record_bytes: int = 0
-    sizes: collections.Counter[int] = field(default_factory=collections.Counter)     # frame length -> packets
-    timeline: collections.Counter[int] = field(default_factory=collections.Counter)  # step -> wire bytes
-    departures: list[tuple[float, int]] = field(default_factory=list)   # packets with data: time, frame length
 
     @property
     def stream_bytes(self) -> int:
@@ -161,11 +156,8 @@ def analyse(path: Path, server_ports: Collection[int], tls_ports: Collection[int
     """Counts the TCP packets to and from the server's ports; frames of a raw IP capture count as if on Ethernet."""
     summary = Summary()
     streams: dict[tuple[int, int, int, int], _Stream] = {}
-    started: float | None = None
-    for when, length, frame, link in read(path):
+    for _, length, frame, link in read(path):
         summary.packets += 1
-        if started is None:
-            started = when
         if link == LINK_ETHERNET:
             if bytes(frame[12:14]) != b"\x08\x00":
                 continue
@@ -188,8 +180,6 @@ def analyse(path: Path, server_ports: Collection[int], tls_ports: Collection[int
         size = len(payload)
         direction.packets += 1
         direction.wire_bytes += length
-        direction.sizes[length] += 1
-        direction.timeline[int((when - started) / TIMELINE_STEP)] += length
         if length > summary.largest_frame:
             summary.largest_frame = length
         key = (source, source_port, target, target_port)
@@ -202,7 +192,6 @@ def analyse(path: Path, server_ports: Collection[int], tls_ports: Collection[int
         if stream is None:
             stream = streams[key] = _Stream(sequence, TlsRecords() if tls else None)
         direction.data_packets += 1
-        direction.departures.append((when, length))
         direction.tcp_payload_bytes += size
         again = stream.add(sequence, payload)
         if again:

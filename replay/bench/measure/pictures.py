@@ -32,7 +32,7 @@ def _series(run: Run) -> Series:
 
 
 def _may_be_slow(run: Run) -> bool:
-    return links.find(run["link"]).may_be_slow
+    return links.find(run["link"]).emulated
 
 
 def _is_part(recording: str) -> bool:

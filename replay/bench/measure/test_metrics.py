@@ -64,5 +64,4 @@ def test_only_runs_that_count_have_values() -> None:
 
 
 def test_what_only_some_runs_have() -> None:
-    assert metrics.values([run(), run(stalls={"longest": 7.5, "beyond": 0})], "stall_longest") == [7.5]
     assert metrics.values([run(), run(download={"share": 0.4})], "own_share") == [0.4]

@@ -56,7 +56,6 @@ def test_both_directions_are_counted(file: Path, order: str) -> None:
     assert (found.server.packets, found.server.data_packets, found.server.tcp_payload_bytes) == (3, 2, 150)
     assert found.server.wire_bytes == 3 * 66 + 150
     assert (found.client.packets, found.client.data_packets) == (1, 0)
-    assert found.server.sizes == {166: 1, 116: 1, 66: 1}
 
 
 def test_padding_of_a_short_frame_is_no_payload(file: Path) -> None:

@@ -37,7 +37,6 @@ class Evidence:
     link_tests: int = 0                 # number of tests until it passed
     congestion: str | None = None           # the algorithm of TCP
     download: Download | None = None        # that shared the link
-    stalls: dict[str, float] | None = None  # of the trace, where one is written
     seen: dict[str, Any] | None = None      # staleness, if the screen was logged
     emulator: str = lab.NO_EMULATOR         # the link's
     counters: dict[str, Any] | None = None     # spice-link's counters

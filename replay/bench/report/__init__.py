@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tables, plots and pages of a result file."""
+"""Tables and pages of a result file."""

@@ -42,10 +42,6 @@ Medians of the runs that count. *n*: number of these runs; a range if it differs
 Rows *JPEG*: the server's bandwidth test at connect called the link slow. Then the server sends photos as JPEG and allows more messages in
 flight."""
 
-STALL_COLUMNS = """\
-*longest stall*: longest time in which messages waited in a channel's pipe for an ack while the path was idle. *too long*: stalls of more
-than a round trip + 50 ms."""
-
 PATH_COLUMNS = """\
 *x path*: seconds, as a multiple of 1.3 x wire bytes / link rate + four round trips. *CPU around*: CPU seconds of player, link emulator and
 client. If *CPU* + *CPU around* approach seconds x processors, the machine was the bottleneck."""
@@ -145,7 +141,6 @@ _RESPONSE: tuple[Column, ...] = (
     ("bursts", "bursts", table.count), ("missed", "missed", table.count), ("response p50", "response_p50", table.milliseconds),
     ("response p95", "response_p95", table.milliseconds), ("response max", "response_max", table.milliseconds),
     ("seconds", "wall", table.seconds), ("wire", "wire_bytes", table.megabytes))
-_STALLS: tuple[Column, ...] = (("longest stall, ms", "stall_longest", table.milliseconds), ("too long", "stalls", table.count))
 _BESIDE: tuple[Column, ...] = (
     ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
     ("share", "own_share", table.percent))
@@ -202,10 +197,9 @@ def response_table(group: list[Run]) -> str:
     return _table(group, _RESPONSE, ("runs", _counting)) if metrics.values(group, "response_p95") else ""
 
 
-def tables_where_asked(group: list[Run]) -> list[str]:
-    """Tables for options: a download that shares the link, stalls from traces."""
-    return [_table(group, columns, ("runs", _counting)) for columns in (_BESIDE, _STALLS)
-            if any(metrics.values(group, metric) for _, metric, _ in columns)]
+def download_table(group: list[Run]) -> str:
+    """Empty unless a download shared the link."""
+    return _table(group, _BESIDE, ("runs", _counting)) if any(metrics.values(group, metric) for _, metric, _ in _BESIDE) else ""
 
 
 def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
@@ -345,7 +339,7 @@ def mode_list(runs: list[Run]) -> str:
 
 
 def group_section(group: Group, runs: list[Run]) -> str:
-    parts = [f"## {title(group)}", response_table(runs), cost_table(runs), latency_table(runs), *tables_where_asked(runs),
+    parts = [f"## {title(group)}", response_table(runs), cost_table(runs), latency_table(runs), download_table(runs),
              against_table(runs), channel_tables(runs)]
     return "\n\n".join(part for part in parts if part)
 
@@ -426,11 +420,8 @@ def _has(text: str, column: str) -> bool:
     return re.search(rf"\| +{column} ", text) is not None
 
 
-def _tables(result: dict[str, Any], pictures: Mapping[Group, list[str]]) -> str:
-    sections = []
-    for group, group_runs in groups(result["runs"]).items():
-        sections.append(group_section(group, group_runs))
-        sections += [f"![{title(group)}]({name})" for name in pictures.get(group, [])]
+def _tables(result: dict[str, Any]) -> str:
+    sections = [group_section(group, group_runs) for group, group_runs in groups(result["runs"]).items()]
     return "\n\n".join(part for part in (overview(result["runs"]), via_table(result["runs"]), *sections) if part)
 
 
@@ -441,23 +432,22 @@ def _legend(runs: list[Run], text: str) -> list[str]:
     return [_COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if _has(text, "bursts") else "",
             PATH_COLUMNS if _has(text, "x path") else "",
             LATENCY_COLUMNS if _has(text, "p50") else "",
-            STALL_COLUMNS if _has(text, "longest stall, ms") else "",
             channeltable.COLUMNS if "### By channel" in text else "",
             AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
             mode_list(runs)]
 
 
-def markdown(result: dict[str, Any], pictures: Mapping[Group, list[str]] | None = None) -> str:
-    """The whole page; `pictures` are the plots of each group."""
-    return page({"Comparison": result}, pictures)
+def markdown(result: dict[str, Any]) -> str:
+    """The whole page."""
+    return page({"Comparison": result})
 
 
-def page(results: Mapping[str, dict[str, Any]], pictures: Mapping[Group, list[str]] | None = None) -> str:
+def page(results: Mapping[str, dict[str, Any]]) -> str:
     """One page for several results, by their questions; explains the columns once."""
     parts: list[str] = []
     for question, result in results.items():
         said = [verdict.of(result), f"# {question}"]
-        parts += [*(said if not parts else reversed(said)), about(result), _tables(result, pictures or {})]
+        parts += [*(said if not parts else reversed(said)), about(result), _tables(result)]
     runs = [run for result in results.values() for run in result["runs"]]
     parts += _legend(runs, "\n".join(parts))
     for question, result in results.items():

@@ -34,7 +34,7 @@ class _Pair:
     def kind(self) -> tuple[bool, int]:
         """Whether the link has a rate or a delay, and the pace."""
         paces = list(_PACES)
-        return links.find(self.link).may_be_slow, paces.index(self.pace) if self.pace in paces else len(paces)
+        return links.find(self.link).emulated, paces.index(self.pace) if self.pace in paces else len(paces)
 
     @property
     def rank(self) -> tuple[Any, ...]:

@@ -87,7 +87,7 @@ HELP = {
     "beside-download": "beside-download: a bulk TCP download shares the link",
     "compression": "compression=NAME: of images", "jpeg": "jpeg=NAME (default: over a slow link)",
     "streaming": "streaming=NAME: of video (default: off at pace max); names: spice-player --help",
-    "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+record+inputs+pointer+agent:KIB+port:MIB",
+    "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+inputs+pointer+port:MIB",
     "show-surfaces": "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment"}
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",

@@ -49,8 +49,7 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
 
 
 def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen: list[str]) -> list[str]:
-    program = where.remote.program if where.remote else str(paths.client())
-    argv = [program, "--host", where.server_address, "--settle", str(spec.settle_ms),
+    argv = [str(paths.client()), "--host", where.server_address, "--settle", str(spec.settle_ms),
             "--settle-end", str(spec.settle_end_ms), *screen]
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
@@ -59,8 +58,8 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen
     if keys is None:
         argv += ["--port", str(where.ports[0])]
     else:
-        argv += ["--tls-port", str(where.ports[1]), "--ca", where.remote.put(keys.ca) if where.remote else str(keys.ca)]
-    return where.remote.command(argv) if where.remote else argv
+        argv += ["--tls-port", str(where.ports[1]), "--ca", str(keys.ca)]
+    return argv
 
 
 def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from bench.lab import lab
 from bench.measure import channels, latency, pcap, response, validity
 from bench.runs.runspec import RunSpec
 
-_SIZE_STEP = 50     # bytes per bar of the histogram of packet sizes
 
 
 def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
@@ -22,8 +20,6 @@ def _seconds(report: dict[str, Any] | None, name: str) -> float | None:
 def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
     """From the first command until the client has the last picture, less what pause points cost: the client's wait and an idle
     round trip; at the user's pace, the time that the bench needs to pass an answer on."""
-    if spec.link.host:      # two clocks
-        return _seconds(run.player, "seconds")
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int):
         return None
@@ -72,7 +68,7 @@ def _download(run: validity.Evidence) -> dict[str, float] | None:
 
 
 def _latency(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
-    if not spec.probe_every or spec.link.host:
+    if not spec.probe_every:
         return None
     return latency.report((run.player or {}).get("probes"), (run.client or {}).get("probes"))
 
@@ -81,8 +77,6 @@ def _latency_missing(spec: RunSpec, run: validity.Evidence) -> str | None:
     """Why no latency is known although probes were sent; None if it is known, or none were sent."""
     if not spec.probe_every or _latency(spec, run) is not None:
         return None
-    if spec.link.host:
-        return "the ends have two clocks"
     if not (run.player or {}).get("probes"):
         return "the player placed no probe"
     if (run.client or {}).get("probes") is None:
@@ -91,7 +85,7 @@ def _latency_missing(spec: RunSpec, run: validity.Evidence) -> str | None:
 
 
 def _response(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
-    return response.report((run.player or {}).get("bursts"), run.shown) if run.shown is not None and not spec.link.host else None
+    return response.report((run.player or {}).get("bursts"), run.shown) if run.shown is not None else None
 
 
 def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
@@ -111,25 +105,9 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "latency": _latency(spec, run), "latency_missing": _latency_missing(spec, run), "seen": run.seen, "response": _response(spec, run),
         "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "pauses": run.pauses, "lossy": None,
         "channel_bytes": client.get("bytes"),
-        "channels": channels.report(spec.channels, run.player, run.client, one_clock=not spec.link.host),
+        "channels": channels.report(spec.channels, run.player, run.client),
         "streams": (run.player or {}).get("streams"),
-        "packet_sizes": _histogram(_coarse(wire.server.sizes)) if wire else None,
-        "timeline": _histogram(wire.server.timeline) if wire else None,
         "download": _download(run),
-        "stalls": run.stalls,
         "link_books": run.counters,
         "pcap": str(kept) if kept else None,
     }
-
-
-def _coarse(sizes: Mapping[int, int]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for size, packets in sizes.items():
-        bar = size // _SIZE_STEP * _SIZE_STEP
-        found[bar] = found.get(bar, 0) + packets
-    return found
-
-
-def _histogram(counted: Mapping[int, int]) -> list[list[int]]:
-    """As pairs, in order, since JSON has no integer keys."""
-    return [[key, counted[key]] for key in sorted(counted)]

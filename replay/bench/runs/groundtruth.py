@@ -32,8 +32,8 @@ _VERSION = 4                        # increase it if another truth would be foun
 
 
 def wanted(spec: RunSpec) -> bool:
-    """Whether a run's screen is logged: if it has recorded times and one clock, and the screen shows only the recording."""
-    return bool(spec.pace != "max" and spec.probe_every and not spec.link.host and not spec.pause_at and not spec.show_surfaces)
+    """Whether a run's screen is logged: if it has recorded times, and the screen shows only the recording."""
+    return bool(spec.pace != "max" and spec.probe_every and not spec.pause_at and not spec.show_surfaces)
 
 
 def kept(recording: Recording) -> Path:

@@ -98,7 +98,7 @@ def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
     warm: dict[str, RunSpec] = {}
     for cell in cells:
         warm.setdefault(cell.recording.name, replace(
-            cell, repeat=0, link=cell.link if cell.link.host else links.LINKS["lan"], pace="max", streaming="off", probe_every=None,
+            cell, repeat=0, link=links.LINKS["lan"], pace="max", streaming="off", probe_every=None,
             pause_at=(), channels=None, beside_download=False))
     return list(warm.values())
 

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import capture, certs, download, lab, linktest, relay
-from bench.measure import pcap, trace, validity
+from bench.measure import pcap, validity
 from bench.measure.steal import StealTime
 from bench.runs import bursts, endpoints, entry, groundtruth
 from bench.runs.endpoints import Endpoints, Hook
@@ -34,9 +32,9 @@ def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[N
 
 
 def _stolen(spec: RunSpec, stolen: StealTime, run: validity.Evidence) -> float | None:
-    """Steal time while the recording played; None if it did not play, or if the client has another clock."""
+    """Steal time while the recording played; None if it did not play."""
     started, ended = (run.player or {}).get("started_ns"), (run.client or {}).get("end_ns")
-    if spec.link.host or not isinstance(started, int) or not isinstance(ended, int):
+    if not isinstance(started, int) or not isinstance(ended, int):
         return None
     share = stolen.share(started, ended)
     return None if share is None else round(share, 4)
@@ -75,7 +73,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     affect every run (a missing program, no privileges) is raised."""
     pcap_file = folder / "server.pcap"
     with lab.connect(spec.link, congestion=spec.congestion, seed=spec.link_seed) as where:
-        wrong = None if where.remote else linktest.check(where)     # the link to another machine is not emulated, and not tested
+        wrong = linktest.check(where)
         if wrong:
             run = validity.Evidence(spec.transport, spec.tls, spec.library.file, spec.recording.commands,
                                     link=wrong)
@@ -86,18 +84,8 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
     run.link_tests = where.link_tests
     run.congestion = where.congestion
     run.seen = groundtruth.report(spec, endpoints.screen_log(folder), run.player, run.client, run.counters)
-    _look_for_stalls(spec, run, endpoints.trace_file(folder))
     _keep(spec, endpoints.trace_file(folder), spec.keep, ".trace")
     return entry.make(spec, run, validity.judge(run), _keep(spec, pcap_file, spec.keep, ".pcap"))
-
-
-def _look_for_stalls(spec: RunSpec, run: validity.Evidence, file: Path) -> None:
-    """Aligns the clocks: the capture has wall-clock time, the trace does not."""
-    if run.wire is None or not file.exists():
-        return
-    behind = time.time() - time.monotonic()
-    run.stalls = trace.stalls(trace.read(file), [(when - behind, size) for when, size in run.wire.server.departures], spec.link,
-                              (run.counters or {}).get("begun_ns", math.inf) / 1e9)
 
 
 def _keep(spec: RunSpec, file: Path, folder: Path | None, ending: str) -> Path | None:

@@ -71,7 +71,7 @@ class RunSpec(Conditions):
     def settle_end_ms(self) -> int:
         """The last shape of the pointer may come on a connection of its own that lost a packet, twice: TCP sends it again after
         200 ms and a round trip, then after twice that."""
-        return self._settle_streams_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.may_be_slow else 0)
+        return self._settle_streams_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.emulated else 0)
 
     @property
     def link_seed(self) -> int:

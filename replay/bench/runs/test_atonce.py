@@ -91,7 +91,6 @@ def test_lengths_follow_link_pace_and_what_is_in_flight(spec: RunSpec) -> None:
     ("20M40ms", "flow", {}, False),
     ("20M40ms", "batch:window=400", {}, False),
     ("2M100ms", "stock", {"beside_download": True}, False),
-    ("host:somewhere", "stock", {"pace": "recorded"}, False),
     ("20M40ms", "batch", {"channels": "all"}, False),
 ])
 def test_who_waits(spec: RunSpec, link: str, mode: str, other: dict[str, Any], waits: bool) -> None:

@@ -59,10 +59,9 @@ def test_going_on_does_only_what_is_left(specs: list[RunSpec]) -> None:
 
 def test_one_warm_up_a_recording_which_waits_for_nothing(specs: list[RunSpec]) -> None:
     far = [replace(spec, link=links.LINKS["20M40ms"], pace="recorded", probe_every=100, repeat=2) for spec in specs]
-    elsewhere = [replace(spec, link=links.find("host:x"), recording=replace(spec.recording, name="other")) for spec in specs]
-    warm = matrix.warm_ups([*far, *elsewhere])
-    assert [(one.link.name, one.pace, one.probe_every, one.repeat) for one in warm] == [
-        ("lan", "max", None, 0), ("host:x", "max", None, 0)]
+    other = [replace(spec, recording=replace(spec.recording, name="other")) for spec in far]
+    warm = matrix.warm_ups([*far, *other])
+    assert [(one.link.name, one.pace, one.probe_every, one.repeat) for one in warm] == [("lan", "max", None, 0)] * 2
 
 
 def test_temporary_folders_of_the_dead_are_removed(tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ import io
 import json
 import lzma
 import os
-import signal
 import subprocess
 import tempfile
-import threading
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from bench.common import paths, proc
+from bench.common import paths
 from bench.common.progress import Progress
 from bench.conftest import Bench, needs, needs_emulator
 from bench.lab import links
-from bench.measure import trace
-from bench.runs import libraries, matrix, recordings, run, runspec
+from bench.runs import libraries, matrix, recordings, runspec
 from bench.runs.runspec import RunSpec
 
 pytestmark = needs(paths.player, paths.client, paths.patched_library, paths.stock_library)
@@ -67,32 +64,6 @@ def test_a_relay_stands_between_server_and_link(transport: str, pace: str, tmp_p
     (record,) = on_time([replace(spec, probe_every=10 if pace == "recorded" else None)], 1)
     assert record["valid"], record["invalid_reason"]
     assert record["link_books"]["a_to_b"]["packets_in"] >= record["server"]["packets"] > 0
-
-
-def test_stalls_are_looked_for_in_a_trace(tmp_path: Path) -> None:
-    # long enough for a mark of the flow
-    spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"))
-    record = matrix.perform(replace(spec, keep=tmp_path / "traces"))
-    assert record["valid"] and record["stalls"]["beyond"] == 0 and record["stalls"]["allowed"] == 50.0
-    (kept,) = (tmp_path / "traces").glob("*.trace")
-    assert {"open", "channel", "write", "send", "flow"} <= {line.what for line in trace.read(kept)}
-    assert matrix.perform(tiny("patched", "flow", "tls"))["stalls"] is None
-
-
-def test_a_client_that_stops_is_a_stall(tmp_path: Path) -> None:
-    """On a real trace and capture: what waits for the client is found, and is gone when it goes on."""
-    def stop_for_a_while(_player: proc.Process, client: proc.Process) -> None:
-        # several times, of six seconds: on a busy machine the first may come before there is much to wait
-        for delay in (1.0, 2.75, 4.5):
-            threading.Timer(delay, client.signal, (signal.SIGSTOP,)).start()
-            threading.Timer(delay + 1.0, client.signal, (signal.SIGCONT,)).start()
-
-    spec = replace(tiny("patched", "flow", "tls"), recording=recordings.find("small-messages"), pace="1.5",
-                   keep=tmp_path / "traces")
-    with matrix.scratch() as folder:
-        record = run.perform(spec, folder, recordings.unpacked(spec.recording), stop_for_a_while)
-    assert record["valid"], record["invalid_reason"]
-    assert record["stalls"]["beyond"] > 0
 
 
 def test_pictures_are_the_same_whoever_draws() -> None:

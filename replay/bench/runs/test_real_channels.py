@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Data through every channel with the real player, client and libraries: main (clipboard both ways), display,
-cursor, inputs, playback, record, port."""
+"""Data through every channel with the real player, client and libraries: main, display, cursor,
+inputs, playback, port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.runs.test_real import own_temporary_folder, pytestmark, tiny
 
 __all__ = ["own_temporary_folder", "pytestmark"]
 
-_TYPES = {1, 2, 3, 4, 5, 6, 10}
+_TYPES = {1, 2, 3, 4, 5, 10}
 _PACKET_BYTES = 480 * 4     # of sound that is not compressed
 
 
@@ -25,11 +25,11 @@ def test_every_channel(library: str, mode: str, transport: str) -> None:
     record = matrix.perform(replace(tiny(library, mode, transport), channels="all", pause_at=(20,)))
     assert record["valid"], record["invalid_reason"]
     found = record["channels"]
-    assert found["port"]["bytes"] == 4 * 2**20 and found["agent"]["received_bytes"] == 256 * 2**10
+    assert found["port"]["bytes"] == 4 * 2**20
     # spice-server leaves out a packet that still waits when the next is played, as on a machine that stood still for a while
     sound = found["sound"]
     assert sound["arrived"] + sound["dropped"] == sound["played"] < 2 * sound["arrived"] and 0 < sound["p50"] < 1000
-    assert found["record"]["frames"] > 0 and found["echo"]["count"] > 0 and found["inputs"]["motions"] > 0
+    assert found["echo"]["count"] > 0 and found["inputs"]["motions"] > 0
     assert 0 < found["pointer"]["p50"] < 1000 and found["pointer"]["arrived"] > 0
     assert all(record["channel_bytes"].values()) and len(record["channel_bytes"]) == len(_TYPES)
     if library == "patched":
