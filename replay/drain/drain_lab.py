@@ -16,10 +16,10 @@ from typing import Any
 from bench.common import paths
 from bench.lab import certs
 
-# For a build with AddressSanitizer; nobody else reads them. Whole stacks are what lsan.supp needs.
+# For a build with AddressSanitizer. lsan.supp needs complete stacks.
 SANITIZER = {"ASAN_OPTIONS": "fast_unwind_on_malloc=0",
              "LSAN_OPTIONS": f"print_suppressions=0:suppressions={Path(__file__).with_name('lsan.supp')}"}
-# What it says of the client library's coroutines.
+# Its warning about the client library's coroutines.
 COROUTINE_WARNINGS = ("ASan doesn't fully support makecontext", "ASan is ignoring requested __asan_handle_no_return",
                       "False positive error reports may follow", "For details see https://github.com/google/sanitizers")
 
@@ -29,7 +29,7 @@ PIXEL_BYTES = 4
 
 @dataclass
 class Outcome:
-    """What a spice-drain that has ended left."""
+    """Output and exit status of a spice-drain."""
     status: int
     events: list[dict[str, Any]]
     complaint: str
@@ -52,7 +52,8 @@ class Drain:
                                         stderr=subprocess.PIPE, text=True, env={**os.environ, **SANITIZER, "LC_ALL": "C", **environment})
 
     def wait_for(self, *names: str) -> None:
-        """The first event of each of these, in any order. What came before, and in one read with the last, is lost to end()."""
+        """The first event of each kind, in any order. Events before, and those read together with the last, are missing in
+        end()."""
         assert self.process.stdout is not None
         missing = set(names)
         while missing:
@@ -102,7 +103,7 @@ def serving(*arguments: str, **environment: str) -> Iterator[Server]:
 
 @dataclass(frozen=True)
 class Certificates:
-    """A CA, a server certificate of its for 127.0.0.1 only, and a CA that nobody used."""
+    """A CA, its server certificate for 127.0.0.1 only, and a CA that signed nothing."""
     folder: Path
     made: certs.Certificates
     other_ca: str
@@ -116,7 +117,7 @@ class Certificates:
         return ["--tls-cert", str(self.made.certificate), "--tls-key", str(self.made.key), "--tls-ca", self.ca]
 
     def openssl_conf(self, version: str) -> str:
-        """A file for OPENSSL_CONF that allows a process this version of TLS ("1.2", "1.3") and no other."""
+        """A file for OPENSSL_CONF that allows only this version of TLS ("1.2", "1.3")."""
         path = self.folder / f"tls{version}.cnf"
         path.write_text("openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = limits\n"
                         f"[limits]\nMinProtocol = TLSv{version}\nMaxProtocol = TLSv{version}\n")
@@ -131,7 +132,7 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def picture(fills: int = 20) -> bytes:
-    """What drain-test-server draws, in memory order, as spice-drain hashes it."""
+    """The picture of drain-test-server, in memory order, as spice-drain hashes it."""
     pixels = bytearray(WIDTH * HEIGHT * PIXEL_BYTES)
     for i in range(fills):
         left, top = i * 37 % (WIDTH - 40), i * 23 % (HEIGHT - 30)

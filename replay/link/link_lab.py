@@ -29,14 +29,14 @@ PING_FRAME = 84 + ETHERNET
 FULL_FRAME, MSS = 1500 + ETHERNET, 1448
 ICMP_ECHO, ICMP_ECHO_REPLY = 8, 0
 
-LINKS = {  # bits a second, round trip in seconds
+LINKS = {  # bits per second, round trip in seconds
     "100M/10ms": (100e6, 0.010),
     "20M/40ms": (20e6, 0.040),
     "2M/100ms": (2e6, 0.100),
     "50M/100ms": (50e6, 0.100),
 }
 
-# For flood(): all of it waits in the queue at once, so the line is busy whether or not the sender
+# For flood(): all of it waits in the queue at once, so the link is busy whether or not the sender
 # gets the CPU. At 100 Mbit/s it is less than the TUN device holds.
 FLOOD_SECONDS = 0.4
 DEEP_QUEUE = ["--queue", "500ms"]
@@ -50,7 +50,7 @@ def binary() -> str:
 
 
 def link_options(name: str) -> list[str]:
-    """The options for one of LINKS."""
+    """The options for a link of LINKS."""
     rate, delay = name.split("/")
     return ["--rate", rate, "--delay", delay]
 
@@ -121,7 +121,7 @@ class Link:
 
 
 def udp(namespace: str, address: str, port: int = 0) -> socket.socket:
-    """A datagram socket with the kernel's time of arrival on each datagram, and room for all."""
+    """A datagram socket with kernel receive times, and a large receive buffer."""
     def make() -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         made.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
@@ -132,8 +132,7 @@ def udp(namespace: str, address: str, port: int = 0) -> socket.socket:
 
 
 def receive(receiver: socket.socket, quiet: float) -> list[tuple[float, bytes]]:
-    """All there is, with times of arrival (CLOCK_REALTIME), until nothing comes for quiet
-    seconds."""
+    """All datagrams, with times of arrival (CLOCK_REALTIME), until none arrives for `quiet` seconds."""
     receiver.settimeout(quiet)
     packets = []
     while True:
@@ -169,8 +168,8 @@ def _checksum(data: bytes) -> int:
 
 
 def ping(namespace: str, address: str, count: int, interval: float) -> list[float]:
-    """Round trip times in seconds, from before the request is sent to the kernel's time of the
-    reply: only the emulator and two kernels are in it, not when Python came to read."""
+    """Round trip times in seconds, from before the request is sent to the kernel's receive time of the reply. So Python's wake-up
+    after the reply is not included."""
     def make() -> socket.socket:
         return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
 
@@ -191,8 +190,8 @@ def ping(namespace: str, address: str, count: int, interval: float) -> list[floa
 
 
 def slope(points: list[tuple[float, float]]) -> float:
-    """Rise a second of a line through the points: the median over all pairs half of them apart, so
-    that a pause of the machine in one place does not move it."""
+    """Slope of the points: the median over all pairs that are half of them apart, so that one pause of the machine does not
+    change it."""
     half = len(points) // 2
     slopes = sorted((points[i + half][1] - points[i][1]) / (points[i + half][0] - points[i][0])
                     for i in range(len(points) - half))
@@ -200,8 +199,8 @@ def slope(points: list[tuple[float, float]]) -> float:
 
 
 def flood(sender: socket.socket, receiver: socket.socket, rate: float) -> float:
-    """Full packets at once, as many as take the link FLOOD_SECONDS. Returns for how many seconds at most the link had nothing
-    to send between the first and the last, because whoever sends waited for a processor."""
+    """Sends full packets at once, as many as the link carries in FLOOD_SECONDS. Returns for how many seconds at most the link was
+    idle between first and last, because the sender waited for a CPU."""
     idle = busy_until = 0.0
     for number in range(int(rate * FLOOD_SECONDS / 8 / FULL_FRAME)):
         payload = number.to_bytes(4) + bytes(FULL_FRAME - ETHERNET - IP_UDP - 4)
@@ -209,20 +208,20 @@ def flood(sender: socket.socket, receiver: socket.socket, rate: float) -> float:
         sender.sendto(payload, receiver.getsockname())
         if number:
             idle += max(0, time.monotonic() - busy_until)
-        busy_until = max(busy_until, before) + FULL_FRAME * 8 / rate    # or later, if the link was late
+        busy_until = max(busy_until, before) + FULL_FRAME * 8 / rate    # or later, if the emulator was late
     return idle
 
 
 def flooded(namespaces: Namespaces, rate: float, address_a: str = ADDRESS_A,
             address_b: str = ADDRESS_B) -> tuple[list[tuple[float, bytes]], float]:
-    """What comes of a flood from a to b, and for how long its link had nothing to send."""
+    """The packets that arrive of a flood from a to b, and for how long the link was idle."""
     with udp(namespaces.b, address_b) as receiver, udp(namespaces.a, address_a) as sender:
         idle = flood(sender, receiver, rate)
         return receive(receiver, 0.3), idle
 
 
 def wire_rate(packets: list[tuple[float, bytes]]) -> float:
-    """Bits a second, Ethernet headers counted, at which the packets came."""
+    """Bits per second, with Ethernet headers, at which the packets arrived."""
     points = []
     bits = 0
     for when, data in packets:
@@ -232,8 +231,8 @@ def wire_rate(packets: list[tuple[float, bytes]]) -> float:
 
 
 def off_by(packets: list[tuple[float, bytes]], rate: float) -> float:
-    """By how many seconds the packets took more than at that rate, from the first quarter of them to the last: less than 0 if
-    fewer. Of each quarter the one that was the least late counts, for whatever waits for a processor comes later."""
+    """Seconds by which the packets took longer than at that rate, from the first quarter of them to the last; negative if
+    shorter. In each quarter the packet that was least late counts, as waiting for a CPU only adds."""
     bits, late = 0, []
     for when, data in packets:
         late.append(when - packets[0][0] - bits / rate)
@@ -243,20 +242,19 @@ def off_by(packets: list[tuple[float, bytes]], rate: float) -> float:
 
 
 def free_processors() -> float:
-    """Seconds of all processors, since the machine began, in which nobody wanted one. What its host takes away is not among
-    them."""
+    """Idle CPU seconds since boot, without steal time."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = file.readline().split()[1:]
     return (int(fields[3]) + int(fields[4])) / os.sysconf("SC_CLK_TCK")
 
 
 def tcp_transfer(namespaces: Namespaces, seconds: float) -> list[tuple[float, float]]:
-    """A bulk transfer from a to b: (seconds since the start, bits the receiver has)."""
+    """A bulk transfer from a to b: (seconds since the start, received bytes)."""
     listener = inside(namespaces.b, lambda: socket.create_server((ADDRESS_B, 0)))
 
     def make() -> socket.socket:
         made = socket.socket()
-        # not what this machine happens to have as its default
+        # set explicitly, as machines have different defaults
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
         return made
 
@@ -281,7 +279,7 @@ def tcp_transfer(namespaces: Namespaces, seconds: float) -> list[tuple[float, fl
         bits += 8 * len(receiver.recv(1 << 20))
         points.append((now, float(bits)))
     receiver.shutdown(socket.SHUT_RDWR)
-    receiver.close()  # unread data: the sender is reset
+    receiver.close()  # closing with unread data resets the sender
     thread.join()
     sender.close()
     listener.close()

@@ -32,7 +32,7 @@ from live.user import User
 from live.viewers import Viewer
 from live.ways import Way
 
-_MOST_STOLEN = 0.05     # of the processors, by the host of a virtual machine
+_MOST_STOLEN = 0.05     # largest steal time, as a share of the processors
 Record = dict[str, Any]
 
 
@@ -50,7 +50,8 @@ class Plan:
 
 
 def wire(text: str, device: str, framed: bool) -> tuple[int, int]:
-    """Bytes that the device has sent and received, of /proc/net/dev, as Ethernet frames; `framed`: it counts their headers."""
+    """Bytes that the device has sent and received, from /proc/net/dev, as Ethernet frames; `framed`: the device's count includes
+    Ethernet headers."""
     for line in text.splitlines():
         name, _, rest = line.partition(":")
         if name.strip() == device:
@@ -68,7 +69,7 @@ def _wire(lab: Lab) -> tuple[int, int]:
 def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
     height, width = qemu.screen().shape[:2]
     if way.page:
-        from live import web        # these need packages that SPICE does without
+        from live import web        # these need packages that SPICE does not need
         show = functools.partial(web.browser, way.page)
     elif way.spice:
         show = viewers.drain
@@ -103,7 +104,7 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
 
 
 def _sound(viewer: Viewer, began: float, ended: float) -> Record:
-    """What was heard of a guest that sounds all the time; times on the monotonic clock."""
+    """The sound that was heard, of a guest that plays it all the time; times are of the monotonic clock."""
     arrivals, period = viewer.heard()
     heard = playout.heard([at for at in arrivals if began <= at / 1e9 <= ended], period)
     if not heard.seconds:
@@ -112,7 +113,7 @@ def _sound(viewer: Viewer, began: float, ended: float) -> Record:
 
 
 def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, count: int) -> Record:
-    """A record; its `invalid` says why it does not count."""
+    """Returns a record; its `invalid` says why it does not count."""
     record: Record = {**asdict(plan), "invalid": None, "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "count": count,
                       "figure": scenario.figure}
     with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name, \

@@ -31,7 +31,7 @@ HOME = paths.OWN_RESULTS / "live"
 PUBLISHED = paths.ROOT / "results" / "live"
 _FILE = "live.json"
 _MOST_SESSIONS = 64
-_TRIES = 2              # of a run that does not count
+_TRIES = 2              # tries of a run that does not count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 class Kept:
-    """The runs of a folder, those that count and those that do not."""
+    """The runs in a folder, valid and invalid."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / _FILE
@@ -70,7 +70,7 @@ class Kept:
                 raise BenchError(f"{self.file} is damaged: remove it") from None
 
     def left(self, plans: Mapping[Plan, int]) -> dict[Plan, int]:
-        """Those that are not there, or with fewer actions than are wanted."""
+        """The runs that are missing, or have fewer actions than wanted."""
         return {plan: count for plan, count in plans.items() if plan.key not in self.runs or self.runs[plan.key]["count"] < count}
 
     def add(self, plan: Plan, record: Record) -> None:
@@ -80,7 +80,7 @@ class Kept:
             self.thrown_out.append(record)
 
     def write(self, facts: dict[str, Any]) -> None:
-        """`facts` of today; what runs of before were made from is said as well."""
+        """Writes the file with today's `facts`, which name the trees of earlier runs, too."""
         trees = dict.fromkeys([*(run["tree"] for run in self.runs.values() if "tree" in run), facts["tree"]])
         facts = {**facts, "tree": ", ".join(trees)}
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _say(record: Record, left: float) -> str:
 
 
 def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
-    """Ways and how many at once; raises BenchError, one line."""
+    """Ways and numbers of sessions; raises BenchError, one line."""
     counts = sets.names(args.sessions, ())
     if not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
@@ -163,7 +163,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _known(kept: Kept) -> list[Record]:
-    """Runs that say how long an action takes: the published ones, and on this machine."""
+    """Runs that show how long an action takes: the published ones, and those of this machine."""
     return [*Kept(PUBLISHED).runs.values(), *kept.runs.values()]
 
 

@@ -16,29 +16,29 @@ from live.ways import BROWSERS
 
 Record = dict[str, Any]
 UNKNOWN = "–"
-_FEWEST = 20        # of waits, for the 95th percentile to be one
+_FEWEST = 20        # smallest number of waits for a 95th percentile
 
 
 @dataclass(frozen=True)
 class Row:
-    """Of the records of one cell; None where it cannot be known."""
+    """Medians of the records of one cell; None if unknown."""
 
     link: str
     way: str
     waits: int              # actions, or stops of a guest that drew by itself
-    failed: int             # of them: whose picture did not come
+    failed: int             # of these, the ones whose picture was not shown
     median: float | None    # seconds
     p95: float | None
-    changes: float | None   # of the client's picture a second, while the guest drew
-    lines: float | None     # that the guest drew a second
-    wire: float             # bytes from the server for each wait, or for each second of drawing
+    changes: float | None   # changes of the client's picture per second, while the guest drew
+    lines: float | None     # lines per second that the guest drew
+    wire: float             # bytes from the server per wait, or per second of drawing
     per_line: float | None  # bytes
-    worker: float           # ms of the encoding and sending threads' processor time, for the same
-    qemu: float             # and of all of QEMU but the guest's processor
-    inexact: float          # part of the pixels that differ at rest, the largest
-    gaps: float | None = None       # of sound, a minute
-    silence: float | None = None    # part of the time
-    late: float | None = None       # seconds: 95th percentile of the packets, the largest
+    worker: float           # ms of CPU of the encoding and sending threads, for the same
+    qemu: float             # ms of CPU of QEMU without the guest's processor, for the same
+    inexact: float          # largest share of the pixels that differ at rest
+    gaps: float | None = None       # gaps in sound per minute
+    silence: float | None = None    # share of the time
+    late: float | None = None       # seconds: p95 of the packets' lateness, largest of the runs
 
 
 def row(records: Sequence[Record]) -> Row:
@@ -66,7 +66,7 @@ def _heard(records: Sequence[Record]) -> tuple[float | None, float | None, float
 
 
 def rows(records: Iterable[Record]) -> list[Row]:
-    """In the order of links and modes; those of one table."""
+    """Rows of one table, in the order of links and modes."""
     cells: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         cells.setdefault((record["link"], record["way"]), []).append(record)
@@ -88,7 +88,7 @@ def _number(value: float | None, digits: int = 0) -> str:
 
 
 def table(found: Sequence[Row], lag: bool) -> str:
-    """`lag`: of a guest that draws by itself, else of actions."""
+    """`lag`: for a guest that draws by itself; otherwise for actions."""
     sound = any(one.gaps is not None for one in found)
     stock = {one.link: one.wire for one in found if one.way == modes.STOCK}
     head = ["link", "way", "n", "failed", *(("lag p50, s", "p95") if lag else ("response p50, s", "p95")),
@@ -110,7 +110,7 @@ def table(found: Sequence[Row], lag: bool) -> str:
 
 
 def _more(records: Sequence[Record]) -> list[str]:
-    """What only some pages have to say."""
+    """Tables that only some pages have."""
     text = []
     if any(record["way"].partition(" ")[0] in BROWSERS for record in records):
         text.append("*html5-stock*, *html5* (this library, mode flow), *novnc*: spice-html5 and noVNC in Chromium, through websockify beside the "
@@ -123,7 +123,7 @@ def _more(records: Sequence[Record]) -> list[str]:
 
 
 def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None) -> str:
-    """`short`: the table that README.md shows."""
+    """The page; `short` is the table that README.md shows."""
     text = [
         "# Live guests: response time\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "

@@ -25,14 +25,14 @@ from clients.machine import QEMU, qemu_version
 from live.tiles import Pixels
 from live.ways import Way
 
-_BOOT, _ANSWER = 900, 60    # seconds, on a busy machine
+_BOOT, _ANSWER = 900, 60    # timeout in seconds, for a busy machine
 _TICKS = os.sysconf("SC_CLK_TCK")
 _VCPU, _WORKERS = "CPU ", ("SPICE Worker", "vnc_worker")
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """A guest that has not booted: what it boots, on what."""
+    """A guest that has not booted: what it boots, and on which devices."""
 
     kernel: Path
     initrd: Path
@@ -40,7 +40,7 @@ class Hardware:
     display: str                    # QEMU's device
     memory: int = 256               # MB
     disk: Path | None = None        # read-only
-    sound: bool = False             # a sound card, heard where SPICE shows the guest
+    sound: bool = False             # a sound card; can be heard with SPICE
     second: str = ""                # a display beside the first: QEMU's device
 
     def arguments(self) -> list[str]:
@@ -58,19 +58,19 @@ class Hardware:
 
     @property
     def needs_spice(self) -> bool:
-        """QXL is SPICE's own."""
+        """Whether it needs SPICE, as QXL does."""
         return self.display.startswith("qxl")
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Where it is to be seen. Without an address it is not."""
+    """Where clients connect. Without an address, nowhere."""
 
     netns: Path | None = None
     address: str = ""
-    ports: tuple[int, int] = (0, 0)     # without and with TLS; VNC has the first
-    path: Path | None = None            # SPICE is at this Unix socket instead
-    known_as: str = ""                  # to clients, where a relay has another address
+    ports: tuple[int, int] = (0, 0)     # ports without and with TLS; VNC has only the first
+    path: Path | None = None            # SPICE listens on this Unix socket instead
+    known_as: str = ""                  # address for clients, if a relay has another one
 
 
 class Qemu:
@@ -111,7 +111,7 @@ class Qemu:
                 f"x509-key-file={made.key},x509-cert-file={made.certificate},x509-cacert-file={made.ca}"]
 
     def booted(self) -> None:
-        """Waits for the guest."""
+        """Waits until the guest has booted."""
         if self._serial:
             return
         self._serial = Lines(self._folder / "serial")
@@ -123,7 +123,7 @@ class Qemu:
             if time.monotonic() > deadline:
                 raise Failed(f"the guest does not go on: {self._complaint()}")
             time.sleep(0.1)
-        for _ in range(10):     # half a line may have been lost
+        for _ in range(10):     # part of a line may have been lost
             with contextlib.suppress(Failed):
                 self._serial.say("hello")
                 self._serial.wait("done hello", 6)
@@ -131,7 +131,7 @@ class Qemu:
         raise Failed("the guest does not answer")
 
     def save(self, file: Path) -> None:
-        """The guest as it is, for another QEMU."""
+        """Saves the guest's state, for another QEMU."""
         self.qmp("migrate", uri=f"exec:cat >{file}")
         deadline = time.monotonic() + _BOOT
         while (status := self.qmp("query-migrate").get("status", "setup")) in ("setup", "active", "device"):
@@ -142,7 +142,7 @@ class Qemu:
             raise Failed(f"the guest could not be saved: {status}")
 
     def order(self, command: str, answer: str = "", seconds: float = _ANSWER) -> str:
-        """Has the guest do something, and done; returns what follows `answer` in what it says."""
+        """Makes the guest do something, and waits until it is done; returns the rest of the line that starts with `answer`."""
         self.booted()
         assert self._serial
         self._serial.say(command)
@@ -157,7 +157,7 @@ class Qemu:
         return answer["return"]
 
     def screen(self) -> Pixels:
-        """The guest's frame buffer as it is now."""
+        """The guest's frame buffer."""
         file = self._folder / "screen.ppm"
         self.qmp("screendump", filename=str(file))
         return from_ppm(file.read_bytes())
@@ -166,8 +166,8 @@ class Qemu:
         return self._qemu.poll() is None
 
     def cpu(self) -> dict[str, float]:
-        """Seconds of processor time so far: of the guest's processor, of the threads that encode and send, of the rest of QEMU.
-        VNC sends from the rest."""
+        """CPU seconds so far: of the guest's processor, of the threads that encode and send, of the rest of QEMU. VNC sends from
+        the rest."""
         used = {"guest": 0.0, "worker": 0.0, "rest": 0.0}
         for task in Path(f"/proc/{self._qemu.pid}/task").iterdir():
             with contextlib.suppress(OSError):
@@ -186,7 +186,7 @@ class Qemu:
             if each:
                 each.close()
         if self.running():
-            self._qemu.kill()       # its guest is a copy, with nothing to write back
+            self._qemu.kill()       # the guest is a copy: nothing must be written back
         self._qemu.wait()
 
     def __enter__(self) -> Qemu:
@@ -208,7 +208,7 @@ def from_ppm(data: bytes) -> Pixels:
 
 
 def state(hardware: Hardware, way: Way, home: Path, orders: Sequence[str]) -> str:
-    """Where a guest comes from that has booted and obeyed the orders: made once. For Qemu(incoming=)."""
+    """A saved state of a guest that has booted and executed the orders; made once. For Qemu(incoming=)."""
     said = repr((qemu_version(), hardware.arguments(), list(orders)))
     name = hashlib.sha256(said.encode()).hexdigest()[:12]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The scenarios: what is done at which guest."""
+"""The scenarios: actions at a guest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DRAW_SECONDS = 4.0
 _GIVE_UP = 4        # failures in a row, 30 s each
 _RAISE = 1.5        # seconds until a requested window starts to appear on a busy machine
 _MIDDLE = (600, 400)
-_TITLE, _STEPS = (440, 208), 10     # of the window that is dragged; steps until it comes back
+_TITLE, _STEPS = (440, 208), 10     # pixels per step of the dragged window; steps until it goes back
 _LETTERS = "thequickbrownfoxjumpsoverthelazydog"
 
 
@@ -26,10 +26,10 @@ class Done:
 
     responses: list[float | None] = field(default_factory=list)     # from an action until its picture is shown
     lags: list[float | None] = field(default_factory=list)          # from when the guest stopped until its picture is shown
-    lines: int = 0              # of text that the guest drew, if known
+    lines: int = 0              # lines of text that the guest drew, if known
     drawing: float = 0.0        # seconds for which the guest drew by itself
-    changes: int = 0            # of the client's picture in that time
-    why: str = ""               # of the last failure
+    changes: int = 0            # changes of the client's picture in that time
+    why: str = ""               # message of the last failure
 
     @property
     def waited(self) -> list[float | None]:
@@ -51,7 +51,7 @@ class Scenario:
     ready: Ready                # preparation, not measured
     play: Play
     count: int                  # actions in the main set
-    seconds: float              # per action, roughly, with the think time
+    seconds: float              # seconds per action, about, including think time
     figure: str = "response"    # or lag
     not_by: Mapping[str, str] = field(default_factory=dict)     # way -> why the scenario cannot run with it
 
@@ -75,17 +75,17 @@ def _repeated(action: Callable[[User, int], None]) -> Play:
 
 
 def _taps(key: str, wrap: int = 0) -> Play:
-    """Types letters. `wrap`: Enter after so many."""
+    """Types letters. `wrap`: Enter after so many letters."""
     return _repeated(lambda user, at: user.viewer.tap("enter" if wrap and at % wrap == wrap - 1 else key))
 
 
 def _and_back(turn: int, there: Callable[[Viewer], None], back: Callable[[Viewer], None]) -> Play:
-    """Performs `there` so many times, then `back` as often."""
+    """Performs `there` so many times, then `back` equally often."""
     return _repeated(lambda user, at: (back if at // turn % 2 else there)(user.viewer))
 
 
 def _app(name: str) -> Ready:
-    """Of the text guest."""
+    """Starts a program of the text guest."""
 
     def ready(user: User, qemu: Qemu) -> None:
         qemu.order(f"app {name}")
@@ -95,8 +95,8 @@ def _app(name: str) -> Ready:
 
 
 def _window(name: str, warm: Callable[[Viewer], None] | None = None) -> Ready:
-    """Of the desktop, with the pointer in its middle. `warm` is done once: programs do not take the first step of a wheel, or have much
-    to do for the first key."""
+    """Prepares a window of the desktop, with the pointer in its middle. `warm` is done once, as programs ignore the first step of
+    a wheel, or need long for the first key."""
 
     def ready(user: User, qemu: Qemu) -> None:
         qemu.order(f"app {name}")
@@ -113,8 +113,8 @@ def _window(name: str, warm: Callable[[Viewer], None] | None = None) -> Ready:
 
 
 def _grasp(user: User, qemu: Qemu) -> None:
-    """The title of a window, with the button down. The first motion only tells the window manager that this is to be a drag; where the
-    pointer is drawn by the client, nothing changes on the guest's screen then."""
+    """Presses the button on a window's title. The first motion only starts the drag in the window manager; if the client draws
+    the pointer, nothing changes on the guest's screen."""
     _window("windows")(user, qemu)
     user.viewer.move(*_TITLE)
     user.calm()
@@ -188,7 +188,7 @@ def video(user: User, qemu: Qemu, count: int) -> Done:
         time.sleep(_RAISE)
         try:
             user.calm()
-        except AtRest as error:     # a part of the video is still shown: counted as a failure
+        except AtRest as error:     # the picture is still of the video: counted as a failure
             done.lags.append(None)
             done.why = f"after the video, {error}"
         if done.hopeless():

@@ -24,24 +24,24 @@ from clients import target
 from live.ways import Way
 
 RECORDING = "linux-desktop@15-30"
-SECONDS = 10.0          # that are looked at, of the 15 of the recording
+SECONDS = 10.0          # seconds that are measured, of the 15 of the recording
 _PROBES = 100           # ms
 _START = 120.0
-_FIRST_PORT = 5900       # of a network namespace, where nobody else is
+_FIRST_PORT = 5900       # port, in a network namespace of its own
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Used:
-    """By one process so far."""
+    """Resources used by a process so far."""
 
     cpu: float          # seconds
-    wakes: int          # times that it, or a thread of it, had waited and went on
-    memory: int         # bytes, resident
+    wakes: int          # wake-ups of its threads
+    memory: int         # resident memory in bytes
 
 
 def used(process: Path) -> Used:
-    """`process`: its folder in /proc."""
+    """`process` is its folder in /proc."""
     fields = (process / "stat").read_text().rpartition(")")[2].split()
     wakes = memory = 0
     for task in (process / "task").iterdir():
@@ -61,10 +61,10 @@ class Row:
 
     way: str
     sessions: int
-    cpu: float          # seconds of processor time for each second of a session
-    wakes: float        # a second
+    cpu: float          # CPU seconds per second of a session
+    wakes: float        # per second
     memory: int         # bytes
-    late: float | None  # ms: 95th percentile from a probe's drawing to its picture, of the one more session
+    late: float | None  # ms: p95 latency of the additional session
 
     def text(self) -> str:
         return (f"| {self.way} | {self.sessions} | {self.cpu * 1e3:.1f} | {self.wakes:.0f} | {self.memory / 1e6:.0f} "
@@ -77,7 +77,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(way: Way, count: int) -> Row:
-    """Players and clients all start, then a part of the time in which all play is looked at."""
+    """Starts all players and clients, then measures a part of the time in which all play."""
     recording = recordings.unpacked(recordings.looked_into(recordings.find(RECORDING)))
     made = certs.kept(target.HOST)
     with netns.create() as where, contextlib.ExitStack() as open_:
@@ -94,7 +94,7 @@ def measure(way: Way, count: int) -> Row:
         for player, port in players:
             _until(player, "listening")
             clients.append(open_.enter_context(proc.Process("client", [sys.executable, "-m", "live.acks", port, str(made.ca)], where)))
-        for client in clients:          # a Python that starts takes more than a session
+        for client in clients:          # starting Python costs more than a session
             _until(client, "ready")
         for client in clients:
             client.say("go")
@@ -125,7 +125,7 @@ def _late(player: proc.Event, client: proc.Event) -> float | None:
 
 
 def _said(process: proc.Process, event: str) -> bool:
-    """By now; what it has said is forgotten."""
+    """The output so far, which is then discarded."""
     while got := proc.receive(process.mailbox, 0):
         if got[1] is not None and got[1].get("event") == event:
             return True

@@ -14,13 +14,13 @@ from live import guests
 from live.cell import Plan
 from live.scenarios import SCENARIOS
 
-_OVERHEAD = {guests.TEXT: 11.0, guests.SOUND: 13.0, guests.DESKTOP: 14.0}   # seconds for each run: link, QEMU, client, what comes before the first action
-_WAITED = 2     # full round trips that an action waits, about, where no run says it
+_OVERHEAD = {guests.TEXT: 11.0, guests.SOUND: 13.0, guests.DESKTOP: 14.0}   # seconds per run: link, QEMU, client, preparation
+_WAITED = 2     # estimated round trips per action, if no run is known
 
 
 @dataclass(frozen=True)
 class Part:
-    """Each scenario at each guest that it is for, over each link, shown in each way: so many actions at most."""
+    """Runs each scenario at each guest that it is for, over each link, in each way, with so many actions at most."""
 
     guests: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -40,7 +40,7 @@ _OFFICE = ("web", "editor", "drag", "terminal")
 
 
 def _everything(ways: tuple[str, ...], stops: int) -> tuple[Part, ...]:
-    """What people do, over each link. Of a guest that draws by itself so many stops, of which each takes seconds."""
+    """All scenarios over each link; `stops`: repeats of those in which the guest draws by itself, as each takes seconds."""
     return (Part(_TEXT, ("page", "type"), (*_NEAR, *_FAR), ways, 20), Part(_DESKTOP, _OFFICE, (*_NEAR, *_FAR), ways, 20),
             Part(_TEXT, ("scroll",), (*_NEAR, *_FAR), ways, stops), Part(_DESKTOP, ("video",), (*_NEAR, *_FAR), ways, stops // 2))
 
@@ -70,7 +70,7 @@ def names(given: str | None, default: Sequence[str]) -> list[str]:
 
 
 def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
-    """Round after round, for what the machine does meanwhile is to meet all."""
+    """Round by round, so that changes of the machine affect all."""
     over = [links.find(name).name for name in names(args.links, part.links)]
     played = names(args.scenarios, part.scenarios)
     for name in played:
@@ -85,7 +85,7 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
 
 
 def planned(args: argparse.Namespace) -> dict[Plan, int]:
-    """How many actions of each; raises BenchError, one line, for what there is not."""
+    """The runs and their numbers of actions; raises BenchError, one line, for an unknown name."""
     if args.repeat < 1 or args.count is not None and args.count < 1:
         raise BenchError("--repeat and --count must be at least 1", 2)
     found: dict[Plan, int] = {}
@@ -98,7 +98,7 @@ def planned(args: argparse.Namespace) -> dict[Plan, int]:
 
 
 def seconds(plans: Mapping[Plan, int], known: Iterable[Mapping[str, Any]] = ()) -> float:
-    """About: as long as an action took in the runs that are known, where there is one of the same scenario, link and way."""
+    """Estimated duration: as in the known runs of the same scenario, link and way, if there are any."""
     took = {(run["scenario"], run["link"], run["way"]): run["seconds"] / max(1, len(run["responses"] or run["lags"])) for run in known}
 
     def one(plan: Plan) -> float:

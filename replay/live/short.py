@@ -35,7 +35,7 @@ def _cells(found: Mapping[str, Row], drew: bool) -> list[str]:
 
 
 def short(records: Iterable[Record]) -> str | None:
-    """None if nothing of it was measured. A row has every way that README.md compares, or is left out."""
+    """None if none of it was measured. A row without one of the ways that README.md compares is left out."""
     cells: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         cells.setdefault((record["guest"], record["scenario"]), []).append(record)

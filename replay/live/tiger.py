@@ -13,7 +13,7 @@ from clients.errors import Failed
 from live import xviewer
 from live.viewers import Viewer
 
-_MARGIN = 200       # pixels: what the viewer thinks its window needs for a title and borders
+_MARGIN = 200       # pixels that the viewer reserves for title and borders
 
 
 def tiger(lab: Lab, folder: Path, width: int, height: int) -> AbstractContextManager[Viewer]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Screens as logged by screen/tiles.h: mean brightness of quarters of tiles, and the log of those that change."""
+"""Screens as logged by screen/tiles.h: mean brightness of quarters of tiles, and a log of those that change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECORD = numpy.dtype([("when", "<i8"), ("tile", "<u4"), ("means", "<u4")])
 
 
 def means_of(pixels: Pixels) -> Means:
-    """Of red, green and blue, two, five and one parts of eight; a quarter that is partly outside has its own pixels only."""
+    """Brightness: 2/8 red, 5/8 green, 1/8 blue. A quarter that is partly outside the screen has only its own pixels."""
     height, width = pixels.shape[:2]
     grey = pixels.astype(numpy.uint32) @ numpy.array([2, 5, 1], numpy.uint32)
     rows, columns = (-(-size // TILE) * 2 for size in (height, width))
@@ -35,7 +35,7 @@ def _within(size: int, quarters: int) -> Means:
 
 
 def differing(one: Means, other: Means, masked: Means | None = None) -> Means:
-    """Where the two are not of the same picture; everywhere if they differ in size."""
+    """The quarters that differ; all of them if the sizes differ."""
     if one.shape != other.shape:
         return numpy.ones(other.shape, bool)
     found = numpy.abs(one - other) > ALIKE
@@ -48,11 +48,11 @@ def alike(one: Means, other: Means, masked: Means | None = None) -> bool:
 
 @dataclass
 class Look:
-    """What had changed when the client's screen was looked at."""
+    """The changes that one look at the client's screen found."""
 
     when: int       # ns, of the monotonic clock
-    tiles: Means    # their numbers
-    means: Means    # as the log has them
+    tiles: Means    # numbers of the changed quarters
+    means: Means    # their values, as in the log
 
 
 @dataclass
@@ -62,9 +62,9 @@ class Log:
     path: Path
     width: int
     height: int
-    looks: list[Look] = field(default_factory=list)     # since forget()
-    means: Means = field(init=False)                    # of the screen as it is by now
-    base: Means = field(init=False)                     # and as it was before the first of the looks
+    looks: list[Look] = field(default_factory=list)     # looks since forget()
+    means: Means = field(init=False)                    # the present screen
+    base: Means = field(init=False)                     # the screen before the first look
     _rest: bytes = b""
     _at: int = 0
 
@@ -74,14 +74,14 @@ class Log:
 
     @property
     def last(self) -> int:
-        """When it changed last; 0: not since forget()."""
+        """When the screen changed last; 0: not since forget()."""
         return self.looks[-1].when if self.looks else 0
 
     def forget(self) -> None:
         self.looks, self.base = [], self.means.copy()
 
     def follow(self) -> bool:
-        """Reads what has come; whether anything has."""
+        """Reads new entries; returns whether there were any."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._at)
@@ -99,7 +99,7 @@ class Log:
             mine = records[records["when"] == when]
             look = Look(int(when), mine["tile"].astype(numpy.int64), mine["means"])
             apply(self.means, look)
-            if self.looks and self.looks[-1].when == look.when:     # half of it was there before
+            if self.looks and self.looks[-1].when == look.when:     # the first half had been read before
                 look.tiles = numpy.concatenate([self.looks[-1].tiles, look.tiles])
                 look.means = numpy.concatenate([self.looks[-1].means, look.means])
                 self.looks.pop()
@@ -108,7 +108,7 @@ class Log:
 
 
 def apply(means: Means, look: Look) -> None:
-    """Brings a screen up to date with what a look has seen."""
+    """Applies the changes of a look to a screen."""
     rows, columns = look.tiles // ROW, look.tiles % ROW
     inside = (rows * 2 < means.shape[0]) & (columns * 2 < means.shape[1])
     rows, columns, seen = rows[inside] * 2, columns[inside] * 2, look.means[inside]
@@ -119,7 +119,7 @@ def apply(means: Means, look: Look) -> None:
 
 
 def shown_at(base: Means, looks: list[Look], wanted: Means, masked: Means | None = None) -> int | None:
-    """When a screen that began as `base` became what is wanted and stayed so. None: it is not that; 0: it was before."""
+    """When a screen that began as `base` became the wanted one for good. None: it is not; 0: it was before."""
     means = base.copy()
     when: int | None = 0 if alike(means, wanted, masked) else None
     for look in looks:

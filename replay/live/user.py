@@ -14,16 +14,16 @@ from live.qemu import Qemu
 from live.tiles import Means, alike, differing, means_of, shown_at
 from live.viewers import Viewer
 
-LIMIT = 30.0        # seconds for a picture to be the right one
-THINK = 0.25        # from when it is until the next action; the guest has to stand still as long
+LIMIT = 30.0        # seconds until the picture must be right
+THINK = 0.25        # think time: from a shown picture to the next action; the guest must not change meanwhile
 _STEP = 0.01
-_QUIET = 0.05       # the client's picture has not changed for so long: it may be all
-_LOOK = 1.0         # the guest is looked at so often at least
-_BLINKING = 1.2     # seconds: a cursor is on and off within
+_QUIET = 0.05       # the client's picture has not changed for so long: it may be complete
+_LOOK = 1.0         # largest interval between screendumps
+_BLINKING = 1.2     # seconds: longest period of a blinking cursor
 
 
 class AtRest(Failed):
-    """What is not there within LIMIT."""
+    """The picture was not shown within LIMIT."""
 
 
 @dataclass
@@ -31,8 +31,8 @@ class User:
     qemu: Qemu
     viewer: Viewer
     limit: float | None = None          # seconds, instead of LIMIT
-    masked: Means | None = None         # what changes while nobody does anything
-    truth: Means = field(init=False)    # of the guest at rest, as it was seen last
+    masked: Means | None = None         # areas that change without an action
+    truth: Means = field(init=False)    # the guest's last screen at rest
 
     def __post_init__(self) -> None:
         """Waits until the client shows the guest."""
@@ -47,7 +47,7 @@ class User:
         self.settled(time.monotonic_ns(), changes=False)
 
     def calm(self) -> None:
-        """After something that nobody timed: until the client shows it."""
+        """Waits until the client shows the guest, after something that is not timed."""
         self.viewer.follow()
         self.settled(time.monotonic_ns(), changes=False)
 
@@ -55,7 +55,8 @@ class User:
         return means_of(self.qemu.screen())
 
     def act(self, what: Callable[[], None]) -> float:
-        """Does it, waits until it is shown, and thinks. Returns the seconds that it took to be shown; raises AtRest."""
+        """Performs the action, waits until its result is shown, and thinks. Returns the response time in seconds; raises
+        AtRest."""
         self.viewer.follow()
         self.viewer.log.forget()
         began = time.monotonic_ns()
@@ -64,7 +65,7 @@ class User:
         return max(0.0, (shown - began) / 1e9)
 
     def settled(self, began: int, changes: bool = True) -> int:
-        """When the client had become what the guest shows at rest; `changes`: which is something else than before."""
+        """When the client showed the guest's screen at rest; `changes`: that screen must differ from the last one."""
         limit = self.limit or LIMIT
         deadline, looked = time.monotonic() + limit, time.monotonic()
         while time.monotonic() < deadline:
@@ -93,7 +94,7 @@ class User:
         return alike(self.viewer.log.means, truth, self.masked)
 
     def exact(self, seconds: float = 10.0) -> float:
-        """How large a part of the pixels differs, at the latest when nothing gets better any more; JPEG may be made good later."""
+        """Share of the pixels that differ, when it no longer decreases: JPEG may be refined later."""
         deadline = time.monotonic() + seconds
         while True:
             wanted, shown = self.qemu.screen(), self.viewer.picture()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Clients that show a guest and take orders. spice-drain, on spice-gtk's library, is one. The screen is logged as in
+"""Clients that show a guest and obey orders. One is spice-drain, on spice-gtk's library. The screen is logged as in
 screen/tiles.h, every 10 ms while it changes."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clients.keys import SCAN_CODES
 from live.tiles import Log, Pixels
 
 LEFT, WHEEL_UP, WHEEL_DOWN = 1, 4, 5
-_CONNECT = 60.0             # seconds; over the slowest link the first picture takes a while
+_CONNECT = 60.0             # seconds until the first picture, on the slowest link
 _ANSWER = 30.0
 _FRAME = 4                  # bytes of sound: two samples of 16 bits
 
@@ -36,12 +36,12 @@ KEYS: dict[str, tuple[int, str]] = {
 
 
 class Viewer:
-    """What is seen is in `log`, as far as it was read."""
+    """`log` has the screen as far as it was read."""
 
     log: Log
 
     def follow(self) -> bool:
-        """Whether the picture has changed; raises Failed when the client is gone."""
+        """Whether the picture has changed; raises Failed if the client has ended."""
         if not self.running():
             raise Failed(f"the client ended: {self.complaint()}")
         return self.log.follow()
@@ -60,11 +60,11 @@ class Viewer:
         self.button(number, False)
 
     def picture(self) -> Pixels:
-        """What is shown now, every pixel."""
+        """The picture that is shown now."""
         raise NotImplementedError
 
     def heard(self) -> tuple[list[int], float]:
-        """When packets of sound came, in ns, and the seconds of sound in each; known when the client has ended."""
+        """Times at which packets of sound arrived, in ns, and the seconds of sound in each; known when the client has ended."""
         return [], 0.0
 
     def running(self) -> bool:

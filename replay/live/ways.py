@@ -11,16 +11,16 @@ from bench.common.errors import BenchError
 from bench.runs import libraries, modes
 
 VNC = "vnc"
-# name -> Debian's package of what runs in the browser, and what it shows
+# name -> Debian's package of the client in the browser, and the server that it shows
 BROWSERS = {"html5-stock": ("spice-html5", modes.STOCK), "html5": ("spice-html5", "flow"), "novnc": ("novnc", VNC)}
 
 
 @dataclass(frozen=True)
 class Way:
-    name: str                           # in tables
+    name: str                           # name in tables
     library: libraries.Library | None   # None: VNC
-    mode: str = ""                      # of SPICE_STREAM; "" for a library that knows none
-    page: str = ""                      # what shows it in a browser
+    mode: str = ""                      # value of SPICE_STREAM; "" for a library without modes
+    page: str = ""                      # the client in the browser, if any
     several: bool = False               # clients at once
 
     @property
@@ -38,7 +38,7 @@ class Way:
 
 
 def find(name: str, folder: Path | None = None) -> Way:
-    """`folder` holds the library of every mode but stock; without it they are the tree's."""
+    """`folder` has the library of every mode except stock; without it, the tree's is used."""
     if name in BROWSERS:
         page, shown = BROWSERS[name]
         way = find(shown, folder)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from live import xviewer
 
 PORT = 6080
-_MARGIN = 1         # pixels: of a window as large as the screen Chromium leaves out one
-_CONNECT = 90.0     # seconds, for a browser on a busy machine
+_MARGIN = 1         # pixels: Chromium needs a window one pixel larger than the screen
+_CONNECT = 90.0     # timeout in seconds, for a browser on a busy machine
 _HEAD = ('<!doctype html><meta charset="utf-8"><title>session</title>'
          '<style>body {{ margin: 0; overflow: hidden; background: #000; }} canvas {{ display: block; outline: none; }}</style>'
          '<body><div id="message" hidden></div><div id="dump" hidden></div><div id="screen"></div>\n<script type="module">')
@@ -54,7 +54,7 @@ def site(package: str, folder: Path, at: str) -> Path:
 
 @contextlib.contextmanager
 def browser(package: str, lab: Lab, folder: Path, width: int, height: int) -> Iterator[Viewer]:
-    from live import xviewer    # Xlib, which only who measures has
+    from live import xviewer    # Xlib is installed only for measurements
     made = certs.kept(lab.server_address)
     at = f"[{lab.server_address}]:{PORT}" if ":" in lab.server_address else f"{lab.server_address}:{PORT}"
     argv = [proc.require("websockify", "websockify"), "--cert", str(made.certificate), "--key", str(made.key), "--ssl-only",

@@ -24,7 +24,7 @@ from clients.errors import Failed
 from live.tiles import Log, Pixels
 from live.viewers import KEYS, Viewer
 
-Start = Callable[[str, Sequence[str]], proc.Process]    # a program of that name, at the client's end, on that X server
+Start = Callable[[str, Sequence[str]], proc.Process]    # starts a program of that name in the client's namespace, on that X server
 
 
 class OnX(Viewer):
@@ -37,7 +37,7 @@ class OnX(Viewer):
             raise Failed(f"{viewer.name} has no window of {log.width} x {log.height} pixels")
         at = self._window.translate_coords(self._x.screen().root, 0, 0)
         self._left, self._top = -at.x, -at.y
-        self._window.set_input_focus(X.RevertToParent, X.CurrentTime)   # there is no window manager to do it
+        self._window.set_input_focus(X.RevertToParent, X.CurrentTime)   # without a window manager the window must be moved here
         self.move(1, 1)
 
     def _do(self, event: int, detail: int = 0, **where: int) -> None:
@@ -74,7 +74,8 @@ class OnX(Viewer):
 
 @contextlib.contextmanager
 def shown(lab: Lab, folder: Path, size: tuple[int, int], margin: int, begin: Callable[[Start], proc.Process]) -> Iterator[Viewer]:
-    """`begin` starts the viewer, whose window has that size, on an X server that is larger by the margin, and returns when it shows."""
+    """`begin` starts the viewer, whose window has that size, on an X server larger by the margin. Returns when the window is
+    shown."""
     width, height = size
     server, watch = proc.require("Xvfb", "xvfb"), paths.tool("screen", "spice-x-watch")
     number = next(number for number in range(2000 + os.getpid() % 20000, 60000)
@@ -100,6 +101,6 @@ def shown(lab: Lab, folder: Path, size: tuple[int, int], margin: int, begin: Cal
             yield made
         finally:
             made.close()
-            for process in reversed(started):       # an X server that is killed leaves its files
+            for process in reversed(started):       # a killed X server leaves its files
                 process.signal(signal.SIGTERM)
                 process.wait(time.monotonic() + 5)

@@ -26,7 +26,7 @@ from recorder.stage import Stage
 
 CELL_WIDTH, CELL_HEIGHT = 40, 30
 GAP = 10
-TOP = 75                     # above it the background alone: there players draw their markers
+TOP = 75                     # above it is only background, where players draw their markers
 COLUMNS = 16
 
 # 16x12 pixels, four quarters of one colour each, compressed by spice-common's own encoder
@@ -64,7 +64,7 @@ _BLOCK_BYTES = {form: max(1, form.bits * 4 // 8) for form in qxl.BitmapFormat}
 
 
 def _block(form: qxl.BitmapFormat, dice: random.Random) -> bytes:
-    """Four pixels of one colour (a byte of random ones for less than 8 bits a pixel)."""
+    """Four pixels of one colour (below 8 bits per pixel, a random byte)."""
     match form.bits:
         case 16:
             return dice.randrange(1 << 15).to_bytes(2, "little") * 4
@@ -93,7 +93,7 @@ def letters(x: int, y: int, count: int, bits: int, dice: random.Random) -> tuple
 
 
 def _add_families() -> None:
-    """The experiments that differ in one value only."""
+    """Experiments that differ in one value only."""
     rops = [qxl.Rop.PUT, qxl.Rop.OR, qxl.Rop.AND, qxl.Rop.XOR, qxl.Rop.BLACKNESS, qxl.Rop.WHITENESS, qxl.Rop.INVERS,
             qxl.Rop.PUT | qxl.Rop.INVERS_RES, qxl.Rop.AND | qxl.Rop.INVERS_DEST, qxl.Rop.OR | qxl.Rop.INVERS_RES]
     for rop in rops:
@@ -347,14 +347,14 @@ def cursors(stage: Stage, dice: random.Random) -> None:
 
 
 def cells(names: Sequence[str] | None = None) -> dict[str, Rect]:
-    """Where each experiment is."""
+    """The place of each experiment."""
     return {name: Rect.at(GAP // 2 + at % COLUMNS * (CELL_WIDTH + GAP), TOP + at // COLUMNS * (CELL_HEIGHT + GAP),
                           CELL_WIDTH, CELL_HEIGHT)
             for at, name in enumerate(EXPERIMENTS if names is None else names)}
 
 
 def write(out: BinaryIO, seed: int = 1, paint: bool = True, names: Sequence[str] | None = None) -> Stage:
-    """All experiments or those named, on a screen just large enough."""
+    """All experiments, or the named ones, on a screen that is just large enough."""
     places = cells(names)
     screen = Rect(0, 0, min(len(places), COLUMNS) * (CELL_WIDTH + GAP), max(cell.bottom for cell in places.values()) + GAP // 2)
     dice = random.Random(seed)

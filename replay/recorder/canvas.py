@@ -37,12 +37,12 @@ class Surface:
         return int(self.pixels[y, x]) & RGB
 
     def sha256(self) -> str:
-        """Of the pixels row by row, the unused byte of each zero."""
+        """Hash of the pixels row by row, with the unused byte of each as zero."""
         return hashlib.sha256((self.pixels & RGB).astype("<u4").tobytes()).hexdigest()
 
 
 class Canvas:
-    """The surfaces of a device. Give it every command that is written to the recording, in the same order."""
+    """The surfaces of a device. Must get every command that is written to the recording, in the same order."""
 
     def __init__(self) -> None:
         self.surfaces: dict[int, Surface] = {}
@@ -110,7 +110,7 @@ class Canvas:
                     yield common
 
     def _lay(self, drawable: Drawable, colours: Callable[[Rect, Pixels], Pixels], mask: Mask | None = None) -> None:
-        """target = colours(area, target), where the mask lets it."""
+        """target = colours(area, target), inside the mask."""
         for area in self._areas(drawable):
             target = _cut(self.surfaces[drawable.surface].pixels, area)
             old = target & RGB
@@ -126,7 +126,7 @@ class Canvas:
         self._combine(drawable, source, lambda s, d: s, mask)
 
     def _stroke(self, drawable: Drawable, drawing: Stroke) -> None:
-        """Level and upright lines; a line's last point is not drawn."""
+        """Horizontal and vertical lines; the last point of a line is not drawn."""
         if drawing.dashes or drawing.rop != qxl.Rop.PUT:
             raise NotPainted("dashed or combined line")
         for segment in drawing.path:
@@ -177,7 +177,7 @@ class Canvas:
                 return self.surfaces[image.surface].pixels.copy()
 
     def _source(self, box: Rect, image: Image, area: Rect) -> Source:
-        """`area` of the image laid over `box`, each pixel doubled, tripled and so on where the box is larger."""
+        """The pixels of the image's `area` for `box`, repeated if the box is larger."""
         across, down = box.width // area.width, box.height // area.height
         if (across * area.width, down * area.height) != (box.width, box.height):
             raise NotPainted("scaled by a broken number")
@@ -202,7 +202,7 @@ def _has_alpha(image: Image) -> bool:
 
 
 def _masked(mask: Mask, box: Rect, area: Rect) -> Any:
-    """Whether each pixel of the area is let through. Nothing is beside the mask's bitmap."""
+    """Whether each pixel of the area is inside the mask. Outside the mask's bitmap none is."""
     through = let_through(mask)
     y = numpy.arange(area.top, area.bottom) - box.top + mask.y
     x = numpy.arange(area.left, area.right) - box.left + mask.x
@@ -212,7 +212,7 @@ def _masked(mask: Mask, box: Rect, area: Rect) -> Any:
 
 
 def _coverage(text: Text, width: int, height: int) -> Pixels:
-    """0 to 255 for each pixel of a surface. Where letters overlap the denser one counts."""
+    """0 to 255 for each pixel of a surface. Where letters overlap, the higher value."""
     found = numpy.zeros((height, width), numpy.uint32)
     form, grey = ((qxl.BitmapFormat.BIT1_BE, (0, 255)) if text.kind == qxl.StringFlag.RASTER_A1
                   else (qxl.BitmapFormat.BIT4_BE, tuple(range(0, 256, 16))))

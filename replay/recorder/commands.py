@@ -34,7 +34,7 @@ class Rect:
         return Rect(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
 
     def common(self, other: Rect) -> Rect | None:
-        """What both cover, None if nothing."""
+        """The intersection; None if it is empty."""
         rect = Rect(max(self.left, other.left), max(self.top, other.top),
                     min(self.right, other.right), min(self.bottom, other.bottom))
         return rect if rect.width > 0 and rect.height > 0 else None
@@ -59,7 +59,7 @@ class Bitmap:
     flags: qxl.BitmapFlag = qxl.BitmapFlag.TOP_DOWN
     unique: int = 0          # with ImageFlag.CACHE: the client keeps it under this number
     image_flags: qxl.ImageFlag = qxl.ImageFlag(0)
-    chunk: int = 0           # split the data into pieces of so many bytes; 0: one piece
+    chunk: int = 0           # bytes per piece of the data; 0: one piece
 
     @property
     def stride(self) -> int:
@@ -68,18 +68,18 @@ class Bitmap:
 
 @dataclass(frozen=True)
 class Quic:
-    """An image the guest's driver compressed itself."""
+    """An image that the guest's driver has compressed."""
     width: int
     height: int
     data: bytes
-    pixels: bytes            # what it decodes to, 4 bytes a pixel, top row first; not part of a recording
+    pixels: bytes            # the decoded pixels, 4 bytes each, top row first; not part of a recording
     unique: int = 0
     chunk: int = 0
 
 
 @dataclass(frozen=True)
 class FromSurface:
-    """The pixels another surface holds when the command is drawn. Its surface stands in the drawable's `needs`."""
+    """The pixels of another surface at the time of the command. The drawable's `needs` must name that surface."""
     surface: int
     width: int
     height: int
@@ -91,7 +91,7 @@ Image = Bitmap | Quic | FromSurface
 @dataclass(frozen=True)
 class Pattern:
     image: Image
-    x: int = 0               # where on the target a tile's corner lies
+    x: int = 0               # position of a tile's corner on the target
     y: int = 0
 
 
@@ -100,9 +100,9 @@ Brush = int | Pattern | None
 
 @dataclass(frozen=True)
 class Mask:
-    """Only where the bitmap (of one bit a pixel) is set, or with `inverse` where it is not."""
+    """Draws only where the bitmap (one bit per pixel) is set; with `inverse`, where it is not."""
     image: Bitmap
-    x: int = 0               # the bitmap's point that lies on the drawable's top left corner
+    x: int = 0               # the point of the bitmap at the drawable's top left corner
     y: int = 0
     inverse: bool = False
 
@@ -116,7 +116,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Opaque:
-    """The image, then the brush over it with the raster operation."""
+    """The image, then the brush on it with the raster operation."""
     image: Image
     source: Rect
     brush: Brush
@@ -141,7 +141,7 @@ class Blend(Copy):
 
 @dataclass(frozen=True)
 class CopyBits:
-    """Moves a part of the target."""
+    """Moves an area of the target."""
     x: int
     y: int
 
@@ -183,14 +183,14 @@ class Stroke:
     path: tuple[Segment, ...]
     brush: Brush
     rop: qxl.Rop = qxl.Rop.PUT
-    dashes: tuple[int, ...] = ()     # lengths in pixels, line and gap by turns; empty: a whole line
+    dashes: tuple[int, ...] = ()     # lengths in pixels, of lines and gaps in turn; empty: a solid line
     gap_first: bool = False
 
 
 @dataclass(frozen=True)
 class Glyph:
     """A letter's coverage, bottom row first, each row padded to a byte."""
-    x: int                   # of its top left corner
+    x: int                   # position of its top left corner
     y: int
     width: int
     height: int
@@ -208,7 +208,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Transparent:
-    """A copy without the pixels of one colour."""
+    """A copy that omits the pixels of one colour."""
     image: Image
     source: Rect
     colour: int
@@ -248,7 +248,7 @@ Drawing = (Fill | Opaque | Copy | Blend | CopyBits | Blackness | Whiteness | Inv
 
 @dataclass(frozen=True)
 class Need:
-    """Another surface whose pixels a drawable reads."""
+    """Another surface that a drawable reads."""
     surface: int
     area: Rect
 

@@ -18,7 +18,7 @@ _CREATE_PRIMARY = (qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.CREATE_PRIMARY_
 
 
 class _Hashed(io.RawIOBase):
-    """Passes on what it reads, hashed and counted."""
+    """Passes on what it reads, and hashes and counts it."""
 
     def __init__(self, stream: BinaryIO):
         self._stream = stream
@@ -37,7 +37,7 @@ class _Hashed(io.RawIOBase):
 
 
 def _draw_type(event: Event) -> int:
-    """A drawable's own `type` line is the one after its three surfaces; earlier ones are its clip's."""
+    """The drawable's `type` line is the one after its three surfaces; earlier ones belong to its clip."""
     surfaces = 0
     for line in event.lines():
         surfaces += line.startswith(b"rect surfaces_rects ")
@@ -47,7 +47,7 @@ def _draw_type(event: Event) -> int:
 
 
 def command_type(event: Event) -> str:
-    """The name a command is counted under, for example DRAW_COPY, CURSOR_MOVE, UPDATE."""
+    """The name under which a command is counted: DRAW_COPY, CURSOR_MOVE, UPDATE."""
     if event.kind == qxl.Command.DRAW:
         draw = _draw_type(event)
         return "COPY_BITS" if draw == qxl.Draw.COPY_BITS else _named("DRAW_", qxl.Draw, draw)
@@ -59,7 +59,7 @@ def command_type(event: Event) -> str:
 
 
 def image_types(event: Event) -> list[str]:
-    """The images a command carries, for example BITMAP_32BIT, BITMAP_1BIT_BE, QUIC, SURFACE."""
+    """The types of a command's images: BITMAP_32BIT, BITMAP_1BIT_BE, QUIC, SURFACE."""
     found = []
     for line in event.lines():
         if line.startswith(b"descriptor.type "):
@@ -86,7 +86,7 @@ def _follow_surface(event: Event, alive: set[int]) -> None:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """The facts about a recording that can be computed from its bytes, under the manifest's names."""
+    """The facts that can be computed from a recording's bytes, with the manifest's names."""
     types: Counter[str] = Counter()
     images: Counter[str] = Counter()
     primaries: list[str] = []
@@ -112,7 +112,7 @@ def describe(path: Path) -> dict[str, Any]:
                 primary_alive = True
             elif event.kind in (qxl.Worker.DESTROY_PRIMARY_SURFACE, qxl.Worker.DESTROY_SURFACES):
                 primary_alive = False
-            # a surface's destruction may have been moved forward, with its old time
+            # the destruction of a surface may have been moved forward and kept its time
             if not (event.what == 0 and event.kind == qxl.Command.SURFACE):
                 last = max(last, event.time_ns)
     return {

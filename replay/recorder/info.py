@@ -33,9 +33,9 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.files:
         try:
             path = recordings.find(name).path
-            checked = recordings.check(path)        # before the reader, which has no line for the user
-            facts = {**describe(path), **checked, "file": str(path)}      # the player reads a packed one as "-"
-        except BenchError as error:     # of each, then the next
+            checked = recordings.check(path)        # before reading, as the reader's error is not meant for users
+            facts = {**describe(path), **checked, "file": str(path)}      # for a compressed one the player gets "-"
+        except BenchError as error:     # one file after the other
             print(f"bench: {error}", file=sys.stderr)
             status = max(status, error.status)
             continue

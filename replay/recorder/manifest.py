@@ -20,8 +20,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 SCHEMA = {"schema": "spice-recordings", "version": 1,
           "guests": "Linux only, on an emulated processor (QEMU's TCG, no KVM): no Windows guest was ever recorded. `made` says of each "
                     "which guest, device and emulation, `driver` what drew."}
-MOST_BYTES = 25_000_000      # of the whole corpus, packed
-WRITTEN = ("name", "file", "kind", "what", "driver", "made", "upstream", "licence")   # by hand
+MOST_BYTES = 25_000_000      # total size, compressed
+WRITTEN = ("name", "file", "kind", "what", "driver", "made", "upstream", "licence")   # keys that are written by hand
 KINDS = ("real", "synthetic")
 
 Entry = dict[str, Any]
@@ -38,7 +38,7 @@ def save(entries: list[Entry], folder: Path | None = None) -> None:
 
 
 def add(entry: Entry, folder: Path | None = None) -> None:
-    """What a person wrote and `picture_sha256`, with all that the file says."""
+    """Adds an entry: what a person wrote, `picture_sha256`, and the facts computed from the file."""
     folder = folder or FOLDER
     save([*load(folder), {**{key: entry[key] for key in WRITTEN}, **describe(folder / entry["file"]),
                           "picture_sha256": entry["picture_sha256"]}], folder)
@@ -67,7 +67,7 @@ def _differences(entry: Entry, folder: Path, thorough: bool) -> list[str]:
 
 
 def check(folder: Path | None = None, thorough: bool = True) -> list[str]:
-    """What is wrong, a line each. Thorough: unpacks every file and counts."""
+    """Errors, one line each. Thorough: unpacks and counts every file."""
     folder = folder or FOLDER
     try:
         entries = load(folder)

@@ -24,7 +24,7 @@ def from_bytes(data: bytes, width: int) -> Pixels:
 
 
 def _lines(image: Bitmap) -> Any:
-    """The bitmap's bytes by line, the top one first."""
+    """The bitmap's bytes by line, top line first."""
     lines = numpy.frombuffer(image.data, numpy.uint8).reshape(-1, image.stride)
     return lines if image.flags & qxl.BitmapFlag.TOP_DOWN else lines[::-1]
 
@@ -41,7 +41,7 @@ def _nibbles(image: Bitmap) -> Any:
 
 
 def _values(image: Bitmap) -> Pixels:
-    """Of pixels of two to four bytes."""
+    """The pixels, of two to four bytes."""
     size = image.format.bits // 8
     parts = _lines(image)[:, :image.width * size].reshape(-1, image.width, size).astype(numpy.uint32)
     return sum(parts[:, :, at] << 8 * at for at in range(size))
@@ -75,13 +75,12 @@ def pixels_of(image: Bitmap) -> Pixels:
 
 
 def let_through(mask: Mask) -> Any:
-    """Whether the mask lets each pixel through."""
+    """Whether each pixel is inside the mask."""
     return _bits(mask.image).astype(bool) ^ mask.inverse
 
 
 def rop_function(rop: qxl.Rop, invert_source: qxl.Rop, invert_target: qxl.Rop) -> Callable[[Pixels, Pixels], Pixels]:
-    """f(source, target). The two flags say which of the descriptor's inversions are the source's and the target's: that
-    differs between commands."""
+    """f(source, target). The two flags are the descriptor's bits that invert source and target, which differ between commands."""
     operations: dict[qxl.Rop, Callable[[Pixels, Pixels], Pixels]] = {
         qxl.Rop.PUT: lambda s, d: s,
         qxl.Rop.OR: lambda s, d: s | d,
@@ -119,12 +118,12 @@ def scaled(value: Any, by: Any) -> Any:
 
 
 def over(source: Any, target: Any, coverage: Any = 255) -> Any:
-    """Premultiplied pixels over others, alpha and all, through a coverage of 0 to 255."""
+    """Premultiplied pixels over others, alpha included, through a coverage of 0 to 255."""
     rest = 255 - scaled(source >> 24 & 255, coverage)
     return sum(numpy.minimum(255, scaled(source >> shift & 255, coverage) + scaled(target >> shift & 255, rest)) << shift
                for shift in (24, 16, 8, 0))
 
 
 def added(source: Pixels, target: Pixels) -> Pixels:
-    """Pixels and others, channel by channel."""
+    """Adds pixels channel by channel."""
     return sum(numpy.minimum(255, (source >> shift & 255) + (target >> shift & 255)) << shift for shift in (16, 8, 0))

@@ -17,14 +17,14 @@ from bench.common import paths
 from bench.runs import recordings
 
 LIBRARY_COMPLAINTS = ("CRITICAL", "ERROR", "WARNING")
-# Video streams are lossy, and how lossy depends on the time: without them the same commands give the same picture.
+# Video streams are lossy, depending on timing. Without them the same commands give the same picture.
 WITHOUT_STREAMS = ("--streaming", "off")
-HARMLESS = ("Connection reset by peer", "Broken pipe")     # the client hangs up when it has seen the end
+HARMLESS = ("Connection reset by peer", "Broken pipe")     # the client disconnects when it has seen the end
 
 
 @dataclass(frozen=True)
 class Played:
-    """Exit statuses are None for a program that was not started or had to be killed for taking too long."""
+    """An exit status is None if the program was not started, or was killed at the timeout."""
     player_status: int | None
     client_status: int | None
     player: dict[str, Any]       # the last line each of them printed
@@ -39,7 +39,7 @@ class Played:
 
     @property
     def complaints(self) -> list[str]:
-        """Lines in which either library found fault with what it was given."""
+        """Warnings of either library about its input."""
         lines = (self.player_log + self.client_log).splitlines()
         return [line for line in lines if any(word in line for word in LIBRARY_COMPLAINTS)
                 and not any(word in line for word in HARMLESS)]
@@ -58,7 +58,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _events(file: IO[bytes]) -> list[dict[str, Any]]:
-    """The whole lines printed so far; none if they are not what they should be."""
+    """The complete lines printed so far; none if they are no JSON."""
     try:
         return [dict(json.loads(line)) for line in _text(file).splitlines(keepends=True) if line.endswith("\n")]
     except ValueError:
@@ -90,7 +90,7 @@ def _listening(process: subprocess.Popen[bytes], out: IO[bytes], until: float) -
 
 def _lead_through(player: subprocess.Popen[bytes], client: subprocess.Popen[bytes], client_out: IO[bytes], pauses: int,
                   until: float) -> None:
-    """Ends each pause when the client has told its picture."""
+    """Ends each pause when the client has reported its picture."""
     for number in range(1, pauses + 1):
         while len(_pauses(client_out)) < number:
             if time.monotonic() > until or player.poll() is not None or client.poll() is not None:
@@ -103,12 +103,12 @@ def _lead_through(player: subprocess.Popen[bytes], client: subprocess.Popen[byte
 
 def play(recording: Path, *, png: Path | None = None, library: Path | None = None, seconds: float = 60,
          memory: int = 8 << 30, options: tuple[str, ...] = (), pause_at: tuple[int, ...] = ()) -> Played:
-    """Play to the end. `library` is the folder of another libspice-server, `memory` the address space each program may take;
-    pauses come after so many commands."""
+    """Plays to the end. `library` is the folder of another libspice-server, `memory` the largest address space of each program,
+    `pauses` are after so many commands."""
     if pause_at:
         options += ("--pause-at", ",".join(map(str, pause_at)))
     client_options = ("--png", str(png)) if png else ()
-    # A client that is behind comes to show some drawings only after the end marker, at which the picture is taken.
+    # Without catch-up, as the picture is taken at the end marker: a client that is behind would show some drawings after it.
     environment = {"SPICE_STREAM": "flow,catchup=off"} | dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)

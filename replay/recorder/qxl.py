@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The constants of a recording, with their names in spice/qxl_dev.h and spice/enums.h."""
+"""The constants of a recording, with the names of spice/qxl_dev.h and spice/enums.h."""
 from enum import IntEnum, IntFlag
 
 
@@ -56,7 +56,7 @@ class SurfaceCommand(IntEnum):
 
 
 class Effect(IntEnum):
-    """What a drawable does to what lies under it."""
+    """The effect of a drawable on what it covers."""
     BLEND = 0
     OPAQUE = 1
     REVERT_ON_DUP = 2
@@ -92,17 +92,17 @@ class BitmapFormat(IntEnum):
 
     @property
     def bits(self) -> int:
-        """Bits of a pixel."""
+        """Bits per pixel."""
         return (1, 1, 4, 4, 8, 16, 24, 32, 32, 8)[self - 1]
 
     @property
     def colours(self) -> int:
-        """Entries of the palette, 0 for a format that has none."""
+        """Entries of the palette; 0 for a format without one."""
         return (2, 2, 16, 16, 256, 0, 0, 0, 0, 0)[self - 1]
 
 
 class BitmapFlag(IntFlag):
-    DIRECT = 1               # the pixels are one piece, not a chain of chunks
+    DIRECT = 1               # the pixels are one block, not a chain of chunks
     UNSTABLE = 2
     TOP_DOWN = 4
 
@@ -121,7 +121,7 @@ class SurfaceFormat(IntEnum):
 
 
 class SurfaceFlag(IntFlag):
-    KEEP_DATA = 1            # the surface starts with the pixels given, not cleared
+    KEEP_DATA = 1            # the surface starts with the given pixels, not cleared
 
 
 class BrushType(IntEnum):
@@ -188,7 +188,7 @@ class CursorType(IntEnum):
 
 
 class CompositeOp(IntEnum):
-    """The operators of pixman that the tests use; the others have pixman's numbers too."""
+    """pixman's operators that the tests use; the others have pixman's numbers, too."""
     SRC = 1
     OVER = 3
     ADD = 12

@@ -36,7 +36,7 @@ class RecordingError(Exception):
 class Blob:
     name: str
     data: bytes
-    unpacked: int | None = None     # how much it is when data is packed
+    unpacked: int | None = None     # its uncompressed size, if data is compressed
 
     def encode(self) -> bytes:
         if self.unpacked is not None:
@@ -90,7 +90,7 @@ class Reader:
         return line
 
     def _blob(self, start: bytes) -> Blob:
-        """The blob whose first bytes, up to a newline that may be data, are `start`."""
+        """The blob that begins with `start`, which ends at a newline that may be data."""
         match = _BLOB.match(start)
         if not match:
             raise RecordingError(self.offset - len(start), "malformed blob")

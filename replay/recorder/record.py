@@ -13,7 +13,7 @@ from recorder import manifest
 from recorder.play import WITHOUT_STREAMS, play
 from recorder.reader import open_recording
 
-_LONGEST = 600      # seconds that playing it at pace max may take
+_LONGEST = 600      # timeout of playing it at pace max, in seconds
 
 ATTACH = """\
 To record a guest of your own, start its QEMU with

@@ -21,7 +21,7 @@ from bench.runs import environment
 from recorder import manifest
 from recorder.play import WITHOUT_STREAMS, Played, play
 
-PARTS = 4                    # the moments in between are so far apart
+PARTS = 4                    # distance between the moments
 SECONDS = 600
 _END = -1                    # stands for the command after the last one
 _SHOWN = 12                  # digits of a hash in the table
@@ -61,13 +61,13 @@ def libraries(steps: Steps) -> dict[str, Path]:
 
 
 def moments(entry: Entry) -> tuple[int, ...]:
-    """The commands after which to look, in order."""
+    """The commands after which pictures are compared, in order."""
     between = {entry["commands"] * part // PARTS for part in range(1, PARTS)}
     return tuple(sorted(between | ({entry["checkpoint"]["command"]} if entry.get("checkpoint") else set())))
 
 
 def known(entry: Entry) -> dict[int, str]:
-    """The pictures the manifest has."""
+    """The pictures in the manifest."""
     pictures = {_END: entry["picture_sha256"]}
     if entry.get("checkpoint"):
         pictures[entry["checkpoint"]["command"]] = entry["checkpoint"]["sha256"]
@@ -82,7 +82,7 @@ def shown(played: Played, looked: tuple[int, ...]) -> Shown:
 
 
 def rows(entry: Entry, seen: dict[str, Shown]) -> tuple[list[str], int]:
-    """The table's rows for a recording, and how many cells are not as they should be."""
+    """The table's rows for a recording, and the number of unexpected cells."""
     first = next((each for each in seen.values() if isinstance(each, dict)), {})
     reference = {**first, **known(entry)}
     lines, wrong = [], 0

@@ -14,7 +14,7 @@ _READS_TARGET = qxl.Rop.OR | qxl.Rop.AND | qxl.Rop.XOR | qxl.Rop.INVERS
 
 
 def natural_effect(drawing: Drawing) -> qxl.Effect:
-    """What a driver says a drawing does to what lies under it: all that a server may drop depends on it."""
+    """The effect of a drawing as a driver declares it. A server decides by it which drawings it may drop."""
     if getattr(drawing, "mask", None) is not None:
         return qxl.Effect.BLEND
     match drawing:
@@ -30,7 +30,7 @@ def natural_effect(drawing: Drawing) -> qxl.Effect:
 
 
 class Stage:
-    """`canvas.primary` is the picture at the end; `unpainted` the boxes in which it is not defined to the pixel."""
+    """`canvas.primary` is the final picture; `unpainted` are the boxes in which it is not defined to the pixel."""
 
     def __init__(self, out: BinaryIO, paint: bool = True):
         self.writer = RecordingWriter(out)

@@ -55,7 +55,7 @@ def kept(path: Path, part: Range) -> Iterator[Event]:
         if begin is None and position >= part.first:
             begin = due if part.by_command else int(part.first)
         is_message = event.what != 0
-        # the message that ends what commands in flight may still name a destroyed surface has to stay, whatever it is
+        # also keep a message that ends a time in which commands in flight may name a destroyed surface
         if begin is not None or not is_message or in_flight or event.kind in _LEAVE_SOMETHING:
             event.time_ns = start + (0 if begin is None else due - begin)
             yield event
@@ -64,7 +64,8 @@ def kept(path: Path, part: Range) -> Iterator[Event]:
 
 
 def trim(path: Path, part: Range, out: Path) -> None:
-    """The recording has been checked. `out` is there when it is complete, packed as its name says; what is no file is written to."""
+    """The recording has been checked. `out` appears when it is complete, compressed as its name says; something that is no file
+    is written to."""
     target = out.with_name(f"{out.name}.part") if out.is_file() or not out.exists() else out
     try:
         with packed.begun(target, out.name) as file:
@@ -90,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from bench.runs import recordings       # which cuts parts itself
+    from bench.runs import recordings       # imported here, as that module uses this one to cut parts
 
     recording = recordings.find(args.file)
     part = seconds(*(recording.part or (0, math.inf)))

@@ -22,7 +22,7 @@ from recorder.commands import (AlphaBlend, Bitmap, Blackness, Blend, Brush, Comp
 from recorder.reader import HEADER, Blob, Event
 
 START_NS = 1_000_000_000     # the first event's time
-COMMAND_NS = 20_000          # between events, unless told otherwise
+COMMAND_NS = 20_000          # default time between events
 
 _DRAW_NUMBER: dict[type, qxl.Draw] = {
     DrawNothing: qxl.Draw.NOP, Fill: qxl.Draw.FILL, Opaque: qxl.Draw.OPAQUE, Copy: qxl.Draw.COPY, CopyBits: qxl.Draw.COPY_BITS,
@@ -34,7 +34,7 @@ _NO_NEED = Need(-1, NOWHERE)
 
 
 def _signed(value: int) -> int:
-    """As the recorder's %d prints an unsigned 32-bit number."""
+    """An unsigned 32-bit number as the recorder's %d prints it."""
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
@@ -56,7 +56,7 @@ class RecordingWriter:
     # ---- calls into the worker
 
     def create_primary(self, width: int, height: int, pixels: bytes | None = None, asynchronous: bool = False) -> None:
-        """A screen of 32 bits a pixel, its first row first in memory; black unless pixels are given."""
+        """A screen of 32 bits per pixel, first row first in memory; black without pixels."""
         self._line("%d %d %d %d", width, height, width * 4, qxl.SurfaceFormat.XRGB32)
         self._line("0 1 0 0")    # position, mouse mode, flags, type
         self._blob("data", bytes(width * height * 4) if pixels is None else pixels)
@@ -67,7 +67,7 @@ class RecordingWriter:
         self._event(1, qxl.Worker.DESTROY_PRIMARY_SURFACE)
 
     def wake_up(self) -> None:
-        """What the guest does after it has put commands into an empty ring. Replaying ignores it."""
+        """The guest's notification after it has put commands into an empty ring. A replay ignores it."""
         self._event(1, qxl.Worker.WAKEUP)
 
     # ---- commands
@@ -89,7 +89,7 @@ class RecordingWriter:
         self._command(qxl.Command.DRAW)
 
     def update(self, area: Rect, update_id: int = 0, surface: int = 0) -> None:
-        """The guest wants to read what is drawn so far."""
+        """The guest wants to read what has been drawn."""
         self._line("update")
         self._rect("area", area)
         self._line("update_id %d", update_id)
@@ -97,13 +97,13 @@ class RecordingWriter:
         self._command(qxl.Command.UPDATE)
 
     def message(self, text: str) -> None:
-        """A line for the server's log. The NUL is the text's, for no reader adds one and the server looks for it."""
+        """A line for the server's log. It must end with a NUL: no reader adds one, and the server searches for it."""
         self._blob("message", text.encode() + b"\0")
         self._command(qxl.Command.MESSAGE)
 
     def create_surface(self, surface: int, width: int, height: int, format: qxl.SurfaceFormat = qxl.SurfaceFormat.ARGB32,
                        pixels: bytes | None = None, stride: int = 0) -> None:
-        """stride: negative where the last row is the first in memory; 0: what the width takes."""
+        """stride: negative if the last row is first in memory; 0: the width's size."""
         self._line("surface_cmd")
         self._line("surface_id %d", surface)
         self._line("type %d", qxl.SurfaceCommand.CREATE)
@@ -325,7 +325,7 @@ class RecordingWriter:
         self._body.append(Blob(name, data))
 
     def _chunks(self, name: str, data: bytes, size: int = 0) -> None:
-        """A chain of pieces of `size` bytes; the number written is that of pieces after the first."""
+        """A chain of pieces of `size` bytes. The recorded number is that of the pieces after the first."""
         pieces = [data[at:at + size] for at in range(0, len(data), size)] if size else [data]
         self._line("data_chunks %d %d", len(pieces) - 1, len(data))
         for piece in pieces:
