@@ -26,8 +26,8 @@
 static struct {
     GMainLoop *loop;
     Feeder *feeder;
-    int displays;               /* channels that are connected */
-    bool waiting;               /* the feeder, for one of them */
+    int displays;               /* number of connected display channels */
+    bool waiting;               /* the feeder waits for a channel */
 } server;
 
 static void resume_for_client(void)
@@ -83,7 +83,7 @@ static gboolean terminated(gpointer data G_GNUC_UNUSED)
     return G_SOURCE_CONTINUE;
 }
 
-/* Draws until SIGTERM. False when the worker does not let the feeder end. */
+/* Draws until SIGTERM. False if the worker does not let the feeder end. */
 static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *display,
                   Recording *recording)
 {

@@ -4,7 +4,7 @@
 
 #include <json-glib/json-glib.h>
 
-/* Shorthands for json-glib: what the programs print is lines of JSON. */
+/* Shorthands for json-glib. The programs print lines of JSON. */
 
 /* Name and value at once. A string need not be UTF-8; NULL becomes null. */
 void json_put_int(JsonBuilder *json, const char *name, gint64 value);

@@ -7,15 +7,15 @@
 #define AMPLITUDE_MIN 600.0
 #define STEP 1.5
 
-/* Opus is behind by 312 of 480 frames: only this part of a packet is surely its own. */
+/* Opus delays by 312 of 480 frames: only this part of a packet certainly has its own loudness. */
 #define OWN_PART 0.3
 
-/* What is written: two samples that no tone has side by side, the number, its complement. */
+/* Written at a packet's begin: two samples that are never adjacent in a tone, the number, its complement. */
 #define WRITTEN_FRAMES 2
 #define SIGN_LEFT 0x5a17
 #define SIGN_RIGHT (-0x5a17)
 
-/* From packet to packet the loudness changes by two steps at most: a codec needs time, too. */
+/* Between packets the loudness changes by at most two steps, as a codec needs time to follow. */
 static const unsigned int levels[SOUND_LEVELS] = { 0, 2, 4, 6, 7, 5, 3, 1 };
 
 double sound_number_amplitude(unsigned int number)
@@ -48,7 +48,7 @@ static unsigned int level_of(const int16_t *samples, unsigned int frames)
     for (unsigned int i = frames - own; i < frames; i++) {
         sum += (double) samples[2 * i] * samples[2 * i];
     }
-    /* of a sine, the mean square is half the square of the amplitude */
+    /* the mean square of a sine is half the square of its amplitude */
     loudness = log(sqrt(2 * sum / (own ? own : 1)) + 1);
     for (unsigned int number = 0; number < SOUND_LEVELS; number++) {
         double distance = fabs(loudness - log(sound_number_amplitude(number)));

@@ -15,7 +15,7 @@
  */
 
 #define SOUND_LEVELS 8
-#define SOUND_NUMBERS 65536     /* that can be written */
+#define SOUND_NUMBERS 65536     /* numbers that can be written */
 
 /* Amplitude of the tone in a packet with that number. */
 double sound_number_amplitude(unsigned int number);

@@ -3,14 +3,14 @@
 
 #include "../common/clock.h"
 
-/* Sleeps shorter than this cost more than they last: owe them until they sum up. */
+/* Shorter sleeps cost more than they last: they are added up until they are this long. */
 #define SHORTEST_SLEEP_NS NSEC_PER_MSEC
 
 typedef struct Brake {
     GSource source;
     double factor;
-    int64_t cpu_ns;  /* of the thread, as far as it has been paid for or is owed */
-    int64_t owed_ns; /* sleep not slept yet; negative after a sleep that lasted too long */
+    int64_t cpu_ns;  /* CPU time of the thread that has been accounted for */
+    int64_t owed_ns; /* remaining sleep; negative after a sleep that lasted too long */
 } Brake;
 
 static gboolean brake_prepare(GSource *source, gint *timeout)

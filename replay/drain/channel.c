@@ -8,7 +8,7 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
 
     switch (channel->type) {
     case SPICE_CHANNEL_DISPLAY:
-        /* A live guest draws no markers, but may draw where one would be. */
+        /* A live guest draws no markers, but a drawing of its own may look like one. */
         channel->display = display_new(spice, channel->id == 0 && !options->control ? on_marker : NULL,
                                        opaque);
         if (channel->id == 0 && options->screen != NULL) {

@@ -27,7 +27,7 @@ typedef struct Channel {
     char *name; /* "main", otherwise with the id: "display-0" */
     ChannelState state;
 
-    /* By type; all NULL for a channel that is only drained. */
+    /* One per channel type; all NULL for a channel that is only read. */
     Display *display;
     Cursor *cursor;
     Inputs *inputs;
@@ -41,10 +41,10 @@ Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerF
                      void *opaque);
 void channel_free(Channel *channel);
 
-/* What the library read from the server on this channel, before TLS. */
+/* Bytes that the library read from the server on this channel, without TLS. */
 int64_t channel_bytes(const Channel *channel);
 
-/* Grows with everything that the server sends for its own sake: not with pings and acks. */
+/* Increases with everything that the server sends except pings and acks. */
 int64_t channel_events(const Channel *channel);
 
 #endif /* DRAIN_CHANNEL_H_ */

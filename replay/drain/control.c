@@ -11,7 +11,7 @@ struct Control {
     const Session *session;
     GIOChannel *input;
     guint source;
-    int buttons; /* a mask of those that are down */
+    int buttons; /* mask of the pressed buttons */
 };
 
 static SpiceInputsChannel *inputs_of(const Control *control)
@@ -41,7 +41,7 @@ static void save(const Control *control, const char *path)
 
 static void press(Control *control, SpiceInputsChannel *inputs, int button, bool down)
 {
-    /* the mask has no wheel */
+    /* the mask has no bits for the wheel */
     int mask = button <= SPICE_MOUSE_BUTTON_RIGHT ? 1 << (button - 1) : 0;
 
     if (down) {

@@ -17,7 +17,7 @@
 
 typedef struct Control Control;
 
-/* The session must live longer. */
+/* The session must outlive it. */
 Control *control_new(const Session *session);
 void control_free(Control *control); /* NULL is allowed */
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* A broken session can warn for every message: the first warnings are those that say why. */
+/* A broken session can cause a warning per message; the first warnings have the reason. */
 #define WARNINGS_KEPT 32
 
 static bool diag_verbose = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What goes to stderr: one line of our own for an error, nothing of the library's. */
+/* Output on stderr: one line of ours per error, nothing from the library. */
 
 #ifndef DRAIN_DIAG_H_
 #define DRAIN_DIAG_H_

@@ -10,11 +10,11 @@ struct Display {
     DisplayMarkerFunc on_marker;
     void *opaque;
 
-    Picture primary; /* pixels are the library's; NULL while there is no primary surface */
+    Picture primary; /* the library owns the pixels; NULL while there is no primary surface */
     Picture *last;   /* copy of the last primary surface that was destroyed, or NULL */
     int64_t updates;
     int64_t markers;
-    Screen *screen; /* NULL: what is to be seen is not logged */
+    Screen *screen; /* NULL: the screen is not logged */
 };
 
 static void on_primary_create(SpiceChannel *channel G_GNUC_UNUSED, gint format, gint width,
@@ -33,8 +33,8 @@ static void on_primary_create(SpiceChannel *channel G_GNUC_UNUSED, gint format, 
     }
 }
 
-/* The library frees the pixels after this signal. It comes at the end of a session, too: a
- * server that closes leaves its final picture in last. */
+/* The library frees the pixels after this signal. It also comes at the end of a session: last then has the final
+ * picture. */
 static void on_primary_destroy(SpiceChannel *channel G_GNUC_UNUSED, Display *display)
 {
     if (display->primary.pixels == NULL) {

@@ -11,8 +11,8 @@
 
 typedef struct Expect Expect;
 
-/* From a file with a line of picture_blocks() for each. NULL and an error for one that cannot be
- * read or holds anything else. */
+/* Reads a file with a line of picture_blocks() per picture. NULL and an error if it cannot be read or has another
+ * format. */
 Expect *expect_new(const char *path, GError **error);
 void expect_free(Expect *expect);
 

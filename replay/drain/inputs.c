@@ -10,11 +10,11 @@
 struct Inputs {
     SpiceChannel *channel;
     bool is_used;
-    guint motion_timer; /* source ids, 0 before inputs_start() and for never */
+    guint motion_timer; /* source ids; 0 before inputs_start(), or if not used */
     guint key_timer;
     int64_t motions;
     int64_t keys;
-    int64_t pressed_ns;  /* the key whose light is awaited, 0: none */
+    int64_t pressed_ns;  /* the key whose light has not changed yet; 0: none */
     int lights;          /* before it was pressed */
     GArray *echoes_ms;   /* double */
 };
@@ -52,7 +52,7 @@ static gboolean press_key(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* The server says it again from time to time: only a change is the answer. */
+/* The server repeats the state from time to time: only a change answers the key. */
 static void on_lights(SpiceChannel *channel, Inputs *inputs)
 {
     if (inputs->pressed_ns != 0 && lights_of(channel) != inputs->lights) {

@@ -15,7 +15,7 @@ typedef enum ExitStatus {
 
 typedef struct Outcome {
     ExitStatus status;
-    bool saved; /* every picture that was to be saved */
+    bool saved; /* whether every picture was saved */
 } Outcome;
 
 static ExitStatus judge(const Session *session)

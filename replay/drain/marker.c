@@ -8,7 +8,7 @@
 #define END_LEFT 3
 #define PAUSE_LEFT 5
 
-#define DIGIT_BASE 60 /* a side of a marker says one digit of this base... */
+#define DIGIT_BASE 60 /* a side of a marker encodes one digit in this base... */
 #define DIGIT_ZERO 2  /* ...and is this long for digit 0 */
 
 #define PAUSE_HEIGHT 63

@@ -24,7 +24,7 @@ typedef struct Marker {
     int number; /* of a probe (0..3599) or a pause (0..59), otherwise 0 */
 } Marker;
 
-/* What the rectangle says; MARKER_NONE for an ordinary update. */
+/* The marker that the rectangle encodes; MARKER_NONE for an ordinary update. */
 Marker marker_read(int left, int top, int width, int height);
 
 #endif /* DRAIN_MARKER_H_ */

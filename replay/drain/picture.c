@@ -9,9 +9,9 @@
 
 typedef struct PixelFormat {
     enum SpiceSurfaceFmt format;
-    int bytes;      /* of a pixel in memory */
+    int bytes;      /* bytes of a pixel in memory */
     int png_colour; /* PNG_COLOR_TYPE_ */
-    int png_bytes;  /* of a pixel in a PNG row */
+    int png_bytes;  /* bytes of a pixel in a PNG row */
 } PixelFormat;
 
 static const PixelFormat pixel_formats[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The output: a line of JSON for each event. */
+/* The output: one line of JSON per event. */
 
 #ifndef DRAIN_REPORT_H_
 #define DRAIN_REPORT_H_
@@ -13,8 +13,8 @@ void report_connected(void);
  * picture that is expected then, which may have been missed (1); and display 0 as it is, see picture.h. */
 void report_pause(const Session *session, int number);
 
-/* {"event":"done",...}: everything that was seen. Fields that depend on a channel the server did not
- * offer, or on something that never came, are null. */
+/* {"event":"done",...}: all results. Fields are null for a channel that the server did not offer, and for events
+ * that did not occur. */
 void report_done(const Session *session);
 
 #endif /* DRAIN_REPORT_H_ */

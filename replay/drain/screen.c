@@ -6,7 +6,7 @@
 #include "../common/clock.h"
 #include "../screen/tiles.h"
 
-/* The eye does not see more often, and looking takes time. */
+/* The eye sees no faster changes, and logging takes time. */
 #define LOOK_MS 10
 
 struct Screen {
@@ -45,7 +45,7 @@ bool screen_free(Screen *screen)
     return written;
 }
 
-/* What has no 32 bits a pixel, or is gone, is not looked at. */
+/* A surface that is gone, or has no 32 bits per pixel, is not logged. */
 static void look(Screen *screen, const Display *display, int64_t now_ns)
 {
     const Picture *picture = display_picture(display);

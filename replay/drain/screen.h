@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Logs what is to be seen on a display: the pixels that the library has drawn, whatever messages
- * they came by. */
+/* Logs the screen of a display: the pixels that the library has drawn, whichever messages brought them. */
 
 #ifndef DRAIN_SCREEN_H_
 #define DRAIN_SCREEN_H_

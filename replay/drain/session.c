@@ -9,7 +9,7 @@
 #include "control.h"
 #include "refusal.h"
 
-/* The library pings back and acks all by itself: so many bytes in a tick are not progress. */
+/* The library sends pongs and acks by itself: so many bytes per tick are not progress. */
 #define IDLE_NOISE_BYTES 1024
 #define TICK_MS 500
 
@@ -46,7 +46,7 @@ static void finish_at_marker(Session *session)
     }
 }
 
-/* The picture is what the commands before the marker make of it. */
+/* The picture is the result of the commands before the marker. */
 static void marker_shown(void *opaque)
 {
     Session *session = opaque;
@@ -142,7 +142,7 @@ static void on_marker(Marker marker, int64_t now_ns, void *opaque)
         g_array_append_val(session->probes, probe);
         break;
     case MARKER_PAUSE:
-        /* the player may have reminded of it */
+        /* the player may have sent the marker again */
         if (marker.number != session->last_pause) {
             session->last_pause = marker.number;
             session->pause_ns = now_ns;

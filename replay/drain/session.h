@@ -27,7 +27,7 @@ typedef struct SessionEvents {
     void (*connected)(const Session *session, void *opaque);
     /* A pause marker: display 0 is as the commands before it left it. */
     void (*paused)(const Session *session, int number, void *opaque);
-    /* Once, at the moment of the end: everything is still as it was then. */
+    /* Called once, at the end; the state is still unchanged. */
     void (*ended)(const Session *session, void *opaque);
 } SessionEvents;
 
@@ -36,7 +36,7 @@ typedef struct Probe {
     int64_t now_ns;
 } Probe;
 
-/* For reading; only session.c writes. Times are 0 until they come. */
+/* Read-only outside session.c. Times are 0 before the event. */
 struct Session {
     const Options *options;
     SpiceSession *spice;
@@ -46,7 +46,7 @@ struct Session {
     void *opaque;
 
     bool connected;       /* every offered channel has been open */
-    Marker marker;        /* a pause or the end whose picture is waited for */
+    Marker marker;        /* a pause or the end, while its picture is missing */
     int last_pause;       /* the number of the pause that came last, or -1 */
     int64_t pause_ns;     /* when that came or, with --expect, when its picture was there */
     unsigned int n_pauses;
@@ -54,8 +54,8 @@ struct Session {
     guint watch;          /* for that picture, 0: none is waited for */
     int64_t watch_until_ns;
     int64_t watched;      /* events of the display at the last look */
-    bool missed;          /* that picture has not come */
-    Settle *settle;       /* that wait, or NULL */
+    bool missed;          /* whether that picture did not come */
+    Settle *settle;       /* the wait for it, or NULL */
     bool end_shown;       /* the END marker came, and its picture */
     SessionEnd end;
     char *refusal;        /* why the session was refused, otherwise NULL */

@@ -5,7 +5,7 @@ struct Settle {
     SettleActivityFunc activity;
     SettleFunc on_settled;
     void *opaque;
-    int64_t seen; /* the activity when the time was started anew */
+    int64_t seen; /* the activity at the last restart of the timer */
     guint timer;
 };
 

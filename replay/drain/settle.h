@@ -15,7 +15,7 @@ typedef struct Settle Settle;
 
 typedef void (*SettleFunc)(void *opaque);
 
-/* A number that is another one whenever something has come. */
+/* A number that changes whenever something has arrived. */
 typedef int64_t (*SettleActivityFunc)(void *opaque);
 
 /* Calls on_settled once, from the main loop, when activity has given the same number for quiet_ms.

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The packets under way in one direction, in the order in which they came. All memory is allocated
- * at the start.
- */
+/* The packets in flight in one direction, in order of arrival. All memory is allocated at the start. */
 #ifndef LINK_LINE_H
 #define LINK_LINE_H
 
@@ -47,7 +44,7 @@ void line_return(Line *line, LinePacket *packet);
 /* due: not before that of the packet pushed last. */
 void line_push(Line *line, LinePacket *packet, uint64_t due);
 
-/* When the next packet is due, LINE_NEVER if there is none. */
+/* Due time of the next packet; LINE_NEVER if there is none. */
 uint64_t line_next_due(const Line *line);
 
 /* Removes the packet that is due next; there must be one. The caller returns it with

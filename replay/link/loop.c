@@ -21,7 +21,7 @@
 /* Packets handled for one direction before the other has its turn. */
 #define BATCH 32
 
-/* What an event is about; the first two are indices of directions. */
+/* Source of an event; the first two are indices of directions. */
 enum {
     EVENT_FROM_A,
     EVENT_FROM_B,
@@ -99,7 +99,7 @@ static void deliver_batch(LinkDirection *direction)
         }
         LinePacket *packet = line_pop(&direction->line);
         if (write(direction->to->fd, packet->data, packet->length) == packet->length) {
-            /* the time after it: this process may have waited for a processor within write() */
+            /* the time after write(), as this process may have waited for a CPU in it */
             uint64_t late_ns = loop_now() - due;
 
             if (late_ns > counters->max_late_ns) {
@@ -200,7 +200,7 @@ static void loop_destroy(Loop *loop)
     close(loop->signals);
 }
 
-/* Returns whether it is one that ends the loop. */
+/* Returns whether the signal ends the loop. */
 static bool take_signal(const Loop *loop, LinkDirection directions[2])
 {
     struct signalfd_siginfo info;

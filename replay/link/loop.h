@@ -22,7 +22,7 @@ typedef struct LinkCounters {
     uint64_t bytes_out;
     uint64_t queue_full;
     uint64_t lost;
-    uint64_t refused; /* by the other device, for example as it is down */
+    uint64_t refused; /* refused by the other device, for example because it is down */
     uint64_t max_late_ns; /* how much later than due a packet was delivered */
 } LinkCounters;
 

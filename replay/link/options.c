@@ -38,11 +38,11 @@ static const char usage_text[] =
     "\n"
     "Prints {\"event\":\"ready\",...} when the link is up and its counters at SIGTERM or SIGINT.\n";
 
-/* What can only be settled when all options are known. */
+/* Defaults that depend on other options. */
 typedef struct PendingOptions {
     const char *queue;
     const char *loss_burst;
-    uint64_t rate_up; /* 0: as the other way */
+    uint64_t rate_up; /* 0: as in the other direction */
     uint64_t round_trip;
     uint64_t jitter;
 } PendingOptions;
@@ -146,7 +146,7 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
 {
     static const char duration[] = "a time such as 40ms or 500us, at most 10s,";
     static const char rate[] = "bits a second such as 20M or 512k, at most 10G,";
-    ShaperConfig *shaper = &options->shaper[0]; /* settle_up makes the other one of it */
+    ShaperConfig *shaper = &options->shaper[0]; /* settle_up() derives the other direction from it */
     uint64_t mtu = 0;
 
     switch (option) {
@@ -204,7 +204,7 @@ static void parse_option(LinkOptions *options, PendingOptions *pending, int opti
         require(parse_integer(value, UINT64_MAX, &options->seed), name, value, "an integer");
         break;
     default:
-        /* getopt has said what is wrong */
+        /* getopt has printed the error */
         exit(EXIT_FAILURE);
     }
 }
@@ -262,7 +262,7 @@ static void settle_loss(ShaperConfig *shaper, const PendingOptions *pending)
     shaper->loss_burst = (double) burst;
 }
 
-/* The way from b to a, when that from a to b is settled but for its queue. */
+/* The direction from b to a. That from a to b is complete except for its queue. */
 static void settle_up(LinkOptions *options, const PendingOptions *pending)
 {
     options->shaper[1] = options->shaper[0];

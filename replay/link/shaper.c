@@ -13,7 +13,7 @@
 
 #define NS_BITS_PER_BYTE (8 * NS_PER_S)
 
-/* splitmix64: small, good enough, and the same on every machine (rand_r is not). */
+/* splitmix64: small, sufficient, and the same on every machine (unlike rand_r). */
 static uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -50,11 +50,11 @@ void shaper_begin(Shaper *shaper, uint64_t now)
     shaper->begun = now;
 }
 
-/* A time in which the line does not change. */
+/* An interval in which the link does not change. */
 typedef struct Stretch {
-    uint64_t rate; /* where the cable is out, that of before: packets go on leaving, for nowhere */
+    uint64_t rate; /* during an outage the rate before it: packets are sent, and lost */
     bool out;
-    uint64_t end; /* the first ns that is not of it */
+    uint64_t end; /* the first ns after it */
 } Stretch;
 
 static Stretch stretch_at(const Shaper *shaper, uint64_t when)
@@ -102,8 +102,7 @@ static bool loses_next(Shaper *shaper)
     return shaper->losing;
 }
 
-/* Puts size bytes on the line and returns when the last of them has left; *out is set when the
- * cable is out then. */
+/* Sends size bytes and returns when the last of them has left; sets *out if the link is out at that time. */
 static uint64_t serialise(Shaper *shaper, uint64_t now, uint32_t size, bool *out)
 {
     uint64_t left = size * NS_BITS_PER_BYTE;

@@ -47,7 +47,7 @@ typedef enum {
 typedef struct Shaper {
     ShaperConfig config;
     uint64_t begun; /* SHAPER_NEVER: nothing changes yet */
-    uint64_t free_at; /* when the line has sent all it was given: whole ns ... */
+    uint64_t free_at; /* when the link has sent everything: whole ns ... */
     uint64_t free_at_rest; /* ... and the rest in 1/rate ns, so that no rounding adds up */
     uint64_t last_due;
     uint64_t max_backlog;

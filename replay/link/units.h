@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Quantities as people write them. All return false, and set nothing, for a text that is not
- * wholly a plain decimal number with one of the units named (no sign, exponent or space) or that
- * is above the given maximum.
- */
+/* Quantities with units. All return false, and set nothing, unless the whole text is a plain decimal number (no
+ * sign, exponent or space) with one of the named units, and at most the given maximum. */
 #ifndef LINK_UNITS_H
 #define LINK_UNITS_H
 

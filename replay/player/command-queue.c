@@ -21,7 +21,7 @@ CommandQueue *command_queue_new(size_t capacity, size_t burst)
     pthread_mutexattr_t spins;
 
     g_assert(burst <= capacity);
-    /* held for some nanoseconds, a hundred thousand times a second: not worth going to sleep */
+    /* held for nanoseconds, a hundred thousand times per second: too short to sleep */
     pthread_mutexattr_init(&spins);
     pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&queue->mutex, &spins);

@@ -36,7 +36,7 @@ static gboolean timer_expired(gpointer data)
 {
     SpiceTimer *timer = data;
 
-    /* first, for the function may start or free the timer */
+    /* first, as the function may start or free the timer */
     timer->source = 0;
     timer->func(timer->opaque);
     return G_SOURCE_REMOVE;

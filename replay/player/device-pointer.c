@@ -15,8 +15,8 @@ typedef struct DevicePointer {
     Device device;
     Display *display;
     guint timer;
-    int64_t due_ns;             /* of a move that the ring had no room for; 0: there is none */
-    GArray *stamps;             /* of moves that are in the ring, or were: when they were due */
+    int64_t due_ns;             /* due time of a move for which the ring had no room; 0: none */
+    GArray *stamps;             /* due times of moves that are or were in the ring */
 } DevicePointer;
 
 /* A move without room is not queued: the next one goes there instead, later than it was due. */

@@ -21,8 +21,8 @@ typedef struct DevicePort {
     Device device;
     SpiceCharDeviceInstance instance;
     Pattern pattern;
-    GChecksum *checksum;        /* of what the library has taken */
-    guint timer;                /* 0 when there is nothing to say */
+    GChecksum *checksum;        /* bytes that the library has taken */
+    guint timer;                /* 0: nothing to send */
     uint64_t size, sent;
     unsigned int reads;
     bool is_closed, is_confirmed;

@@ -8,11 +8,11 @@
 #include "../common/sound-number.h"
 #include "stamps.h"
 
-/* Half a packet of Opus, so that one is never late by more. */
+/* Half an Opus packet: the largest lateness of a packet. */
 #define INTERVAL_MS 5
 #define TONE_HZ 1500
 
-/* What is late by more is left out, as a sound card with nothing to play does. */
+/* A packet that is later is dropped, as by a sound card without data. */
 #define LATE_MAX_NS (100 * NSEC_PER_MSEC)
 
 typedef struct DeviceSound {

@@ -9,7 +9,7 @@
 #define MIB (UINT64_C(1024) * 1024)
 #define SIZE_MAX_UNITS 1024
 
-/* Even a recording that is played in no time leaves the devices this long. */
+/* The devices run at least this long, even with a very short recording. */
 #define LEAST_NS NSEC_PER_SEC
 
 typedef struct Kind {

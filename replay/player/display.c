@@ -60,7 +60,7 @@ static int get_command(QXLInstance *instance, QXLCommandExt *command)
     if (marker_is_marker(info) && marker_kind(info) == MARKER_END) {
         atomic_store(&display->end_taken, true);
     }
-    /* to be reminded is no progress */
+    /* a repeated marker is no progress */
     if (!marker_is_marker(info) || marker_kind(info) == MARKER_PROBE) {
         atomic_fetch_add(&display->taken, 1);
     }
@@ -143,7 +143,7 @@ Display *display_new(SpiceServer *server, bool ahead)
     Display *display = g_new0(Display, 1);
 
     display->commands = command_queue_new(ahead ? AHEAD : BURST, BURST);
-    /* a pointer is moved now, not when it has been moved often enough */
+    /* pointer moves are not delayed for a burst */
     display->cursor_commands = command_queue_new(ahead ? AHEAD : QXL_CURSOR_RING_SIZE, 0);
     display->instance.base.sif = &interface.base;
     if (spice_server_add_interface(server, &display->instance.base) != 0) {
@@ -189,7 +189,7 @@ static CommandQueue *queue_for(Display *display, const QXLCommandExt *command)
     return command->cmd.type == QXL_CMD_CURSOR ? display->cursor_commands : display->commands;
 }
 
-/* After it has been pushed, or not. Returns whether it has. */
+/* Called after the push; returns whether it succeeded. */
 static bool pushed(Display *display, const QXLCommandExt *command, bool is_pushed, bool wake)
 {
     if (!is_pushed) {

@@ -35,9 +35,9 @@ struct Feeder {
     SurfaceDraws *surface_draws;    /* NULL if they are not to be shown */
 
     int64_t start_ns;
-    bool has_begun;             /* what is to be played at once is */
+    bool has_begun;             /* the part that is played at once is done */
     uint64_t first_timestamp;
-    int64_t due_ns;             /* of the last item; 0 without a pace */
+    int64_t due_ns;             /* due time of the last item; 0 without a pace */
     int64_t next_probe_ns;
     unsigned int next_pause;
     uint64_t last_recorded;     /* recorded time of the last item */
@@ -73,7 +73,7 @@ static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
     display_push(feeder->display, &command);
 }
 
-/* What is shown once is gone when it is shown again. */
+/* Drawn twice by XOR, a surface disappears again. */
 static void show_surfaces(Feeder *feeder)
 {
     if (feeder->surface_draws && can_mark(feeder)) {
@@ -82,7 +82,7 @@ static void show_surfaces(Feeder *feeder)
     }
 }
 
-/* A probe is due with the item it stands before. */
+/* A probe has the due time of the item after it. */
 static void push_probe(Feeder *feeder, int64_t now)
 {
     int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
@@ -365,7 +365,7 @@ static void conclude(Feeder *feeder)
         result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
         show_surfaces(feeder);
     }
-    /* before the marker: once the client has seen that the end may come first */
+    /* taken before the marker: the session may end as soon as the client has seen that */
     result->fed_ns = clock_ns();
     if (result->status == FEEDER_FED) {
         push_marker(feeder, MARKER_END, 0);
@@ -485,7 +485,7 @@ void feeder_remind(Feeder *feeder)
         return;
     }
     display_offer(feeder->display, &command);
-    /* a burst that is never full would keep it */
+    /* an incomplete burst would hold it back */
     display_release(feeder->display);
 }
 

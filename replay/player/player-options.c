@@ -13,7 +13,7 @@
 #define READ_AHEAD_DEFAULT 512
 #define READ_AHEAD_MAX 65536
 #define PORT_MAX 65535
-/* Longer thinking changes nothing but how long a run takes. */
+/* Longer think times only make a run longer. */
 #define THINK_MAX_MS 2000
 
 typedef struct NamedValue {

@@ -61,7 +61,7 @@ typedef struct Player {
     bool show_progress;
     unsigned int ticks;
     int64_t paused_ns, remind_ns;   /* at the user's pace: since when it waits, when to remind */
-    unsigned int ticks_waited;  /* for what a marker at the end or in a pause tells */
+    unsigned int ticks_waited;  /* for the marker of a pause or the end */
 
     Feeder *feeder;             /* NULL until playing */
     bool is_fed;
@@ -74,7 +74,7 @@ typedef struct Player {
     char *error;
 } Player;
 
-static Player player;           /* the library's callbacks carry no pointer of ours */
+static Player player;           /* the library's callbacks have no user data */
 
 static void finish(int status, char *error)
 {
@@ -583,7 +583,7 @@ static void tell_of_crashes(void)
     const struct sigaction action = { .sa_handler = crashed, .sa_flags = SA_RESETHAND };
 
     g_log_set_writer_func(logged, NULL, NULL);
-#if !defined(__SANITIZE_ADDRESS__)      /* which tells more */
+#if !defined(__SANITIZE_ADDRESS__)      /* AddressSanitizer has more details */
     sigaction(SIGABRT, &action, NULL);
     sigaction(SIGSEGV, &action, NULL);
 #else

@@ -19,7 +19,7 @@ static bool sockets_have_moved(const SocketsState *before, const SocketsState *n
         return now->moved != before->moved || now->unsent != before->unsent;
     }
     if (devices_are_running(devices)) {
-        return false;           /* sound always does */
+        return false;           /* sound always progresses */
     }
     return llabs((long long) now->unsent - (long long) before->unsent) > MOUSE_BYTES;
 }

@@ -18,7 +18,7 @@ typedef struct RecordingTimeline RecordingTimeline;
 RecordingTimeline *recording_timeline_new(void);
 void recording_timeline_free(RecordingTimeline *timeline);
 
-/* Events in their order. */
+/* Adds an event, in order. */
 void recording_timeline_add(RecordingTimeline *timeline, const RecordingEvent *event);
 
 /* After the last. */

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* An item as it waits. */
+/* A waiting item. */
 typedef struct Made {
     ReplayItem item;
     RecordedCommand *command;   /* of a new primary, too; NULL when it has been taken */
