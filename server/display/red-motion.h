@@ -35,14 +35,15 @@ struct RedMotionMove {
 struct RedMotionFound {
     std::vector<RedMotionMove> moves;
     std::vector<SpiceRect> changed;
-    /* pixels: written; saved by moves; in @changed, which may include equal pixels to have fewer
-     * rectangles */
+    /* numbers of pixels: written; saved by moves; in @changed, which may include equal pixels so that
+     * there are fewer rectangles */
     uint64_t written_pixels;
     uint64_t moved_pixels;
     uint64_t changed_pixels;
-    /* pixels compared or hashed, and steps of searches. At most 80 for each pixel of the screen,
-     * whatever the guest draws: 24 guesses at one or less, 6 moves at 2, 8 searches in columns at 3,
-     * one in any direction at 18, the rectangles 2. Beyond 8192 pixels in width more */
+    /* pixels compared or hashed, and steps of searches. At most 80 per pixel of the screen, whatever the
+     * guest draws: 24 for the guesses (24 of at most 1), 12 for the moves (6 of 2), 24 for the searches
+     * in columns (8 of 3), 18 for the search in any direction, 2 for the rectangles. More if the screen
+     * is wider than 8192 pixels */
     uint64_t looked;
 };
 

@@ -20,8 +20,8 @@
 
 enum {
     RED_PLANES_MAX_COLOURS = 16,
-    /* pixels of one colour side by side, 8 bytes each while an image is split: a 4K screen full of
-     * text has half as many */
+    /* maximum of runs, which are pixels of one colour side by side. A run takes 8 bytes while an image
+     * is split; a 4K screen full of text has half as many */
     RED_PLANES_MAX_RUNS = 4 * 1024 * 1024,
 };
 
