@@ -91,6 +91,7 @@ def test_refresh_survives_an_interruption(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         upstream.refresh(target, "2", interrupted)
+    assert not target.exists(), "nothing is compiled from half a tree"
     assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1"}))
     assert not (target / "half").exists()
     assert (target / "a").stat().st_mtime_ns == before

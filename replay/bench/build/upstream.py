@@ -251,7 +251,12 @@ def refresh(target: Path, made_from: str, make: Callable[[], None]) -> bool:
         shutil.rmtree(previous, ignore_errors=True)
         target.rename(previous)
     shutil.rmtree(target, ignore_errors=True)       # left by an interrupted run
-    make()
+    try:
+        make()
+    except BaseException:
+        # ninja must not compile half a tree: its objects would be newer than the files of the whole one
+        shutil.rmtree(target, ignore_errors=True)
+        raise
     for file in target.rglob("*"):
         if file.is_file() and not file.is_symlink():
             before = previous / file.relative_to(target)
