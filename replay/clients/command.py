@@ -161,6 +161,12 @@ def versions(drivers: Sequence[type[Driver]]) -> dict[str, str]:
     return found
 
 
+_BAD = (
+    "A client, the error message as the run reported it, and the runs. The guest reports each line typed at it as `typed TEXT` over a serial "
+    "line.\n"
+)
+
+
 def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
     modes = [
         mode
@@ -178,7 +184,7 @@ def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
         _messages(cells, modes),
     ]
     if bad := table.reasons(cells, BAD):
-        text += ["## Bad\n", bad]
+        text += ["## Bad\n", _BAD, bad]
     if not_run := table.reasons(cells, NOT_RUN):
         text += ["## Not run\n", not_run]
     text += [

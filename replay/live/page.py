@@ -134,8 +134,9 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
         "\n".join((
             "| column | meaning |", "|---|---|",
             "| response | seconds from the action until the client shows the result; includes the guest's own time (its processor is emulated) |",
-            "| lag | seconds from when a guest stops drawing by itself until the client shows its last picture |",
-            f"| n; failed | actions, or stops; how many of them were not shown within 30 s (in no percentile). No p95 of fewer than {_FEWEST} |",
+            "| lag | for a guest that draws without input: seconds from the moment it stops drawing until the client shows its last picture |",
+            "| n; failed | n: actions (response) or stops (lag). failed: how many of them were not shown within 30 s; percentiles leave "
+            f"these out. No p95 of fewer than {_FEWEST} |",
             "| wire, bytes/stock | Ethernet bytes from the server; relative to stock on that link |",
             "| worker, QEMU CPU | of the threads that encode and send (VNC sends from QEMU's main thread); of all of QEMU except the guest's processor |",
             "| exact at rest | whether the client's picture equals the guest's, pixel by pixel, at the end of the run |")) + "\n",

@@ -37,7 +37,8 @@ _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
 _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
 _SHOWN = 12     # shown digits of a hash
-_APART = ("Made by other commands, each with its own library: [live](live/README.md) (`./run live`: response time of a guest in QEMU), "
+_APART = ("Other commands make these pages, each measured with a library of its own: [live](live/README.md) (`./run live`: response time of "
+          "a guest in QEMU), "
           "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
           "timestamps).")
 
@@ -190,8 +191,8 @@ def index(output: Path) -> str:
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        "# Results", first, "`./run results [FOLDER]` measures all pages (70 minutes) or a folder's; the same again, what is missing. "
-        "*library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
+        "# Results", first, "`./run results [FOLDER]` measures all pages (70 minutes), or those of a folder. The same command again measures "
+        "only what is missing. *library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
         "20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
         f"Targets, met or missed, and what the older libraries lack: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",

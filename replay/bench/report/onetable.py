@@ -27,12 +27,12 @@ _NAMES = ("recording", "pace", "link", "transport", "mode")
 SAYS = """\
 Recordings x transports x modes, as `./run results modes` writes it ([CSV](table.csv)). Medians; in brackets the change against `stock`, the
 unpatched library over the same transport and link. Packets and bytes are of the server's Ethernet frames. *n*: captured runs (for packets,
-bytes, records) + others (for CPU, seconds). At pace max compare *seconds*; there `flow` sends every drawing (`catchup=off`). At recorded pace,
-compare *staleness*.
+bytes, records) + others (for CPU, seconds). To compare modes, use *seconds* at pace max, where
+`flow` sends every drawing (`catchup=off`), and *staleness* at recorded pace.
 
-In February 2017 (spice-devel; today's modes in brackets), against `normal` over plain TCP: `tls` (normal, TLS) packets +30 %, bytes +7.5 %;
-`tls opt` (gather, TLS) +12 %, +5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %. Its packets were counted before
-segmentation offload; here offloads are off."""
+For comparison, figures posted to spice-devel in February 2017, relative to `normal` over plain TCP (today's modes in brackets): `tls` (normal,
+TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %, +5.2 %; `cork` (plain) -56 %, -11 %; `hacks-2` (window, plain) -67 %, -14 %.
+The packets of 2017 were counted before segmentation offload; here offloads are off."""
 
 
 @dataclass(frozen=True)

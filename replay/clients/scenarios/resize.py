@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The screen changes its size while the guest draws: from VGA text to the qxl driver's frame buffer, once per QEMU."""
+"""The screen changes its size while the guest draws, from VGA text to the qxl driver's frame buffer (once in each run of QEMU)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The client stops reading for 30 s while the guest draws, then continues. QEMU replies meanwhile, and the picture becomes right."""
+"""The client stops reading for 30 s while the guest draws, then continues. QEMU must reply meanwhile, and afterwards the picture must be
+right."""
 
 from __future__ import annotations
 
