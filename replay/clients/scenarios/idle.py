@@ -32,7 +32,7 @@ def run(world: World) -> str:
     try:
         _works(world, client, "after")
     except Failed as error:
-        raise Failed(f"after {world.rest:.0f} s at rest: {error}; of {len(before)} channels {len(gone)} are closed") from None
+        raise Failed(f"after {world.rest:.0f} s without traffic {len(gone)} of {len(before)} channels are closed: {error}") from None
     if gone:
-        raise Failed(f"after {world.rest:.0f} s at rest {len(gone)} of {len(before)} channels are closed")
-    return f"{world.rest:.0f} s at rest"
+        raise Failed(f"after {world.rest:.0f} s without traffic {len(gone)} of {len(before)} channels are closed")
+    return f"{world.rest:.0f} s without traffic"
