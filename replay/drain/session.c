@@ -61,9 +61,9 @@ static void marker_shown(void *opaque)
     }
 }
 
-/* At a pause the player waits for the picture. At the end all that was sent is to be read: how
- * much came must be how much was on the wire. A server may go on then with what was sent with
- * losses, also on surfaces that nobody sees. */
+/* At a pause the player waits for the picture. At the end everything that was sent must be read, as
+ * the bytes received must equal those on the wire. The server may then still resend lossy areas
+ * without loss, also on surfaces that are not shown. */
 static int64_t marker_activity(void *opaque)
 {
     const Session *session = opaque;
@@ -330,8 +330,8 @@ static gboolean quit_loop(gpointer loop)
     return G_SOURCE_CONTINUE;
 }
 
-/* The library says "disconnected" when the last channel is gone, ours included: they are let go
- * first. */
+/* The library emits "disconnected" when the last reference to a channel is gone, so ours are
+ * released first. */
 static void disconnect(Session *session)
 {
     guint timer = g_timeout_add(DISCONNECT_LIMIT_MS, quit_loop, session->loop);
