@@ -38,7 +38,7 @@ _WARM = 0.25  # warm-up: part of the time in which growth is ignored
 
 
 class Visitor:
-    """Opens the channels of a client and reads them in one thread, in a good or bad way."""
+    """A well-behaved or misbehaving client: opens its channels, and reads them in one thread."""
 
     def __init__(self, where: Target, style: str, receive_buffer: int = 0) -> None:
         def channel(kind: int, session: int = 0) -> wire.Channel:

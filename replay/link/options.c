@@ -88,7 +88,7 @@ static const struct option long_options[] = {
     { NULL, 0, NULL, 0 },
 };
 
-/* For a value that the option does not take. */
+/* Exits with an error unless @valid: @value is one that the option accepts. */
 static void require(bool valid, const char *option, const char *value, const char *expected)
 {
     if (!valid) {

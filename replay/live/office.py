@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """python3 -m live.office FILE: records 90 seconds of an office desktop on virtio-vga: a page is scrolled, lines are
-typed, a text is paged through, with pauses. It made recordings/office.rec.xz. As root."""
+typed, a text is paged through, with pauses. It made recordings/linux-office.rec.xz. As root."""
 
 from __future__ import annotations
 

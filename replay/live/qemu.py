@@ -166,8 +166,8 @@ class Qemu:
         return self._qemu.poll() is None
 
     def cpu(self) -> dict[str, float]:
-        """CPU seconds so far: of the guest's processor, of the threads that encode and send, of the rest of QEMU. VNC sends from
-        the rest."""
+        """CPU seconds so far: of the guest's processor, of the threads that encode and send, of the rest of QEMU. VNC
+        sends in QEMU's main thread, which is part of the rest."""
         used = {"guest": 0.0, "worker": 0.0, "rest": 0.0}
         for task in Path(f"/proc/{self._qemu.pid}/task").iterdir():
             with contextlib.suppress(OSError):

@@ -138,8 +138,8 @@ static uint64_t recorded_time(Feeder *feeder, const ReplayItem *item)
 }
 
 /*
- * Until the worker has taken every command. Those between two primary surfaces
- * draw on none: they must not be left over for the new one.
+ * Waits until the worker has taken every command. While there is no primary surface, commands draw
+ * on nothing; the worker must have taken them before the next one exists.
  */
 static void wait_for_worker(Feeder *feeder)
 {
@@ -185,8 +185,8 @@ static bool wait_for_resume(Feeder *feeder)
 
 /*
  * Before an item that comes after a gap: waits until the client has shown what was drawn before.
- * The gap begins then, however late that is. So does time itself (@begins), after what is played
- * at once. False when told to stop.
+ * The gap begins then, however late that is. If @begins, this is also where recorded time starts,
+ * after the part that is played at once. False when told to stop.
  */
 static bool end_burst_if_due(Feeder *feeder, uint64_t recorded, bool begins)
 {
@@ -277,7 +277,7 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     if (!take_command(feeder)) {
         return false;
     }
-    /* one that is late has its probes as often as one that is not, between the same commands */
+    /* a feeder that is late puts its probes between the same commands as one that is in time */
     probe_if_due(feeder, feeder->due_ns ? MIN(feeder->due_ns, clock_ns()) : clock_ns());
     if (feeder->surface_draws) {
         surface_draws_note(feeder->surface_draws, command);
@@ -285,7 +285,7 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     return display_push(feeder->display, command);
 }
 
-/* Pauses take recorded time off the clock, so that the rest keeps its pace. */
+/* The start time is moved by the length of each pause, so that the rest keeps its pace. */
 static bool pause_if_due(Feeder *feeder, uint64_t commands)
 {
     const FeederOptions *options = &feeder->options;

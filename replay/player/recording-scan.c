@@ -101,7 +101,8 @@ static bool fail_truncated(RecordingScan *scan)
     return scan_fail_at(scan, scan_offset(scan), "the recording is cut short here");
 }
 
-/* One byte of the text that begins at word, which is what a fault is named after. */
+/* Expects @byte, which is part of the text that begins at @word. If it is another one, the error
+ * message quotes @word, or says that the line's end is missing. */
 static bool expect(RecordingScan *scan, char byte, uint64_t start, const char *word)
 {
     if (!have_byte(scan)) {

@@ -28,8 +28,8 @@ def median(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median and the interval that holds it with 95 % confidence; without an interval where values are too few. Of less than
-    six values no interval can be as sure as that: from the least to the greatest of three it is 75 %, of five 94 %."""
+    """A median and the interval that holds it with 95 % confidence; without an interval where values are too few. With fewer than
+    six values no interval reaches 95 %: the range of three values has a confidence of 75 %, that of five 94 %."""
     median: float
     low: float | None
     high: float | None
@@ -180,8 +180,8 @@ class Shift:
     lone: bool = False      # one value on a side, or overlapping values: significant only together with other rows
 
     def judged(self, noise: float, more: bool) -> Comparison:
-        """Of a change that is nothing but chance `chance` says how often it is as large as this. More or less than `noise` is
-        asked for besides: what is certain may still be too little to matter."""
+        """`chance` is the one-sided probability that chance alone gives a change as large as this. The change must also exceed
+        `noise`: a certain change may still be too small to matter."""
         reach = _quantile_of_t(self.freedom) * self.error
         change, low, high = (math.expm1(value) for value in (self.log, self.log - reach, self.log + reach))
         within = max(noise, _SAME_WITHIN)
@@ -191,13 +191,13 @@ class Shift:
         return Comparison(verdict, change, low, high, tail(abs(self.log) / self.error, self.freedom))
 
 
-_KNOWN_FREEDOM = 8      # runs' worth of what is known of a metric's spread before a row is looked at
+_KNOWN_FREEDOM = 8      # weight of the prior knowledge of a metric's spread, as a number of runs
 
 
 def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shift | None:
     """spread: the relative standard deviation that a metric usually has from run to run. A row's own is weighed against it (a
-    moderated t, as of Smyth 2004): two or three runs say little of how much runs vary, and with it even one of each side says
-    something. None without runs or where a value is not above 0."""
+    moderated t, as of Smyth 2004): two or three runs tell little about the spread; with the usual spread, even one run per side
+    tells something. None without runs or where a value is not above 0."""
     if not before or not after or min(*before, *after) <= 0:
         return None
     old, new = ([math.log(value) for value in values] for values in (before, after))
@@ -209,7 +209,7 @@ def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shi
 
 
 def pooled(shifts: Sequence[Shift]) -> Shift:
-    """What several rows say of all: their mean. Where they do not agree, their disagreement is the error."""
+    """The common change of several rows: their mean. Where they do not agree, their disagreement is the error."""
     logs = [one.log for one in shifts]
     error = math.sqrt(sum(one.error ** 2 for one in shifts)) / len(shifts)
     if len(shifts) == 1:
@@ -222,8 +222,9 @@ def pooled(shifts: Sequence[Shift]) -> Shift:
 
 
 def gated(found: Sequence[Comparison], level: float = FALSE) -> list[Comparison]:
-    """Controls the probability of any false verdict (Holm): better and worse remain only if all together are chance with at most
-    this probability. The others become unknown. For decisions of a program; corrected() allows one false verdict in twenty."""
+    """Controls the probability of any false verdict (Holm): verdicts "better" and "worse" remain only while the probability
+    that any of them is due to chance is at most `level`. The others become unknown. For decisions of a program; corrected() allows
+    one false verdict in twenty."""
     tried = [one for one in found if one.low is not None]
     allowed = -1.0
     for rank, one in enumerate(sorted(tried, key=lambda one: one.chance)):

@@ -156,7 +156,7 @@ def right_library(run: Evidence) -> str | None:
 
 
 def right_mode(run: Evidence) -> str | None:
-    """The library reports the mode of each stream. One that it does not know it ignores with a warning."""
+    """The library reports the mode of each stream. It ignores an unknown mode with a warning."""
     if run.mode is None:
         return None
     streams = (run.player or {}).get("streams")

@@ -46,7 +46,7 @@ def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], be
     if probes is None:
         raise BenchError("the probes of a fast run do not match: run it again")
     arrived = [(probe.received, probe.due) for probe in probes if probe.received is not None]
-    # what is seen at a probe came after the one before, and what is seen at the end after the last
+    # what is seen at a probe was drawn after the previous probe; what is seen at the end, after the last one
     due = {after[0]: max(before[1] - begun, 0) * _FAST for before, after in itertools.pairwise([arrived[0], *arrived, (ended, 0)])}
     with log.open("rb") as file:
         return b"".join(_RECORD.pack(due[when], tile, means) for when, tile, means in _RECORD.iter_unpack(file.read()))
