@@ -216,8 +216,8 @@ _RELAYED = {"distance": "distance/links", "staleness": "staleness/links"}
 
 
 def distances(output: Path) -> str | None:
-    """linux-desktop over TLS, direct and through a relay, as far as measured with the library of the first page. None without
-    that page."""
+    """linux-desktop over TLS, direct and through a relay, as far as measured with the library of the first page: rows and columns
+    without a figure are left out. None without any."""
     files = {part: output / part / _PACKED for part in (*(part for _, part, *_ in _DISTANCES), *_RELAYED.values())}
     made = {part: results.load(file) for part, file in files.items() if file.is_file()}
     first = made.get(_DISTANCES[0][1])
@@ -235,7 +235,12 @@ def distances(output: Path) -> str | None:
     rows = [[says, *(cell(part, through, metric, mode, written) for through in (link, link + links.RELAY)
                      for mode in ("stock", "flow"))] for says, part, link, metric, written in _DISTANCES]
     rows = [row for row in rows if any(cell != table.UNKNOWN for cell in row[1:])]
-    return table.markdown(("linux-desktop", "stock", "`flow`", "stock, relay", "`flow`, relay"), rows) + "\n"
+    if not rows:
+        return None
+    columns = [column for column in zip(("linux-desktop", "stock", "`flow`", "stock, relay", "`flow`, relay"), *rows, strict=True)
+               if any(cell != table.UNKNOWN for cell in column[1:])]
+    head, *rows = (list(row) for row in zip(*columns, strict=True))
+    return table.markdown(head, rows) + "\n"
 
 
 _FIRST_TABLES = {"pace": ("lan",), "modes": ("modes", "modes/made")}

@@ -219,6 +219,7 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     assert makeresults.distances(tmp_path) is None
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
     measured("distance", both[:1], "max")
+    assert re.sub(r"  +|-", " ", makeresults.distances(tmp_path) or "").split("\n")[0] == "| linux desktop | stock | `flow` |"
     measured("distance/links", both[1:], "max")
     measured("staleness", both[-2:-1], "recorded")
     measured("staleness/links", both[-1:], "recorded")
