@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -159,3 +161,20 @@ def test_shellcheck_has_nothing_to_say() -> None:
     done = subprocess.run(["shellcheck", *(paths.ROOT / script for script in scripts)], capture_output=True, text=True,
                           env=os.environ, check=False)
     assert done.stdout == ""
+
+
+_PACKAGE_OF = {"PIL": "python3-pil", "Xlib": "python3-xlib", "gi": "python3-gi", "numpy": "python3-numpy", "pytest": "python3-pytest"}
+
+
+def test_what_is_imported_is_among_the_packages() -> None:
+    """A machine that has more hides it: numpy came with matplotlib, and went with it."""
+    ours = {place.stem for place in (paths.ROOT / "replay").rglob("*") if place.is_dir() or place.suffix == ".py"}
+    imported = set()
+    for file in (paths.ROOT / "replay").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
+                [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            imported |= {name.split(".")[0] for name in names}
+    listed = "\n".join(file.read_text() for file in paths.ROOT.glob("packages*.txt")).split()
+    for module in imported - set(sys.stdlib_module_names) - ours:
+        assert _PACKAGE_OF.get(module) in listed, f"{module}: which package, and is it in packages.txt?"
