@@ -42,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", choices=names, default="quick", metavar="NAME",
                         help=f"what to measure: {', '.join(names)} (%(default)s); the options below replace parts of it")
     for option, metavar, says in (
-            ("guests", "G,...", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a card (std: VGA)"), ("scenarios", "S,...", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
+            ("guests", "G,...", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a card (std: VGA)"),
+            ("scenarios", "S,...", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
             ("links", "L,...", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
             ("modes", "M,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """./run live --set deployment: what a user waits for where SPICE is deployed in ways that one client on a working line does not show:
-a second client on a slow line, a line that is out, a paste over a distance, a path that drops large packets."""
+a new client, a second client on a slow line, a line that is out, a paste over a distance, a path that drops large packets."""
 
 from __future__ import annotations
 
@@ -199,6 +199,27 @@ def keys_of(echoes: Sequence[float]) -> str:
     return f"keys {statistics.median(echoes):.0f} ms, the slowest {max(echoes):.0f} ms"
 
 
+def _first_picture(place: Place, way: Way, lab: Lab) -> Seen:
+    """From the start of the client on."""
+    with _guest(place, way, lab) as qemu:
+        began = time.monotonic_ns()
+        try:
+            with _client(place, lab, "client") as viewer:
+                user = User(qemu, viewer, _PATIENCE)
+                shown = shown_at(viewer.log.base, viewer.log.looks, user.truth, user.masked)
+                return Seen([((shown or began) - began) / 1e9])
+        except Failed as error:
+            return Seen([None], str(error).rstrip(": "))
+
+
+def _connect(link: str) -> Callable[[Place, Way], Seen]:
+    def play(place: Place, way: Way) -> Seen:
+        with _tested(link) as lab:
+            return _first_picture(place, way, lab)
+
+    return play
+
+
 def _black_hole(probing: bool) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
         with _tested("lan") as lab:
@@ -208,26 +229,20 @@ def _black_hole(probing: bool) -> Callable[[Place, Way], Seen]:
             proc.call([ip, "route", "replace", lab.server_address, "dev", lab.device, "src", lab.client_address, "advmss",
                        str(links.MTU - 40)], lab.client)
             proc.call(["sh", "-c", f"echo {int(probing)} >/proc/sys/net/ipv4/tcp_mtu_probing"], lab.server)
-            with _guest(place, way, lab) as qemu:
-                began = time.monotonic_ns()
-                try:
-                    with _client(place, lab, "client") as viewer:
-                        user = User(qemu, viewer, _PATIENCE)
-                        shown = shown_at(viewer.log.base, viewer.log.looks, user.truth, user.masked)
-                        return Seen([((shown or began) - began) / 1e9])
-                except Failed as error:
-                    return Seen([None], str(error).rstrip(": "))
+            return _first_picture(place, way, lab)
 
     return play
 
 
 ROWS = {row.name: row for row in (
+    *(Row(f"connect-{name}", f"the first picture of a new client over {link}", _connect(link))
+      for name, link in (("2M", _SLOW), ("256k", "256k/300ms"), ("20M", "20M40ms"))),
     Row("alone", "the last picture after scrolling, one client on a LAN", _beside(False)),
     Row("beside-slow", f"the same, with a second client over {_SLOW}", _beside(True), 0.1),
     Row("display", "the last picture after scrolling over 20M40ms, of a guest with two displays, the other one at rest", _displays(False)),
     Row("display-beside-noise", "the same while noise fills the other display", _displays(True)),
-    *(Row(f"out-{seconds}s", f"20M40ms, out for {seconds} s while the guest draws: the present picture, from the first change afterwards on", _out(seconds), 2.0)
-      for seconds in (5, 20, 35, 70)),
+    *(Row(f"out-{seconds}s", f"20M40ms, out for {seconds} s while the guest draws: the present picture, from the first change afterwards on",
+          _out(seconds), 2.0) for seconds in (5, 20, 35, 70)),
     Row("paste-lan", f"a paste of {_PASTED // 1_000_000} MB into the guest, on a LAN", _paste("lan")),
     Row("paste", "the same over 50M100ms", _paste("50M100ms"), 3.0),
     Row("black-hole", f"the first picture over a path that silently drops packets above {_HOLE} bytes", _black_hole(False)),
