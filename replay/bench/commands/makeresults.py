@@ -38,7 +38,7 @@ _WRITTEN = (_PAGE, "compare.csv")
 _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
 _SHOWN = 12     # shown digits of a hash
 _APART = ("Other commands make these pages, each measured with a library of its own: [live](live/README.md) (`./run live`: response time of "
-          "a guest in QEMU), "
+          "a guest in QEMU; [deployments](live/deployment.md)), "
           "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
           "timestamps).")
 
