@@ -7,6 +7,9 @@ static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on
     SpiceChannel *spice = channel->spice;
 
     switch (channel->type) {
+    case SPICE_CHANNEL_MAIN:
+        channel->clipboard = options->channels ? clipboard_new(spice) : NULL;
+        break;
     case SPICE_CHANNEL_DISPLAY:
         /* A live guest draws no markers, but a drawing of its own may look like one. */
         channel->display = display_new(spice, channel->id == 0 && !options->control ? on_marker : NULL,
@@ -50,6 +53,7 @@ Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerF
 
 void channel_free(Channel *channel)
 {
+    g_clear_pointer(&channel->clipboard, clipboard_free);
     g_clear_pointer(&channel->display, display_free);
     g_clear_pointer(&channel->cursor, cursor_free);
     g_clear_pointer(&channel->inputs, inputs_free);

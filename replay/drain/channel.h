@@ -7,6 +7,7 @@
 #include <spice-client.h>
 #include <stdint.h>
 
+#include "clipboard.h"
 #include "display.h"
 #include "inputs.h"
 #include "options.h"
@@ -28,6 +29,7 @@ typedef struct Channel {
     ChannelState state;
 
     /* One per channel type; all NULL for a channel that is only read. */
+    Clipboard *clipboard;
     Display *display;
     Cursor *cursor;
     Inputs *inputs;

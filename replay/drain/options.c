@@ -88,7 +88,7 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
         { "no-end", 0, 0, G_OPTION_ARG_NONE, &options->no_end,
           "Run until disconnected, not until the END marker", NULL },
         { "channels", 0, 0, G_OPTION_ARG_NONE, &options->channels,
-          "Use the other channels as well: send motions and keys, "
+          "Use the other channels as well: send motions and keys, share the clipboard, "
           "answer ports, report every move of the pointer with its time", NULL },
         { "control", 0, 0, G_OPTION_ARG_NONE, &options->control,
           "Obey orders on standard input (key CODE 1|0, move X Y, button N 1|0, picture FILE)", NULL },

@@ -24,7 +24,7 @@ typedef struct Options {
     int settle_ms;       /* pictures at markers wait until nothing changes for so long */
     int settle_end_ms;   /* the same at the last one */
     gboolean no_end;     /* run until disconnected, and ignore the end marker */
-    gboolean channels;   /* use every channel: mouse, keys, ports, each move of the pointer */
+    gboolean channels;   /* use every channel: mouse, keys, clipboard, ports, each move of the pointer */
     gboolean control;    /* obey orders on standard input: control.h */
     gboolean verbose;    /* the library's own messages on stderr */
 } Options;
