@@ -70,9 +70,14 @@ class Kept:
             except (ValueError, KeyError, TypeError):
                 raise BenchError(f"{self.file} is damaged: remove it") from None
 
-    def left(self, plans: Mapping[Plan, int]) -> dict[Plan, int]:
-        """The runs that are missing, or have fewer actions than wanted."""
-        return {plan: count for plan, count in plans.items() if plan.key not in self.runs or self.runs[plan.key]["count"] < count}
+    def left(self, plans: Mapping[Plan, int], library: str) -> dict[Plan, int]:
+        """The runs that are missing, have fewer actions than wanted, or show another state of this tree's library. Those of stock
+        and VNC stay valid when `library` changes."""
+        def there(plan: Plan, count: int) -> bool:
+            run = self.runs.get(plan.key)
+            return run is not None and run["count"] >= count and (not ways.of_tree(plan.way) or run.get("library") == library)
+
+        return {plan: count for plan, count in plans.items() if not there(plan, count)}
 
     def add(self, plan: Plan, record: Record) -> None:
         if record["invalid"] is None:
@@ -97,6 +102,15 @@ def _facts() -> dict[str, Any]:
     return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "qemu": qemu_version(), "release": upstream.DEFAULT,
             "machine": f"Linux {platform.release()}, {os.cpu_count()} processors", "processors": os.cpu_count() or 1,
             "tree": f"{str(state.get('commit') or 'an unknown commit')[:12]}{' with changes' if state.get('dirty') else ''}"}
+
+
+def _library() -> str:
+    """The state of this tree's library, as in the pages of ./run compare."""
+    return environment.library_tree()[:12]
+
+
+def _titled(plans: Mapping[Plan, int], folder: Path | None) -> dict[Plan, int]:
+    return {replace(plan, way=ways.title(plan.way, folder)): count for plan, count in plans.items()}
 
 
 def _say(record: Record, left: float) -> str:
@@ -151,8 +165,8 @@ def execute(args: argparse.Namespace) -> int:
         print(f"{len(sessions_of(args))} rows, half a minute to a minute each")
         return 0
     if args.dry_run:
-        kept = Kept(args.out)
-        left = kept.left(plans)
+        kept, plans = Kept(args.out), _titled(plans, args.library and args.library.resolve())
+        left = kept.left(plans, _library())
         for plan, count in left.items():
             print(f"{plan.key}: {count} actions")
         print(_say_how_long(left, len(plans) - len(left), _known(kept)))
@@ -175,10 +189,10 @@ def _measure(args: argparse.Namespace, plans: Mapping[Plan, int]) -> int:
         setup.setup()
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name in dict.fromkeys(plan.way for plan in plans)}
-    plans = {replace(plan, way=shown[plan.way].name): count for plan, count in plans.items()}
+    plans = _titled(plans, folder)
     by_name = {way.name: way for way in shown.values()}
-    kept = Kept(args.out)
-    left = kept.left(plans)
+    kept, library = Kept(args.out), _library()
+    left = kept.left(plans, library)
     steps.say(_say_how_long(left, len(plans) - len(left), _known(kept)))
     made = {name: guests.prepare(name, steps) for name in dict.fromkeys(plan.guest for plan in left)}
     facts, failed, todo = _facts(), 0, dict(left)
@@ -186,7 +200,7 @@ def _measure(args: argparse.Namespace, plans: Mapping[Plan, int]) -> int:
         del todo[plan]
         for _ in range(_TRIES):
             record = cell.run(plan, made[plan.guest], SCENARIOS[plan.scenario], by_name[plan.way], links.find(plan.link), count)
-            kept.add(plan, {**record, "tree": facts["tree"]})
+            kept.add(plan, {**record, "tree": facts["tree"], **({"library": library} if ways.of_tree(plan.way) else {})})
             kept.write(facts)
             steps.say(_say(record, sets.seconds(todo, _known(kept))))
             if record["invalid"] is None:

@@ -12,7 +12,7 @@ from bench.lab import links
 from bench.measure.stats import quantile
 from bench.runs import modes
 from live.scenarios import SCENARIOS
-from live.ways import BROWSERS
+from live.ways import BROWSERS, of_tree
 
 Record = dict[str, Any]
 UNKNOWN = "–"
@@ -39,6 +39,16 @@ class Row:
     gaps: float | None = None       # gaps in sound per minute
     silence: float | None = None    # share of the time
     late: float | None = None       # seconds: p95 of the packets' lateness, largest of the runs
+    library: str = ""               # states of this tree's library; "" for others
+
+
+def library(record: Record) -> str:
+    """The state of this tree's library that was measured; "" for another library. Old records have only the commit."""
+    return record.get("library") or f"commit {record.get('tree', 'unknown')}" if of_tree(record["way"]) else ""
+
+
+def libraries(records: Iterable[Record]) -> list[str]:
+    return list(dict.fromkeys(found for record in records if (found := library(record))))
 
 
 def row(records: Sequence[Record]) -> Row:
@@ -54,7 +64,7 @@ def row(records: Sequence[Record]) -> Row:
                quantile(shown, 0.5) if shown else None, quantile(shown, 0.95) if len(shown) >= _FEWEST else None,
                total("changes") / drawing if drawing else None, lines / drawing if drawing and lines else None,
                total("bytes") / times, total("bytes") / lines if lines else None, worker, worker + rest,
-               max(record["inexact"] for record in records), *_heard(records))
+               max(record["inexact"] for record in records), *_heard(records), ", ".join(libraries(records)))
 
 
 def _heard(records: Sequence[Record]) -> tuple[float | None, float | None, float | None]:
@@ -87,14 +97,14 @@ def _number(value: float | None, digits: int = 0) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
-def table(found: Sequence[Row], lag: bool) -> str:
-    """`lag`: for a guest that draws by itself; otherwise for actions."""
+def table(found: Sequence[Row], lag: bool, mixed: bool = False) -> str:
+    """`lag`: for a guest that draws by itself; otherwise for actions. `mixed`: rows say of which library they are."""
     sound = any(one.gaps is not None for one in found)
     stock = {one.link: one.wire for one in found if one.way == modes.STOCK}
     head = ["link", "way", "n", "failed", *(("lag p50, s", "p95") if lag else ("response p50, s", "p95")),
             *(("changes/s", "lines/s", "wire kB/s", "kB/line") if lag else ("wire kB/action",)), "bytes/stock",
             *(("worker CPU ms/s", "QEMU CPU ms/s") if lag else ("worker CPU ms/action", "QEMU CPU ms/action")), "exact at rest",
-            *(("sound: gaps/min", "silent", "late p95, ms") if sound else ())]
+            *(("sound: gaps/min", "silent", "late p95, ms") if sound else ()), *(("this library",) if mixed else ())]
     text = [f"| {' | '.join(head)} |", "|---|---|" + "--:|" * (len(head) - 2)]
     for one in found:
         ratio = one.wire / stock[one.link] if stock.get(one.link) else None
@@ -104,9 +114,29 @@ def table(found: Sequence[Row], lag: bool) -> str:
                  _number(ratio, 2), _number(one.worker, 1), _number(one.qemu, 1),
                  "yes" if not one.inexact else f"no: {one.inexact:.2%} of the pixels",
                  *((_number(one.gaps, 1), UNKNOWN if one.silence is None else f"{one.silence:.1%}",
-                    UNKNOWN if one.late is None else f"{one.late * 1e3:.0f}") if sound else ())]
+                    UNKNOWN if one.late is None else f"{one.late * 1e3:.0f}") if sound else ()),
+                 *((one.library or UNKNOWN,) if mixed else ())]
         text.append(f"| {' | '.join(cells)} |")
     return "\n".join(text)
+
+
+_LIMITS = """\
+- Guests: a Linux text console and an X desktop. No Windows guest, no Wayland desktop.
+- KVM: the guest's processor is emulated (TCG), so its own part of a response is larger than with KVM.
+- Real links: they are emulated on one host with one kernel and one QEMU release. Client, QEMU and link share the host's processors.
+- Clients on a screen: a figure ends when the client's library has decoded the picture. remote-viewer and spice-gtk widgets draw it later.
+- Habits: one action at a time, the next one 0.25 s after the picture. Nobody types ahead, holds a key down or uses two devices at once.
+- Spread between runs: a row is one run of one guest state unless repeated, and n counts its actions.
+- Small differences: the client's screen is logged every 10 ms, and pictures count as equal if the means of 8x8 pixels are within 6 of 255.
+- Load: one session at a time, and one display. Several clients or displays, and outages: `--set deployment`; many sessions: `--sessions`.
+"""
+
+
+def _of(states: Sequence[str]) -> str:
+    """When this library changes, only its rows are measured again."""
+    if len(states) > 1:
+        return f"**The rows of this library are of {len(states)} states of it**: see the last columns. Rows of stock and VNC do not depend on it."
+    return f"All rows of this library are of {states[0]}; those of stock and VNC do not depend on it." if states else ""
 
 
 def _more(records: Sequence[Record]) -> list[str]:
@@ -124,10 +154,12 @@ def _more(records: Sequence[Record]) -> list[str]:
 
 def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None) -> str:
     """The page; `short` is the table that README.md shows."""
+    states, dates = libraries(records), sorted(record["date"][:10] for record in records if "date" in record)
     text = [
         "# Live guests: response time\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
-        f"{facts['tree']}. TLS, links emulated on one host. {len(records)} runs count, {len(thrown_out)} do not.\n",
+        f"{facts['tree']}. TLS, links emulated on one host. {len(records)} runs count, {len(thrown_out)} do not"
+        f"{f', of {dates[0]} to {dates[-1]}' if dates else ''}. {_of(states)}\n",
         "Closed loop: the next action comes when the client shows what the guest's frame buffer holds. *vnc* is QEMU's own server with "
         "TigerVNC's viewer. The SPICE client is spice-client-glib without a window, so its time to draw on a screen is not in the figures. "
         "Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.\n",
@@ -146,11 +178,12 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
     for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
         mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
         text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",
-                 table(rows(mine), mine[0]["figure"] == "lag") + "\n",
+                 table(rows(mine), mine[0]["figure"] == "lag", len(states) > 1) + "\n",
                  *(f"Not run by {way}: {why}.\n" for way, why in SCENARIOS[scenario].not_by.items())]
     if thrown_out:
         text += ["## Runs that do not count\n", *(f"- {each['guest']}, {each['scenario']}, {each['link']}, {each['way']}: {each['invalid']}"
                                       for each in thrown_out), ""]
+    text += ["## What this page cannot show\n", _LIMITS]
     loads = [load for record in records for load in record["load"]]
     if loads:
         text.append(f"Load average during the runs: {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"

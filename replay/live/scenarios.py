@@ -212,7 +212,7 @@ def _nothing(user: User, qemu: Qemu) -> None:
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (
     Scenario("scroll", "text", "18 lines of text per second for 4 s, then a still picture", _nothing, scroll, 20, 4.8, "lag"),
     Scenario("sound", "sound", "sound, and beside it 18 lines of text per second for 4 s, then a still picture", _tone, scroll,
-             10, 4.8, "lag", 
+             10, 4.8, "lag",
              {VNC: "TigerVNC's viewer plays no sound", **dict.fromkeys(BROWSERS, "a browser's sound is not examined")}),
     Scenario("type", "text", "a key; its letter appears", _app("echo"), _taps("a", 40), 100, 0.4),
     Scenario("line", "text", "a key; the screen scrolls by one line of text", _app("line"), _taps("space"), 100, 0.4),
@@ -227,6 +227,6 @@ SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (
     Scenario("editor", "desktop", "a key in Mousepad; its letter appears, the line moves", _window("editor", lambda viewer: viewer.tap("a")),
              _repeated(_letter), 100, 0.6),
     Scenario("drag", "desktop", "a window is dragged 23 pixels over another one", _grasp, _repeated(_drag), 100, 0.7),
-    Scenario("video", "desktop", "a video of 320x240 for 4 s, then its last frame", _window("terminal"), video, 10, 10.0,
+    Scenario("video", "desktop", "a video of 320x240 for 4 s, then its last frame", _window("terminal"), video, 20, 8.7,
              "lag"),
 )}

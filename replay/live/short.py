@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bench.common import table
 from bench.lab import links
 from bench.runs import modes
-from live.page import UNKNOWN, Record, Row, rows
+from live.page import UNKNOWN, Record, Row, libraries, rows
 from live.scenarios import SCENARIOS
 from live.ways import VNC
 
@@ -35,7 +35,10 @@ def _cells(found: Mapping[str, Row], drew: bool) -> list[str]:
 
 
 def short(records: Iterable[Record]) -> str | None:
-    """None if none of it was measured. A row without one of the ways that README.md compares is left out."""
+    """None if none of it was measured. A row without one of the ways that README.md compares is left out. Rows say of which
+    state of this library they are, if there are several."""
+    records = list(records)
+    mixed = len(libraries(records)) > 1
     cells: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         cells.setdefault((record["guest"], record["scenario"]), []).append(record)
@@ -48,6 +51,8 @@ def short(records: Iterable[Record]) -> str | None:
         for link in sorted(by_link, key=links.rank):
             if len(by_link[link]) == len(WAYS):
                 n = min(one.waits for one in by_link[link].values())
-                lines.append([guest, scenario, link, str(n), *_cells(by_link[link], SCENARIOS[scenario].figure == "lag")])
-    head = ["guest", "scenario", "link", "n", *WAYS.values(), *(f"wire, {name}" for name in WAYS.values())]
+                lines.append([guest, scenario, link, str(n), *_cells(by_link[link], SCENARIOS[scenario].figure == "lag"),
+                              *([by_link[link]["flow"].library] if mixed else [])])
+    head = ["guest", "scenario", "link", "n", *WAYS.values(), *(f"wire, {name}" for name in WAYS.values()),
+            *(["measured with"] if mixed else [])]
     return table.markdown(head, lines, left=3) if lines else None

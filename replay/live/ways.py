@@ -37,12 +37,26 @@ class Way:
         return {**kept, "SPICE_STREAM": self.mode} if self.mode else kept
 
 
+def _shows(name: str) -> str:
+    """The mode, stock or VNC; `name` may be a browser's."""
+    return BROWSERS.get(name, ("", name))[1]
+
+
+def title(name: str, folder: Path | None = None) -> str:
+    """The name in tables; a library of another directory is named there."""
+    return name if folder is None or _shows(name) in (VNC, modes.STOCK) else modes.row(folder.name, name)
+
+
+def of_tree(name: str) -> bool:
+    """Whether the way with this name in tables shows the library of this tree."""
+    return " (" not in name and _shows(name) not in (VNC, modes.STOCK)
+
+
 def find(name: str, folder: Path | None = None) -> Way:
     """`folder` has the library of every mode except stock; without it, the tree's is used."""
     if name in BROWSERS:
         page, shown = BROWSERS[name]
-        way = find(shown, folder)
-        return replace(way, name=way.name.replace(shown, name, 1), page=page)
+        return replace(find(shown, folder), name=title(name, folder), page=page)
     if name == VNC:
         return Way(VNC, None)
     if name.partition(":")[0] not in modes.MODES:
@@ -53,4 +67,4 @@ def find(name: str, folder: Path | None = None) -> Way:
     library = libraries.find(str(folder) if folder else libraries.PATCHED)
     if not library.patched:
         raise BenchError(f"library {library.name} is not patched, so it has no mode '{name}'", 2)
-    return Way(modes.row(folder.name if folder else library.name, name), library, modes.stream_value(name))
+    return Way(title(name, folder), library, modes.stream_value(name))
