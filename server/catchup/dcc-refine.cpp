@@ -12,10 +12,6 @@
  * is drawn that often. Must be more than the time between the frames of a video. */
 #define REFINE_AFTER (250 * 1000)
 
-/* If lossy_upstream has more rectangles, it is cleared, as each drawing would cost too much. Then some pixels
- * are resent that upstream leaves lossy. */
-#define MAX_LOSSY_RECTS 512
-
 DccRefine::DccRefine(DisplayChannelClient *init_dcc):
     dcc(init_dcc)
 {
@@ -82,9 +78,10 @@ static bool is_lossy_upstream(DisplayChannelClient *dcc, Drawable *drawable)
            dcc_is_sent_lossy(dcc, &image->u.bitmap, drawable);
 }
 
+/* Each drawing would cost too much. Then some pixels are resent that upstream leaves lossy. */
 static void bound(QRegion *lossy_upstream)
 {
-    if (pixman_region32_n_rects(lossy_upstream) > MAX_LOSSY_RECTS) {
+    if (pixman_region32_n_rects(lossy_upstream) > RED_CATCH_UP_MAX_RECTS) {
         region_clear(lossy_upstream);
     }
 }

@@ -7,24 +7,14 @@
 
 #include "red-catch-up.h"
 
-/* A region of more rectangles becomes their bounds: each change would cost more than the
- * pixels it saves. */
-#define MAX_RECTS 512
-
 /* A piece of more lines than this is not made narrower than the damage that it covers. */
 #define PIECE_LINES 16
-
-/* So many rectangles are tried to find some that share a box. */
-#define PIECE_RECTS 128
 
 /* If several rectangles share a box, they cover at least one in so many of its pixels. */
 #define PIECE_SPARSE 2
 
 /* The part of a large message's time that is left out in addition, see RedCatchUpPath::waited(). */
 #define PASSING_PART 4
-
-/* Pixels per byte of an image until pieces have been measured: between those of text and of a photo. */
-#define PIXELS_PER_BYTE 3
 
 static uint64_t box_area(const SpiceRect *box)
 {
@@ -100,7 +90,7 @@ RedCatchUpArea::~RedCatchUpArea()
 
 static void region_simplify(QRegion *region)
 {
-    if (pixman_region32_n_rects(region) > MAX_RECTS) {
+    if (pixman_region32_n_rects(region) > RED_CATCH_UP_MAX_RECTS) {
         SpiceRect bounds;
 
         region_extents(region, &bounds);
@@ -293,7 +283,7 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
     }
 
     uint64_t held = box_area(&box);
-    for (uint32_t i = 1; i < std::min<uint32_t>(n_rects, PIECE_RECTS); ++i) {
+    for (uint32_t i = 1; i < n_rects; ++i) {
         SpiceRect wider = box;
 
         rect_union(&wider, &rects[i]);
@@ -310,10 +300,10 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
 
 void RedCatchUpPace::start(uint64_t rate)
 {
+    /* a pixel per byte, which is what photographs take; after RED_CATCH_UP_PACE_TIME it is measured */
     const uint64_t bytes = rate * RED_CATCH_UP_PIECE_TIME / 1000000;
 
-    pixels = std::min<uint64_t>(std::max<uint64_t>(bytes * PIXELS_PER_BYTE,
-                                                   RED_CATCH_UP_PIECE_MIN),
+    pixels = std::min<uint64_t>(std::max<uint64_t>(bytes, RED_CATCH_UP_PIECE_MIN),
                                 RED_CATCH_UP_PIECE_MAX);
     since = 0;
     started = true;

@@ -28,6 +28,11 @@ uint64_t red_catch_up_late(uint32_t delay);
 /* bytes */
 #define RED_CATCH_UP_LARGE (64 * 1024)
 
+/* A region of more rectangles becomes their bounds, or is cleared: each change would cost more than the pixels it
+ * saves. With half, users of screens with much fine change get more pixels again; twice as many cost the worker
+ * time. */
+#define RED_CATCH_UP_MAX_RECTS 512
+
 /* Measures how long the path made drawings wait. Waiting for this thread does not count: on a busy
  * host a drawing is old before the thread tries to send it, and then the path takes it at once. */
 class RedCatchUpPath

@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "red-stream-coalescing.h"
-
-/* A drawing may wait for this part of the round trip. With twice that, users of long paths see drawings later. */
-#define COALESCING_PART 12
+#include "red-stream-path.h"
 
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay)
 {
@@ -16,8 +14,7 @@ uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t del
     if (policy->hold != RED_STREAM_HOLD_AUTO) {
         return policy->hold;
     }
-    return std::min<uint32_t>(std::max<uint32_t>(delay / COALESCING_PART, RED_STREAM_COALESCING_MIN),
-                              RED_STREAM_COALESCING_MAX);
+    return delay > RED_STREAM_QUEUE_DELAY ? RED_STREAM_COALESCING_MAX : RED_STREAM_COALESCING_MIN;
 }
 
 bool RedStreamCoalescing::begin(uint64_t now, uint32_t budget)

@@ -13,8 +13,6 @@
 /* Limit in bytes until the first pong: twice TCP's initial window (RFC 6928). With half, a new client on
  * a long path fills it one round trip later. */
 #define INITIAL_LIMIT (32 * 1024)
-/* Smallest limit in bytes. With twice as many, the response to a key waits 0.3 s longer at 100 kbit/s. */
-#define MIN_LIMIT 4096
 
 /* Gain on the BDP while the rate grows. Pongs show a full path one round trip late. Until then a router
  * with a queue of one BDP must not drop packets, which it does at 200, TCP's own gain. At 140 a long
@@ -29,44 +27,28 @@
  * at the start. */
 #define FULL_ROUNDS 3
 
-/* Distance of two probes, in microseconds and bytes. A pong costs the client a packet, and client and server a
- * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With too few probes
- * per BDP the channel sends in bursts. */
+/* Two probes are PROBE_TIME microseconds apart, or RED_STREAM_FLOW_MIN bytes if that is more, but there are at least
+ * BDP_PROBES per BDP, and at most twice as many. A pong costs the client a packet, and client and server a
+ * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With too few probes per
+ * BDP the channel sends in bursts. */
 #define PROBE_TIME 4000
-#define PROBE_BYTES 4096
-/* probes per BDP, and the fewest bytes between two */
-#define LEAST_PROBES 8
-#define MOST_PROBES 16
-#define PROBE_BYTES_MIN 1024
+#define BDP_PROBES 8
 
-/* With so many probes in flight the path stays busy during a coalescing delay. */
-#define BUSY_PROBES 4
-
-/* A pong shows a queue if it took QUEUE_TIMES as long as on an empty path, and QUEUE_DELAY microseconds more.
- * With less, the jitter of Wi-Fi counts as a queue; with more, sound and keys wait longer behind a queue. */
+/* A pong shows a queue if it took QUEUE_TIMES as long as on an empty path, and RED_STREAM_QUEUE_DELAY more. With 1
+ * the gain alone counts as a queue on long paths; with 3, sound and keys wait longer behind a queue there. */
 #define QUEUE_TIMES 2
-#define QUEUE_DELAY 25000
 
-/* Limit while the delay is measured anew, as a part of the BDP: the queue drains, and the path is not idle.
- * A user with a full path loses a quarter of one round trip in 30 s. */
-#define REMEASURING_PERCENT 75
-
-/* The probe timeout in delays, and its maximum. If a client stops answering, its user waits so long, once. */
+/* The probe timeout in delays. With 1, each pong that the queue of a full path delays is a timeout; with 4, a user
+ * on a long path whose client stops answering waits twice as long, once. */
 #define TIMEOUT_DELAYS 2
-#define TIMEOUT_MOST_DELAYS 3
 
 /* When the estimates are old, one RESTART_PART-th of the BDP may be in flight. With twice the value, the queue
  * is half as long if the path became slower while idle. */
 #define RESTART_PART 4
 
-/* Back-off: after a probe timeout flow control resumes after 2^n pongs, n being BACKOFF_STEP more after each
- * further timeout, unless BACKOFF_RESET_PONGS came in between. With half the
- * step, users of a client that answers only sometimes wait more often. */
-#define BACKOFF_STEP 4u
-#define BACKOFF_MAX 20u
+/* After so many pongs without a timeout the back-off starts anew. With half, users of a client that answers only
+ * sometimes wait twice as often. */
 #define BACKOFF_RESET_PONGS 1024
-
-#define SECOND 1000000
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
@@ -88,19 +70,19 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 
 bool RedStreamFlow::wants_probe() const
 {
-    const uint64_t full = bdp();
-    const uint64_t least = std::max<uint64_t>(rate * PROBE_TIME / SECOND, PROBE_BYTES);
-    const uint64_t span = std::max(full / MOST_PROBES, std::min(least, full / LEAST_PROBES));
+    const uint64_t part = bdp() / BDP_PROBES;
+    const uint64_t least = std::max<uint64_t>(rate * PROBE_TIME / G_USEC_PER_SEC, RED_STREAM_FLOW_MIN);
+    /* the limit is never less than RED_STREAM_FLOW_MIN, so that there are four probes in flight */
+    const uint64_t span = std::max<uint64_t>({ part / 2, std::min(least, part), RED_STREAM_FLOW_MIN / 4 });
 
-    return counted_bytes - probed_counted >= std::max<uint64_t>(span, PROBE_BYTES_MIN) &&
-           in_flight() < RED_STREAM_FLOW_PROBES && !off;
+    return counted_bytes - probed_counted >= span && in_flight() < G_N_ELEMENTS(probes) && !off;
 }
 
 void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
 {
-    Probe *probe = &probes[probe_end % RED_STREAM_FLOW_PROBES];
+    Probe *probe = &probes[probe_end % G_N_ELEMENTS(probes)];
 
-    spice_assert(in_flight() < RED_STREAM_FLOW_PROBES);
+    spice_assert(in_flight() < G_N_ELEMENTS(probes));
     sent(now, bytes);
     if (acked_time == 0 || in_flight() == 0) {
         /* The path was idle, so the time counts from the first of these bytes: if sending them took
@@ -133,7 +115,7 @@ bool RedStreamFlow::pong_received(uint64_t now, uint32_t id)
     }
     /* pongs come in order, so the probes before it will not be answered */
     probe_begin = probe_end - behind;
-    const Probe *probe = &probes[probe_begin++ % RED_STREAM_FLOW_PROBES];
+    const Probe *probe = &probes[probe_begin++ % G_N_ELEMENTS(probes)];
 
     ++pongs;
     timed_out = timed_out && pongs < trusted_from;
@@ -152,7 +134,7 @@ bool RedStreamFlow::pong_received(uint64_t now, uint32_t id)
 void RedStreamFlow::acked(uint64_t now, uint32_t count)
 {
     acked_messages = std::min(acked_messages + count, messages);
-    if (in_flight() && acked_messages > probes[probe_begin % RED_STREAM_FLOW_PROBES].messages) {
+    if (in_flight() && acked_messages > probes[probe_begin % G_N_ELEMENTS(probes)].messages) {
         overtaken_time = overtaken_time ? overtaken_time : now;
     }
     off = off || is_overtaken(now);
@@ -166,9 +148,10 @@ void RedStreamFlow::probe_timed_out(uint64_t now)
         return;
     }
     if (!timed_out) {
-        backoff = pongs - trusted_from < BACKOFF_RESET_PONGS ?
-            std::min(backoff + BACKOFF_STEP, BACKOFF_MAX) : BACKOFF_STEP;
-        trusted_from = pongs + (1u << backoff);
+        const uint64_t longer = pongs - trusted_from < BACKOFF_RESET_PONGS ? backoff : 1;
+
+        backoff = std::min<uint64_t>(longer * RED_STREAM_FLOW_KNOWN, UINT32_MAX);
+        trusted_from = pongs + backoff;
     }
     timed_out = true;
     ++probe_timeouts;
@@ -186,9 +169,9 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
 {
     const uint32_t sample = std::max<uint64_t>(now - probe->sent_time, 1);
     /* how long the path takes to carry the bytes between the previous probe and this one */
-    const uint64_t own = rate ? probe->bytes * SECOND / rate : 0;
+    const uint64_t own = rate ? probe->bytes * G_USEC_PER_SEC / rate : 0;
     /* and the uncounted bytes of large messages before those, see "Messages larger than the BDP" */
-    const uint64_t large = rate ? probe->uncounted * SECOND / rate : 0;
+    const uint64_t large = rate ? probe->uncounted * G_USEC_PER_SEC / rate : 0;
     const uint64_t before = probe->sent_bytes - probe->bytes - probe->acked_bytes;
 
     if (delay == 0 || sample <= delay) {
@@ -207,7 +190,7 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
         remeasuring = true;
     }
 
-    const bool queued = sample > QUEUE_TIMES * (delay + own) + large + QUEUE_DELAY;
+    const bool queued = sample > QUEUE_TIMES * (delay + own) + large + RED_STREAM_QUEUE_DELAY;
     growing = growing && !queued;
     round_queued = round_queued && queued;
     return queued;
@@ -245,7 +228,7 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
         return;
     }
 
-    const uint64_t sample = (acked_bytes - probe->acked_bytes) * SECOND / elapsed;
+    const uint64_t sample = (acked_bytes - probe->acked_bytes) * G_USEC_PER_SEC / elapsed;
     if (sample > rate || !(probe->starved || remeasuring)) {
         uint64_t *const round_rate = &rates[round % RED_STREAM_FLOW_ROUNDS];
 
@@ -257,7 +240,7 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
 /* After a long pause the rate is confirmed step by step, see "Old estimates" in the header. */
 void RedStreamFlow::start_again(uint64_t now)
 {
-    restart = std::max<uint64_t>(full_bdp() / RESTART_PART, MIN_LIMIT);
+    restart = std::max<uint64_t>(full_bdp() / RESTART_PART, RED_STREAM_FLOW_MIN);
     restart_time = now;
     restart_begin = sent_bytes;
 }
@@ -275,7 +258,7 @@ void RedStreamFlow::update_restart(uint64_t now, bool queued)
         return;
     }
     if (queued) {
-        rate = std::min(rate, carried * SECOND / std::max<uint64_t>(now - restart_time, 1));
+        rate = std::min(rate, carried * G_USEC_PER_SEC / std::max<uint64_t>(now - restart_time, 1));
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, rate);
         restart = 0;
     } else if (restart + carried >= full_bdp()) {
@@ -310,9 +293,9 @@ uint64_t RedStreamFlow::full_bdp() const
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
     const uint64_t time = growing ?
         std::max(uint64_t{delay} * GROWING_GAIN_PERCENT / 100, steady) : steady;
-    const uint64_t least = growing ? INITIAL_LIMIT : MIN_LIMIT;
+    const uint64_t least = growing ? INITIAL_LIMIT : RED_STREAM_FLOW_MIN;
 
-    return std::max(rate * time / SECOND, least);
+    return std::max(rate * time / G_USEC_PER_SEC, least);
 }
 
 /* The same, less while the estimates are old. */
@@ -330,10 +313,10 @@ uint64_t RedStreamFlow::get_pace() const
     return large && expected_rate && !timed_out && !off ? std::max(rate, expected_rate) : 0;
 }
 
-/* Bytes in flight that cause no queue. */
+/* Bytes in flight that cause no queue: as much below the BDP as the gain is above. */
 uint64_t RedStreamFlow::remeasuring_bdp() const
 {
-    return std::min(rate * delay / SECOND * REMEASURING_PERCENT / 100, bdp());
+    return std::min(rate * delay / G_USEC_PER_SEC * 100 / STEADY_GAIN_PERCENT, bdp());
 }
 
 uint64_t RedStreamFlow::limit() const
@@ -344,7 +327,7 @@ uint64_t RedStreamFlow::limit() const
         return full;
     }
     /* All bytes before the first probe may have arrived: its pong has yet to confirm them. */
-    const uint64_t span = probes[probe_begin % RED_STREAM_FLOW_PROBES].counted_bytes - counted_acked;
+    const uint64_t span = probes[probe_begin % G_N_ELEMENTS(probes)].counted_bytes - counted_acked;
     return full + std::min(span, full);
 }
 
@@ -367,19 +350,19 @@ bool RedStreamFlow::may_send(bool slack) const
 uint32_t RedStreamFlow::get_probe_timeout() const
 {
     /* the path also needs time for the bytes in flight: no probe is inside a large image */
-    const uint64_t carried = rate ? (sent_bytes - acked_bytes) * SECOND / rate : 0;
-
+    const uint64_t carried = rate ? (sent_bytes - acked_bytes) * G_USEC_PER_SEC / rate : 0;
+    const uint64_t least = uint64_t{delay} * TIMEOUT_DELAYS;
     const uint64_t most = std::min<uint64_t>(
-        std::max<uint64_t>(uint64_t{delay} * TIMEOUT_MOST_DELAYS, RED_STREAM_FLOW_TIMEOUT_MAX),
+        std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT_MIN, RED_STREAM_FLOW_TIMEOUT_MAX),
         RED_STREAM_FLOW_TIMEOUT_LONG);
 
-    return std::min(std::max<uint64_t>(uint64_t{delay} * TIMEOUT_DELAYS + carried,
-                                       RED_STREAM_FLOW_TIMEOUT_MIN), most);
+    return std::min(std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT_MIN), most);
 }
 
+/* A quarter of a BDP at least: with that the path stays busy during a coalescing delay. */
 bool RedStreamFlow::is_path_busy() const
 {
-    return !(growing || remeasuring || timed_out || off) && in_flight() >= BUSY_PROBES;
+    return !(growing || remeasuring || timed_out || off) && in_flight() >= BDP_PROBES / 2;
 }
 
 bool RedStreamFlow::wants_fewer_acks()

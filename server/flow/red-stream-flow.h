@@ -56,17 +56,14 @@
 
 /* Each comment says which users notice another value of the constant. */
 
-/* Maximum of probes in flight. There are at most 16 per BDP, so this is enough for eight BDPs; no user
- * notices another value. */
-#define RED_STREAM_FLOW_PROBES 128
 /* The rate is the maximum over so many round trips, as in BBR. With 5, users of Wi-Fi get less of the path's
  * rate. */
 #define RED_STREAM_FLOW_ROUNDS 10
 /* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
  * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
-/* The probe timeout is at least MIN, and at most MAX or, if that is longer, three round trips, but never more
- * than LONG (microseconds). If a client stops answering, its user waits so long, once; with less than a few
+/* The probe timeout is at least MIN, and at most MAX or, if that is longer, two round trips and MIN, but never
+ * more than LONG (microseconds). If a client stops answering, its user waits so long, once; with less than a few
  * hundred milliseconds a busy client counts as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
@@ -77,8 +74,9 @@
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 #define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
-/* After so many pongs the client is asked to ack less often. A client sends as many in a second, so no user
- * notices another value. */
+/* After so many pongs a client counts as one that answers: it is asked to ack less often, and flow control
+ * resumes after a probe timeout; after so many times as many if another timeout follows soon. With half, users
+ * of a client that answers only sometimes wait more often. */
 #define RED_STREAM_FLOW_KNOWN 16
 
 class RedStreamFlow
@@ -195,7 +193,8 @@ private:
     uint32_t in_flight() const { return probe_end - probe_begin; }
 
     /* probes in flight, a ring indexed by numbers that only grow */
-    Probe probes[RED_STREAM_FLOW_PROBES];
+    /* enough for eight BDPs; a power of 2, as the ids wrap around */
+    Probe probes[128];
     uint32_t probe_begin = 0;
     uint32_t probe_end = 0;
     /* bytes sent and bytes counted up to the last probe, and when the first byte after it was
@@ -223,13 +222,13 @@ private:
     uint64_t acked_messages = 0;
 
     /* pongs received */
-    uint32_t pongs = 0;
+    uint64_t pongs = 0;
     uint32_t probe_timeouts = 0;
     bool timed_out = false;
     /* after a probe timeout: the number of pongs from which on flow control resumes, and the
      * power of 2 that is the back-off */
-    uint32_t trusted_from = 0;
-    uint32_t backoff = 0;
+    uint64_t trusted_from = 0;
+    uint64_t backoff = 1;
     /* when the client first acked a message behind a probe that it has not answered, 0: has not */
     uint64_t overtaken_time = 0;
     bool off = false;

@@ -36,7 +36,7 @@ void RedStreamPacing::update(const RedStreamSocket *ops, const RedStreamLink *li
 {
     const uint32_t limit = red_stream_path_unsent_limit(link);
 
-    if (ops->set_unsent_limit && (limit >= unsent_limit * 2 || limit <= unsent_limit / 2) &&
+    if (ops->set_unsent_limit && (limit / 2 >= unsent_limit || limit <= unsent_limit / 2) &&
         ops->set_unsent_limit(socket, limit)) {
         unsent_limit = limit;
     }
@@ -46,7 +46,7 @@ void RedStreamPacing::update(const RedStreamSocket *ops, const RedStreamLink *li
  * and if the unsent limit is less than the kernel's buffer, as this function then enforces the limit. */
 size_t RedStreamPacing::get_budget(const RedStreamSocket *ops)
 {
-    const bool holds_little = unsent_limit && unsent_limit < KERNEL_BUFFER;
+    const bool holds_little = unsent_limit < KERNEL_BUFFER;
     RedStreamLink link = { };
 
     if (!(pace || holds_little) || !tcp_info->get_link(ops, &link)) {

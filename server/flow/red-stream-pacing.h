@@ -36,8 +36,8 @@ private:
     const int socket;
     const RedStreamTcpInfo *const tcp_info;
 
-    /* TCP_NOTSENT_LOWAT as set, bytes, 0: not set */
-    uint32_t unsent_limit = 0;
+    /* TCP_NOTSENT_LOWAT as set, bytes, UINT32_MAX: no limit */
+    uint32_t unsent_limit = UINT32_MAX;
     /* bytes per second: as given to set_pace, and SO_MAX_PACING_RATE as set, 0: no limit */
     uint64_t pace = 0;
     uint64_t kernel_pace = 0;

@@ -21,26 +21,27 @@ bool red_stream_path_is_first_hop(const RedStreamLink *link);
 
 /* The limit for unsent bytes in the kernel (TCP_NOTSENT_LOWAT): enough to keep the link busy until
  * the channel's thread has compressed the next image, and no more, as bytes in the kernel cannot
- * be dropped. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, within
- * RED_STREAM_UNSENT_MIN and RED_STREAM_UNSENT_MAX bytes. */
+ * be dropped. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, at least
+ * RED_STREAM_FLOW_MIN bytes; UINT32_MAX: no limit, as the rate is unknown. */
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link);
 
 /* microseconds: compressing an image of 1 MB takes about as long */
 #define RED_STREAM_UNSENT_BUDGET 50000
-/* bytes */
-#define RED_STREAM_UNSENT_MIN (8 * 1024)
-#define RED_STREAM_UNSENT_MAX (1024 * 1024)
+/* Bytes: less is never limited, here and by RedStreamFlow. With twice as many, the response to a key waits 0.3 s
+ * longer at 100 kbit/s. */
+#define RED_STREAM_FLOW_MIN 4096
 
 /* The pacing rate in bytes per second for a message larger than the BDP, on a path with a known
  * @rate (0: unknown); 0: no limit. Without it TCP fills the router's queue: sound and keys wait
  * behind it, and packets that the router drops are sent again. Returns 1.1 times @rate (or TCP's
  * delivery rate, if higher), 0.6 times while more than 1.1 BDP is in flight. No limit on a path
- * with a round trip below RED_STREAM_PACED_DELAY, where a queue is not noticed, nor behind a relay,
+ * with a round trip below RED_STREAM_QUEUE_DELAY, whose queue is not noticed, nor behind a relay,
  * whose queue TCP does not know. */
 uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate);
 
-/* microseconds */
-#define RED_STREAM_PACED_DELAY 20000
+/* Microseconds: the longest queue that no user notices. With less, the jitter of Wi-Fi counts as a queue; with
+ * more, sound and keys wait longer behind a queue. */
+#define RED_STREAM_QUEUE_DELAY 25000
 
 #include "pop-visibility.h"
 

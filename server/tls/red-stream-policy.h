@@ -52,7 +52,7 @@ struct RedStreamPolicy {
  *   <mode>          a name of the table above
  *   threshold=N     gather_threshold
  *   record=auto|N   record_size, 512 to RED_STREAM_RECORD_MAX
- *   window=N        window, 80 to 100000
+ *   window=N        window, 1 or more
  *
  * A word that is unknown or out of range is ignored: it is appended to @ignored, in quotes,
  * and the other words count. If no word names a mode, that of @policy stays. Returns true if no

@@ -21,20 +21,20 @@
 #include "red-stream-socket.h"
 
 #ifndef _WIN32
-#ifndef MSG_MORE
-#define MSG_MORE 0
-#endif
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0
-#endif
-
 static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool more)
 {
     struct msghdr msg = { };
+    int flags = 0;
 
+#ifdef MSG_NOSIGNAL
+    flags |= MSG_NOSIGNAL;
+#endif
+#ifdef MSG_MORE
+    flags |= more ? MSG_MORE : 0;
+#endif
     msg.msg_iov = const_cast<struct iovec *>(iov);
     msg.msg_iovlen = iovcnt;
-    return sendmsg(fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+    return sendmsg(fd, &msg, flags);
 }
 #else
 static ssize_t kernel_send(int fd, const struct iovec *iov, int iovcnt, bool more)

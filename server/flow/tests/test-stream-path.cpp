@@ -49,17 +49,19 @@ static void test_unsent_limit()
     RedStreamLink link = test_make_link(70, 40000, 2500000);
     g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, 125000);
 
-    /* enough to keep a slow line busy, not all of the memory for a fast one */
-    link = test_make_link(20, 100000, 100000);
-    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, RED_STREAM_UNSENT_MIN);
+    /* enough to keep a slow line busy */
+    link = test_make_link(20, 100000, 50000);
+    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, RED_STREAM_FLOW_MIN);
     link = test_make_link(4000, 200, 1200000000);
-    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
+    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, 60000000);
+    link = test_make_link(4000, 200, UINT64_C(1) << 40);
+    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, UINT32_MAX);
 
-    /* not known: as if fast */
+    /* not known */
     link = { };
-    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
+    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, UINT32_MAX);
     link = test_make_link(10, 0, 0);
-    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, RED_STREAM_UNSENT_MAX);
+    g_assert_cmpuint(red_stream_path_unsent_limit(&link), ==, UINT32_MAX);
 }
 
 /* 25 KB fill the path. */
@@ -89,7 +91,7 @@ static void test_pace()
     g_assert_cmpuint(red_stream_path_pace(&link, 250000), ==, 4 * up);
 
     /* a short path, and a relay */
-    link.path_delay = RED_STREAM_PACED_DELAY - 1;
+    link.path_delay = RED_STREAM_QUEUE_DELAY - 1;
     g_assert_cmpuint(red_stream_path_pace(&link, 250000), ==, 0);
     link.path_delay = 100000;
     link.rtt = 60;

@@ -56,10 +56,10 @@ static void test_settings()
     g_assert_true(red_stream_policy_parse("batch,record=auto", &policy));
     g_assert_cmpuint(policy.record_size, ==, 0);
 
-    g_assert_true(red_stream_policy_parse("batch,window=80", &policy));
-    g_assert_cmpuint(policy.window, ==, 80);
-    g_assert_true(red_stream_policy_parse("window,window=100000", &policy));
-    g_assert_cmpuint(policy.window, ==, 100000);
+    g_assert_true(red_stream_policy_parse("batch,window=1", &policy));
+    g_assert_cmpuint(policy.window, ==, 1);
+    g_assert_true(red_stream_policy_parse("window,window=4294967295", &policy));
+    g_assert_cmpuint(policy.window, ==, UINT32_MAX);
 
     /* in any order, the last one counts */
     g_assert_true(red_stream_policy_parse("batch,window=400,record=2000,threshold=99,record=4000",
@@ -86,10 +86,10 @@ static void test_bad_texts()
         "batch,record=0x400", "batch,record=1e3", "batch,record=4294967896",
         "batch,record=18446744073709552216", "batch,record=99999999999999999999999999",
         "gather,threshold=0", "gather,threshold=16385", "gather,threshold=auto",
-        "gather,threshold=", "batch,window=0", "batch,window=79", "batch,window=100001",
+        "gather,threshold=", "batch,window=0", "batch,window=4294967296",
         "batch,window=auto", "batch,window=80;", "batch,unknown=1", "batch, record=auto",
         /* what comes after a good setting counts too */
-        "batch,record=600,window=1",
+        "batch,record=600,window=0",
     };
 
     for (const char *text : texts) {
@@ -110,7 +110,7 @@ static void test_the_rest_counts()
         const char *text, *same_as, *ignored;
     } rows[] = {
         { "batch,record=600,unknown=1,window=400", "batch,record=600,window=400", "'unknown=1'" },
-        { "batch,unknown=1,window=9", "batch", "'unknown=1', 'window=9'" },
+        { "batch,unknown=1,window=0", "batch", "'unknown=1', 'window=0'" },
         { "batch,record=600,record=1", "batch,record=600", "'record=1'" },
         { "batch,,window=90,x", "batch,window=90", "'', 'x'" },
         /* the mode that was there */
