@@ -28,8 +28,8 @@ public:
     bool is_passing() const { return path.is_passing(); }
 
     /* Whether the oldest drawing in the pipe is late, or the guest has waited for this client for as
-     * long as a drawing may. The time of the guest starts again when the worker has taken all
-     * commands. */
+     * long as a drawing may. The guest's waiting time restarts from 0 when the worker has
+     * taken all commands. */
     bool is_too_long() const;
 
     /* Whether the guest would wait for this client although another client keeps up. */

@@ -11,7 +11,7 @@
 #include "red-client.h"
 #include "red-stream-policy.h"
 
-/* While a large message is sent, so many drawings may wait behind it before the guest must wait. */
+/* While a large message is sent, this many drawings may wait behind it before the guest must wait. */
 #define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
 
 /* Whether catch-up is on. */

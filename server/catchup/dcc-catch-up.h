@@ -24,12 +24,13 @@
  *  - A piece is taken from the damage that existed when the refresh was queued. All items queued
  *    before the refresh have been sent when its turn comes. Items queued after it draw on that
  *    surface only if they are frames of videos or images of older pixels. What has changed since
- *    those were queued is damage that is not ready yet, so it is sent after them.
+ *    such a frame or image was queued is damage added after the refresh, which only a later refresh
+ *    sends (it is not "ready", see RedCatchUpArea).
  *
  * Videos: a frame replaces the one that waits, and the area under a video is not refreshed until
  * the video ends.
  *
- * By job: this file changes the pipe and has the hooks of the display channel; red-catch-up.h decides;
+ * Who does what: this file changes the pipe and has the hooks of the display channel; red-catch-up.h decides;
  * dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep, dcc-backlog.h measures how long
  * drawings and the guest wait, dcc-refine.h resends without losses what a refresh sent as JPEG.
  */

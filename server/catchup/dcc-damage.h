@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The damage of a display client: the areas of its surfaces that differ from the server's although no
- * item in the pipe corrects them. Part of catch-up, see dcc-catch-up.h. */
+/* The damage of a display client: the areas of its surfaces that differ from the server's and that no
+ * item in the pipe will correct. Part of catch-up, see dcc-catch-up.h. */
 #ifndef DCC_DAMAGE_H_
 #define DCC_DAMAGE_H_
 
@@ -60,8 +60,8 @@ public:
     void make_ready();
     bool is_ready(uint32_t surface_id) const;
 
-    /* Take a piece of about @pixels, of the screen before other surfaces. Returns false if nothing is
-     * ready. */
+    /* Take a piece of about @pixels; the screen goes before other surfaces. Returns false if nothing
+     * is ready. */
     bool take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
 
     /* All damage of a surface, as rectangles. */

@@ -51,8 +51,8 @@ public:
     /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
     void copied(const QRegion *dest, int dx, int dy);
 
-    /* The current pixels of @piece are sent. To be called when DisplayChannelClientPrivate already
-     * records whether that is with losses. */
+    /* The current pixels of @piece are sent. To be called after DisplayChannelClientPrivate has
+     * recorded whether they are lossy. */
     void refreshed(uint32_t surface_id, const SpiceRect *piece);
 
     /* The client was migrated from another server and has that surface, parts of it lossy. */

@@ -10,7 +10,7 @@
 /* A piece of more lines than this is not made narrower than the damage that it covers. */
 #define PIECE_LINES 16
 
-/* If several rectangles share a box, they cover at least one in so many of its pixels. */
+/* If several rectangles share a box, they cover at least one in this many of its pixels. */
 #define PIECE_SPARSE 2
 
 /* The part of a large message's time that is left out in addition, see RedCatchUpPath::waited(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Damage tracking for a client whose path does not keep up: pure decisions.
  *
- * Drawings wait in a channel's pipe until the path takes them. On a link that is slower than the
- * guest draws they become stale there. So a drawing that has waited too long is dropped, and its
+ * Drawings wait in a channel's pipe until the path takes them. If the guest draws faster than the
+ * link carries, they become stale there. So a drawing that has waited too long is dropped, and its
  * area becomes damage. When the client's turn comes, it gets the current pixels of that area
  * (see dcc-catch-up.h).
  *
@@ -24,6 +24,7 @@ uint64_t red_catch_up_late(uint32_t delay);
 
 #define RED_CATCH_UP_LATE_MIN (50 * 1000)
 #define RED_CATCH_UP_LATE (150 * 1000)
+/* see RedCatchUpPath::waited() */
 #define RED_CATCH_UP_PASSING (1000 * 1000)
 /* bytes */
 #define RED_CATCH_UP_LARGE (64 * 1024)
@@ -63,8 +64,8 @@ private:
     /* when the path was blocked first and last, 0: it is not blocked */
     uint64_t first_refused = 0;
     uint64_t last_refused = 0;
-    /* the message sent in part at first_refused until it is sent, and from when on waiting
-     * counts */
+    /* the message that was partly sent at first_refused (until it is sent), and the time from which
+     * waiting counts */
     uint64_t first_message = 0;
     uint64_t first_passed = 0;
     bool first_is_large = false;
@@ -74,8 +75,8 @@ private:
  *
  * Only ready damage is taken, piece by piece. make_ready() is called when a refresh is queued, so all
  * items that were in the pipe at that time are sent first.
- * A sweep takes all damage that was ready when it began. Every other piece, however, is taken from
- * the latest changes, as the user looks at those. So no area waits for more than two sweeps, and an
+ * A sweep takes all damage that was ready when it began. Pieces alternate, however: every second one is
+ * taken from the latest changes, as the user looks at those. So no area waits for more than two sweeps, and an
  * area that changes all the time is sent only once per sweep.
  */
 class RedCatchUpArea
@@ -162,8 +163,8 @@ private:
 /* microseconds */
 #define RED_CATCH_UP_STILL (1000 * 1000)
 
-/* The piece size: how many pixels the path carries in RED_CATCH_UP_PIECE_TIME. It is measured from
- * the pieces sent, as their compression differs more than links do. */
+/* The piece size: how many pixels the path carries in RED_CATCH_UP_PIECE_TIME. It is measured on
+ * the pieces sent, as their compression ratio varies more than the rate of a link. */
 class RedCatchUpPace
 {
 public:

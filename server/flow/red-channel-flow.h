@@ -12,7 +12,7 @@
 #include "push-visibility.h"
 
 /* The ack interval, in messages, of a client that answers probes: its pongs say more than its acks.
- * Half doubles the acks on its uplink. */
+ * With half the interval its uplink carries twice as many acks. */
 #define RED_CHANNEL_FLOW_ACK_INTERVAL 200
 
 class RedChannelFlow

@@ -16,8 +16,8 @@
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
  * @delay microseconds (0: unknown): RED_STREAM_COALESCING_MIN, or RED_STREAM_COALESCING_MAX if
- * @delay is more than RED_STREAM_QUEUE_DELAY. 0 in modes without batch; a setting hold=N of @policy comes
- * first. */
+ * @delay is more than RED_STREAM_QUEUE_DELAY. 0 in modes without batch. A setting hold=N in @policy
+ * overrides it. */
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay);
 
 /* Microseconds. With half, there are about a tenth more packets; with twice the value, users see drawings later. */
@@ -64,7 +64,8 @@ private:
     uint32_t seen_inputs = 0;
 };
 
-/* A pause: nothing is sent for so many times the budget. */
+/* A pause is this many times the budget without anything being sent. With half, the drawings of one burst count as
+ * two; with twice the value, the first drawing after a short pause waits. */
 #define RED_STREAM_COALESCING_PAUSE 4
 
 #include "pop-visibility.h"

@@ -8,7 +8,7 @@
 #include "red-stream-flow.h"
 #include "red-stream-path.h"
 
-/* Each comment says which users notice another value of the constant. */
+/* Each comment says which users would notice a different value of the constant. */
 
 /* Limit in bytes until the first pong: twice TCP's initial window (RFC 6928). With half, a new client on
  * a long path fills it one round trip later. */
@@ -46,7 +46,7 @@
  * is half as long if the path became slower while idle. */
 #define RESTART_PART 4
 
-/* After so many pongs without a timeout the back-off starts anew. With half, users of a client that answers only
+/* After this many pongs without a timeout the back-off starts anew. With half, users of a client that answers only
  * sometimes wait twice as often. */
 #define BACKOFF_RESET_PONGS 1024
 

@@ -54,17 +54,17 @@
 
 #include "push-visibility.h"
 
-/* Each comment says which users notice another value of the constant. */
+/* Each comment says which users would notice a different value of the constant. */
 
-/* The rate is the maximum over so many round trips, as in BBR. With 5, users of Wi-Fi get less of the path's
- * rate. */
+/* The rate is the maximum over this number of round trips, as in BBR. With 5, users of Wi-Fi get less of the
+ * path's rate. */
 #define RED_STREAM_FLOW_ROUNDS 10
 /* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
  * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
 /* The probe timeout is at least MIN, and at most MAX or, if that is longer, two round trips and MIN, but never
- * more than LONG (microseconds). If a client stops answering, its user waits so long, once; with less than a few
- * hundred milliseconds a busy client counts as one that does not answer. */
+ * more than LONG (microseconds). If a client stops answering, its user waits for that long, once. Below a few
+ * hundred milliseconds a busy client would count as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)
@@ -74,9 +74,9 @@
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 #define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
-/* After so many pongs a client counts as one that answers: it is asked to ack less often, and flow control
- * resumes after a probe timeout; after so many times as many if another timeout follows soon. With half, users
- * of a client that answers only sometimes wait more often. */
+/* After this many pongs a client counts as one that answers: it is asked to ack less often, and flow control
+ * resumes after a probe timeout. After each further timeout it takes this many times as many pongs. With half,
+ * users of a client that answers only sometimes wait more often. */
 #define RED_STREAM_FLOW_KNOWN 16
 
 class RedStreamFlow
@@ -169,8 +169,8 @@ private:
         uint64_t sent_time;
         /* bytes of messages larger than the BDP that were in flight before it and do not count */
         uint64_t uncounted;
-        /* when it was sent: the bytes confirmed by pongs, when the last of these pongs arrived,
-         * and when the probe of that pong was sent */
+        /* at the time it was sent: bytes confirmed by pongs, the arrival time of the latest of these
+         * pongs, and the send time of that pong's probe */
         uint64_t acked_bytes;
         uint64_t acked_time;
         uint64_t acked_sent_time;
@@ -192,8 +192,8 @@ private:
     uint64_t remeasuring_bdp() const;
     uint32_t in_flight() const { return probe_end - probe_begin; }
 
-    /* probes in flight, a ring indexed by numbers that only grow */
-    /* enough for eight BDPs; a power of 2, as the ids wrap around */
+    /* Probes in flight, a ring indexed by numbers that only grow: enough for eight BDPs, and a power
+     * of 2, as the ids wrap around. */
     Probe probes[128];
     uint32_t probe_begin = 0;
     uint32_t probe_end = 0;
@@ -225,8 +225,8 @@ private:
     uint64_t pongs = 0;
     uint32_t probe_timeouts = 0;
     bool timed_out = false;
-    /* after a probe timeout: the number of pongs from which on flow control resumes, and the
-     * power of 2 that is the back-off */
+    /* after a probe timeout: the number of pongs at which flow control resumes, and how many it
+     * was to wait for (1: none yet) */
     uint64_t trusted_from = 0;
     uint64_t backoff = 1;
     /* when the client first acked a message behind a probe that it has not answered, 0: has not */
@@ -246,8 +246,8 @@ private:
     uint64_t rates[RED_STREAM_FLOW_ROUNDS] = { };
     uint64_t round = 0;
     uint64_t round_end = 0;
-    /* while the rate is old: the limit in bytes at which it restarted (0: the rate is not old),
-     * when, and the bytes sent before that */
+    /* while the rate is old: the restart limit in bytes (0: the rate is not old), the time of the
+     * restart, and the bytes sent before it */
     uint64_t restart = 0;
     uint64_t restart_time = 0;
     uint64_t restart_begin = 0;

@@ -5,7 +5,7 @@
 #include "red-stream-path.h"
 
 /* Linux (tcp_sendmsg) checks TCP_NOTSENT_LOWAT only when it begins a buffer, and then fills the buffer with
- * up to so many bytes. */
+ * up to this number of bytes. */
 #define KERNEL_BUFFER (64 * 1024)
 
 RedStreamPacing::RedStreamPacing(int init_socket, const RedStreamTcpInfo *init_tcp_info):

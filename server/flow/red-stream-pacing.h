@@ -15,7 +15,7 @@
 class RedStreamPacing
 {
 public:
-    /* @tcp_info outlives this, of the same @socket. */
+    /* @tcp_info is that of @socket, and outlives this object. */
     RedStreamPacing(int socket, const RedStreamTcpInfo *tcp_info);
 
     /* Have the kernel send at about @rate bytes per second, see red_stream_path_pace; 0: no

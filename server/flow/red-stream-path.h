@@ -15,8 +15,8 @@
  * RED_STREAM_SLACK. False while path_delay is unknown. */
 bool red_stream_path_is_first_hop(const RedStreamLink *link);
 
-/* microseconds: how much later than an idle client a busy one may answer. Users on a LAN: without it each
- * message would wait for a pong. */
+/* Microseconds: how much later than an idle client a busy one may answer. Without this allowance each message to a
+ * user on a LAN would wait for a pong. */
 #define RED_STREAM_SLACK 5000
 
 /* The limit for unsent bytes in the kernel (TCP_NOTSENT_LOWAT): enough to keep the link busy until
@@ -31,12 +31,11 @@ uint32_t red_stream_path_unsent_limit(const RedStreamLink *link);
  * longer at 100 kbit/s. */
 #define RED_STREAM_FLOW_MIN 4096
 
-/* The pacing rate in bytes per second for a message larger than the BDP, on a path with a known
- * @rate (0: unknown); 0: no limit. Without it TCP fills the router's queue: sound and keys wait
- * behind it, and packets that the router drops are sent again. Returns 1.1 times @rate (or TCP's
- * delivery rate, if higher), 0.6 times while more than 1.1 BDP is in flight. No limit on a path
- * with a round trip below RED_STREAM_QUEUE_DELAY, whose queue is not noticed, nor behind a relay,
- * whose queue TCP does not know. */
+/* The pacing rate in bytes per second for a message larger than the BDP, on a path of @rate (0: unknown). Without
+ * it TCP fills the router's queue: sound and keys wait behind it, and packets that the router drops are sent again.
+ * Returns 1.1 times @rate (or TCP's delivery rate, if higher), 0.6 times while more than 1.1 BDP is in flight.
+ * Returns 0 for no limit: on a path with a round trip below RED_STREAM_QUEUE_DELAY, whose queue is not noticed, and
+ * behind a relay, whose queue TCP does not know. */
 uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate);
 
 /* Microseconds: the longest queue that no user notices. With less, the jitter of Wi-Fi counts as a queue; with

@@ -40,7 +40,7 @@ private:
 size_t red_iov_size(const struct iovec *iov, int iovcnt);
 
 /* Fills @out, of @room entries, with the first @size bytes of @iov; no bytes are copied.
- * Returns the number of entries; @size becomes the bytes that they have. */
+ * Returns the number of entries used, and sets @size to the number of bytes in them. */
 int red_iov_head(struct iovec *out, int room, const struct iovec *iov, int iovcnt, size_t *size);
 
 #include "pop-visibility.h"

@@ -16,7 +16,7 @@
 #define CLEAR_SIZE RED_STREAM_RECORD_MAX
 #define WIRE_SIZE (RED_STREAM_EGRESS_MAX - CLEAR_SIZE)
 
-/* With so many bytes buffered they are sent, even if another message is announced; one more record fits
+/* From this number of buffered bytes on they are sent, even if another message is announced; one more record fits
  * behind. Half as many would double the system calls for bursts of images. */
 #define WIRE_LIMIT (WIRE_SIZE - RED_STREAM_RECORD_MAX - RECORD_EXPANSION)
 

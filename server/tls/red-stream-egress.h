@@ -13,9 +13,9 @@
  * - Bytes are sent when a buffer is full, when a call says that no message follows, or
  *   at flush(). No timer sends them.
  * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
- *   message stay here. There are two reasons: a flush must have bytes to send without
- *   MSG_MORE, which makes the kernel send all it holds, and over TLS only one message may
- *   end in the last record of a flush (see red_stream_policy_next_record).
+ *   message stay here. There are two reasons. A flush needs bytes to send: only a send
+ *   without MSG_MORE makes the kernel send all that it holds. And over TLS only one message
+ *   may end in the last record of a flush (see red_stream_policy_next_record).
  *
  * Back-pressure: accepted bytes may still be here when writev() returns; see pending().
  * While the kernel takes none, no further byte is accepted, so that messages wait in the
@@ -75,8 +75,8 @@ public:
         error = EPIPE;
     }
 
-    /* With false the mode may buffer written bytes until flush().
-     * Returns false if the mode leaves this to Nagle's algorithm. */
+    /* If @auto_flush is false, the mode may buffer written bytes until flush(). Returns false if
+     * the mode cannot do so and Nagle's algorithm is to be used instead. */
     bool set_auto_flush(bool auto_flush);
 
     /* Accept the bytes of @iov or a part of them; the caller passes the rest again, from
