@@ -419,19 +419,16 @@ static SpiceRect bounds_of(const std::vector<SpiceRect> &rects)
 }
 
 /* The same for one image of all changed areas. */
-bool DisplayMotion::find_planes(const std::vector<SpiceRect> &changed)
+bool DisplayMotion::find_planes(const RedMotionFound &found)
 {
-    uint64_t pixels = 0;
+    const auto &changed = found.changed;
 
     if (changed.empty()) {
         return false;
     }
-    for (const auto &rect : changed) {
-        pixels += rect_get_area(&rect);
-    }
     const SpiceRect bounds = bounds_of(changed);
-    return uint64_t(rect_get_area(&bounds)) <= pixels * MAX_SPREAD && motion->is_shown(&bounds) &&
-           find_planes(bounds, changed.data(), changed.size());
+    return uint64_t(rect_get_area(&bounds)) <= found.changed_pixels * MAX_SPREAD &&
+           motion->is_shown(&bounds) && find_planes(bounds, changed.data(), changed.size());
 }
 
 void DisplayMotion::flush(bool may_play)
@@ -443,7 +440,7 @@ void DisplayMotion::flush(bool may_play)
     std::vector<red::shared_ptr<RedDrawable>> drawn;
     const RedMotionFound &found = motion->find();
     const bool can_plane = !may_play && takes_planes();
-    const bool all_planes = can_plane && find_planes(found.changed);
+    const bool all_planes = can_plane && find_planes(found);
     const bool worth = all_planes || is_worth(found, may_play);
 
     std::swap(drawn, held);

@@ -89,7 +89,7 @@ private:
     bool is_worth(const RedMotionFound &found, bool may_play) const;
     bool takes_planes() const;
     bool find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects);
-    bool find_planes(const std::vector<SpiceRect> &changed);
+    bool find_planes(const RedMotionFound &found);
     void emit(const RedMotionMove &move);
     void emit(const SpiceRect &where);
     void emit_planes(const SpiceRect &where);

@@ -16,8 +16,6 @@
 #define MAX_FEATURES 4096
 /* places in each picture that look the same: more would not say which became which */
 #define MAX_PLACES 4
-/* steps of a binary search among the features, 4 * MAX_FEATURES at most */
-#define LOOKUP 14
 /* places that agree, or it is no guess; guesses that are tried */
 #define MIN_VOTES 6
 #define MAX_GUESSES 6
@@ -95,7 +93,7 @@ public:
         if (!(filter[word(feature)] & bit(feature))) {
             return;
         }
-        *looked += LOOKUP;
+        *looked += g_bit_storage(list.size());
         size_t i = std::lower_bound(list.begin(), list.end(), feature,
                                     [](const Place &place, uint32_t wanted_feature) {
             return place.feature < wanted_feature;
@@ -129,27 +127,21 @@ private:
 static uint32_t hash_cell(const uint8_t *cell, size_t size)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15;
-    uint64_t hashes[4] = { size, 1, 2, 3 }, words[4];
+    uint64_t hash = size, word;
 
-    if (size <= sizeof(words[0]) ||
-        memcmp(cell, cell + sizeof(words[0]), size - sizeof(words[0])) == 0) {
+    if (size <= sizeof(word) ||
+        memcmp(cell, cell + sizeof(word), size - sizeof(word)) == 0) {
         return 0;
     }
-    for (size_t taken; size > 0; cell += taken, size -= taken) {
-        taken = MIN(size, sizeof(words));
-        if (taken < sizeof(words)) {
-            memset(words, 0, sizeof(words));
-            memcpy(words, cell, taken);
-        } else {
-            memcpy(words, cell, sizeof(words));
-        }
-        for (int i = 0; i < 4; ++i) {
-            hashes[i] = (hashes[i] ^ words[i]) * factor;
-            hashes[i] ^= hashes[i] >> 29;
-        }
+    for (; size >= sizeof(word); cell += sizeof(word), size -= sizeof(word)) {
+        memcpy(&word, cell, sizeof(word));
+        hash = hash * factor + word;
     }
-    hashes[0] = (hashes[0] ^ hashes[1] << 7 ^ hashes[2] << 14 ^ hashes[3] << 21) * factor;
-    return MAX(hashes[0] >> 32, 1u);
+    word = 0;
+    memcpy(&word, cell, size);
+    hash = (hash ^ word) * factor;
+    hash = (hash ^ hash >> 32) * factor;
+    return MAX(hash >> 32, 1u);
 }
 
 /* Of each part of the bounds the column in which most has changed. */

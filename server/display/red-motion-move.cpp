@@ -37,15 +37,14 @@
 #define MAX_IN_VAIN 4
 #define CHEAP_PIXELS 65536
 
-/* Pixels that this would save, as far as some of the cells that have changed can tell. */
-uint64_t RedMotion::estimate(Shift shift)
+void RedMotion::take_samples()
 {
     const uint64_t step = changed_cells / MAX_SAMPLES + 1;
-    uint64_t skip = 0, samples = 0, right = 0;
+    uint64_t skip = 0;
 
+    found.looked += count_pixels(bounds) / CELL;
     for (int y = bounds.top; y < bounds.bottom; ++y) {
         const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-        const int from_y = y - shift.dy;
 
         for (int cell = bounds.left / CELL; cell * CELL < bounds.right; ++cell) {
             if (!changed[cell]) {
@@ -56,15 +55,30 @@ uint64_t RedMotion::estimate(Shift shift)
                 continue;
             }
             skip = step - 1;
-            const int x = cell * CELL, from_x = x - shift.dx, pixels = cell_end(cell) - x;
-
-            ++samples;
-            right += from_y >= 0 && from_y < height && from_x >= 0 && from_x + pixels <= width &&
-                     is_equal(x, y, from_x, from_y, pixels);
+            samples.push_back({ cell * CELL, y, cell_end(cell) - cell * CELL });
         }
     }
-    found.looked += count_pixels(bounds) / CELL + samples * CELL;
-    return samples ? right * changed_cells * CELL / samples : 0;
+}
+
+/* Pixels that this would save, as far as some of the cells that have changed can tell. */
+uint64_t RedMotion::estimate(Shift shift)
+{
+    uint64_t right = 0;
+
+    if (changed_cells == 0) {
+        return 0;
+    }
+    if (samples.empty()) {
+        take_samples();
+    }
+    for (const auto &cell : samples) {
+        const int from_x = cell.x - shift.dx, from_y = cell.y - shift.dy;
+
+        right += from_y >= 0 && from_y < height && from_x >= 0 && from_x + cell.pixels <= width &&
+                 is_equal(cell.x, cell.y, from_x, from_y, cell.pixels);
+    }
+    found.looked += samples.size() * CELL;
+    return right * changed_cells * CELL / samples.size();
 }
 
 /* What would be there if all within the bounds had moved: pixels, of each block. */
@@ -340,6 +354,7 @@ void RedMotion::try_shift(Shift shift, uint64_t min_gain)
         lately[1] = lately[0];
         lately[0] = shift;
     }
+    rect_union(&bounds, &dest);
     find_bounds();
     if (before > changed_cells) {
         found.moved_pixels += (before - changed_cells) * CELL;

@@ -119,33 +119,58 @@ bool RedMotion::is_wanted(const SpiceRect *where) const
     return contains(&wanted, where);
 }
 
-/* Of what has changed the bounds, and how much it is. */
+/* How many of these bytes, of 0 or 1, are 1. */
+static unsigned count_ones(const uint8_t *bytes, int n)
+{
+    unsigned ones = 0;
+
+    for (; n >= 8; bytes += 8, n -= 8) {
+        uint64_t eight;
+
+        memcpy(&eight, bytes, sizeof(eight));
+        ones += eight * 0x0101010101010101 >> 56;
+    }
+    while (n-- > 0) {
+        ones += *bytes++;
+    }
+    return ones;
+}
+
+/* What has changed within the bounds: its own bounds, and how much it is. */
 bool RedMotion::find_bounds()
 {
-    int left = cells, right = 0, top = height, bottom = 0;
+    const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
+    int left = end, right = first, top = bounds.bottom, bottom = bounds.top;
 
     changed_cells = 0;
-    for (int y = 0; y < height; ++y) {
+    samples.clear();
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
         const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        const unsigned ones = count_ones(changed + first, end - first);
 
-        if (!memchr(changed, 1, cells)) {
+        if (ones == 0) {
             continue;
         }
+        changed_cells += ones;
         top = MIN(top, y);
         bottom = y + 1;
-        for (int cell = 0; cell < cells; ++cell) {
+        for (int cell = first; cell < left; ++cell) {
             if (changed[cell]) {
-                ++changed_cells;
-                left = MIN(left, cell);
-                right = MAX(right, cell + 1);
+                left = cell;
+            }
+        }
+        for (int cell = end; cell > right; --cell) {
+            if (changed[cell - 1]) {
+                right = cell;
             }
         }
     }
-    bounds.left = left * CELL;
-    bounds.right = MIN(right * CELL, width);
-    bounds.top = top;
-    bounds.bottom = bottom;
-    return changed_cells != 0;
+    if (changed_cells == 0) {
+        bounds = { 0, 0, 0, 0 };
+        return false;
+    }
+    bounds = { left * CELL, top, MIN(right * CELL, width), bottom };
+    return true;
 }
 
 void RedMotion::know_cells()
@@ -202,7 +227,8 @@ void RedMotion::add_unknown(const QRegion *where)
     region_destroy(&part);
 }
 
-/* Have @wanted be all that is known or written, and count what is written. */
+/* Have @wanted be all that is known or written, and count what is written. Sets the bounds to its
+ * bounds. */
 void RedMotion::take_written()
 {
     std::vector<pixman_box32_t> boxes;
@@ -217,6 +243,7 @@ void RedMotion::take_written()
     if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
         spice_error("out of memory");
     }
+    region_extents(&where, &bounds);
     SpiceRect *rects = region_dup_rects(&where, &n_rects);
     for (uint32_t i = 0; i < n_rects; ++i) {
         found.written_pixels += count_pixels(rects[i]);
@@ -247,7 +274,8 @@ const RedMotionFound &RedMotion::find()
         find_moves();
         find_changed();
     }
-    std::fill(is_changed.begin(), is_changed.end(), 0);
+    std::fill(is_changed.begin() + static_cast<size_t>(bounds.top) * cells,
+              is_changed.begin() + static_cast<size_t>(bounds.bottom) * cells, 0);
 
     for (const auto &rect : found.changed) {
         const size_t size = static_cast<size_t>(rect.right - rect.left) * bytes;

@@ -41,9 +41,9 @@ struct RedMotionFound {
     uint64_t moved_pixels;
     uint64_t changed_pixels;
     /* pixels compared or hashed, and steps of searches. At most 80 per pixel of the screen, whatever the
-     * guest draws: 24 for the guesses (24 of at most 1), 12 for the moves (6 of 2), 24 for the searches
-     * in columns (8 of 3), 18 for the search in any direction, 2 for the rectangles. More if the screen
-     * is wider than 8192 pixels */
+     * guest draws: 24 for up to 24 guesses (1 each), 12 for up to 6 moves (2 each), 24 for up to 8
+     * searches in columns (3 each), 18 for the search in any direction, 2 for the rectangles. More if
+     * the screen is wider than 8192 pixels */
     uint64_t looked;
 };
 
@@ -104,6 +104,8 @@ private:
         BLOCK_LINES = 8,
     };
     struct Shift { int dx, dy; };
+    /* a changed cell: its first pixel, and how many it has */
+    struct Sample { int x, y, pixels; };
 
     uint8_t *at(const std::unique_ptr<uint8_t[]> &picture, int x, int y) const
     {
@@ -136,6 +138,7 @@ private:
     void find_others();
     void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
     void try_shift(Shift shift, uint64_t min_gain);
+    void take_samples();
     uint64_t estimate(Shift shift);
     void score(Shift shift);
     void score_line(Shift shift, int y, int left, int right, int *score) const;
@@ -178,6 +181,8 @@ private:
     /* bounds of the changed cells, in pixels */
     SpiceRect bounds;
     uint64_t changed_cells = 0;
+    /* some of them, evenly distributed; empty until they are needed */
+    std::vector<Sample> samples;
 
     /* per block within bounds: pixels that a move makes right less those that it makes wrong */
     std::vector<int> scores;
@@ -186,8 +191,7 @@ private:
     RedMotionFound found;
     /* the last shifts that saved pixels */
     Shift lately[2] = {};
-    /* after searches without a result: finds to do without a search, and the number of such
-     * searches in a row */
+    /* of searches in any direction: how many were skipped, and how many in a row were in vain */
     unsigned searches_left_out = 0;
     unsigned in_vain = 0;
 };

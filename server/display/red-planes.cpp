@@ -6,9 +6,7 @@
 
 #include "red-planes.h"
 
-/* Lines that are looked at to see whether there are too many colours, and of which changes from
- * pixel to pixel are counted. */
-#define COLOUR_LINES 8
+/* Lines of which changes from pixel to pixel are counted. */
 #define SAMPLE_LINES 32
 
 static uint32_t get_colour(const uint8_t *line, int x)
@@ -144,14 +142,9 @@ static void set_bits(uint8_t *line, int from, int end)
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes)
 {
-    Colours found, sample;
+    Colours found;
 
     planes->clear();
-    for (int y = 0; y < height; y += height / COLOUR_LINES + 1) {
-        if (!sample.count(pixels + y * stride, y, width)) {
-            return false;
-        }
-    }
     for (int y = 0; y < height; ++y) {
         if (!found.count(pixels + y * stride, y, width)) {
             return false;

@@ -41,16 +41,16 @@ struct RedPlane {
 
 /* Splits an image of 32 bits per pixel that is not empty; the highest byte is ignored. The first
  * plane covers all of it and is drawn first; the others are XORed in any order, each at its @where.
- * Returns false if there are more than RED_PLANES_MAX_COLOURS, which is found at little cost, or than
- * RED_PLANES_MAX_RUNS. */
+ * Returns false if there are more than RED_PLANES_MAX_COLOURS colours or RED_PLANES_MAX_RUNS runs,
+ * as soon as one more is met. */
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes);
 
 /* Estimated bytes of the planes after LZ, without headers; rather too high than too low. */
 size_t red_planes_estimate(const std::vector<RedPlane> &planes);
 
-/* The number of pixels whose right neighbour differs, of an image of many lines as some of them
- * tell. GLZ takes more bytes than that. */
+/* The number of pixels whose right neighbour differs; estimated from some of the lines if there are
+ * many. GLZ takes more bytes than that. */
 size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height);
 
 #include "pop-visibility.h"
