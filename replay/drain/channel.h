@@ -18,6 +18,7 @@
 typedef enum ChannelState {
     CHANNEL_CONNECTING,
     CHANNEL_OPEN,
+    CHANNEL_REOPENING, /* closed by us, and connected again as soon as that is done */
     CHANNEL_CLOSED,
 } ChannelState;
 

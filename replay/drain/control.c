@@ -21,9 +21,9 @@ static SpiceInputsChannel *inputs_of(const Control *control)
     return channel != NULL ? SPICE_INPUTS_CHANNEL(channel->spice) : NULL;
 }
 
-static void save(const Control *control, const char *path)
+static void save(const Control *control, int display, const char *path)
 {
-    const Picture *picture = session_picture(control->session);
+    const Picture *picture = session_picture(control->session, display);
     GError *error = NULL;
     bool saved = picture != NULL && picture_save_png(picture, path, &error);
     JsonBuilder *json = json_builder_new();
@@ -58,9 +58,12 @@ static bool obey(Control *control, const char *order)
     SpiceInputsChannel *inputs = inputs_of(control);
     int one, two, end = 0;
 
-    if (g_str_has_prefix(order, "picture ")) {
-        save(control, order + strlen("picture "));
+    if (sscanf(order, "picture %d %n", &one, &end) == 1 && order[end] != '\0') {
+        save(control, one, order + end);
         return true;
+    }
+    if (sscanf(order, "reopen %d%n", &one, &end) == 1 && order[end] == '\0') {
+        return session_reopen_display(control->session, one);
     }
     if (inputs == NULL) {
         return false;

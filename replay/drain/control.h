@@ -4,7 +4,8 @@
  *   key CODE 1|0       a scan code, 0x100 added to that of an extended key: pressed, released
  *   move X Y           the pointer, if the guest has a tablet
  *   button N 1|0       of the mouse; 4 and 5 are the wheel's
- *   picture FILE       saves display 0 as a PNG and says {"event":"picture","saved":0|1}
+ *   picture N FILE     saves display N as a PNG and says {"event":"picture","saved":0|1}
+ *   reopen N           closes the channel of display N, not 0, opens it again and says {"event":"reopened"}
  *
  * There is a live guest then: no drawing is taken for a marker.
  *

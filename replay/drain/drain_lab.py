@@ -131,12 +131,12 @@ def make_certificates(folder: Path) -> Certificates:
     return Certificates(folder, certs.make(folder / "ours", "127.0.0.1"), str(others.ca))
 
 
-def picture(fills: int = 20) -> bytes:
-    """The picture of drain-test-server, in memory order, as spice-drain hashes it."""
+def picture(fills: int = 20, display: int = 0) -> bytes:
+    """The picture of a display of drain-test-server, in memory order, as spice-drain hashes it."""
     pixels = bytearray(WIDTH * HEIGHT * PIXEL_BYTES)
     for i in range(fills):
         left, top = i * 37 % (WIDTH - 40), i * 23 % (HEIGHT - 30)
-        row = (0x01020304 * (i + 1) & 0xffffff).to_bytes(PIXEL_BYTES, "little") * 40
+        row = (0x01020304 * (i + 1 + display) & 0xffffff).to_bytes(PIXEL_BYTES, "little") * 40
         for y in range(top, top + 30):
             at = (y * WIDTH + left) * PIXEL_BYTES
             pixels[at:at + len(row)] = row

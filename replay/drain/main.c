@@ -45,7 +45,7 @@ static ExitStatus judge(const Session *session)
 
 static bool save_png(const Session *session, const char *path)
 {
-    const Picture *picture = session_picture(session);
+    const Picture *picture = session_picture(session, 0);
     GError *error = NULL;
 
     if (picture == NULL) {
@@ -63,6 +63,11 @@ static bool save_png(const Session *session, const char *path)
 static void on_connected(const Session *session G_GNUC_UNUSED, void *opaque G_GNUC_UNUSED)
 {
     report_connected();
+}
+
+static void on_reopened(const Session *session G_GNUC_UNUSED, void *opaque G_GNUC_UNUSED)
+{
+    report_reopened();
 }
 
 static void on_paused(const Session *session, int number, void *opaque G_GNUC_UNUSED)
@@ -86,6 +91,7 @@ static void on_ended(const Session *session, void *opaque)
 
 static const SessionEvents session_events = {
     .connected = on_connected,
+    .reopened = on_reopened,
     .paused = on_paused,
     .ended = on_ended,
 };

@@ -41,7 +41,7 @@ static void report_bytes(const Session *session, JsonBuilder *json)
 /* Of display 0 as it is: the one that markers and recordings are about. */
 static void report_picture(const Session *session, JsonBuilder *json)
 {
-    const Picture *picture = session_picture(session);
+    const Picture *picture = session_picture(session, 0);
     char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
     char *blocks = picture != NULL ? picture_blocks(picture) : NULL;
 
@@ -54,7 +54,7 @@ static void report_picture(const Session *session, JsonBuilder *json)
 static void report_display(const Session *session, JsonBuilder *json)
 {
     const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
-    const Picture *picture = session_picture(session);
+    const Picture *picture = session_picture(session, 0);
 
     json_put_int(json, "updates", first != NULL ? display_updates(first->display) : 0);
     json_put_int(json, "width", picture != NULL ? picture->width : 0);
@@ -160,6 +160,11 @@ static void print_event(JsonBuilder *json)
 void report_connected(void)
 {
     print_event(open_event("connected"));
+}
+
+void report_reopened(void)
+{
+    print_event(open_event("reopened"));
 }
 
 void report_pause(const Session *session, int number)

@@ -9,6 +9,9 @@
 /* {"event":"connected"} */
 void report_connected(void);
 
+/* {"event":"reopened"} */
+void report_reopened(void);
+
 /* {"event":"pause","n":number,"time_ns":...,"missed":0,"sha256":...,"blocks":...}: when its marker came, or the
  * picture that is expected then, which may have been missed (1); and display 0 as it is, see picture.h. */
 void report_pause(const Session *session, int number);

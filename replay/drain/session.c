@@ -99,7 +99,7 @@ static void wait_for_picture(Session *session, Marker marker)
 static gboolean watch_picture(gpointer opaque)
 {
     Session *session = opaque;
-    const Picture *picture = session_picture(session);
+    const Picture *picture = session_picture(session, 0);
     int64_t now_ns = clock_ns();
     int64_t events = marker_activity(session);
     bool is_shown = false;
@@ -205,7 +205,13 @@ static bool any_channel_is(const Session *session, ChannelState state)
 
 static void channel_opened(Session *session, Channel *channel)
 {
+    bool reopened = channel->state == CHANNEL_REOPENING;
+
     channel->state = CHANNEL_OPEN;
+    if (reopened) {
+        session->events->reopened(session, session->opaque);
+        return;
+    }
     if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == 0) {
         session->start_ns = clock_ns();
         getrusage(RUSAGE_SELF, &session->start_usage);
@@ -239,6 +245,8 @@ static void on_channel_event(SpiceChannel *spice, SpiceChannelEvent event, Sessi
     }
     if (event == SPICE_CHANNEL_OPENED) {
         channel_opened(session, channel);
+    } else if (event == SPICE_CHANNEL_CLOSED && channel->state == CHANNEL_REOPENING) {
+        spice_channel_connect(spice);
     } else if (event == SPICE_CHANNEL_CLOSED) {
         channel_closed(session, channel);
     } else if (event >= SPICE_CHANNEL_ERROR_CONNECT) {
@@ -404,9 +412,23 @@ const Channel *session_find(const Session *session, int type, int id)
     return NULL;
 }
 
-const Picture *session_picture(const Session *session)
+const Picture *session_picture(const Session *session, int id)
 {
-    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
+    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, id);
 
     return channel != NULL ? display_picture(channel->display) : NULL;
+}
+
+bool session_reopen_display(const Session *session, int id)
+{
+    for (guint i = 0; session->connected && id != 0 && i < session->channels->len; i++) {
+        Channel *channel = session->channels->pdata[i];
+
+        if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == id && channel->state == CHANNEL_OPEN) {
+            channel->state = CHANNEL_REOPENING;
+            spice_channel_disconnect(channel->spice, SPICE_CHANNEL_NONE);
+            return true;
+        }
+    }
+    return false;
 }

@@ -25,6 +25,8 @@ typedef struct Session Session;
 typedef struct SessionEvents {
     /* Every channel the server offers is open. */
     void (*connected)(const Session *session, void *opaque);
+    /* See session_reopen_display(). */
+    void (*reopened)(const Session *session, void *opaque);
     /* A pause marker: display 0 is as the commands before it left it. */
     void (*paused)(const Session *session, int number, void *opaque);
     /* Called once, at the end; the state is still unchanged. */
@@ -78,7 +80,11 @@ void session_run(const Options *options, Expect *expect, const SessionEvents *ev
 /* The channel of a type (SPICE_CHANNEL_...) and id, or NULL. */
 const Channel *session_find(const Session *session, int type, int id);
 
-/* That of display 0, NULL if there is none: see display_picture(). */
-const Picture *session_picture(const Session *session);
+/* That of a display, NULL if there is none: see display_picture(). */
+const Picture *session_picture(const Session *session, int id);
+
+/* Closes the channel of a display other than 0, whose markers make the session, and opens it again. False if there is no
+ * such channel, or it is not open. */
+bool session_reopen_display(const Session *session, int id);
 
 #endif /* DRAIN_SESSION_H_ */

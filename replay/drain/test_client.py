@@ -440,7 +440,7 @@ def test_a_program_in_the_place_of_a_person(tmp_path: Path, port: str) -> None:
         client.wait_for("connected")
         assert client.process.stdin is not None
         log = tiles.Log(tmp_path / "screen", WIDTH, HEIGHT)
-        orders = f"key 30 1\nkey 30 0\nbutton 6 1\nfly\npicture {saved}\n"
+        orders = f"key 30 1\nkey 30 0\nbutton 6 1\nfly\nreopen 0\npicture 0 {saved}\n"
         for _ in range(100):            # until the server has drawn all
             client.process.stdin.write(orders)
             client.process.stdin.flush()
@@ -455,6 +455,35 @@ def test_a_program_in_the_place_of_a_person(tmp_path: Path, port: str) -> None:
                 break
         client.process.send_signal(signal.SIGTERM)
         outcome = client.end()
-    assert outcome.complaint.splitlines()[:2] == ["spice-drain: cannot obey: button 6 1", "spice-drain: cannot obey: fly"]
+    assert outcome.complaint.splitlines()[:3] == ["spice-drain: cannot obey: button 6 1", "spice-drain: cannot obey: fly",
+                                                  "spice-drain: cannot obey: reopen 0"]
     assert outcome.done["probes"] == []
     assert tiles.alike(log.means, shown)
+
+
+def test_a_display_is_opened_again(tmp_path: Path, port: str) -> None:
+    """It shows its picture, and the session goes on."""
+    saved = tmp_path / "picture.png"
+    bgrx = numpy.frombuffer(picture(display=1), numpy.uint8).reshape(HEIGHT, WIDTH, PIXEL_BYTES)
+    with serving("--port", port, "--displays", "2"):
+        client = Drain("--port", port, "--control", "--no-end")
+        client.wait_for("connected")
+        assert client.process.stdin is not None
+        client.process.stdin.write("reopen 2\nreopen 1\n")
+        client.process.stdin.flush()
+        client.wait_for("reopened")
+        for _ in range(100):            # until the server has drawn all
+            client.process.stdin.write(f"picture 1 {saved}\n")
+            client.process.stdin.flush()
+            client.wait_for("picture")
+            if saved.exists():
+                with Image.open(saved) as image:
+                    shown = numpy.asarray(image.convert("RGB"))
+                if (shown == bgrx[:, :, 2::-1]).all():
+                    break
+            time.sleep(0.05)
+        client.process.send_signal(signal.SIGTERM)
+        outcome = client.end()
+    assert (shown == bgrx[:, :, 2::-1]).all()
+    assert outcome.done["sha256"] == sha256(picture())
+    assert outcome.complaint.splitlines() == ["spice-drain: cannot obey: reopen 2", "spice-drain: ended by a signal"]

@@ -34,7 +34,7 @@ from live import guests, sets, viewers, ways
 from live.qemu import Listener, Qemu
 from live.scenarios import scroll
 from live.tiles import shown_at
-from live.user import AtRest, User
+from live.user import AtRest, User, differ
 from live.viewers import Drain
 from live.ways import Way
 
@@ -45,6 +45,7 @@ _STOPS = 6              # of a guest that draws
 _PASTED = 5_000_000     # bytes
 _PATIENCE = 120.0       # seconds for what a user waits for
 _DRAWN = 2.0            # seconds for which the guest draws before the line goes out
+_OPEN = 0.5             # seconds that a display is open, half of what its picture takes
 _HOLE = 1400            # bytes of an IP packet that a path with a black hole carries
 
 
@@ -116,16 +117,32 @@ def _beside(slow: bool) -> Callable[[Place, Way], Seen]:
     return play
 
 
-def _displays(noise: bool) -> Callable[[Place, Way], Seen]:
+def _displays(noise: bool = False, reopen: bool = False) -> Callable[[Place, Way], Seen]:
+    """Of the other display: whether noise fills it, and whether the client closes and opens it while the guest draws."""
     def play(place: Place, way: Way) -> Seen:
         with _tested("20M40ms") as lab, _guest(place, way, lab, place.displays) as qemu:
             height, width = qemu.screen().shape[:2]
             with _client(place, lab, "client", size=(width, height)) as viewer:
                 user = User(qemu, viewer, _PATIENCE)
+                reopened = 0
+
+                def close_and_open() -> None:
+                    nonlocal reopened
+                    viewer.reopen(1)
+                    time.sleep(_OPEN)
+                    reopened += 1
+
+                qemu.order("eval cat /dev/urandom >/dev/fb1 2>/dev/null")
                 if noise:
-                    qemu.order("eval while :; do cat /dev/urandom >/dev/fb1; done </dev/null 2>/dev/null &")
-                done = scroll(user, qemu, _STOPS)
-            return Seen(done.lags, f"{viewer.told['bytes'].get('display-1', 0) / 1e6:.1f} MB for the other display")
+                    qemu.order("eval while :; do cat /dev/urandom >/dev/fb1; done </dev/null 2>/dev/null & noise=$!")
+                done = scroll(user, qemu, _STOPS, close_and_open) if reopen else scroll(user, qemu, _STOPS)
+                if noise:
+                    qemu.order("eval kill $noise")
+                wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), _PATIENCE) or user.exact(_PATIENCE)
+            says = f"{viewer.told['bytes']['display-1'] / 1e6:.1f} MB for the other display"
+            if reopened:
+                says += f", opened {reopened} times"
+            return Seen(done.lags, f"{says}; {f'{wrong:.1%} of a picture stayed wrong' if wrong else 'both pictures exact'}")
 
     return play
 
@@ -239,8 +256,9 @@ ROWS = {row.name: row for row in (
       for name, link in (("2M", _SLOW), ("256k", "256k/300ms"), ("20M", "20M40ms"))),
     Row("alone", "the last picture after scrolling, one client on a LAN", _beside(False)),
     Row("beside-slow", f"the same, with a second client over {_SLOW}", _beside(True), 0.1),
-    Row("display", "the last picture after scrolling over 20M40ms, of a guest with two displays, the other one at rest", _displays(False)),
-    Row("display-beside-noise", "the same while noise fills the other display", _displays(True)),
+    Row("display", "the last picture after scrolling over 20M40ms, of a guest with two displays, the other one at rest", _displays()),
+    Row("display-beside-noise", "the same while noise fills the other display", _displays(noise=True)),
+    Row("display-reopened", "the same while the client closes the other display and opens it again", _displays(reopen=True)),
     *(Row(f"out-{seconds}s", f"20M40ms, out for {seconds} s while the guest draws: the present picture, from the first change afterwards on",
           _out(seconds), 2.0) for seconds in (5, 20, 35, 70)),
     Row("paste-lan", f"a paste of {_PASTED // 1_000_000} MB into the guest, on a LAN", _paste("lan")),

@@ -27,6 +27,7 @@ from live.ways import Way
 
 _BOOT, _ANSWER = 900, 60    # timeout in seconds, for a busy machine
 _TICKS = os.sysconf("SC_CLK_TCK")
+_SECOND = "second"
 _VCPU, _WORKERS = "CPU ", ("SPICE Worker", "vnc_worker")
 
 
@@ -49,7 +50,7 @@ class Hardware:
                 "-serial", "chardev:serial", "-kernel", str(self.kernel), "-initrd", str(self.initrd),
                 "-append", f"quiet loglevel=0 mitigations=off {self.words}"]
         if self.second:
-            argv += ["-device", self.second]
+            argv += ["-device", f"{self.second},id={_SECOND}"]
         if self.sound:
             argv += ["-device", "intel-hda", "-device", "hda-output,audiodev=sound,mixer=off"]
         if self.disk:
@@ -156,10 +157,10 @@ class Qemu:
             raise Failed(f"QEMU: {command}: {answer['error'].get('desc')}")
         return answer["return"]
 
-    def screen(self) -> Pixels:
-        """The guest's frame buffer."""
+    def screen(self, second: bool = False) -> Pixels:
+        """The guest's frame buffer, or that of its second display."""
         file = self._folder / "screen.ppm"
-        self.qmp("screendump", filename=str(file))
+        self.qmp("screendump", filename=str(file), **({"device": _SECOND} if second else {}))
         return from_ppm(file.read_bytes())
 
     def running(self) -> bool:

@@ -136,8 +136,8 @@ def _letter(user: User, at: int) -> None:
     user.viewer.tap("enter" if at % 40 == 39 else _LETTERS[at % len(_LETTERS)])
 
 
-def scroll(user: User, qemu: Qemu, count: int) -> Done:
-    """The guest draws lines for some seconds, then a still picture."""
+def scroll(user: User, qemu: Qemu, count: int, beside: Callable[[], None] = lambda: None) -> Done:
+    """The guest draws lines for some seconds, while `beside` is done over and over, then a still picture."""
     done = Done()
     for _ in range(count):
         user.viewer.follow()
@@ -147,6 +147,7 @@ def scroll(user: User, qemu: Qemu, count: int) -> Done:
         while time.monotonic() < began + DRAW_SECONDS:
             time.sleep(0.02)
             user.viewer.follow()
+            beside()
         done.changes += len(user.viewer.log.looks)
         done.drawing += time.monotonic() - began
         qemu.order("card")

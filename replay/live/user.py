@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from clients.errors import Failed
 from live.qemu import Qemu
-from live.tiles import Means, alike, differing, means_of, shown_at
+from live.tiles import Means, Pixels, alike, differing, means_of, shown_at
 from live.viewers import Viewer
 
 LIMIT = 30.0        # seconds until the picture must be right
@@ -94,14 +94,19 @@ class User:
         return alike(self.viewer.log.means, truth, self.masked)
 
     def exact(self, seconds: float = 10.0) -> float:
-        """Share of the pixels that differ, when it no longer decreases: JPEG may be refined later."""
-        deadline = time.monotonic() + seconds
-        while True:
-            wanted, shown = self.qemu.screen(), self.viewer.picture()
-            if wanted.shape != shown.shape:
-                raise Failed(f"the client's screen has {shown.shape[1]}x{shown.shape[0]} pixels, the guest's {wanted.shape[1]}x"
-                             f"{wanted.shape[0]}")
-            wrong = float((wanted != shown).any(axis=2).mean())
-            if not wrong or time.monotonic() > deadline:
-                return wrong
-            time.sleep(0.5)
+        """Share of the pixels that differ: see differ()."""
+        return differ(self.qemu.screen, self.viewer.picture, seconds)
+
+
+def differ(guest: Callable[[], Pixels], client: Callable[[], Pixels], seconds: float) -> float:
+    """Share of the pixels that differ after the time at most: JPEG may be refined later."""
+    deadline = time.monotonic() + seconds
+    while True:
+        wanted, shown = guest(), client()
+        if wanted.shape != shown.shape:
+            raise Failed(f"the client's screen has {shown.shape[1]}x{shown.shape[0]} pixels, the guest's {wanted.shape[1]}x"
+                         f"{wanted.shape[0]}")
+        wrong = float((wanted != shown).any(axis=2).mean())
+        if not wrong or time.monotonic() > deadline:
+            return wrong
+        time.sleep(0.5)

@@ -89,12 +89,17 @@ class Drain(Viewer):
     def button(self, number: int, down: bool) -> None:
         self._process.say(f"button {number} {int(down)}")
 
-    def picture(self) -> Pixels:
-        self._process.say(f"picture {self._file}")
+    def picture(self, display: int = 0) -> Pixels:
+        self._process.say(f"picture {display} {self._file}")
         if not _event(self._process, "picture", _ANSWER).get("saved"):
             raise Failed(f"the client shows no picture: {self.complaint()}")
         with Image.open(self._file) as image:
             return numpy.asarray(image.convert("RGB"))
+
+    def reopen(self, display: int) -> None:
+        """Closes the display's channel and opens it again."""
+        self._process.say(f"reopen {display}")
+        _event(self._process, "reopened", _ANSWER)
 
     def end(self) -> None:
         self._process.signal(signal.SIGTERM)
