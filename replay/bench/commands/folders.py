@@ -41,7 +41,8 @@ class Part:
 PARTS: tuple[Part, ...] = (
     Part("distance", "Pace max, a link with delay: how long does a session take?",
          f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 16", 4, main=True),
-    Part("lan", "Recorded pace on a LAN: what are latency and cost?", f"{_PARTS} {_PACED} {_TLS}", 4, main=True),
+    Part("lan", "Recorded pace on a LAN: what are latency and cost?",
+         f"{_PARTS} --pace recorded --modes stock,flow,flow:hold=0 {_TLS}", 4, main=True),
     Part("modes", "Pace max on a LAN: what does each mode cost?", f"{_SESSIONS} {_EVERY_MODE} {_TLS}", 4, main=True),
     Part("modes/plain", "modes without TLS", f"{_SESSIONS} {_PLAIN_MODES} {_PLAIN}", 2, main=True),
     Part("staleness", "Recorded pace, a slow link: how stale is the client's screen?",
@@ -56,7 +57,6 @@ PARTS: tuple[Part, ...] = (
     Part("staleness/links", "staleness over a faster and a slower link, and through a relay beside the server",
          f"linux-desktop linux-video --links 20M40ms,1M200ms,2M100ms+relay --pace recorded --modes stock,flow:catchup=off,flow {_TLS} --jobs 16",
          2),
-    Part("lan/hold", "lan without the coalescing delay (`hold=0`)", f"{_DESKTOP} {_VIDEO} --pace recorded --modes flow:hold=0 {_TLS}", 2),
     Part("pace", "Recorded pace over links with delay: packets, bytes, latency, staleness",
          f"{_PARTS} --links 20M40ms,50M100ms,2M100ms {_PACED} {_TLS} --jobs 16", 2),
     Part("pace/plain", "Recorded pace without TLS, on a LAN and on a slow link",

@@ -77,7 +77,7 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
 
 def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
-    assert [part.where for part in makeresults.chosen(["lan/hold", "distance/links"])] == ["distance/links", "lan/hold"]
+    assert [part.where for part in makeresults.chosen(["pace/plain", "distance/links"])] == ["distance/links", "pace/plain"]
     assert makeresults.chosen([]) == list(folders.PARTS)
     with pytest.raises(BenchError, match="unknown folder 'moon': choose one of main, distance, "):
         makeresults.chosen(["modes", "moon"])
@@ -116,7 +116,7 @@ def test_a_part_that_is_by_now_another_one_is_made_anew(commands: Runs, call: Ca
 def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, environment.library_tree(), complete=False)))
     assert call("lan") == 0
-    assert len(commands) == 2
+    assert len(commands) == 1
 
 
 def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
     results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, "another")))
     makeresults.pack(tmp_path / "staleness")
     assert call("lan") == 0
-    assert len(commands) == 2
+    assert len(commands) == 1
     said = (tmp_path / "README.md").read_text().splitlines()[2]
-    assert said == f"**1 of 3 pages were measured with a library other than {environment.library_tree()[:12]}** (last column)."
+    assert said == f"**1 of 2 pages were measured with a library other than {environment.library_tree()[:12]}** (last column)."
     assert "notes.md" not in (tmp_path / "README.md").read_text()
     results.write_text(tmp_path / "notes.md", "busy")
     assert call("staleness") == 0
@@ -138,9 +138,9 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
 def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
     results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, environment.library_tree())))
-    assert call("staleness", "lan/hold", "recordings/releases", "--repeat", "2", "--dry-run") == 0
+    assert call("staleness", "pace/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "staleness: is done", "staleness/links: 2 runs, about 2:00", "lan/hold: 2 runs, about 2:00",
+        "staleness: is done", "staleness/links: 2 runs, about 2:00", "pace/plain: 2 runs, about 2:00",
         "all: 4 runs, about 4:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
     assert commands == []
 
@@ -160,7 +160,7 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(whole(argv).args, 1))
     assert call("lan", "staleness") == 1
-    assert ": lan, staleness, staleness/links, lan/hold\n" in capsys.readouterr().err
+    assert ": lan, staleness, staleness/links\n" in capsys.readouterr().err
 
 
 def test_what_measures_nothing_is_named_and_the_next_follows(commands: Runs, monkeypatch: pytest.MonkeyPatch, call: Callable[..., int],
@@ -168,12 +168,12 @@ def test_what_measures_nothing_is_named_and_the_next_follows(commands: Runs, mon
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **more: subprocess.CompletedProcess(argv, 2) if "--with" in argv
                         else whole(argv, **more))
-    assert call("distance/slow-client", "lan/hold") == 1
+    assert call("distance/slow-client", "pace/plain") == 1
     said = capsys.readouterr().err
     assert "measured nothing, status 2\n" in said and said.endswith("differ: distance/slow-client\n")
-    assert (tmp_path / "lan/hold/compare.json.xz").is_file()
+    assert (tmp_path / "pace/plain/compare.json.xz").is_file()
     commands.clear()
-    assert call("distance/slow-client", "lan/hold") == 1
+    assert call("distance/slow-client", "pace/plain") == 1
     assert commands == []       # what was measured before is not measured again
 
 
@@ -197,13 +197,13 @@ def test_the_readme_shows_what_was_measured(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_one_page(tmp_path: Path) -> None:
-    for where in ("lan", "lan/hold"):
+    for where in ("pace", "pace/plain"):
         _measured(tmp_path / where, "one", "two")
         results.write_text(tmp_path / where / "compare.md", "old")
-    makeresults.write_page("lan", tmp_path)
-    page = (tmp_path / "lan/compare.md").read_text()
-    assert not (tmp_path / "lan/hold/compare.md").exists()
-    assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# lan", "# lan/hold"]
+    makeresults.write_page("pace", tmp_path)
+    page = (tmp_path / "pace/compare.md").read_text()
+    assert not (tmp_path / "pace/plain/compare.md").exists()
+    assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# pace", "# pace/plain"]
     assert page.count("## Columns") == 1 and page.count("## Overview") == 2
 
 
