@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import samples
 from bench.cli import COMMANDS
 from bench.commands import makeresults, readme
 from bench.common import paths
@@ -27,6 +28,22 @@ def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(readme, "_runs", lambda folder: [])
     assert readme.contents() == {file: file.read_text(encoding="utf-8")
                                     for file in (readme.README, readme.MODES, readme.PICTURE)}
+
+
+def test_runs_with_jpeg_do_not_count_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = samples.result(["stock"], repeats=2)["runs"]
+    monkeypatch.setattr(readme, "_runs", lambda folder: runs)
+
+    def shown() -> list[float]:
+        return readme._values("x", "lan", "tiny", "stock", "tls", "wire_bytes")
+
+    without = shown()
+    assert len(without) == 2
+    next(run for run in runs if run["transport"] == "tls")["lossy"] = True
+    assert shown() == without[1:]
+    for run in runs:
+        run["lossy"] = True
+    assert shown() == without
 
 
 def test_the_readme_shows_live_guests_on_one_link() -> None:

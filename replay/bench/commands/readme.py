@@ -51,9 +51,10 @@ def _runs(folder: str) -> list[metrics.Run]:
 
 
 def _values(folder: str, link: str, session: str, mode: str, transport: str, metric: str) -> list[float]:
-    return metrics.values(
-        [run for run in _runs(folder) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
-         == (session, mode, link, transport)], metric)
+    """Of runs without JPEG, as a run with it is another row of the page; of those with it only if there are no others."""
+    runs = [run for run in _runs(folder) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
+            == (session, mode, link, transport)]
+    return metrics.values([run for run in runs if not run["lossy"]], metric) or metrics.values(runs, metric)
 
 
 def value(table: Table, session: str, mode: str, metric: str | None = None) -> float:
