@@ -91,7 +91,8 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
           "Use the other channels as well: send motions and keys, share the clipboard, "
           "answer ports, report every move of the pointer with its time", NULL },
         { "control", 0, 0, G_OPTION_ARG_NONE, &options->control,
-          "Obey orders on standard input (key CODE 1|0, move X Y, button N 1|0, picture FILE)", NULL },
+          "Obey orders on standard input (key CODE 1|0, move X Y, button N 1|0, picture N FILE, reopen N)",
+          NULL },
         { "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose,
           "Show the client library's own messages", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
