@@ -46,6 +46,11 @@ def test_runs_with_jpeg_do_not_count_beside_others(monkeypatch: pytest.MonkeyPat
     assert shown() == without
 
 
+def test_the_readme_has_the_command_of_the_main_job_and_that_of_the_tests() -> None:
+    found = re.findall(r"^    \./run (\w+) +#", readme.README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"compare", "test"} <= set(found)
+
+
 def test_the_readme_shows_live_guests_on_one_link() -> None:
     rows = (readme.live() or "").splitlines()
     assert len(rows) > 2 and all(f"| {readme.LIVE_LINK} |" in row for row in rows[2:])
