@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import math
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,16 @@ from bench.runs import conditions, libraries, modes, results
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
 _MOST_UNKNOWN = 0.5     # share of the comparisons; with more the whole is unknown
-_FALSE = stats.FALSE / 2    # probability of any false "worse": half of it for single rows, half for all rows together
+# Probability of any false "worse". All rows together show smaller changes than single rows, so most of it is theirs.
+_FALSE_ROW, _FALSE_TOGETHER = 0.2 * stats.FALSE, 0.8 * stats.FALSE
 _WIDTH = 136            # of lines in --help
 _HIDES = 0.1            # a change that may be this large is unknown
-_METRICS = ("packets", "overhead", "tls_records", "cpu", "wall", "latency_p50", "latency_p95", "latency_p99", "response_p95", "staleness_p95")
+_METRICS = ("packets", "wire_bytes", "overhead", "cpu", "wall", "latency_p95", "response_p95", "staleness_p95")
+
+# Metrics of the machine's speed, which changes from session to session: between pages of 24 to 28 November 2026 stock's CPU seconds
+# differed by 20 % (root mean square), on machines of one kind.
+_OF_MACHINE = ("cpu", "cpu_around", "wall")
+_SESSIONS, _SESSIONS_FREEDOM = 0.2, 30
 
 # prefixes of the names of times
 TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "stall", "sound", "echo", "pointer", "own", "download")
@@ -38,8 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare row by row, or the two libraries in one. "
                           "Exit status 0: B is the same or better. 1: B is worse. 2: not comparable, for example because the machines "
                           "differ, or more than half of the comparisons are too uncertain to exclude a change of 10 %. Three runs per "
-                          "row are enough. Single rows show large changes, all rows of a mode together show small ones. Of 20 pairs of "
-                          "results of one library, one pair says worse or better by chance.")
+                          "row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency mostly, of 25 % nearly "
+                          "always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of results of one "
+                          "library, one pair says worse by chance, and one better.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
     parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another one (default: A has two libraries, compare these)")
     parser.add_argument("--metrics", metavar="LIST", help=f"metrics to compare, of those below (default: {','.join(_METRICS[:4])},...); "
@@ -78,36 +86,63 @@ def _wanted(text: str | None) -> list[str]:
     return names
 
 
+Machine = dict[str, stats.Shift]        # by metric: what changed between two sessions, whatever library was measured
 Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None, stats.Shift | None]
 
 
-def compared(before: Result, after: Result, names: list[str]) -> list[Line]:
+def machine(before: Result, after: Result) -> Machine:
+    """Of two sessions: the change of the same stock library. Unknown if they have no row of it in common."""
+    first, second = ({key: runs for key, runs in _rows(each).items() if _is_stock(key)} for each in (before, after))
+    same = before["environment"]["libraries"].get(libraries.STOCK) == after["environment"]["libraries"].get(libraries.STOCK)
+    found = {name: [shift for key in first.keys() & second.keys() if (shift := metrics.shift(first[key], second[key], name))]
+             for name in _OF_MACHINE}
+    return {name: stats.pooled(shifts) if shifts and same else stats.Shift(0.0, _SESSIONS, _SESSIONS_FREEDOM)
+            for name, shifts in found.items()}
+
+
+def _is_stock(key: Key) -> bool:
+    return key[-1].removesuffix(report.LOSSY) == modes.STOCK
+
+
+def compared(before: Result, after: Result, names: list[str], sessions: Machine) -> list[Line]:
     """Every metric of every row that both files have: key, metric, comparison (corrected for the number of all), both medians
-    with intervals."""
+    with intervals, and the change as measured. Not stock's metrics of the machine: the others are relative to them."""
     first, second = _rows(before), _rows(after)
     lines: list[Line] = []
     for key in sorted(first.keys() & second.keys()):
         for name in names:
+            if name in sessions and _is_stock(key):
+                continue
             old, new = metrics.values(first[key], name), metrics.values(second[key], name)
             if not old and not new:
                 continue
             shift = metrics.shift(first[key], second[key], name)
-            one = _judged(shift, name) if shift else metrics.compared(first[key], second[key], name)
+            one = _judged(shift, name, sessions) if shift else metrics.compared(first[key], second[key], name)
             lines.append((key, name, one, stats.estimate(old), stats.estimate(new), shift))
-    judged = stats.gated([line[2] for line in lines], _FALSE)
+    judged = stats.gated([line[2] for line in lines], _FALSE_ROW)
     return [(*line[:2], one, *line[3:]) for line, one in zip(lines, judged, strict=True)]
 
 
-def _judged(shift: stats.Shift, name: str) -> stats.Comparison:
-    return shift.judged(metrics.METRICS[name].noise, metrics.METRICS[name].more)
+def _judged(shift: stats.Shift, name: str, sessions: Machine) -> stats.Comparison:
+    return (shift.less(sessions[name]) if name in sessions else shift).judged(metrics.METRICS[name].noise, metrics.METRICS[name].more)
 
 
-def _caution(before: Result, after: Result, lines: list[Line]) -> str | None:
-    """A warning if times may differ because the results had different --jobs."""
+def _cautions(before: Result, after: Result, lines: list[Line], sessions: Machine) -> list[str]:
+    """What the user must know of times."""
+    shown = {line[1] for line in lines}
     jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
-    if jobs[0] == jobs[1] or not any(line[1].startswith(TIMES) for line in lines):
-        return None
-    return f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that."
+    said = []
+    if jobs[0] != jobs[1] and any(name.startswith(TIMES) for name in shown):
+        said.append(f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that.")
+    of_machine = [name for name in sessions if name in shown]
+    unknown = [name for name in of_machine if sessions[name].error == _SESSIONS]
+    if unknown:
+        said.append(f"No row of the same stock library is in both: the machine may change {' and '.join(unknown)} by {_SESSIONS:.0%} or "
+                    "more, so only larger changes are called better or worse. Measure stock, too, or both libraries at once.")
+    elif of_machine:
+        said.append(f"{' and '.join(of_machine)}: judged relative to stock, which changed by "
+                    + " and ".join(f"{math.expm1(sessions[name].log):+.0%}" for name in of_machine) + " (the machine).")
+    return said
 
 
 def _number(found: stats.Estimate | None) -> str:
@@ -129,14 +164,14 @@ def _page(lines: list[Line], everything: bool) -> str:
 Together = dict[tuple[str, str], stats.Comparison]     # by mode and metric
 
 
-def together(lines: list[Line]) -> Together:
+def together(lines: list[Line], sessions: Machine) -> Together:
     """For each mode and metric the mean change of all rows, corrected for the number of all."""
     shifts: dict[tuple[str, str], list[stats.Shift]] = collections.defaultdict(list)
     for key, name, *_, shift in lines:
         if shift is not None:
             shifts[key[-1], name].append(shift)
-    found = {of: _judged(stats.pooled(each), of[1]) for of, each in shifts.items()}
-    return dict(zip(found, stats.gated(list(found.values()), _FALSE), strict=True))
+    found = {of: _judged(stats.pooled(each), of[1], sessions) for of, each in shifts.items()}
+    return dict(zip(found, stats.gated(list(found.values()), _FALSE_TOGETHER), strict=True))
 
 
 def _is_told(one: stats.Comparison) -> bool:
@@ -182,13 +217,14 @@ def execute(args: argparse.Namespace) -> int:
     names = _wanted(args.metrics)
     before, after = _documents(args)
     differing = differences(before, after)
-    lines = compared(before, after, names)
+    sessions = machine(before, after) if args.after else {}
+    lines = compared(before, after, names, sessions)
     if not lines:
         raise BenchError("not comparable: no row (recording, link, pace, mode) is in both", NOT_COMPARABLE)
     print(_page(lines, args.metrics is not None))
-    if caution := _caution(before, after, lines):
+    for caution in _cautions(before, after, lines, sessions):
         print(f"\n{caution}")
-    all_rows = together(lines)
+    all_rows = together(lines, sessions)
     if of_all := _together_page(all_rows, args.metrics is not None):
         print(f"\n{of_all}")
     if differing:

@@ -1,24 +1,46 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run diff on the runs of results/: it finds no difference between two halves of one library's runs, and finds a
-change of 5 % in packets or bytes and of 15 % in CPU, latency or staleness, with two or three runs per row on each
-side. On a LAN p95 latency varies by more: there a change of 25 % is found, and one of 20 % is not."""
+"""./run diff on the runs of results/. Of each page runs of each row are drawn at random for both sides, and for a change the figures of
+`flow` on one side are scaled. Share of 100 draws in which it is found:
+
+| change | 3 + 3 of the pages' four | 3 + 3 of ten | 2 + 2 of four |
+|---|---|---|---|
+| 5 % in packets or bytes | 100 % | 100 % | 32 to 100 % |
+| 15 % in CPU | 95 to 100 % | 84 % | 47 to 97 % |
+| 15 % in p95 latency | 86 to 89 % | 62 % | 11 to 23 % |
+| 25 % in p95 latency | 100 % | 99 % | 93 to 94 % |
+| 15 % in p95 staleness, slow link | 99 % | 100 % | 77 % |
+| none | 0 % | 3 % | 0 to 1 % |
+
+Three of four are drawn with replacement, as two sides need six, so they vary less than new runs. The page of ten is
+db5e78d:results/age/compare.json.xz. Two is the most that two sides of four can have without sharing a run.
+
+Between sessions of different days p95 latency on a LAN may differ by more than within one; no test here covers that."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+import collections
+import random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from bench.commands import diff
 from bench.common import paths
+from bench.measure import metrics, stats
 from bench.measure.stats import Verdict
 from bench.runs import results
 
+Run = dict[str, Any]
 Result = dict[str, Any]
-_PAGES = ("distance", "lan", "modes", "pace")
-_NAMES = ["packets", "wire_bytes", *diff._METRICS[1:]]
+_PAGES = ("distance", "lan", "modes", "staleness")
+_DRAWS = 20
+
+
+@pytest.fixture(autouse=True)
+def _without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are only shown, and take most of the time."""
+    monkeypatch.setattr(stats, "estimate", lambda _values: None)
 
 
 def _load(page: str) -> Result:
@@ -28,57 +50,77 @@ def _load(page: str) -> Result:
     return found
 
 
-def _worse(before: Result, after: Result) -> list[str]:
+def _worse(before: Result, after: Result) -> set[str]:
     """The figures that are called so."""
-    lines = diff.compared(before, after, _NAMES)
-    return sorted({name for _, name, one, *_ in lines if one.verdict is Verdict.WORSE}
-                  | {name for (_, name), one in diff.together(lines).items() if one.verdict is Verdict.WORSE})
+    sessions = diff.machine(before, after)
+    lines = diff.compared(before, after, list(diff._METRICS), sessions)
+    return ({name for _, name, one, *_ in lines if one.verdict is Verdict.WORSE}
+            | {name for (_, name), one in diff.together(lines, sessions).items() if one.verdict is Verdict.WORSE})
 
 
-def _part(result: Result, repeats: tuple[int, int]) -> Result:
-    return {**result, "runs": [run for run in result["runs"] if run["repeat"] in repeats]}
+def _kinds(page: Result) -> list[list[Run]]:
+    """The runs of each row, captured and others apart."""
+    found = collections.defaultdict(list)
+    for run in page["runs"]:
+        if run["valid"]:
+            row = (run["recording"], run["link"], run["transport"], run["mode"])
+            found[(*row, metrics.of_capture(run))].append(run)
+    return list(found.values())
 
 
-@pytest.mark.parametrize("page", _PAGES)
-@pytest.mark.parametrize(("one", "other"), [((1, 2), (3, 4)), ((1, 4), (2, 3))])
-def test_halves_of_one_page_differ_by_chance_alone(page: str, one: tuple[int, int], other: tuple[int, int]) -> None:
-    result = _load(page)
-    halves = _part(result, one), _part(result, other)
-    assert (_worse(*halves), _worse(*reversed(halves))) == ([], [])
+def _halves(page: Result, source: random.Random) -> tuple[Result, Result]:
+    sides: tuple[list[Run], list[Run]] = [], []
+    for runs in _kinds(page):
+        half = len(runs) // 2
+        drawn = source.sample(runs, 2 * half)
+        sides[0].extend(drawn[:half])
+        sides[1].extend(drawn[half:])
+    return {**page, "runs": sides[0]}, {**page, "runs": sides[1]}
 
 
-def _server(name: str, factor: float) -> Callable[[Result], None]:
-    def change(run: Result) -> None:
-        if run["server"][name]:
-            run["server"][name] *= factor
-    return change
+def _threes(page: Result, source: random.Random) -> tuple[Result, Result]:
+    """Two captured runs and another one of each row."""
+    def side() -> Result:
+        return {**page, "runs": [run for runs in _kinds(page) for run in source.choices(runs, k=2 if metrics.of_capture(runs[0]) else 1)]}
+    return side(), side()
 
 
-def _cpu(run: Result) -> None:
-    run["cpu_seconds"] = {kind: seconds and seconds * 1.15 for kind, seconds in run["cpu_seconds"].items()}
+def _drawn(page: Result, how: Callable[[Result, random.Random], tuple[Result, Result]]) -> Iterator[tuple[Result, Result]]:
+    source = random.Random(1)
+    return (how(page, source) for _ in range(_DRAWS))
 
 
-def _latency(factor: float) -> Callable[[Result], None]:
-    def change(run: Result) -> None:
-        if run["latency"]:
-            run["latency"]["p95"] *= factor
-    return change
+def test_halves_of_one_page_are_seldom_called_worse() -> None:
+    called = [bool(_worse(*halves)) for page in _PAGES for halves in _drawn(_load(page), _halves)]
+    assert sum(called) <= 0.05 * len(called)
 
 
-def _age(run: Result) -> None:
-    if (run.get("seen") or {}).get("age"):
-        run["seen"]["age"]["p95"] *= 1.15
+def _server(name: str, factor: float) -> Callable[[Run], Run]:
+    return lambda run: {**run, "server": {**run["server"], name: run["server"][name] and run["server"][name] * factor}}
 
 
-@pytest.mark.parametrize(("page", "figure", "change"), [
-    ("distance", "packets", _server("packets", 1.05)), ("distance", "wire_bytes", _server("wire_bytes", 1.05)), ("distance", "cpu", _cpu),
-    ("modes", "packets", _server("packets", 1.05)), ("modes", "wire_bytes", _server("wire_bytes", 1.05)), ("modes", "cpu", _cpu),
-    ("lan", "latency_p95", _latency(1.25)), ("pace", "latency_p95", _latency(1.15)), ("pace", "staleness_p95", _age)])
-def test_a_change_that_matters_is_seen(page: str, figure: str, change: Callable[[Result], None]) -> None:
-    before = _load(page)
-    after = copy.deepcopy(before)
-    for run in after["runs"]:
-        if run["mode"] == "flow":
-            change(run)
-    assert figure in _worse(before, after)
-    assert _worse(after, before) == []
+def _cpu(run: Run) -> Run:
+    return {**run, "cpu_seconds": {kind: seconds and seconds * 1.15 for kind, seconds in run["cpu_seconds"].items()}}
+
+
+def _latency(factor: float) -> Callable[[Run], Run]:
+    return lambda run: {**run, "latency": run["latency"] and {**run["latency"], "p95": run["latency"]["p95"] * factor}}
+
+
+def _age(run: Run) -> Run:
+    age = (run.get("seen") or {}).get("age")
+    return {**run, "seen": {**run["seen"], "age": {**age, "p95": age["p95"] * 1.15}}} if age else run
+
+
+# The last: share of the draws in which it is found, at least; lower than measured, as the next pages are other ones.
+@pytest.mark.parametrize(("page", "figure", "change", "share"), [
+    *((page, "packets", _server("packets", 1.05), 0.85) for page in _PAGES),
+    *((page, "wire_bytes", _server("wire_bytes", 1.05), 0.85) for page in _PAGES),
+    *((page, "cpu", _cpu, 0.8) for page in _PAGES),
+    *((page, "latency_p95", _latency(1.15), 0.5) for page in ("lan", "staleness")),
+    *((page, "latency_p95", _latency(1.25), 0.9) for page in ("lan", "staleness")),
+    ("staleness", "staleness_p95", _age, 0.8)])
+def test_a_change_that_matters_is_found(page: str, figure: str, change: Callable[[Run], Run], share: float) -> None:
+    found = [figure in _worse(before, {**after, "runs": [change(run) if run["mode"] == "flow" else run for run in after["runs"]]})
+             for before, after in _drawn(_load(page), _threes)]
+    assert sum(found) >= share * len(found)

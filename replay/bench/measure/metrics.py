@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -191,7 +192,7 @@ def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Co
     """The second group compared with the first; with too few runs for an interval, by the metric's usual spread."""
     metric = METRICS[name]
     old, new = values(before, name), values(after, name)
-    if min(len(old), len(new)) < stats.FEWEST and (found := shift(before, after, name)):
+    if min(len(old), len(new)) < stats.FEWEST and (found := stats.shift(old, new, _SPREAD.get(name, _SPREAD_UNKNOWN))):
         return found.judged(metric.noise, metric.more)
     return stats.compare(old, new, metric.noise, metric.more)
 
@@ -200,13 +201,28 @@ def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Co
 # yet (responses), that of a similar metric.
 _SPREAD = {"packets": 0.02, "data_packets": 0.02, "message_bytes": 0.02, "tcp_payload_bytes": 0.02, "wire_bytes": 0.02,
            "overhead": 0.05, "overhead_ratio": 0.05, "over_minimum": 0.05, "tls_records": 0.03, "client_packets": 0.05,
-           "cpu": 0.06, "cpu_around": 0.06, "wall": 0.06, "latency_p50": 0.20, "latency_p95": 0.12, "latency_p99": 0.30,
+           "cpu": 0.07, "cpu_around": 0.07, "wall": 0.06, "latency_p50": 0.20, "latency_p95": 0.12, "latency_p99": 0.30,
            "response_p50": 0.20, "response_p95": 0.15, "staleness_p95": 0.08}
 _SPREAD_UNKNOWN = 0.20
 
 
 def shift(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Shift | None:
-    return stats.shift(values(before, name), values(after, name), _SPREAD.get(name, _SPREAD_UNKNOWN))
+    return stats.shift(*_of_every_run(list(before), list(after), name), _SPREAD.get(name, _SPREAD_UNKNOWN))
+
+
+def _of_every_run(before: Sequence[Run], after: Sequence[Run], name: str) -> tuple[list[float], list[float]]:
+    """Captured and other runs each relative to the mean of their kind on both sides, so that a capture's cost does not matter, and all
+    runs tell something of times, too."""
+    if not METRICS[name].without_capture:
+        return values(before, name), values(after, name)
+    both: tuple[list[float], list[float]] = ([], [])
+    for captured in (False, True):
+        found = [[value for run in runs if run["valid"] and of_capture(run) == captured and (value := METRICS[name].read(run))]
+                 for runs in (before, after)]
+        for side, of_side in zip(both, found, strict=True):
+            if all(found):
+                side += [value / statistics.geometric_mean(found[0] + found[1]) for value in of_side]
+    return both
 
 
 def values(runs: Iterable[Run], name: str) -> list[float]:

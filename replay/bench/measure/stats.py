@@ -190,8 +190,12 @@ class Shift:
             verdict = Verdict.BETTER if (change > 0) == more else Verdict.WORSE
         return Comparison(verdict, change, low, high, tail(abs(self.log) / self.error, self.freedom))
 
+    def less(self, other: Shift) -> Shift:
+        """What is left of it beside a change of everything."""
+        return replace(self, log=self.log - other.log, error=math.hypot(self.error, other.error), freedom=min(self.freedom, other.freedom))
 
-_KNOWN_FREEDOM = 8      # weight of the prior knowledge of a metric's spread, as a number of runs
+
+_KNOWN_FREEDOM = 4      # weight of the prior knowledge of a metric's spread, as a number of runs
 
 
 def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shift | None:
@@ -209,26 +213,26 @@ def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shi
 
 
 def pooled(shifts: Sequence[Shift]) -> Shift:
-    """The common change of several rows: their mean. Where they do not agree, their disagreement is the error."""
-    logs = [one.log for one in shifts]
-    error = math.sqrt(sum(one.error ** 2 for one in shifts)) / len(shifts)
+    """The common change of several rows, each weighted by its precision. Where rows disagree by more than their errors explain, the error
+    of the common change grows with the disagreement."""
     if len(shifts) == 1:
         return shifts[0]
-    if len(shifts) >= FEWEST:
-        among = statistics.stdev(logs) / math.sqrt(len(shifts))
-        if among > error:
-            return Shift(statistics.fmean(logs), among, len(shifts) - 1)
-    return Shift(statistics.fmean(logs), error, sum(one.freedom for one in shifts))
+    weights = [1 / one.error ** 2 for one in shifts]
+    log = sum(weight * one.log for weight, one in zip(weights, shifts, strict=True)) / sum(weights)
+    apart = sum(weight * (one.log - log) ** 2 for weight, one in zip(weights, shifts, strict=True))
+    freedom, more = sum(one.freedom for one in shifts), len(shifts) - 1
+    wider = max(1.0, (freedom + apart) / (freedom + more))
+    return Shift(log, math.sqrt(wider / sum(weights)), freedom + more)
 
 
 def gated(found: Sequence[Comparison], level: float = FALSE) -> list[Comparison]:
-    """Controls the probability of any false verdict (Holm): verdicts "better" and "worse" remain only while the probability
-    that any of them is due to chance is at most `level`. The others become unknown. For decisions of a program; corrected() allows
-    one false verdict in twenty."""
+    """Controls the probability of any false verdict (Holm): of verdicts "worse" only those remain of which the probability that any
+    is due to chance is at most `level`, and so of "better". The others become unknown. For decisions of a program; corrected()
+    allows one false verdict in twenty."""
     tried = [one for one in found if one.low is not None]
     allowed = -1.0
     for rank, one in enumerate(sorted(tried, key=lambda one: one.chance)):
-        if 2 * one.chance > level / (len(tried) - rank):    # two-sided
+        if one.chance > level / (len(tried) - rank):
             break
         allowed = one.chance
     return [replace(one, verdict=Verdict.UNKNOWN) if one.verdict in (Verdict.BETTER, Verdict.WORSE) and one.chance > allowed else one

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -22,6 +23,20 @@ def test_overhead_and_floor() -> None:
     assert metrics.minimum(144_800, "tls") == 9 * 22 + 101 * 66
     assert metrics.over_minimum(run()) == pytest.approx(15_200 / 6600)
     assert metrics.overhead_ratio(run(message_bytes=None)) is None
+
+
+def test_a_change_of_cpu_is_taken_from_captured_runs_too() -> None:
+    """Each kind against its own; a kind that one side lacks says nothing."""
+    def taken(captured: bool, seconds: float) -> dict[str, Any]:
+        return run(captured=captured, cpu_seconds={"user": seconds, "system": 0.0})
+
+    before = [taken(True, 2.0), taken(True, 2.1), taken(False, 1.0)]
+    after = [taken(True, 2.2), taken(True, 2.31), taken(False, 1.1)]
+    found = metrics.shift(before, after, "cpu")
+    assert found is not None and found.log == pytest.approx(math.log(1.1)) and not found.lone
+    timed = metrics.shift(before, after[2:], "cpu")
+    assert timed is not None and timed.log == pytest.approx(math.log(1.1)) and timed.lone
+    assert metrics.shift(before[:2], after[2:], "cpu") is None
 
 
 def test_times_are_of_runs_without_a_capture() -> None:

@@ -129,6 +129,15 @@ def test_one_run_of_a_side_says_nothing_alone_and_something_among_others() -> No
     assert back is not None and stats.pooled([one, back, one, back]).judged(0.02, more=False).verdict is not Verdict.WORSE
 
 
+def test_rows_that_disagree_make_the_common_change_uncertain() -> None:
+    agreed, lone = ([stats.Shift(log, 0.05, 8) for log in logs] for logs in ([0.1] * 8, [0.0] * 7 + [0.8]))
+    assert stats.pooled(agreed).log == pytest.approx(stats.pooled(lone).log) == pytest.approx(0.1)
+    assert stats.pooled(agreed).judged(0.02, more=False).verdict is Verdict.WORSE
+    assert stats.pooled(lone).error > 2 * stats.pooled(agreed).error
+    exact = stats.pooled([stats.Shift(0.3, 0.3, 8), stats.Shift(0.0, 0.01, 8)])
+    assert exact.log == pytest.approx(0.0, abs=0.001)       # the row that is known well counts for more
+
+
 def test_the_tail_of_students_t_is_near_enough() -> None:
     for freedom, t, known in ((4, 2.776, 0.025), (10, 2.228, 0.025), (10, 3.169, 0.005), (30, 3.385, 0.001)):
         assert stats.tail(t, freedom) == pytest.approx(known, rel=0.03)
