@@ -36,8 +36,8 @@ class Part:
         return self.where.split("/")[0]
 
 
-# What README.md shows comes first, so that an interrupted ./run results has it. All together takes little more than an hour: who adds a row
-# looks at `./run results --dry-run`.
+# What README.md shows comes first, so that an interrupted ./run results has it. All together takes an hour: who adds a row looks at
+# `./run results --dry-run`. Three runs of a row are enough for `./run diff`; two where a row waits for stock, for minutes.
 PARTS: tuple[Part, ...] = (
     Part("distance", "Pace max, a link with delay: how long does a session take?",
          f"{_SESSIONS} --links 20M40ms {_FAST} {_TLS} --jobs 16", 4, main=True),
@@ -49,28 +49,27 @@ PARTS: tuple[Part, ...] = (
          f"{_SESSIONS} --links 2M100ms {_PACED} {_TLS} --jobs 16", 4, main=True),
 
     Part("distance/links", "distance over three other links, and through a relay beside the server",
-         f"linux-desktop --links 50M100ms,100M10ms,2M100ms,20M40ms+relay {_FAST} {_TLS} --jobs 16", 4),
+         f"linux-desktop --links 50M100ms,100M10ms,2M100ms,20M40ms+relay {_FAST} {_TLS} --jobs 16", 3),
     Part("distance/download", "distance beside a bulk download: what share of the link is left?",
          f"linux-desktop --links 20M40ms {_FAST} {_TLS} --with beside-download", 2),
     Part("distance/slow-client", "Ten times the recorded pace, with a client that is half as fast",
-         f"linux-desktop --pace 10 --with slow-client=2 {_FAST} {_TLS}", 4),
+         f"linux-desktop --pace 10 --with slow-client=2 {_FAST} {_TLS}", 3),
     Part("staleness/links", "staleness over a faster and a slower link, and through a relay beside the server",
-         f"linux-desktop linux-video --links 20M40ms,1M200ms,2M100ms+relay --pace recorded --modes stock,flow:catchup=off,flow {_TLS} --jobs 16",
-         2),
+         f"linux-desktop linux-video --links 20M40ms,1M200ms,2M100ms+relay {_PACED} {_TLS} --jobs 16", 2),
     Part("pace", "Recorded pace over links with delay: packets, bytes, latency, staleness",
          f"{_PARTS} --links 20M40ms,50M100ms,2M100ms {_PACED} {_TLS} --jobs 16", 2),
-    Part("pace/plain", "Recorded pace without TLS, on a LAN and on a slow link",
-         f"{_DESKTOP} {_VIDEO} --links lan,2M100ms {_PACED} {_PLAIN} --jobs 16", 2),
+    Part("pace/plain", "Recorded pace without TLS, on a slow link",
+         f"{_DESKTOP} {_VIDEO} --links 2M100ms {_PACED} {_PLAIN} --jobs 16", 3),
     Part("pace/user", "Closed loop: what is the response time?",
-         f"{_BOOT} {_DESKTOP} {_VIDEO} --links 20M40ms,2M100ms --pace user {_FAST} {_TLS} --jobs 8", 2),
+         f"{_BOOT} {_DESKTOP} {_VIDEO} --links 20M40ms,2M100ms --pace user {_FAST} {_TLS} --jobs 8", 3),
     Part("modes/made", "modes with generated recordings", f"{_GENERATED} {_EVERY_MODE} {_TLS}", 2),
-    Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"{_DESKTOP} --links {_LINES} {_PACED} {_TLS} --jobs 16", 2),
+    Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"{_DESKTOP} --links {_LINES} {_PACED} {_TLS} --jobs 16", 3),
     Part("modes/bbr", "Recorded pace with BBR as TCP's congestion control",
-         f"{_DESKTOP} --links 20M40ms,20M40ms-loss --with congestion=bbr {_PACED} {_TLS} --jobs 8", 2),
+         f"{_DESKTOP} --links 20M40ms,20M40ms-loss --with congestion=bbr {_PACED} {_TLS} --jobs 8", 3),
     Part("channels", "What changes for sound, keys, pointer and a port?",
-         f"linux-desktop --links lan,20M40ms --with channels {_FAST} {_TLS} --jobs 4", 2),
+         f"linux-desktop@30-45 --links lan,20M40ms --with channels {_FAST} {_TLS} --jobs 4", 2),
     Part("channels/burst", "Sound, keys and pointer beside a desktop at pace max on a slow link",
-         f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer {_FAST} {_TLS} --jobs 4", 3),
+         f"linux-desktop@30-45 --links 2M100ms --with channels=sound+inputs+pointer {_FAST} {_TLS} --jobs 4", 2),
     Part("recordings", "Does every mode draw the same, on every surface?",
          "linux-desktop linux-video gdi-synthetic all-commands --with show-surfaces", 1),
     Part("recordings/releases", "Does every release, stock and patched, draw the same?", "", 1, RELEASES),

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "its page.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
                         f"a part: distance/download; {_MAIN}: what README.md shows, half an hour; or FILE.json (default: all)")
-    parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 4)")
+    parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 3)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
     parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} and the tables of ../README.md and docs/modes.md")
@@ -191,7 +191,7 @@ def index(output: Path) -> str:
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        "# Results", first, "`./run results [FOLDER]` measures all pages (70 minutes), or those of a folder. The same command again measures "
+        "# Results", first, "`./run results [FOLDER]` measures all pages (an hour), or those of a folder. The same command again measures "
         "only what is missing. *library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
         "20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
