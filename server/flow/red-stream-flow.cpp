@@ -10,10 +10,6 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
-/* Limit in bytes until the first pong: twice TCP's initial window (RFC 6928). With half, a new client on
- * a long path fills it one round trip later. */
-#define INITIAL_LIMIT (32 * 1024)
-
 /* Gain on the BDP while the rate grows. Pongs show a full path one round trip late. Until then a router
  * with a queue of one BDP must not drop packets, which it does at 200, TCP's own gain. At 140 a long
  * path takes 1.7 times as many round trips to fill. */
@@ -34,21 +30,14 @@
 #define PROBE_TIME 4000
 #define BDP_PROBES 8
 
-/* A pong shows a queue if it took QUEUE_TIMES as long as on an empty path, and RED_STREAM_QUEUE_DELAY more. With 1
- * the gain alone counts as a queue on long paths; with 3, sound and keys wait longer behind a queue there. */
-#define QUEUE_TIMES 2
-
-/* The probe timeout in delays. With 1, each pong that the queue of a full path delays is a timeout; with 4, a user
- * on a long path whose client stops answering waits twice as long, once. */
-#define TIMEOUT_DELAYS 2
+/* A pong is late if it takes LATE_TIMES as long as on an empty path. If it then comes, it shows a queue (if it took
+ * RED_STREAM_QUEUE_DELAY more); without it, it is time for the probe timeout. With 1 the gain alone counts as a queue
+ * on long paths, and each pong that it delays is a timeout; with 3, sound and keys wait longer behind a queue. */
+#define LATE_TIMES 2
 
 /* When the estimates are old, one RESTART_PART-th of the BDP may be in flight. With twice the value, the queue
  * is half as long if the path became slower while idle. */
 #define RESTART_PART 4
-
-/* After this many pongs without a timeout the back-off starts anew. With half, users of a client that answers only
- * sometimes wait twice as often. */
-#define BACKOFF_RESET_PONGS 1024
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
@@ -148,9 +137,10 @@ void RedStreamFlow::probe_timed_out(uint64_t now)
         return;
     }
     if (!timed_out) {
-        const uint64_t longer = pongs - trusted_from < BACKOFF_RESET_PONGS ? backoff : 1;
+        /* it starts anew if as many pongs have come since the last one as the next one would take */
+        const uint64_t longer = std::min<uint64_t>(uint64_t{backoff} * RED_STREAM_FLOW_KNOWN, UINT32_MAX);
 
-        backoff = std::min<uint64_t>(longer * RED_STREAM_FLOW_KNOWN, UINT32_MAX);
+        backoff = pongs - trusted_from < longer ? longer : RED_STREAM_FLOW_KNOWN;
         trusted_from = pongs + backoff;
     }
     timed_out = true;
@@ -190,7 +180,7 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
         remeasuring = true;
     }
 
-    const bool queued = sample > QUEUE_TIMES * (delay + own) + large + RED_STREAM_QUEUE_DELAY;
+    const bool queued = sample > LATE_TIMES * (delay + own) + large + RED_STREAM_QUEUE_DELAY;
     growing = growing && !queued;
     round_queued = round_queued && queued;
     return queued;
@@ -293,7 +283,7 @@ uint64_t RedStreamFlow::full_bdp() const
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
     const uint64_t time = growing ?
         std::max(uint64_t{delay} * GROWING_GAIN_PERCENT / 100, steady) : steady;
-    const uint64_t least = growing ? INITIAL_LIMIT : RED_STREAM_FLOW_MIN;
+    const uint64_t least = growing ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
 
     return std::max(rate * time / G_USEC_PER_SEC, least);
 }
@@ -351,12 +341,10 @@ uint32_t RedStreamFlow::get_probe_timeout() const
 {
     /* the path also needs time for the bytes in flight: no probe is inside a large image */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * G_USEC_PER_SEC / rate : 0;
-    const uint64_t least = uint64_t{delay} * TIMEOUT_DELAYS;
-    const uint64_t most = std::min<uint64_t>(
-        std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT_MIN, RED_STREAM_FLOW_TIMEOUT_MAX),
-        RED_STREAM_FLOW_TIMEOUT_LONG);
+    const uint64_t least = uint64_t{delay} * LATE_TIMES;
+    const uint64_t most = std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT_MIN, RED_STREAM_FLOW_TIMEOUT_MAX);
 
-    return std::min(std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT_MIN), most);
+    return std::min({ std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT_MIN), most, uint64_t{UINT32_MAX} });
 }
 
 /* A quarter of a BDP at least: with that the path stays busy during a coalescing delay. */

@@ -56,24 +56,26 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
+/* Bytes to send on a path of which nothing is known: twice TCP's initial window (RFC 6928). With half, a new client
+ * on a long path fills it one round trip later. */
+#define RED_STREAM_FLOW_INITIAL (32 * 1024)
 /* The rate is the maximum over this number of round trips, as in BBR. With 5, users of Wi-Fi get less of the
  * path's rate. */
 #define RED_STREAM_FLOW_ROUNDS 10
 /* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
  * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
-/* The probe timeout is at least MIN, and at most MAX or, if that is longer, two round trips and MIN, but never
- * more than LONG (microseconds). If a client stops answering, its user waits for that long, once. Below a few
+/* The probe timeout is at least MIN, and at most MAX or, if that is longer, two round trips and MIN
+ * (microseconds). If a client stops answering, its user waits for that long, once. Below a few
  * hundred milliseconds a busy client would count as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
 #define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
-#define RED_STREAM_FLOW_TIMEOUT_LONG (10 * 1000 * 1000)
 /* A path within this host has at most this delay (microseconds) and at least this rate (bytes per second). No
  * user notices half or twice that: networks are much slower, memory is much faster. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
 #define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
-#define RED_STREAM_FLOW_PROBE (UINT32_C(1) << 31)
+enum : uint32_t { RED_STREAM_FLOW_PROBE = UINT32_C(1) << 31 };
 /* After this many pongs a client counts as one that answers: it is asked to ack less often, and flow control
  * resumes after a probe timeout. After each further timeout it takes this many times as many pongs. With half,
  * users of a client that answers only sometimes wait more often. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bench.series import lines
 
-_MOST_CONSTANTS = {"tls": 12, "flow": 34}
+_MOST_CONSTANTS = {"tls": 12, "flow": 28}
 _MOST_NEW = {"tls": 1500}
 
 
