@@ -51,7 +51,7 @@ void expect_free(Expect *expect)
 
 bool expect_is_shown(const Expect *expect, unsigned int number, const Picture *picture)
 {
-    char *text = picture_blocks(picture);
+    char *text = picture_blocks(picture, PICTURE_BLOCK);
     bool is_shown = text != NULL && number < expect->pictures->len;
 
     if (is_shown) {

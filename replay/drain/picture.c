@@ -132,22 +132,22 @@ static void png_row(const Picture *picture, const PixelFormat *format, int y, ui
 }
 
 /* Adds the rows from y on that one row of blocks has; then its means. */
-static void block_row(const Picture *picture, const PixelFormat *format, int y, uint8_t *row,
+static void block_row(const Picture *picture, const PixelFormat *format, int side, int y, uint8_t *row,
                       GByteArray *means)
 {
-    int rows = MIN(PICTURE_BLOCK, picture->height - y);
+    int rows = MIN(side, picture->height - y);
     int channels = format->png_bytes;
-    int blocks = (picture->width + PICTURE_BLOCK - 1) / PICTURE_BLOCK;
+    int blocks = (picture->width + side - 1) / side;
     uint32_t *sums = g_new0(uint32_t, (size_t)blocks * channels);
 
     for (int i = 0; i < rows; i++) {
         png_row(picture, format, y + i, row);
         for (int x = 0; x < picture->width * channels; x++) {
-            sums[x / (PICTURE_BLOCK * channels) * channels + x % channels] += row[x];
+            sums[x / (side * channels) * channels + x % channels] += row[x];
         }
     }
     for (int i = 0; i < blocks * channels; i++) {
-        int columns = MIN(PICTURE_BLOCK, picture->width - i / channels * PICTURE_BLOCK);
+        int columns = MIN(side, picture->width - i / channels * side);
         uint8_t mean = sums[i] / (uint32_t)(rows * columns);
 
         g_byte_array_append(means, &mean, 1);
@@ -155,7 +155,7 @@ static void block_row(const Picture *picture, const PixelFormat *format, int y, 
     g_free(sums);
 }
 
-char *picture_blocks(const Picture *picture)
+char *picture_blocks(const Picture *picture, int side)
 {
     const PixelFormat *format = find_format(picture);
 
@@ -166,8 +166,8 @@ char *picture_blocks(const Picture *picture)
     GByteArray *means = g_byte_array_new();
     uint8_t *row = g_malloc((size_t)picture->width * format->png_bytes);
 
-    for (int y = 0; y < picture->height; y += PICTURE_BLOCK) {
-        block_row(picture, format, y, row, means);
+    for (int y = 0; y < picture->height; y += side) {
+        block_row(picture, format, side, y, row, means);
     }
 
     char *text = g_base64_encode(means->data, means->len);

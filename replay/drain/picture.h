@@ -27,12 +27,14 @@ void picture_free(Picture *picture);
 /* In hexadecimal, to be freed; NULL for a format that no server gives a primary surface. */
 char *picture_sha256(const Picture *picture);
 
-#define PICTURE_BLOCK 32 /* pixels */
+/* pixels */
+#define PICTURE_BLOCK 32
+#define PICTURE_TILE 8
 
-/* The mean of each channel, as in a PNG, in each square of PICTURE_BLOCK pixels, smaller at the
- * right and at the bottom; row by row, in base64, to be freed. Tells a picture that lost a little
- * to JPEG from a wrong one. NULL as above. */
-char *picture_blocks(const Picture *picture);
+/* The mean of each channel, as in a PNG, in each square of so many pixels a side, smaller at the right and at the
+ * bottom; row by row, in base64, to be freed. Tells a picture that lost a little to JPEG from a wrong one: blocks
+ * hardly change then, and a wrong letter changes a tile. NULL as above. */
+char *picture_blocks(const Picture *picture, int side);
 
 /* 8 bits a channel: RGB, RGBA for ARGB32, grey for A8. */
 bool picture_save_png(const Picture *picture, const char *path, GError **error);

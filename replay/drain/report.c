@@ -43,10 +43,13 @@ static void report_picture(const Session *session, JsonBuilder *json)
 {
     const Picture *picture = session_picture(session, 0);
     char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
-    char *blocks = picture != NULL ? picture_blocks(picture) : NULL;
+    char *blocks = picture != NULL ? picture_blocks(picture, PICTURE_BLOCK) : NULL;
+    char *tiles = picture != NULL ? picture_blocks(picture, PICTURE_TILE) : NULL;
 
     json_put_string(json, "sha256", sha256);
     json_put_string(json, "blocks", blocks);
+    json_put_string(json, "tiles", tiles);
+    g_free(tiles);
     g_free(blocks);
     g_free(sha256);
 }

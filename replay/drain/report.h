@@ -12,8 +12,8 @@ void report_connected(void);
 /* {"event":"reopened"} */
 void report_reopened(void);
 
-/* {"event":"pause","n":number,"time_ns":...,"missed":0,"sha256":...,"blocks":...}: when its marker came, or the
- * picture that is expected then, which may have been missed (1); and display 0 as it is, see picture.h. */
+/* {"event":"pause","n":number,"time_ns":...,"missed":0,"sha256":...,"blocks":...,"tiles":...}: when its marker came,
+ * or the picture that is expected then, which may have been missed (1); and display 0 as it is, see picture.h. */
 void report_pause(const Session *session, int number);
 
 /* {"event":"done",...}: all results. Fields are null for a channel that the server did not offer, and for events

@@ -117,11 +117,18 @@ static void test_blocks(void)
     }
     memset(pixels[HEIGHT - 1], 0xff, sizeof(pixels[0]));
 
-    char *text = picture_blocks(&picture);
+    char *text = picture_blocks(&picture, PICTURE_BLOCK);
     gsize size;
     guchar *means = g_base64_decode(text, &size);
 
     g_assert_cmpmem(means, size, expected, sizeof(expected));
+    g_free(means);
+    g_free(text);
+
+    text = picture_blocks(&picture, PICTURE_TILE);
+    means = g_base64_decode(text, &size);
+    g_assert_cmpuint(size, ==, 5 * 5 * 3);
+    g_assert_cmpmem(means, 6, ((const uint8_t[]){ 3, 0, 7, 11, 0, 7 }), 6);
     g_free(means);
     g_free(text);
 }
@@ -133,7 +140,7 @@ static void test_unknown_format(void)
 
     picture.format = SPICE_SURFACE_FMT_1_A;
     g_assert_null(picture_sha256(&picture));
-    g_assert_null(picture_blocks(&picture));
+    g_assert_null(picture_blocks(&picture, PICTURE_BLOCK));
     g_assert_false(picture_save_png(&picture, "/dev/null", &error));
     g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL);
     g_error_free(error);

@@ -58,12 +58,12 @@ def assert_refused(outcome: Outcome, *words: str) -> None:
         assert word in outcome.complaint
 
 
-def means(pixels: bytes) -> bytes:
-    """Of red, green and blue in each square of 32 pixels, a picture of xRGB given."""
+def means(pixels: bytes, side: int = 32) -> bytes:
+    """Of red, green and blue in each square, a picture of xRGB given."""
     return b"".join(bytes(sum(block) // len(block) for block in (
-        [pixels[(y * WIDTH + x) * PIXEL_BYTES + channel] for y in range(top, min(top + 32, HEIGHT))
-         for x in range(left, min(left + 32, WIDTH))] for channel in (2, 1, 0)))
-        for top in range(0, HEIGHT, 32) for left in range(0, WIDTH, 32))
+        [pixels[(y * WIDTH + x) * PIXEL_BYTES + channel] for y in range(top, min(top + side, HEIGHT))
+         for x in range(left, min(left + side, WIDTH))] for channel in (2, 1, 0)))
+        for top in range(0, HEIGHT, side) for left in range(0, WIDTH, side))
 
 
 # --- connecting ---
@@ -253,6 +253,7 @@ def test_pause(port: str) -> None:
     assert outcome.names in (["connected", "pause", "done"], ["pause", "connected", "done"])
     pauses = [event for event in outcome.events if event["event"] == "pause"]
     assert [base64.b64decode(event.pop("blocks")) for event in pauses] == [means(half)]
+    assert [base64.b64decode(event.pop("tiles")) for event in pauses] == [means(half, 8)]
     assert all(event.pop("time_ns") > 0 for event in pauses)
     assert pauses == [{"event": "pause", "n": 6, "missed": 0, "sha256": sha256(picture(7))}]
     assert (outcome.done["sha256"], base64.b64decode(outcome.done["blocks"])) == (sha256(picture(20)), means(picture(20)))

@@ -65,7 +65,7 @@ def main():
         if number % 10 == 0 and not ended:
             probes.append([number // 10, time.monotonic_ns()])
         if message.startswith(b"P"):
-            print(json.dumps({"event": "pause", "n": pauses, "sha256": "cd" * 32, "blocks": "AAAA"}), flush=True)
+            print(json.dumps({"event": "pause", "n": pauses, "sha256": "cd" * 32, "blocks": "AAAA", "tiles": "AAAA"}), flush=True)
             pauses += 1
     connection.close()
     picture = ("%02x" % (os.getpid() & 255) if fault == "picture" else "ab") * 32

@@ -3,7 +3,8 @@
 
 On slow links a server sends photos as JPEG, decided by one measurement at connect (it also allows more messages in
 flight then, so such runs differ in more than pictures). Which of them it sends again losslessly depends on timing.
-JPEG changes many pixels a little, but hardly the mean of a block; a wrong picture differs in the mean of some block.
+JPEG changes many pixels a little, but hardly the mean of a block; a wrong picture differs in the mean of some block, and a wrong letter in
+the brightness of a tile: JPEG stores colours coarsely, but the brightness of each 8 x 8 pixels nearly exactly.
 
 The last picture of a whole session is exact over any link. A part of a session may end anywhere, so its last picture
 is judged like those at pause points.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import collections
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,8 +25,12 @@ Series = tuple[tuple[int, str], ...]    # command and picture of each moment; th
 
 END = -1
 
-# Of 255: largest difference of a block of 32 x 32 pixels where JPEG is allowed. linux-desktop's wallpaper differs by 2.
+# Of 255: largest difference where JPEG is allowed, of a channel's mean in a block of 32 x 32 pixels, and of the mean brightness in a tile of
+# 8 x 8. JPEG of quality 85, which the server uses, changed them by up to 3 and 2 in linux-desktop and linux-video; one letter for another
+# changes a tile by 5 to 30.
 _CLOSE = 4
+_CLOSE_TILE = 4
+_BRIGHTNESS = (77, 150, 29)      # shares of R, G and B, of 256
 
 
 def _series(run: Run) -> Series:
@@ -57,25 +63,45 @@ def _difference(series: Series, expected: Series) -> str:
     return f"the picture after command {command} is not the reference picture or that of the other runs"
 
 
-def _off_by(blocks: str | None, expected: str | None) -> int | None:
+def _means(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def _brightness(tiles: bytes | None) -> bytes | None:
+    """Of the means of R, G and B."""
+    return tiles and bytes(sum(map(operator.mul, _BRIGHTNESS, tiles[at:])) // 256 for at in range(0, len(tiles), len(_BRIGHTNESS)))
+
+
+def _off_by(one: bytes | None, other: bytes | None) -> int | None:
     """The difference of the block that differs most; None if the client did not report blocks, or the sizes differ."""
-    if blocks is None or expected is None:
+    if one is None or other is None or len(one) != len(other):
         return None
-    one, other = base64.b64decode(blocks), base64.b64decode(expected)
-    return max(abs(a - b) for a, b in zip(one, other, strict=True)) if len(one) == len(other) else None
+    return max((abs(a - b) for a, b in zip(one, other, strict=True)), default=None)
+
+
+def _note(found: Run, other: Run, name: str) -> None:
+    """Notes by how much a picture is off, unless it was noted when there were fewer runs: the blocks are gone then. `name`: the start of
+    the fields' names."""
+    if f"{name}off_by" not in found:
+        found[f"{name}off_by"] = _off_by(*(_means(each.get(f"{name}blocks")) for each in (found, other)))
+        found[f"{name}tile_off_by"] = _off_by(*(_brightness(_means(each.get(f"{name}tiles"))) for each in (found, other)))
+
+
+def _is_close(off_by: int | None, tile_off_by: int | None) -> bool:
+    return off_by is not None and off_by <= _CLOSE and tile_off_by is not None and tile_off_by <= _CLOSE_TILE
 
 
 def _close(run: Run, expected: Run) -> bool:
-    """Whether a lossy run's pictures are right but for what JPEG loses; notes by how much they are off, unless it was noted when
-    there were fewer runs: the blocks are gone then."""
+    """Whether a lossy run's pictures are right but for what JPEG loses."""
+    close = True
     for pause, other in zip(run["pauses"], expected["pauses"], strict=True):
-        off_by = 0 if pause["sha256"] == other["sha256"] else _off_by(pause.get("blocks"), other.get("blocks"))
-        pause.setdefault("off_by", off_by)
+        if pause["sha256"] != other["sha256"]:
+            _note(pause, other, "")
+            close &= _is_close(pause["off_by"], pause.get("tile_off_by", 0))     # 0: a run of before tiles were measured
     if run["picture_sha256"] != expected["picture_sha256"]:
-        run.setdefault("picture_off_by", _off_by(run.get("picture_blocks"), expected.get("picture_blocks"))
-                       if _is_part(run["recording"]) else None)
-    found = [*(pause["off_by"] for pause in run["pauses"]), run.get("picture_off_by", 0)]
-    return all(off_by is not None and off_by <= _CLOSE for off_by in found)
+        _note(run, expected, "picture_")
+        close &= _is_part(run["recording"]) and _is_close(run["picture_off_by"], run.get("picture_tile_off_by", 0))
+    return close
 
 
 def _reference(runs: list[Run], known: Mapping[int, str]) -> tuple[Series, Run | None]:
@@ -113,6 +139,7 @@ def compare(runs: list[Run], references: Mapping[str, Mapping[int, str]]) -> Non
         known = references.get(recording, {})
         _compare(group, known if fast else {command: shown for command, shown in known.items() if command == END})
     for run in runs:
-        run.pop("picture_blocks", None)
-        for pause in run["pauses"]:
-            pause.pop("blocks", None)
+        for name in ("blocks", "tiles"):
+            run.pop(f"picture_{name}", None)
+            for pause in run["pauses"]:
+                pause.pop(name, None)

@@ -4,16 +4,19 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import numpy
 import pytest
 
 from bench.measure import pictures
 
 
-def run(mode: str, last: str, *between: str, link: str = "lan", colours: tuple[int, ...] = (10, 20, 30)) -> dict[str, Any]:
-    """colours: the means of the blocks of every picture in between."""
+def run(mode: str, last: str, *between: str, link: str = "lan", colours: tuple[int, ...] = (10, 20, 30),
+        tiles: bytes | None = None) -> dict[str, Any]:
+    """colours: the means of the blocks of every picture in between; of its tiles, too, unless others are given."""
     blocks = base64.b64encode(bytes(colours)).decode()
+    tile_means = blocks if tiles is None else base64.b64encode(tiles).decode()
     return {"recording": "r", "library": "patched", "mode": mode, "link": link, "valid": True, "invalid_reason": None,
-            "picture_sha256": last, "pauses": [{"command": 10 * number, "sha256": shown, "blocks": blocks}
+            "picture_sha256": last, "pauses": [{"command": 10 * number, "sha256": shown, "blocks": blocks, "tiles": tile_means}
                                                for number, shown in enumerate(between, 1)]}
 
 
@@ -63,7 +66,7 @@ def test_a_slow_link_may_lose_a_little() -> None:
            for mode, shown in (("stock", "jpeg"), ("batch", "jpeg"), ("flow", "some of it jpeg"))]
     assert judged([*near, *far], "a") == [GOOD] * 2 + [LOSSY] * 3
     assert [pause["off_by"] for one in far for pause in one["pauses"]] == [3] * 3
-    assert not any("blocks" in pause for one in (*near, *far) for pause in one["pauses"])
+    assert not any({"blocks", "tiles"} & pause.keys() for one in (*near, *far) for pause in one["pauses"])
 
 
 @pytest.mark.parametrize("wrong", [
@@ -90,11 +93,11 @@ def test_a_part_may_end_with_what_jpeg_left() -> None:
     """Of a whole session the last picture is exact over any link; a part ends anywhere."""
     def part(mode: str, last: str, link: str = "2M100ms", colours: tuple[int, ...] = (10, 22, 27)) -> dict[str, Any]:
         blocks = base64.b64encode(bytes(colours)).decode()
-        return {**run(mode, last, link=link), "recording": "r@1-2", "picture_blocks": blocks}
+        return {**run(mode, last, link=link), "recording": "r@1-2", "picture_blocks": blocks, "picture_tiles": blocks}
 
     def judged(*runs: dict[str, Any], known: str = "a") -> list[tuple[bool, bool]]:
         pictures.compare(list(runs), {"r@1-2": {pictures.END: known}})
-        assert not any("picture_blocks" in one for one in runs)
+        assert not any({"picture_blocks", "picture_tiles"} & one.keys() for one in runs)
         return [(one["valid"], one["lossy"]) for one in runs]
 
     near = part("flow", "a", link="20M40ms", colours=(10, 20, 30))
@@ -106,10 +109,64 @@ def test_a_part_may_end_with_what_jpeg_left() -> None:
     assert judged(part("flow", "b", link="lan"), part("stock", "a", link="lan")) == [BAD, GOOD]
 
 
-def test_a_client_that_says_less_is_not_believed() -> None:
+@pytest.mark.parametrize("what", ["blocks", "tiles"])
+def test_a_client_that_says_less_is_not_believed(what: str) -> None:
     far = run("flow", "a", "jpeg", link="2M100ms")
-    del far["pauses"][0]["blocks"]
+    del far["pauses"][0][what]
     assert judged([run("stock", "a", "x"), far], "a") == [GOOD, BAD]
+
+
+# Two letters of 8 x 16 pixels that differ in few of them.
+_C = "........ ........ ........ ........ ........ .#####.. ##...##. ##...... ##...... ##...... ##...##. .#####.."
+_E = _C.replace("##...... ##...... ##......", "#######. ##...... ##......")
+Picture = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
+
+
+def _written(letters: list[str], at: int) -> Picture:
+    """Black on white, so many pixels from the left and from the top."""
+    picture = numpy.full((48, 96), 255.0)
+    for number, letter in enumerate(letters):
+        for y, row in enumerate(letter.split()):
+            for x, pixel in enumerate(row):
+                picture[at + y, at + 8 * number + x] = 0 if pixel == "#" else 255
+    return picture
+
+
+# Of JPEG at quality 85, the table of its annex K for brightness scaled as libjpeg does.
+_STEPS = (numpy.array([int(step) for step in """16 11 10 16 24 40 51 61 12 12 14 19 26 58 60 55 14 13 16 24 40 57 69 56 14 17 22 29 51 87 80 62
+18 22 37 56 68 109 103 77 24 35 55 64 81 104 113 92 49 64 78 87 103 121 120 101 72 92 95 98 112 100 103 99""".split()]).reshape(8, 8)
+          * 30 + 50) // 100
+_WAVES = numpy.array([[numpy.cos((2 * x + 1) * u * numpy.pi / 16) * (0.5 if u else 0.125 ** 0.5) for x in range(8)] for u in range(8)])
+
+
+def _as_jpeg(picture: Picture) -> Picture:
+    lossy = numpy.empty_like(picture)
+    for y in range(0, picture.shape[0], 8):
+        for x in range(0, picture.shape[1], 8):
+            kept = numpy.round(_WAVES @ (picture[y:y + 8, x:x + 8] - 128) @ _WAVES.T / _STEPS) * _STEPS
+            lossy[y:y + 8, x:x + 8] = numpy.clip(numpy.round(_WAVES.T @ kept @ _WAVES + 128), 0, 255)
+    return lossy
+
+
+def _squares(picture: Picture, side: int) -> bytes:
+    """As picture_blocks() of the client: means, for each of three equal channels."""
+    return bytes(int(picture[y:y + side, x:x + side].mean()) for y in range(0, picture.shape[0], side)
+                 for x in range(0, picture.shape[1], side) for _ in range(3))
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_a_wrong_letter_is_noticed_and_jpeg_is_not(at: int) -> None:
+    """Wherever the letters lie, tiles have nothing to do with them, nor with the blocks of JPEG. Blocks of 32 x 32 hardly tell."""
+    def shown(name: str, picture: Picture, link: str = "2M100ms") -> dict[str, Any]:
+        return run("flow", "a", name, link=link, colours=tuple(_squares(picture, 32)), tiles=_squares(picture, 8))
+
+    text = [_E, _C, _E, _E, _C]
+    right, wrong = _written(text, at), _written([*text[:2], _C, *text[3:]], at)
+    shift = (3, 5)
+    lossy = numpy.roll(_as_jpeg(numpy.roll(right, shift, (0, 1))), (-3, -5), (0, 1))
+    runs = [shown("right", right, "lan"), shown("jpeg", _as_jpeg(right)), shown("jpeg of an area", lossy), shown("wrong", wrong)]
+    assert judged(runs, "a", c10="right") == [GOOD, LOSSY, LOSSY, BAD]
+    assert [one["pauses"][0]["off_by"] <= 4 for one in runs[1:]] == [True] * 3
 
 
 def test_runs_without_pauses_are_compared_with_each_other() -> None:

@@ -167,7 +167,7 @@ class Endpoints:
             self.player.say("go")
         elif event.get("event") == "pause" and sender is self.client:
             self.pauses.append({"command": self._pause_at[len(self.pauses)] if len(self.pauses) < len(self._pause_at)
-                                else None, "sha256": event.get("sha256"), "blocks": event.get("blocks")})
+                                else None, **{name: event.get(name) for name in ("sha256", "blocks", "tiles")}})
             self.player.say("go")       # the client has its picture of this moment
 
     def status(self, process: proc.Process | None) -> int | None:

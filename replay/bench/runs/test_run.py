@@ -97,7 +97,7 @@ def test_what_needs_a_capture_has_one_every_time(spec: RunSpec, fake_tree: Path)
 def test_pictures_at_pause_points(spec: RunSpec) -> None:
     record = matrix.perform(replace(spec, pause_at=(75, 150)))
     assert record["valid"], record["invalid_reason"]
-    assert record["pauses"] == [{"command": command, "sha256": "cd" * 32, "blocks": "AAAA"} for command in (75, 150)]
+    assert record["pauses"] == [{"command": command, "sha256": "cd" * 32, "blocks": "AAAA", "tiles": "AAAA"} for command in (75, 150)]
 
 
 def test_each_round_has_losses_of_its_own_and_they_are_recorded(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
