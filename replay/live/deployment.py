@@ -45,7 +45,6 @@ _STOPS = 6              # of a guest that draws
 _PASTED = 5_000_000     # bytes
 _PATIENCE = 120.0       # seconds for what a user waits for
 _DRAWN = 2.0            # seconds for which the guest draws before the line goes out
-_OPEN = 0.5             # seconds that a display is open, half of what its picture takes
 _HOLE = 1400            # bytes of an IP packet that a path with a black hole carries
 
 
@@ -129,7 +128,6 @@ def _displays(noise: bool = False, reopen: bool = False) -> Callable[[Place, Way
                 def close_and_open() -> None:
                     nonlocal reopened
                     viewer.reopen(1)
-                    time.sleep(_OPEN)
                     reopened += 1
 
                 qemu.order("eval cat /dev/urandom >/dev/fb1 2>/dev/null")

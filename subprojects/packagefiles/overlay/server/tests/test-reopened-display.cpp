@@ -1,0 +1,1 @@
+../../../../../server/fixes/tests/test-reopened-display.cpp
