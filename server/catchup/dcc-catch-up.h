@@ -7,9 +7,9 @@
  * extend the damage; other items are sent as before. An exception is a COPY_BITS on the screen,
  * as when text scrolls: it is sent ahead of the refresh, and the damage is copied with it.
  *
- * A refresh is an item in the pipe. In its turn it takes a piece of the damage, reads the current
- * pixels from the surface, and is queued at the end of the pipe again if damage is left. So no
- * item in the pipe grows old, and the worker need not wait for a slow client. A path that keeps
+ * A refresh is an item in the pipe. When its turn comes, it takes a piece of the damage, reads the
+ * current pixels from the surface, and is queued at the end of the pipe again if damage is left. So
+ * no item in the pipe grows old, and the worker need not wait for a slow client. A path that keeps
  * up is not affected.
  *
  * Invariant, for each client: once it has received all items that are in the pipe now, each of its
@@ -22,8 +22,8 @@
  *    the next piece of the screen. Where its source has damage the client copies wrong pixels, so
  *    the damage is copied, too. If a copy is not kept, its destination becomes damage.
  *  - A piece is taken from the damage that existed when the refresh was queued. All items queued
- *    before the refresh have been sent when its turn comes. Items queued after it draw on that
- *    surface only if they are frames of videos or images of older pixels. What has changed since
+ *    before the refresh have been sent when its turn comes. Of those queued after it, only frames
+ *    of videos and images of older pixels draw on that surface. What has changed since
  *    such a frame or image was queued is damage added after the refresh, which only a later refresh
  *    sends (it is not "ready", see RedCatchUpArea).
  *

@@ -3,7 +3,7 @@
  *
  * Drawings wait in a channel's pipe until the path takes them. If the guest draws faster than the
  * link carries, they become stale there. So a drawing that has waited too long is dropped, and its
- * area becomes damage. When the client's turn comes, it gets the current pixels of that area
+ * area becomes damage. When the path takes data again, the client gets the current pixels of that area
  * (see dcc-catch-up.h).
  *
  * No clock, canvas or pipe here; times are microseconds of a monotonic clock. Not thread safe.

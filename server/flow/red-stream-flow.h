@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Flow control of a channel: bounds the bytes in flight to what the path and the client carry, and
- * little more. The rest waits in the channel's pipe, where it can still be merged or dropped, and
+/* Flow control of a channel: limits the bytes in flight to little more than the path and the client
+ * carry. The rest waits in the channel's pipe, where it can still be merged or dropped, and
  * where it does not delay sound or the response to a key.
  *
  * Upstream stops when twice the ack interval is in flight, on any path: at 100 ms that is 400
@@ -22,8 +22,8 @@
  *              is measured anew in a round trip with so little in flight that no queue forms
  *
  * At most rate * delay * gain bytes may be in flight. The gain is 1.75 until the rate stops growing
- * or the delay shows a queue, and a little above 1 from then on, so that the estimate follows a
- * path that becomes faster. The client is part of the path: one that decodes slowly shows a low
+ * or the delay shows a queue. From then on it is a little above 1, so that the estimate follows a
+ * path that becomes faster, and a few milliseconds of the rate are added. The client is part of the path: one that decodes slowly shows a low
  * rate, and gets a short queue. Below, "BDP" is rate * delay (bdp() in the code, with the gain).
  *
  * Messages larger than the BDP: no probe is inside a message. When the socket has accepted the

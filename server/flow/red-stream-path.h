@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Decisions from TCP_INFO and the delay of pongs: unsent limit, pacing rate. Pure functions.
  *
- * TCP knows the first hop only. Behind a relay on the server's host (a proxy, an ssh tunnel)
- * the first hop is not the path.
+ * TCP_INFO describes the path only up to the first relay. With a relay on the server's host (a
+ * proxy, an ssh tunnel) it says nothing about the network.
  */
 #ifndef RED_STREAM_PATH_H_
 #define RED_STREAM_PATH_H_

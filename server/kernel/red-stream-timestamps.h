@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Measures when the peer has acked each flush (SO_TIMESTAMPING; Linux, TCP). The kernel reports
- * when the last byte of a send is acked, see red-stream-errqueue.h, which is also read at each
- * flush.
+ * in the error queue (red-stream-errqueue.h) when the last byte of a send is acked; the queue is
+ * also read at each flush.
  *
- * The peer is TCP's: with a relay on the path it is the relay. And a client need not have read
+ * The peer is that of the TCP connection: with a relay on the path, the relay. And a client need not have read
  * what its kernel has acked; the channel's pongs show that.
  */
 #ifndef RED_STREAM_TIMESTAMPS_H_

@@ -22,7 +22,7 @@
  * off for this stream. One such report does not count: a network card without segmentation causes
  * it for the segment that joins two sends.
  *
- * Disconnect. Waits for sent data (before the guest's memory may go, and for migration) include the
+ * Disconnect. Waits for sent data (before the guest's memory may be reused, and for migration) include the
  * outstanding sends. A channel that is disconnected releases its memory, and freed memory must not
  * be sent. So the peer has RED_STREAM_ZEROCOPY_WAIT to ack, short because the thread may be QEMU's
  * main loop (USB, ports). Then connect(AF_UNSPEC) resets the connection, and a client that is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Traces and statistics of streams, for measurements.
  *
- * With SPICE_STREAM_TRACE=FILE every process appends lines to FILE, buffered, and written
- * at the latest when a stream is freed. T: microseconds, CLOCK_MONOTONIC; S: the stream:
+ * With SPICE_STREAM_TRACE=FILE every process appends lines to FILE; they are buffered, and
+ * written at the latest when a stream is freed. T: microseconds, CLOCK_MONOTONIC; S: the stream:
  *
  *   T S open                     the stream was created
  *   T S channel TYPE ID          the channel that it belongs to

@@ -13,8 +13,8 @@
  * - Bytes are sent when a buffer is full, when a call says that no message follows, or
  *   at flush(). No timer sends them.
  * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
- *   message stay here. There are two reasons. A flush needs bytes to send: only a send
- *   without MSG_MORE makes the kernel send all that it holds. And over TLS only one message
+ *   message stay here. There are two reasons. A flush needs bytes to send, as a send
+ *   without MSG_MORE makes the kernel send all that it holds (else it takes a setsockopt). And over TLS only one message
  *   may end in the last record of a flush (see red_stream_policy_next_record).
  *
  * Back-pressure: accepted bytes may still be here when writev() returns; see pending().
@@ -22,8 +22,8 @@
  * channel's pipe, where they can be merged and dropped. At most RED_STREAM_EGRESS_MAX
  * bytes are buffered.
  *
- * TLS hardly ever has to retry a write: every SSL_write is one record, and the BIO
- * below it takes any record whole.
+ * TLS hardly ever has to retry a write: an SSL_write is one record, unless the client has
+ * negotiated smaller ones, and the BIO below it takes a record whole.
  *
  * Not thread safe; used from the thread of the channel.
  */

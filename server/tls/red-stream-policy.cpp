@@ -148,7 +148,7 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy, std::str
         *ignored += "''";
     }
     for (char **word = words; *word; ++word) {
-        if (word == words ? parse_mode(*word, policy) : parse_setting(*word, policy)) {
+        if ((word == words && parse_mode(*word, policy)) || parse_setting(*word, policy)) {
             continue;
         }
         if (ignored) {
@@ -163,7 +163,7 @@ bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy, std::str
 /* The settings that red_stream_policy_parse() accepts, for the text of the warning. */
 static std::string known()
 {
-    std::string text = "<mode>";
+    std::string text = "[<mode>]";
 
     for (const Setting &setting : settings) {
         text += std::string("[,") + setting.name + "=" + setting.values + "]";

@@ -55,8 +55,8 @@ struct RedStreamPolicy {
  *   window=N        window, 1 or more
  *
  * A word that is unknown or out of range is ignored: it is appended to @ignored, in quotes,
- * and the other words count. If no word names a mode, that of @policy stays. Returns true if no
- * word was ignored.
+ * and the other words count. The mode may be missing; then that of @policy stays. Returns true if
+ * no word was ignored.
  */
 bool red_stream_policy_parse(const char *text, RedStreamPolicy *policy,
                              std::string *ignored = nullptr);

@@ -74,13 +74,18 @@ static void test_settings()
     g_assert_cmpuint(policy.window, ==, 0);
     g_assert_cmpuint(policy.record_size, ==, 0);
     g_assert_cmpuint(policy.gather_threshold, ==, 1024);
+
+    /* the mode may be missing */
+    g_assert_true(red_stream_policy_parse("record=600", &policy));
+    g_assert_cmpstr(policy.name, ==, "batch");
+    g_assert_cmpuint(policy.record_size, ==, 600);
 }
 
 static void test_bad_texts()
 {
     static const char *const texts[] = {
         "", ",", " ", "Batch", "BATCH", " batch", "batch ", "batc", "batchh", "batch,", ",batch",
-        "batch,,record=auto", "batch,normal", "record=auto", "batch,record", "batch,record=",
+        "batch,,record=auto", "batch,normal", "batch,record", "batch,record=",
         "batch,record=Auto", "batch,record=auto ", "batch,record=511", "batch,record=16385",
         "batch,record=-1", "batch,record=+600", "batch,record= 600", "batch,record=600x",
         "batch,record=0x400", "batch,record=1e3", "batch,record=4294967896",
