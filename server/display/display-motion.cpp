@@ -32,6 +32,9 @@
 #define MIN_SAVED 8
 #define MIN_FEWER 2
 #define MIN_HELD 4
+/* The same for photos and video, where nothing moved: one image of them is no smaller than several, and
+ * while it is sent, none of it can be replaced by the next frame. */
+#define MIN_SAVED_NOISE 2
 
 /* Bytes of a drawing without its pixels: 106 with a palette of two colours, 122 with GLZ. */
 #define DRAWING_HEADER 120
@@ -342,6 +345,21 @@ void DisplayMotion::flush()
     flush(false);
 }
 
+/* Whether most changed pixels differ from their neighbours, as in photos and video. */
+bool DisplayMotion::is_noise(const RedMotionFound &found) const
+{
+    size_t changes = 0;
+
+    if (motion->get_bytes() != 4) {
+        return false;
+    }
+    for (const auto &where : found.changed) {
+        changes += red_planes_count_changes(motion->line(where.left, where.top), motion->get_stride(),
+                                            where.right - where.left, where.bottom - where.top);
+    }
+    return changes * 2 > found.changed_pixels;
+}
+
 /* Whether to draw what the comparison has found instead of what the guest drew. */
 bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
 {
@@ -354,12 +372,16 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
         /* in a camera's video hardly any pixel moves exactly, so this is no video */
         return found.moved_pixels * 2 > found.written_pixels;
     }
-    if (!found.moves.empty() ||
-        (found.written_pixels - MIN(found.changed_pixels, found.written_pixels)) * MIN_SAVED >=
-        found.written_pixels) {
+    if (!found.moves.empty()) {
         return true;
     }
-    return held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size();
+    const uint64_t saved = found.written_pixels - MIN(found.changed_pixels, found.written_pixels);
+    const bool is_fewer = held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size();
+
+    if (saved * MIN_SAVED < found.written_pixels && !is_fewer) {
+        return false;
+    }
+    return saved * MIN_SAVED_NOISE >= found.written_pixels || !is_noise(found);
 }
 
 /* Whether all clients decode images with palettes and support XOR. The protocol has always had both, but

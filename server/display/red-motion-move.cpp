@@ -32,10 +32,10 @@
 /* A move in any direction has to be right for this part of it, going by samples, as has a vertical
  * one before these: what is by chance would break up the next ones. */
 #define SURE_PART 4
-/* After so many searches for such moves in vain every 16th is made, if it is not small: video and
- * noise do not pay for what never comes. */
-#define MAX_IN_VAIN 4
-#define CHEAP_PIXELS 65536
+/* After searches in vain at most so many are left out, so that video and noise do not pay for what
+ * never comes. Where something scrolls after a video the client gets so many frames of it as pixels;
+ * the last moves are tried in every frame. */
+#define MAX_LEFT_OUT 7u
 
 void RedMotion::take_samples()
 {
@@ -395,13 +395,22 @@ void RedMotion::find_others()
     const uint64_t before = changed_cells;
     std::vector<Shift> shifts;
 
-    if (count_pixels(bounds) > CHEAP_PIXELS && in_vain >= MAX_IN_VAIN &&
-        ++searches_left_out % 16 != 0) {
-        return;
-    }
     guess(&shifts);
     try_shifts(shifts, MAX(MIN_GAIN / 2, before * CELL / SURE_PART));
-    in_vain = changed_cells + before / WORTH_PART < before ? 0 : in_vain + 1;
+}
+
+/* Whether to leave out this search, as the last ones, for changes of this area, were in vain. */
+bool RedMotion::is_in_vain()
+{
+    SpiceRect both = vain_bounds;
+
+    rect_union(&both, &bounds);
+    if (in_vain > 1 && rect_is_equal(&both, &vain_bounds) && left_out < MIN(in_vain - 1, MAX_LEFT_OUT)) {
+        ++left_out;
+        return true;
+    }
+    left_out = 0;
+    return false;
 }
 
 void RedMotion::find_moves()
@@ -416,12 +425,19 @@ void RedMotion::find_moves()
     const std::vector<Shift> shifts(lately, lately + G_N_ELEMENTS(lately));
     try_shifts(shifts, MIN_GAIN / 2);
     if (changed_cells * 2 < all) {
+        in_vain = 0;
         return;
     }
+    if (is_in_vain()) {
+        return;
+    }
+    const SpiceRect searched = bounds;
     /* lines of text that move aside look as if some had moved up or down */
     find_vertical(all, SURE_PART);
     if (changed_cells * 3 >= all && changed_cells * CELL >= MIN_SEARCH) {
         find_others();
     }
     find_vertical(all, MIN_GAIN_PART);
+    in_vain = changed_cells + all / WORTH_PART < all ? 0 : in_vain + 1;
+    vain_bounds = searched;
 }

@@ -136,6 +136,7 @@ private:
     void find_moves();
     void find_vertical(uint64_t all, uint64_t part);
     void find_others();
+    bool is_in_vain();
     void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
     void try_shift(Shift shift, uint64_t min_gain);
     void take_samples();
@@ -191,9 +192,10 @@ private:
     RedMotionFound found;
     /* the last shifts that saved pixels */
     Shift lately[2] = {};
-    /* of searches in any direction: how many were skipped, and how many in a row were in vain */
-    unsigned searches_left_out = 0;
+    /* searches in a row that were in vain, where the last one was, and how many were left out since */
     unsigned in_vain = 0;
+    SpiceRect vain_bounds = {};
+    unsigned left_out = 0;
 };
 
 #include "pop-visibility.h"

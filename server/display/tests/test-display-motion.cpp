@@ -942,6 +942,33 @@ static void video()
     g_assert_cmpuint(frames, <=, 22);
 }
 
+/* A photo or a frame of a video stays in the guest's columns: a column can be replaced while the others
+ * are sent. Text becomes few images. */
+static void noise()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    begin(&guest, &client);
+    const auto count_images = [&] {
+        client.received.clear();
+        guest.sweep();
+        guest.device.run();
+        g_assert_true(client.comes_to_show(guest.shown));
+        return client.received[SPICE_MSG_DISPLAY_DRAW_COPY];
+    };
+    guest.noise(guest.all());
+    const auto columns = count_images();
+    g_assert_cmpuint(columns, ==, WIDTH / 32);
+    for (int y = 0; y < HEIGHT; ++y) {
+        for (int x = 0; x < WIDTH; ++x) {
+            guest.screen.at(x, y) = guest.random(4) ? guest.screen.at(MAX(x - 1, 0), y) : guest.random(1u << 24);
+        }
+    }
+    g_assert_cmpuint(count_images(), <, columns / 2);
+    guest.check_released();
+}
+
 /* A VM that stops has sent everything, and continues. */
 static void stopped()
 {
@@ -980,6 +1007,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/display-motion/storm", storm_of_many_colours);
     g_test_add_func("/server/display-motion/storm-of-text", storm_of_text);
     g_test_add_func("/server/display-motion/video", video);
+    g_test_add_func("/server/display-motion/noise", noise);
     g_test_add_func("/server/display-motion/stopped", stopped);
 
     return g_test_run();
