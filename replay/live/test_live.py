@@ -19,6 +19,7 @@ from live.short import short
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
+from recorder import manifest
 
 
 def _screen(shade: int = 0, width: int = 40, height: int = 24) -> tiles.Pixels:
@@ -364,6 +365,12 @@ def test_who_is_recorded_is_told_where_to(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("SPICE_STREAM", "flow")
     found = office.Recorded("stock", None, file="/somewhere/office.rec").environment()
     assert found["SPICE_WORKER_RECORD_FILENAME"] == "/somewhere/office.rec" and "SPICE_STREAM" not in found
+
+
+def test_the_sessions_of_office_are_shipped_and_of_known_guests() -> None:
+    shipped = {entry["name"]: entry["made"] for entry in manifest.load()}
+    for name, (guest, _work) in office.SESSIONS.items():
+        assert "live.office" in shipped[name] and guests.kind_of(guest) == guests.DESKTOP
 
 
 # --- many sessions ---

@@ -59,6 +59,11 @@ class Viewer:
         self.button(number, True)
         self.button(number, False)
 
+    def click(self, x: int, y: int) -> None:
+        self.move(x, y)
+        self.button(LEFT, True)
+        self.button(LEFT, False)
+
     def picture(self) -> Pixels:
         """The picture that is shown now."""
         raise NotImplementedError

@@ -11,6 +11,7 @@ _GENERATED = "gdi-synthetic small-messages big-images all-commands"
 # bottleneck. The manifest has their last pictures. linux-video shows its video, 80 frames, from second 39 to 43.
 _DESKTOP, _VIDEO, _BOOT = "linux-desktop@20-35", "linux-video@36-46", "linux-boot@33-48"
 _PARTS = f"vga-text-boot@0-5 {_BOOT} {_DESKTOP} {_VIDEO}"
+_QUIET = "kms-page@0-50 kms-office@0-52"     # all of them, but as parts: over a slow link their last screen is JPEG
 _EVERY_MODE = "--modes stock,normal,gather,cork,more,window,batch,flow"
 _PLAIN_MODES = "--modes stock,normal,cork,window,batch,flow"    # the others differ in TLS records only
 _FAST = "--modes stock,flow"
@@ -56,6 +57,8 @@ PARTS: tuple[Part, ...] = (
          f"linux-desktop --pace 10 --with slow-client=2 {_FAST} {_TLS}", 3),
     Part("staleness/links", "staleness over a faster and a slower link, and through a relay beside the server",
          f"linux-desktop linux-video --links 20M40ms,1M200ms,2M100ms+relay {_PACED} {_TLS} --jobs 16", 2),
+    Part("staleness/quiet", "staleness of a guest without 2D acceleration whose user reads, types and pauses",
+         f"{_QUIET} --links 20M40ms,2M100ms {_PACED} {_TLS} --jobs 16", 2),
     Part("pace", "Recorded pace over links with delay: packets, bytes, latency, staleness",
          f"{_PARTS} --links 20M40ms,50M100ms,2M100ms {_PACED} {_TLS} --jobs 16", 2),
     Part("pace/plain", "Recorded pace without TLS, on a slow link",

@@ -140,8 +140,9 @@ def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int]
     results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, environment.library_tree())))
     assert call("staleness", "pace/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "staleness: is done", "staleness/links: 2 runs, about 2:00", "pace/plain: 2 runs, about 2:00",
-        "all: 4 runs, about 4:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
+        "staleness: is done", "staleness/links: 2 runs, about 2:00", "staleness/quiet: 2 runs, about 2:00",
+        "pace/plain: 2 runs, about 2:00",
+        "all: 6 runs, about 6:00 on two processors that nobody else uses, and some minutes for recordings/releases"]
     assert commands == []
 
 
@@ -160,7 +161,7 @@ def test_rows_that_do_not_count_are_named_at_the_end(commands: Runs, monkeypatch
     whole = makeresults._run
     monkeypatch.setattr(makeresults, "_run", lambda argv, **_: subprocess.CompletedProcess(whole(argv).args, 1))
     assert call("lan", "staleness") == 1
-    assert ": lan, staleness, staleness/links\n" in capsys.readouterr().err
+    assert ": lan, staleness, staleness/links, staleness/quiet\n" in capsys.readouterr().err
 
 
 def test_what_measures_nothing_is_named_and_the_next_follows(commands: Runs, monkeypatch: pytest.MonkeyPatch, call: Callable[..., int],
