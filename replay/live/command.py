@@ -36,18 +36,18 @@ _TRIES = 2              # tries of a run that does not count
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures how long a user waits at a guest in QEMU (TCG): each action waits until the client shows the "
-                          "result of the last one. Skips runs that --output has, and resumes. Needs root, x86_64 and an otherwise idle "
-                          "machine.")
+                          "result of the last one. Skips the runs that --output has, so an interrupted command resumes. Needs root, "
+                          "x86_64 and an otherwise idle machine.")
     names = (*sets.SETS, deployment.NAME)
     parser.add_argument("--set", choices=names, default="quick", metavar="NAME",
                         help=f"what to measure: {', '.join(names)} (%(default)s); the options below replace parts of it")
     for option, metavar, says in (
-            ("guests", "G,...", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a card (std: VGA)"),
+            ("guests", "G,...", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a display device (std: VGA)"),
             ("scenarios", "S,...", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
             ("links", "L,...", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
             ("modes", "M,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar=metavar, help=says)
-    parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes but stock")
+    parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes except stock")
     parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",

@@ -126,7 +126,7 @@ _LIMITS = """\
 - Real links: they are emulated on one host with one kernel and one QEMU release. Client, QEMU and link share the host's processors.
 - Clients on a screen: a figure ends when the client's library has decoded the picture. remote-viewer and spice-gtk widgets draw it later.
 - Habits: one action at a time, the next one 0.25 s after the picture. Nobody types ahead, holds a key down or uses two devices at once.
-- Spread between runs: a row is one run of one guest state unless repeated, and n counts its actions.
+- Spread between runs: unless repeated, a row is a single run from one state of the guest; n counts its actions.
 - Small differences: the client's screen is logged every 10 ms, and pictures count as equal if the means of 8x8 pixels are within 6 of 255.
 - Load: one session at a time, and one display. Several clients or displays, and outages: `--set deployment`; many sessions: `--sessions`.
 """
@@ -136,7 +136,8 @@ def _of(states: Sequence[str]) -> str:
     """When this library changes, only its rows are measured again."""
     if len(states) > 1:
         return f"**The rows of this library are of {len(states)} states of it**: see the last columns. Rows of stock and VNC do not depend on it."
-    return f"All rows of this library are of {states[0]}; those of stock and VNC do not depend on it." if states else ""
+    return (f"All rows of this library (`flow`) are of {states[0]} (hash of patches/ and server/); those of stock and VNC do not depend on "
+            "it.") if states else ""
 
 
 def _more(records: Sequence[Record]) -> list[str]:
@@ -146,9 +147,9 @@ def _more(records: Sequence[Record]) -> list[str]:
         text.append("*html5-stock*, *html5* (this library, mode flow), *novnc*: spice-html5 and noVNC in Chromium, through websockify beside the "
                     "server. The browser's own time is in the response.\n")
     if any("sound" in record for record in records):
-        text.append("*sound*: the guest plays noise, to a model of a player with a 100 ms buffer. *gaps*: the buffer was empty; *silent*: share of "
-                    "the time; *late*: p95 lateness of packets against the fastest since the last gap. The emulated guest leaves gaps "
-                    "of its own.\n")
+        text.append("*sound*: the guest plays noise; a model of a player with a 100 ms buffer receives it. *gaps*: times that the buffer was "
+                    "empty; *silent*: share of the time without sound; *late*: p95 delay of packets, relative to the fastest one since the "
+                    "last gap. The emulated guest leaves gaps of its own.\n")
     return text
 
 
@@ -158,11 +159,12 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
     text = [
         "# Live guests: response time\n",
         f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
-        f"{facts['tree']}. TLS, links emulated on one host. {len(records)} runs count, {len(thrown_out)} do not"
-        f"{f', of {dates[0]} to {dates[-1]}' if dates else ''}. {_of(states)}\n",
-        "Closed loop: the next action comes when the client shows what the guest's frame buffer holds. *vnc* is QEMU's own server with "
+        f"{facts['tree']}. TLS, links emulated on one host. {len(records)} runs"
+        f"{f' of {dates[0]} to {dates[-1]}' if dates else ''}; {len(thrown_out) or 'none'} more discarded. {_of(states)}\n",
+        "Closed loop: the next action comes 0.25 s after the client shows what the guest's frame buffer holds. *vnc* is QEMU's own server with "
         "TigerVNC's viewer. The SPICE client is spice-client-glib without a window, so its time to draw on a screen is not in the figures. "
-        "Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.\n",
+        "*way*: stock, flow (this library) or vnc. Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms; wifi-lossy: 30 Mbit/s, 20 ms, jitter, "
+        "1 % loss.\n",
         "\n".join((
             "| column | meaning |", "|---|---|",
             "| response | seconds from the action until the client shows the result; includes the guest's own time (its processor is emulated) |",

@@ -261,7 +261,7 @@ def test_a_page_of_several_libraries_says_so_in_each_row() -> None:
     facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
     runs = [_run("stock"), _run("vnc"), _run("flow", library="aaa")]
     text = page.page(runs, [], facts, short(runs))
-    assert "All rows of this library are of aaa" in text and "this library |\n" not in text and "measured with" not in text
+    assert "All rows of this library (`flow`) are of aaa" in text and "this library |\n" not in text and "measured with" not in text
     runs += [_run(way, link="2M100ms", **more) for way, more in (("stock", {}), ("vnc", {}), ("flow", {"tree": "c0ffee"}))]
     text = page.page(runs, [], facts, short(runs))
     assert "are of 2 states of it" in text

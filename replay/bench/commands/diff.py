@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                           "always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of results of one "
                           "library, one pair says worse by chance, and one better.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
-    parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another one (default: A has two libraries, compare these)")
+    parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another result file (default: compare the two libraries in A)")
     parser.add_argument("--metrics", metavar="LIST", help=f"metrics to compare, of those below (default: {','.join(_METRICS[:4])},...); "
                         "also shows rows that are the same or unknown")
     parser.epilog = "\n".join(["metrics (* by default):", *textwrap.wrap(", ".join(

@@ -44,9 +44,8 @@ _APART = ("Other commands make these pages, each measured with a library of its 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Measures the folders of results/ with the library of this tree. Goes on after a page that fails; the same "
-                          "command again measures only what is missing. With a result file it measures nothing: it writes "
-                          "its page.")
+    parser.description = ("Measures the folders of results/ with the library of this tree. Continues after a page that fails; the same "
+                          "command again measures only what is missing. With a result file it only writes that file's page.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
                         f"a part: distance/download; {_MAIN}: what README.md shows, half an hour; or FILE.json (default: all)")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 3)")
@@ -183,19 +182,17 @@ def index(output: Path) -> str:
     elif len(libraries) == 1:
         first = f"All pages were measured with library {_short(next(iter(libraries)))}."
     else:
-        most = max(libraries, key=lambda one: sum(there.library == one for _, there in found))
-        others = sum(there.library != most for _, there in found)
-        first = f"**{others} of {len(found)} pages were measured with a library other than {_short(most)}** (last column)."
+        first = f"**The pages were measured with {len(libraries)} versions of the library** (last column)."
     rows = [[f"[{part.where}]({part.folder}/{_PAGE})", part.question, str(there.repeat),
              duration(there.seconds) if there.seconds else table.UNKNOWN, _short(there.library)] for part, there in found]
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
         "# Results", first, "`./run results [FOLDER]` measures all pages (an hour), or those of a folder. The same command again measures "
-        "only what is missing. *library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in results/own/, or where `--output` says. Links: "
-        "20M40ms is 20 Mbit/s and a round trip of 40 ms.",
+        "only what is missing. *library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in "
+        "results/own/, or where `--output` says. Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
-        f"Targets, met or missed, and what the older libraries lack: [{_NOTES}]({_NOTES})." if (output / _NOTES).is_file() else "",
+        f"[{_NOTES}]({_NOTES}): targets met and missed, and what the older libraries lack." if (output / _NOTES).is_file() else "",
         _APART, f"More: {', '.join(more)}." if more else "",
         "In each folder, `compare.md` has the tables and `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
         "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`, every figure "

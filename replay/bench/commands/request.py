@@ -44,13 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--modes", metavar="LIST", help=f"{','.join(modes.MODES)}; settings after a colon: gather:threshold=64")
     what.add_argument("--transports", metavar="LIST", help="plain,tls (default: both)")
     what.add_argument("--links", metavar="LIST", help="a name, or rate/round trip: 20M/40ms; see below (default: lan)")
-    what.add_argument("--pace", metavar="LIST", help="max (default), recorded, a factor of recorded (2), user; see below")
+    what.add_argument("--pace", metavar="LIST", help="max (default), recorded, a number (2: twice the recorded speed), user; see below")
     what.add_argument("--repeat", metavar="N", type=int, help=f"runs per row (default {_QUICK_REPEATS}; {_REPEATS} if --modes and a "
                      "recording are named)")
-    what.add_argument("--jobs", metavar="N", type=int, default=1, help="how many runs at the same time, if they mostly wait for their link "
+    what.add_argument("--jobs", metavar="N", type=int, default=1, help="number of runs at the same time, if they mostly wait for their link "
                      "(default %(default)s)")
     what.add_argument("--library", metavar="NAME", action="append",
-                      help="stock, patched, git:REVISION, or a directory with libspice-server.so.1; repeat it, then compare by ./run diff")
+                      help="stock, patched, git:REVISION, or a directory with libspice-server.so.1; twice: for ./run diff to compare")
     what.add_argument("--with", metavar="LIST", dest="conditions", default="",
                       help="conditions, such as tls=1.2,beside-download; see below")
     parser.epilog = _epilog()

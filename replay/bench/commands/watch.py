@@ -110,7 +110,7 @@ def page(before: dict[Path, Stream], now: dict[Path, Stream], seconds: float, cl
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Shows live counters of running guests' connections. Start QEMU with SPICE_STREAM_STATS=FOLDER in its "
                           "environment; the folder must exist, and QEMU must be able to write to it. rate and delay: of the path, "
-                          "measured with pings (mode flow). limit: what may be in flight. copied, equal: pixels of the guest's bitmaps "
+                          "measured with pings (mode flow). limit: bytes that may be in flight. copied, equal: pixels of the guest's bitmaps "
                           "that were not sent (setting display=); drawn: those that were. quiet: time since the last change. Prints one "
                           "table if the output is not a terminal.")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder of SPICE_STREAM_STATS")
