@@ -32,9 +32,6 @@
 #define MIN_SAVED 8
 #define MIN_FEWER 2
 #define MIN_HELD 4
-/* The same for photos and video, where nothing moved: one image of them is no smaller than several, and
- * while it is sent, none of it can be replaced by the next frame. */
-#define MIN_SAVED_NOISE 2
 
 /* Bytes of a drawing without its pixels: 106 with a palette of two colours, 122 with GLZ. */
 #define DRAWING_HEADER 120
@@ -372,16 +369,14 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
         /* in a camera's video hardly any pixel moves exactly, so this is no video */
         return found.moved_pixels * 2 > found.written_pixels;
     }
-    if (!found.moves.empty()) {
+    const uint64_t saved = found.written_pixels - MIN(found.changed_pixels, found.written_pixels);
+
+    if (!found.moves.empty() || saved * MIN_SAVED >= found.written_pixels) {
         return true;
     }
-    const uint64_t saved = found.written_pixels - MIN(found.changed_pixels, found.written_pixels);
-    const bool is_fewer = held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size();
-
-    if (saved * MIN_SAVED < found.written_pixels && !is_fewer) {
-        return false;
-    }
-    return saved * MIN_SAVED_NOISE >= found.written_pixels || !is_noise(found);
+    /* one image of a photo or a video is no smaller than several, and while it is sent, no part of it can
+     * be replaced by the next frame */
+    return held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size() && !is_noise(found);
 }
 
 /* Whether all clients decode images with palettes and support XOR. The protocol has always had both, but
