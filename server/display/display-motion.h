@@ -6,9 +6,9 @@
  * DRAW_COPYs of bitmaps onto the screen are held until flush(), until two of them overlap, or for a
  * millisecond. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
  * as a guest would send them, with bitmaps owned by the server: the guest's resources are released
- * at once. If the gain is small, or nothing moved and most pixels differ from their neighbours, as in
- * photos and video, the held drawings are passed on unchanged. All other drawings are passed on
- * unchanged and in order.
+ * at once. If the gain is small, the held drawings are passed on unchanged; where most pixels differ from
+ * their neighbours, as in photos and video, fewer drawings are no gain. All other drawings are passed
+ * on unchanged and in order.
  *
  * A changed area of few colours is drawn as images of two colours (red-planes.h), if all clients
  * are known to decode them.

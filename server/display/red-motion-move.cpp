@@ -431,7 +431,7 @@ void RedMotion::find_moves()
     if (is_in_vain()) {
         return;
     }
-    const SpiceRect searched = bounds;
+    vain_bounds = bounds;
     /* lines of text that move aside look as if some had moved up or down */
     find_vertical(all, SURE_PART);
     if (changed_cells * 3 >= all && changed_cells * CELL >= MIN_SEARCH) {
@@ -439,5 +439,4 @@ void RedMotion::find_moves()
     }
     find_vertical(all, MIN_GAIN_PART);
     in_vain = changed_cells + all / WORTH_PART < all ? 0 : in_vain + 1;
-    vain_bounds = searched;
 }

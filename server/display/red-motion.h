@@ -192,7 +192,7 @@ private:
     RedMotionFound found;
     /* the last shifts that saved pixels */
     Shift lately[2] = {};
-    /* searches in a row that were in vain, where the last one was, and how many were left out since */
+    /* searches in a row that were in vain, where the last one was made, and how many were left out since */
     unsigned in_vain = 0;
     SpiceRect vain_bounds = {};
     unsigned left_out = 0;

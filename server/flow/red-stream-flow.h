@@ -23,8 +23,9 @@
  *
  * At most rate * delay * gain bytes may be in flight. The gain is 1.75 until the rate stops growing
  * or the delay shows a queue. From then on it is a little above 1, so that the estimate follows a
- * path that becomes faster, and a few milliseconds of the rate are added. The client is part of the path: one that decodes slowly shows a low
- * rate, and gets a short queue. Below, "BDP" is rate * delay (bdp() in the code, with the gain).
+ * path that becomes faster, and a few milliseconds of the rate are added. The client is part of the
+ * path: one that decodes slowly shows a low rate, and gets a short queue. Below, "BDP" is rate *
+ * delay (bdp() in the code, with the gain).
  *
  * Messages larger than the BDP: no probe is inside a message. When the socket has accepted the
  * end of a large one, the path has carried most of it already. So at most half a BDP of it

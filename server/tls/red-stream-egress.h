@@ -14,8 +14,8 @@
  *   at flush(). No timer sends them.
  * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
  *   message stay here. There are two reasons. A flush needs bytes to send, as a send
- *   without MSG_MORE makes the kernel send all that it holds (else it takes a setsockopt). And over TLS only one message
- *   may end in the last record of a flush (see red_stream_policy_next_record).
+ *   without MSG_MORE makes the kernel send all that it holds (else it takes a setsockopt).
+ *   And over TLS only one message may end in the last record of a flush (see red_stream_policy_next_record).
  *
  * Back-pressure: accepted bytes may still be here when writev() returns; see pending().
  * While the kernel takes none, no further byte is accepted, so that messages wait in the

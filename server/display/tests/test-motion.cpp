@@ -342,6 +342,46 @@ static void nothing_moved()
     }
 }
 
+/* Searches in vain are left out, but not what is elsewhere, and none for long. */
+static void in_vain()
+{
+    Screen<uint32_t> screen(640, 400);
+    const SpiceRect video = { 100, 100, 420, 340 };
+    unsigned searched = 0;
+
+    screen.noise({ 0, 0, 640, 400 });
+    screen.begin();
+    const auto find_all = [&] {
+        screen.write_all();
+        screen.find();
+    };
+    for (int i = 0; i < 40; ++i) {
+        screen.noise(video);
+        find_all();
+        g_assert_cmpuint(screen.last.moves.size(), ==, 0);
+        /* a search looks at six times as many pixels; the rest looks at each pixel once */
+        searched += screen.last.looked > 2 * 320 * 240;
+    }
+    g_assert_cmpuint(searched, >=, 5);
+    g_assert_cmpuint(searched, <=, 12);
+
+    screen.move({ 0, 0, 640, 400 }, 0, -9);
+    find_all();
+    g_assert_cmpuint(screen.last.moves.size(), ==, 1);
+
+    for (int i = 0; i < 40; ++i) {
+        screen.noise(video);
+        find_all();
+    }
+    int frames = 0;
+    do {
+        screen.move(video, 0, -7);
+        find_all();
+        ++frames;
+    } while (screen.last.moves.empty());
+    g_assert_cmpint(frames, <=, 8);
+}
+
 /* All of a screen is of one colour, or of a pattern that repeats: no end of guesses. */
 static void patterns()
 {
@@ -566,6 +606,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/motion/dragged", dragged);
     g_test_add_func("/motion/two-regions", two_regions);
     g_test_add_func("/motion/nothing-moved", nothing_moved);
+    g_test_add_func("/motion/in-vain", in_vain);
     g_test_add_func("/motion/patterns", patterns);
     g_test_add_func("/motion/hostile", hostile);
     g_test_add_func("/motion/many-rectangles", many_rectangles);
