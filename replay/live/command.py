@@ -22,7 +22,7 @@ from bench.lab import links
 from bench.runs import environment
 from clients import packages
 from clients.machine import qemu_version
-from live import cell, deployment, guests, page, sessions, sets, ways
+from live import cell, deployment, goals, guests, page, sessions, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
 from live.short import short
@@ -94,7 +94,7 @@ class Kept:
         part.write_text(json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
         part.rename(self.file)
         (self.file.parent / "README.md").write_text(page.page(
-            list(self.runs.values()), self.thrown_out, facts, short(self.runs.values())))
+            list(self.runs.values()), self.thrown_out, facts, short(self.runs.values()), goals.text(self.runs.values())))
 
 
 def _facts() -> dict[str, Any]:

@@ -153,8 +153,9 @@ def _more(records: Sequence[Record]) -> list[str]:
     return text
 
 
-def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None) -> str:
-    """The page; `short` is the table that README.md shows."""
+def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None,
+         worse: str | None = None) -> str:
+    """The page; `short` is the table that README.md shows, `worse` says where others are better."""
     states, dates = libraries(records), sorted(record["date"][:10] for record in records if "date" in record)
     text = [
         "# Live guests: response time\n",
@@ -177,6 +178,8 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
         *_more(records)]
     if short:
         text += ["## In short\n", "Median / p95; bytes per action, or per second of drawing.\n", short + "\n"]
+    if worse:
+        text += ["## Where others are better\n", worse + "\n"]
     for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
         mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
         text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where stock or QEMU's VNC is better at a live guest: the rows that miss the goals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bench.common import table
+from bench.runs import modes
+from live.page import UNKNOWN, Record, Row, rows
+from live.ways import VNC
+
+OURS = "flow"
+# The goals: as quick as the better of the others, but for this; no more bytes than VNC, and at most this many times stock's.
+_FACTOR, _SECONDS = 1.1, 0.02
+_BYTES = 1.05
+
+
+def _slowness(one: Row) -> float | None:
+    """The p95; the median of a row with too few waits for one."""
+    return one.median if one.p95 is None else one.p95
+
+
+def _slower(ways: Mapping[str, Row]) -> str | None:
+    ours = _slowness(ways[OURS])
+    found = {way: value for way in (modes.STOCK, VNC) if way in ways and (value := _slowness(ways[way])) is not None}
+    if ours is None or not found:
+        return None
+    best = min(found, key=lambda way: found[way])
+    if ours <= found[best] * _FACTOR + _SECONDS:
+        return None
+    return f"{'median' if ways[OURS].p95 is None else 'p95'} {ours:.2f} s, {best} {found[best]:.2f} s"
+
+
+def _larger(ways: Mapping[str, Row], way: str, factor: float) -> str | None:
+    ours = ways[OURS].wire
+    if way not in ways or ours <= ways[way].wire * factor:
+        return None
+    ratio = ours / ways[way].wire if ways[way].wire else float("inf")
+    return f"{ours / 1e3:.1f} kB, {way} {ways[way].wire / 1e3:.1f} kB ({ratio:.1f} times)"
+
+
+def _changes(ways: Mapping[str, Row]) -> str:
+    found = [f"{way} {ways[way].changes:.0f}" for way in (OURS, modes.STOCK, VNC) if way in ways and ways[way].changes is not None]
+    return ", ".join(found) or UNKNOWN
+
+
+def misses(records: Iterable[Record]) -> tuple[str | None, int, int]:
+    """A table of the rows that miss a goal, None if there is none; how many these are, and how many were judged."""
+    cells: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        cells.setdefault((record["guest"], record["scenario"]), []).append(record)
+    lines: list[Sequence[str]] = []
+    judged = 0
+    for (guest, scenario), mine in cells.items():
+        by_link: dict[str, dict[str, Row]] = {}
+        for one in rows(mine):
+            by_link.setdefault(one.link, {})[one.way] = one
+        for link, ways in by_link.items():
+            if OURS not in ways or len(ways) < 2:
+                continue
+            judged += 1
+            found = [_slower(ways), _larger(ways, VNC, 1), _larger(ways, modes.STOCK, _BYTES)]
+            if any(found):
+                lines.append([guest, scenario, link, str(ways[OURS].waits), *(text or "" for text in found), _changes(ways)])
+    head = ["guest", "scenario", "link", "n", "slower", "more bytes than VNC", "more bytes than stock", "changes/s"]
+    return (table.markdown(head, lines, left=3) if lines else None), len(lines), judged
+
+
+def text(records: Iterable[Record]) -> str | None:
+    """The section of the page; None if there is nothing to compare."""
+    found, missed, judged = misses(records)
+    if not judged:
+        return None
+    says = (f"Goals of this library (`{OURS}`): p95 (the median in a row with fewer than 20 waits) at most {(_FACTOR - 1) * 100:.0f} % and "
+            f"{_SECONDS * 1e3:.0f} ms above the better of stock and VNC; no more bytes than VNC; at most {(_BYTES - 1) * 100:.0f} % more bytes than stock. "
+            f"{judged - missed} of {judged} rows meet all three")
+    if not found:
+        return says + "."
+    return (says + "; these do not. *changes/s*: of the client's picture, if the guest draws by itself; more changes take more bytes. Columns are "
+            f"empty where the goal is met.\n\n{found}")

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Rows that miss a goal are listed, and only those."""
+
+from __future__ import annotations
+
+from live import goals
+from live.test_live import _run
+
+
+def test_who_is_quicker_and_smaller_than_both_is_not_listed() -> None:
+    runs = [_run("stock"), _run("flow", lags=[0.4] * 20, bytes=900_000), _run("vnc")]
+    assert goals.misses(runs) == (None, 0, 1)
+    assert "1 of 1 rows meet all three." in (goals.text(runs) or "")
+
+
+def test_each_miss_says_by_how_much() -> None:
+    runs = [_run("stock"), _run("flow", lags=[0.5] * 18 + [0.9] * 2, bytes=1_200_000, changes=710), _run("vnc", lags=[0.7] * 20, bytes=400_000)]
+    found, missed, judged = goals.misses([*runs, _run("flow", link="2M100ms")])
+    assert (missed, judged) == (1, 1) and found is not None
+    [line] = found.splitlines()[2:]
+    assert [cell.strip() for cell in line.strip("|").split("|")] == [
+        "text-std", "scroll", "lan", "20", "p95 0.90 s, stock 0.50 s", "120.0 kB, vnc 40.0 kB (3.0 times)",
+        "120.0 kB, stock 100.0 kB (1.2 times)", "flow 71, stock 5, vnc 5"]
+
+
+def test_within_ten_percent_and_20_ms_nothing_is_missed() -> None:
+    assert goals.misses([_run("stock"), _run("flow", lags=[0.56] * 20, bytes=1_050_000)]) == (None, 0, 1)
+    assert goals.text([_run("flow")]) is None
