@@ -19,7 +19,7 @@ _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "
 _MODES = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", [readme.README, readme.MODES, readme.PICTURE], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [readme.README, readme.MODES, readme.NOTES, readme.PICTURE], ids=lambda file: file.name)
 def test_what_is_shown_is_what_was_measured(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == readme.contents()[file], "run ./run results --index"
 
@@ -27,7 +27,7 @@ def test_what_is_shown_is_what_was_measured(file: Path) -> None:
 def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readme, "_runs", lambda folder: [])
     assert readme.contents() == {file: file.read_text(encoding="utf-8")
-                                    for file in (readme.README, readme.MODES, readme.PICTURE)}
+                                    for file in (readme.README, readme.MODES, readme.NOTES, readme.PICTURE)}
 
 
 def test_runs_with_jpeg_do_not_count_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tables and the picture of README.md, and the tables of docs/modes.md, made from results/."""
+"""The tables and the picture of README.md, and the tables of docs/modes.md and results/notes.md, made from results/."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bench.commands import targets
 from bench.common import paths
 from bench.measure import metrics
 from bench.runs import modes, results
 
 README = paths.ROOT / "README.md"
 MODES = paths.ROOT / "docs/modes.md"
+NOTES = paths.RESULTS / "notes.md"
 PICTURE = paths.RESULTS / "seconds.svg"
 SESSIONS = {"linux-boot": "boot of Linux", "linux-desktop": "Linux desktop", "linux-video": "desktop with video",
             "vga-text-boot": "scrolling text (VGA)"}
@@ -48,6 +50,11 @@ def _runs(folder: str) -> list[metrics.Run]:
     packed = paths.RESULTS / folder / "compare.json.xz"
     runs: list[metrics.Run] = results.load(packed if packed.is_file() else packed.with_suffix(""))["runs"]
     return runs
+
+
+def _targets() -> str | None:
+    wanted = {where for target in targets.TARGETS for where in (target.where, target.base) if where}
+    return targets.markdown({where: _runs(where) for where in wanted if (paths.RESULTS / where).is_dir()})
 
 
 def _values(folder: str, link: str, session: str, mode: str, transport: str, metric: str) -> list[float]:
@@ -103,12 +110,14 @@ def _between(text: str, name: str, table: str) -> str:
 
 def contents() -> dict[Path, str]:
     """Each file as it should be, from results/ as it is."""
-    found = {file: file.read_text(encoding="utf-8") for file in (README, MODES, PICTURE)}
+    found = {file: file.read_text(encoding="utf-8") for file in (README, MODES, NOTES, PICTURE)}
     for name, one in TABLES.items():
         with suppress(statistics.StatisticsError):      # not measured yet
             found[one.page] = _between(found[one.page], name, markdown(name))
     if table := live():
         found[README] = _between(found[README], "live", table)
+    if table := _targets():
+        found[NOTES] = _between(found[NOTES], "targets", table)
     with suppress(statistics.StatisticsError):
         found[PICTURE] = picture()
     return found

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Targets: a value beyond the limit is shown as a miss, and nothing that was not measured is judged."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from bench import samples
+from bench.commands import targets
+from bench.commands.folders import PARTS
+from bench.measure import metrics
+
+
+def _pages(factor: float) -> dict[str, list[metrics.Run]]:
+    """The page staleness with stock's session, and the same of flow with `factor` times the bytes."""
+    stock = samples.result(["stock"], repeats=2)["runs"]
+    for run in stock:
+        run.update(recording="linux-desktop", link="2M100ms")
+    ours = deepcopy(stock)
+    for run in ours:
+        run.update(mode="flow")
+        run["server"]["wire_bytes"] = int(run["server"]["wire_bytes"] * factor) if run["server"]["wire_bytes"] else None
+    return {"staleness": [*stock, *ours]}
+
+
+def _row(pages: dict[str, list[metrics.Run]]) -> list[str]:
+    found = [line for line in (targets.markdown(pages) or "").splitlines() if line.startswith("| wire bytes")]
+    assert len(found) == 1
+    return [cell.strip() for cell in found[0].strip("|").split("|")]
+
+
+def test_a_value_beyond_the_limit_is_a_miss() -> None:
+    assert _row(_pages(1.04))[4:] == ["–", "4", "–", "–", "4", "yes"]
+    assert _row(_pages(1.5))[4:] == ["–", "**50**", "–", "–", "4", "0 of 1"]
+
+
+def test_runs_that_do_not_count_are_not_judged() -> None:
+    pages = _pages(1.5)
+    for run in pages["staleness"]:
+        run["valid"] = False
+    assert targets.markdown(pages) is None
+
+
+def test_each_target_is_of_a_page_that_has_its_link() -> None:
+    arguments = {part.where: part.arguments for part in PARTS}
+    for target in targets.TARGETS:
+        for where, link in ((target.where, target.link), *([(target.base, target.base_link)] if target.base else [])):
+            assert link == "lan" and "--links" not in arguments[where] or link in arguments[where], (where, link)
