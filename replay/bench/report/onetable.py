@@ -81,7 +81,7 @@ def _cell(row: Row, metric: str, written: Figure) -> str:
 
 def markdown(documents: list[dict[str, Any]]) -> str:
     """The table; empty if nothing was measured."""
-    cells = [[*row.names, *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
+    cells = [[*row.names[:-1], report.name((row.names[3], "patched", row.names[-1], False), row.names[1]), *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
     head = (*_NAMES, *(head for head, _, _ in _COLUMNS), "n")
     return f"## One table\n\n{SAYS}\n\n{table.markdown(head, cells, left=len(_NAMES))}" if cells else ""
 

@@ -13,7 +13,7 @@ from bench.common import table
 from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import latency, metrics, stats
-from bench.report import channeltable, verdict
+from bench.report import channeltable, limits, verdict
 from bench.runs import modes
 
 Run = dict[str, Any]
@@ -66,8 +66,8 @@ next burst begins when the client shows all of the last one and the gap (at most
 |---|---|
 | bursts, missed | *missed*: the picture, JPEG losses aside, had not come after 20 s |
 | response | ms from when the burst's last drawing was due until the client shows the burst: how much later than on the guest's own screen; median over the runs. Up to 30 ms or 1/8 too long where the server dropped the marker. A blinking cursor is a burst, too: *p50* may be of those alone |
-| seconds | whole session |
-| wire, of {base} | of the same drawings |"""
+| seconds | whole session, with think times |
+| wire, of {base} | bytes of the server's Ethernet frames for the same drawings |"""
 
 AGAINST = """\
 Change of the median against *{base}* over the same transport, with its 95 % interval: by bootstrap; with fewer than three runs from the
@@ -144,6 +144,11 @@ _RESPONSE: tuple[Column, ...] = (
 _BESIDE: tuple[Column, ...] = (
     ("Mbit/s", "own_rate", table.megabits), ("download, Mbit/s", "download", table.megabits),
     ("share", "own_share", table.percent))
+_MORE = 1.05    # of the baseline's bytes: above, a page says why
+_LATER = 1.1    # of the other's time
+_BEHIND = (     # how it is said, metric, how it is written, smallest difference
+    ("p95 staleness, ms:", "staleness_p95", table.milliseconds, 50.0), ("p95 response, ms:", "response_p95", table.milliseconds, 50.0),
+    ("seconds for the session:", "wall", table.seconds, 0.05))
 _COMPARED: tuple[tuple[str, str], ...] = (
     ("packets", "packets"), ("wire", "wire_bytes"), ("overhead", "overhead"), ("CPU", "cpu"), ("seconds", "wall"), ("p50", "latency_p50"),
     ("p95", "latency_p95"), ("staleness p95", "staleness_p95"), ("response p95", "response_p95"))
@@ -160,11 +165,20 @@ def _counting(runs: list[Run]) -> str:
     return f"{captured}+{sum(run['valid'] for run in runs) - captured}/{len(runs)}"
 
 
+def _any_baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
+    """The baseline, even if only one of the two had lossy pictures."""
+    return baseline(found, of) or baseline(found, (*of[:3], not of[3]))
+
+
+def _ratio(of: list[Run], base: list[Run], metric: str) -> float | None:
+    mine, its = _median(of, metric), _median(base, metric)
+    return None if mine is None or not its else mine / its
+
+
 def _relative(found: Mapping[Cell, list[Run]], of: Cell) -> str:
-    """A row's wire bytes as a fraction of its baseline's, even if one had lossy pictures."""
-    base = baseline(found, of) or baseline(found, (*of[:3], not of[3]))
-    mine, its = _median(found[of], "wire_bytes"), _median(found[base], "wire_bytes") if base else None
-    return table.percent(mine / its) if mine is not None and its else table.UNKNOWN
+    """A row's wire bytes as a fraction of its baseline's."""
+    base = _any_baseline(found, of)
+    return table.percent(_ratio(found[of], found[base], "wire_bytes") if base else None)
 
 
 def cost_table(group: list[Run]) -> str:
@@ -194,7 +208,12 @@ def latency_table(group: list[Run]) -> str:
 
 def response_table(group: list[Run]) -> str:
     """Empty except at the user's pace."""
-    return _table(group, _RESPONSE, ("runs", _counting)) if metrics.values(group, "response_p95") else ""
+    if not metrics.values(group, "response_p95"):
+        return ""
+    found = cells(group)
+    rows = [[name(cell, runs[0]["pace"]), cell[0], *(write(_median(runs, metric)) for _, metric, write in _RESPONSE),
+             _relative(found, cell), _counting(runs)] for cell, runs in found.items()]
+    return table.markdown(("mode", "transport", *(head for head, _, _ in _RESPONSE), f"of {_base_name(group)}", "runs"), rows, left=2)
 
 
 def download_table(group: list[Run]) -> str:
@@ -299,6 +318,46 @@ def latencies_not_taken(runs: list[Run]) -> str:
         ("recording", "mode", "transport", "link", "pace", "runs", "reason"), rows, left=7)
 
 
+def _counted(runs: list[Run], counter: str) -> float:
+    """Of SPICE_STREAM_STATS, all connections of a run; 0 for the unpatched library."""
+    return stats.median([sum(stream.get(counter, 0) for stream in run["streams"] or ()) for run in runs if run["valid"]]) or 0.0
+
+
+def _why_more(of: Cell, mine: list[Run], base: Cell, its: list[Run]) -> str:
+    """Why a row has more bytes on the wire than its baseline, as far as its figures tell."""
+    reasons = []
+    if (_ratio(mine, its, "message_bytes") or 0) > _MORE:
+        if base[3] and not of[3]:
+            reasons.append(f"{base[2]} found the link slow and sent photos as JPEG, this row did not")
+        if resent := _counted(mine, "refined_bytes"):
+            reasons.append(f"{table.megabytes(resent)} of images are sent again without JPEG losses")
+        reasons += [f"{base[2]} was later ({what} {write(its_value)} instead of {write(value)}), so more of its drawings and video "
+                    "frames were covered by later ones before they were sent"
+                    for what, metric, write, least in _BEHIND
+                    if (value := _median(mine, metric)) is not None and (its_value := _median(its, metric)) is not None
+                    and its_value > max(_LATER * value, value + least)][:1]
+    if (_ratio(mine, its, "overhead_ratio") or 0) > _MORE:
+        reasons.append(f"more overhead per message byte: {table.count(_median(mine, 'data_packets'))} packets with data instead of "
+                       f"{table.count(_median(its, 'data_packets'))}")
+    return "; ".join(reasons) or "cause not investigated"
+
+
+def more_bytes(runs: list[Run]) -> str:
+    """The rows of which bytes on the wire exceed their baseline's, and why; empty if there are none."""
+    rows = []
+    for group, group_runs in groups(runs).items():
+        found = cells(group_runs)
+        for cell, cell_runs in found.items():
+            base = _any_baseline(found, cell)
+            if base not in (None, cell) and (_ratio(cell_runs, found[base], "wire_bytes") or 0) > _MORE:
+                rows.append([title(group), name(cell, group[2]), cell[0], _relative(found, cell),
+                             _why_more(cell, cell_runs, base, found[base])])
+    if not rows:
+        return ""
+    return f"## More bytes than {_base_name(runs)}\n\nAll rows with over {(_MORE - 1) * 100:.0f} % more. *why*: by rule, from the figures of " \
+        "both rows.\n\n" + table.markdown(("recording", "mode", "transport", f"wire, of {_base_name(runs)}", "why"), rows, left=5)
+
+
 def about(result: dict[str, Any]) -> str:
     environment = result["environment"]
     git = environment["git"]
@@ -376,7 +435,7 @@ def via_table(runs: list[Run]) -> str:
         for cell, cell_runs in cells(through).items():
             base = direct.get(cell) or direct.get((*cell[:3], not cell[3]))
             if base:
-                rows.append([recording, links.direct(link), pace, name(cell), cell[0], "yes" if cell in direct else "no", *(
+                rows.append([recording, links.direct(link), pace, name(cell, pace), cell[0], "yes" if cell in direct else "no", *(
                     _from_to(base, cell_runs, metric) if only in (None, pace) else "" for _, metric, only in _VIA),
                     f"{_counting(base)} → {_counting(cell_runs)}"])
     if not rows:
@@ -387,11 +446,22 @@ def via_table(runs: list[Run]) -> str:
 
 
 _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB"), None),
-              ("Overhead over TLS, percent of the message bytes", "overhead_ratio", table.percent, None),
+              ("Overhead over TLS, percent of the message bytes (bytes on the wire, percent of {base}'s)", "overhead_ratio", table.percent, None),
               ("Seconds to play it over TLS, pace max", "wall", table.seconds, "max"),
               ("p95 response time over TLS, ms", "response_p95", table.milliseconds, "user"),
               ("p95 latency over TLS, ms", "latency_p95", table.milliseconds, None),
               ("p95 staleness over TLS, ms", "staleness_p95", table.milliseconds, None))
+
+
+def _beside(group: list[Run], mine: list[Run], base: str, slow: bool) -> str:
+    """The wire bytes relative to the baseline's, in brackets."""
+    ratio = _ratio(mine, _over_tls(group, base, slow) or _over_tls(group, base, not slow), "wire_bytes")
+    return "" if ratio is None else f" ({ratio * 100:.0f} %)"
+
+
+def _column(mode: str, paces: list[str]) -> str:
+    """The head of a mode's column, with the setting that was added to all of its runs, if any."""
+    return name(("tls", "patched", mode, False), paces[0] if len({modes.unasked(mode, pace) for pace in paces}) == 1 else "")
 
 
 def overview(runs: list[Run]) -> str:
@@ -400,18 +470,23 @@ def overview(runs: list[Run]) -> str:
     shown = [mode for mode in modes.MODES if any(run["mode"] == mode for run in runs)]
     if len(found) < 2 or len(shown) < 2:
         return ""
-    parts = []
+    parts, base = [], _base_name(runs)
+    heads = [_column(mode, [pace for _, _, pace in found]) for mode in shown]
     for head, metric, write, only in _OVERVIEWS:
         rows = []
         for (recording, link, pace), group_runs in found.items():
             for slow in (False, True):
-                each = [metrics.values(_over_tls(group_runs, mode, slow), metric) for mode in shown]
+                of_mode = {mode: _over_tls(group_runs, mode, slow) for mode in shown}
+                each = [metrics.values(mine, metric) for mine in of_mode.values()]
                 if only in (None, pace) and any(each):
                     counts = sorted({len(values) for values in each if values})
-                    rows.append([recording, link + (LOSSY if slow else ""), pace, *(write(stats.median(values)) for values in each),
+                    beside = [_beside(group_runs, mine, base, slow) if metric == "overhead_ratio" and mode != base else ""
+                              for mode, mine in of_mode.items()]
+                    rows.append([recording, link + (LOSSY if slow else ""), pace,
+                                 *(write(stats.median(values)) + more for values, more in zip(each, beside, strict=True)),
                                  "–".join(map(str, dict.fromkeys((counts[0], counts[-1]))))])
         if rows:
-            parts.append(f"### {head}\n\n" + table.markdown(("recording", "link", "pace", *shown, "n"), rows, left=3))
+            parts.append(f"### {head.format(base=base)}\n\n" + table.markdown(("recording", "link", "pace", *heads, "n"), rows, left=3))
     return "## Overview\n\n" + "\n\n".join(parts) if parts else ""
 
 
@@ -422,7 +497,7 @@ def _has(text: str, column: str) -> bool:
 
 def _tables(result: dict[str, Any]) -> str:
     sections = [group_section(group, group_runs) for group, group_runs in groups(result["runs"]).items()]
-    return "\n\n".join(part for part in (overview(result["runs"]), via_table(result["runs"]), *sections) if part)
+    return "\n\n".join(part for part in (*(of(result["runs"]) for of in (overview, more_bytes, via_table)), *sections) if part)
 
 
 def _legend(runs: list[Run], text: str) -> list[str]:
@@ -450,6 +525,7 @@ def page(results: Mapping[str, dict[str, Any]]) -> str:
         parts += [*(said if not parts else reversed(said)), about(result), _tables(result)]
     runs = [run for result in results.values() for run in result["runs"]]
     parts += _legend(runs, "\n".join(parts))
+    parts.append(limits.section(runs))
     for question, result in results.items():
         wrong = [invalid_runs(result["runs"]), latencies_not_taken(result["runs"]), _outliers(result["runs"])]
         parts += [f"# Runs of {question.partition(':')[0]}" if len(results) > 1 and any(wrong) else "", *wrong]

@@ -115,8 +115,8 @@ def test_the_one_table() -> None:
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if line.startswith("| tiny")]
     assert [row[2:7] for row in rows[:6]] == [
         ["lan", "plain", "stock", "1 000", "1.00"], ["lan", "plain", "normal", "1 300 (+30 %)", "1.30 (+30 %)"],
-        ["lan", "plain", "flow", "500 (-50 %)", "0.50 (-50 %)"], ["lan", "tls", "stock", "2 000", "2.00"],
-        ["lan", "tls", "normal", "1 300 (-35 %)", "1.30 (-35 %)"], ["lan", "tls", "flow", "700 (-65 %)", "0.70 (-65 %)"]]
+        ["lan", "plain", "flow (catchup=off)", "500 (-50 %)", "0.50 (-50 %)"], ["lan", "tls", "stock", "2 000", "2.00"],
+        ["lan", "tls", "normal", "1 300 (-35 %)", "1.30 (-35 %)"], ["lan", "tls", "flow (catchup=off)", "700 (-65 %)", "0.70 (-65 %)"]]
     assert rows[0][7] == "–" and rows[3][7] == "4 000" and rows[0][-1] == "1+0"
     assert [row[2] for row in rows[6:]] == ["20M40ms, bbr"] * 4
     lines = list(csv.DictReader(io.StringIO(onetable.text([result, bbr]))))

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bench import samples
 from bench.measure import latency
-from bench.report import report
+from bench.report import limits, report
 
 
 def _rows(text: str) -> list[dict[str, str]]:
@@ -80,3 +81,43 @@ def test_what_was_not_probed_is_not_missing() -> None:
     for run in result["runs"]:
         run.update(latency=None, latency_missing=None)
     assert report.latencies_not_taken(result["runs"]) == ""
+
+
+def test_rows_with_more_bytes_say_why() -> None:
+    result = samples.result(["stock", "normal", "flow", "batch"], repeats=1, paces=["recorded"])
+    _wire(result, stock=1_100_000, normal=2_000_000, flow=3_000_000, batch=1_150_000)
+    for run in result["runs"]:
+        run["lossy"] = run["mode"] == "stock"
+        if run["mode"] == "flow":
+            run.update(message_bytes=2_750_000, wall_seconds=1.0, streams=[{"refined_bytes": 250_000}, {"refined_bytes": 250_000}])
+    told = {row["mode"]: row for row in _rows(report.more_bytes(result["runs"])) if row["transport"] == "tls"}
+    assert list(told) == ["normal", "flow"] and told["flow"]["wire, of stock"] == "272.7 %"
+    assert [part.split(" ")[0] for part in told["flow"]["why"].split("; ")] == ["stock", "0.50", "stock"]
+    assert told["normal"]["why"].startswith("more overhead per message byte: ") and "; " not in told["normal"]["why"]
+    assert report.more_bytes(samples.result(["stock"], repeats=1)["runs"]) == ""
+
+
+def test_a_cause_that_no_rule_knows_is_none() -> None:
+    result = samples.result(["stock", "flow"], repeats=1, paces=["recorded"])
+    for run in result["runs"]:
+        run["latency"]["age"]["p95"] = 6.0
+        for of in (run["server"], run):
+            name = "wire_bytes" if of is run["server"] else "message_bytes"
+            of[name] = 1_000_000 * (1 if name == "message_bytes" else 1.1) * (2 if run["mode"] == "flow" else 1)
+    assert {row["why"] for row in _rows(report.more_bytes(result["runs"]))} == {"cause not investigated"}
+
+
+def test_the_overview_has_bytes_beside_overhead_and_settings_in_its_head() -> None:
+    result = samples.result(["stock", "flow"], repeats=1, recordings=["one", "two"])
+    _wire(result, stock=1_200_000, flow=1_500_000)
+    told = _rows(report.overview(result["runs"]).partition("### Overhead ")[2])
+    assert told[0]["flow (catchup=off)"].endswith(" % (125 %)") and "(" not in told[0]["stock"]
+    both = samples.result(["stock", "flow"], repeats=1, paces=["max", "recorded"])
+    assert "| flow |" in re.sub(" +", " ", report.overview(both["runs"]))
+
+
+def test_a_page_says_what_it_cannot_show() -> None:
+    fast, user = (limits.section(samples.result(["stock"], 1, paces=[pace])["runs"]) for pace in ("max", "user"))
+    assert "pace max" in fast and "closed loop" not in fast and "closed loop" in user and "open loop" not in user
+    assert limits.drawn_by_qemu(["linux-desktop", "vga-text-boot@0-5", "linux-office", "tiny"]) == ["linux-office", "vga-text-boot"]
+    assert "vga-text-boot: " in report.markdown(samples.result(["stock"], 1, paces=["recorded"], recordings=["vga-text-boot"]))
