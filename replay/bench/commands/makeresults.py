@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 3)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
-    parser.add_argument("--index", action="store_true", help=f"only write {_INDEX} and the tables of ../README.md and docs/modes.md")
+    parser.add_argument("--index", action="store_true", help=f"measure nothing; write all pages again, {_INDEX} and the tables of ../README.md and docs/modes.md")
 
 
 def chosen(names: Sequence[str]) -> list[Part]:
@@ -133,7 +133,8 @@ def write_page(folder: str, output: Path) -> None:
             found[f"{part.where}: {part.question}"] = results.load(file)
             for name in _WRITTEN:
                 (output / part.where / name).unlink(missing_ok=True)
-    results.write_text(output / folder / _PAGE, report.page(found))
+    if found:
+        results.write_text(output / folder / _PAGE, report.page(found))
 
 
 def _make(part: Part, output: Path, repeat: int | None) -> bool:
@@ -206,7 +207,9 @@ _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   
      lambda value: f"{value * 100:.0f} %"),
     ("2M100ms, recorded pace: p95 latency", "staleness", "2M100ms", "latency_p95",
      lambda value: f"{value / 1e3:.2f} s"),
-    ("2M100ms, recorded pace: p95 staleness", "staleness", "2M100ms", "staleness_p95", lambda value: f"{value / 1e3:.1f} s"))
+    ("2M100ms, recorded pace: p95 staleness", "staleness", "2M100ms", "staleness_p95", lambda value: f"{value / 1e3:.1f} s"),
+    ("20M40ms: bytes on the wire", "distance", "20M40ms", "wire_bytes", table.megabytes),
+    ("2M100ms, recorded pace: bytes on the wire", "staleness", "2M100ms", "wire_bytes", table.megabytes))
 
 
 _RELAYED = {"distance": "distance/links", "staleness": "staleness/links"}
@@ -304,6 +307,8 @@ def execute(args: argparse.Namespace) -> int:
         if not _make(part, args.output, args.repeat):
             missing.append(part.where)
         _note(args.output)
+    for folder in dict.fromkeys(part.folder for part in parts) if args.index else ():
+        write_page(folder, args.output)
     _note(args.output)
     if missing:
         print(f"bench: failed, rows without a run that counts, or pictures that differ: {', '.join(missing)}", file=sys.stderr)

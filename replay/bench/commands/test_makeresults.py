@@ -208,6 +208,12 @@ def test_a_folder_has_one_page(tmp_path: Path) -> None:
     assert page.count("## Columns") == 1 and page.count("## Overview") == 2
 
 
+def test_an_index_writes_the_pages_again_and_measures_nothing(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
+    _measured(tmp_path / "pace", "one", "two")
+    assert call("--index") == 0 and commands == []
+    assert (tmp_path / "pace/compare.md").read_text().count("\n# pace") == 1 and not (tmp_path / "lan").exists()
+
+
 def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     def measured(where: str, links: tuple[str, ...], pace: str) -> None:
         made = samples.result(["stock", "flow"], repeats=2, links=links, paces=(pace,), recordings=("linux-desktop", "tiny"))
@@ -229,7 +235,7 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
     assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s"]
     assert rows[6] == ["20M40ms, beside a bulk download: share of the link", "30 %", "30 %", "–", "–"]
-    assert len(rows) == 2 + 7
+    assert len(rows) == 2 + 9 and rows[9][0] == "20M40ms: bytes on the wire" and all(cell.endswith(" MB") for cell in rows[9][1:])
     relayed = tmp_path / "distance/links/compare.json.xz"
     relayed.write_bytes(lzma.compress(json.dumps(
         {**(old := results.load(relayed)), "environment": {**old["environment"], "library_tree": "another"}}).encode()))

@@ -50,6 +50,12 @@ class Row:
         return None if value is None or not base else value / base - 1
 
     @property
+    def says(self) -> str:
+        """The mode, with the setting that was added for the pace."""
+        _, pace, _, transport, mode = self.names
+        return report.name((transport, "patched", mode, False), pace)
+
+    @property
     def count(self) -> str:
         valid = [run for run in self.runs if run["valid"]]
         captured = sum(metrics.of_capture(run) for run in valid)
@@ -81,7 +87,7 @@ def _cell(row: Row, metric: str, written: Figure) -> str:
 
 def markdown(documents: list[dict[str, Any]]) -> str:
     """The table; empty if nothing was measured."""
-    cells = [[*row.names[:-1], report.name((row.names[3], "patched", row.names[-1], False), row.names[1]), *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
+    cells = [[*row.names[:-1], row.says, *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
     head = (*_NAMES, *(head for head, _, _ in _COLUMNS), "n")
     return f"## One table\n\n{SAYS}\n\n{table.markdown(head, cells, left=len(_NAMES))}" if cells else ""
 
