@@ -24,6 +24,8 @@ SESSIONS = {"linux-boot": "boot of Linux", "linux-desktop": "Linux desktop", "li
             "vga-text-boot": "scrolling text (VGA)"}
 LIVE_LINK = "20M40ms"
 _OURS = "flow"
+_CPU_MODES = (modes.STOCK, "cork", "batch", _OURS)
+_LEAST_GAIN = 0.1       # of stock's CPU: parts of a smaller gain would be noise
 _NAMES = {modes.STOCK: "stock", _OURS: "this library"}
 _TITLE = "Seconds for a whole session over 20 Mbit/s and 40 ms, TLS"
 _WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # size of the picture, in SVG units
@@ -90,6 +92,19 @@ def markdown(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def cpu() -> str:
+    """CPU seconds of the modes that tell sending apart from the rest; raises StatisticsError if they were not measured."""
+    table = TABLES["overhead"]
+    lines = [f"| session | {' | '.join(_CPU_MODES)} | part of the gain that is not sending | n |", "|---|" + "--:|" * (len(_CPU_MODES) + 2)]
+    for session, says in SESSIONS.items():
+        used = {mode: value(table, session, mode, "cpu") for mode in _CPU_MODES}
+        gain = used[modes.STOCK] - used[_OURS]
+        part = f"{(used[modes.STOCK] - used['cork']) / gain * 100:.0f} %" if gain > _LEAST_GAIN * used[modes.STOCK] else "–"
+        count = min(len(_values(table.where, table.link, session, mode, "tls", "cpu")) for mode in _CPU_MODES)
+        lines.append(f"| {says} | {' | '.join(f'{seconds:.2f}' for seconds in used.values())} | {part} | {count} |")
+    return "\n".join(lines) + "\n"
+
+
 def live() -> str | None:
     """The rows of the short table of results/live for one link; None if there are none."""
     page = paths.RESULTS / "live" / "README.md"
@@ -114,6 +129,8 @@ def contents() -> dict[Path, str]:
     for name, one in TABLES.items():
         with suppress(statistics.StatisticsError):      # not measured yet
             found[one.page] = _between(found[one.page], name, markdown(name))
+    with suppress(statistics.StatisticsError):
+        found[MODES] = _between(found[MODES], "cpu", cpu())
     if table := live():
         found[README] = _between(found[README], "live", table)
     if table := _targets():
