@@ -139,15 +139,10 @@ def _scale(args: argparse.Namespace) -> int:
         setup.setup()
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name, _ in wanted}
-    text = sessions.table([sessions.measure(shown[name], count) for name, count in wanted])
+    rows = [sessions.measure(shown[name], count) for name, count in wanted]
     args.out.mkdir(parents=True, exist_ok=True)
-    facts = _facts()
-    (args.out / "sessions.md").write_text(
-        f"# Sessions at once\n\nWritten by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from "
-        f"{facts['tree']}: {sessions.RECORDING} at recorded pace over TLS on loopback, medians of the sessions, {sessions.SECONDS:.0f} s. Memory holds the "
-        f"recording as well. Clients only ack, and their CPU is not counted. Latency: p95 of one more session, whose client decodes, from "
-        f"drawing to picture; clients and servers share the processors.\n\n{text}\n")
-    print(text)
+    (args.out / "sessions.md").write_text(sessions.page(rows, _facts()))
+    print(sessions.table(rows))
     return 0
 
 

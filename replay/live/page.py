@@ -17,6 +17,8 @@ from live.ways import BROWSERS, of_tree
 Record = dict[str, Any]
 UNKNOWN = "–"
 _FEWEST = 20        # smallest number of waits for a 95th percentile
+_ENOUGH = 100       # with fewer it is in brackets
+_HELD_UP = 0.95     # of the lines per second of the table's best row: below, the guest was held up
 
 
 @dataclass(frozen=True)
@@ -97,19 +99,32 @@ def _number(value: float | None, digits: int = 0) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def p95(one: Row, text: str) -> str:
+    """`text`, the 95th percentile, in brackets if it is of few waits."""
+    return text if one.p95 is None or one.waits - one.failed >= _ENOUGH else f"({text})"
+
+
+def held_up(one: Row, best: float | None) -> str:
+    """Whether the display kept the guest from drawing; `best`: lines per second of a guest that was not."""
+    if one.lines is None or not best:
+        return UNKNOWN
+    return "no" if one.lines >= _HELD_UP * best else f"to {one.lines / best:.0%}"
+
+
 def table(found: Sequence[Row], lag: bool, mixed: bool = False) -> str:
     """`lag`: for a guest that draws by itself; otherwise for actions. `mixed`: rows say of which library they are."""
+    best = max((one.lines for one in found if one.lines is not None), default=None)
     sound = any(one.gaps is not None for one in found)
     stock = {one.link: one.wire for one in found if one.way == modes.STOCK}
     head = ["link", "way", "n", "failed", *(("lag p50, s", "p95") if lag else ("response p50, s", "p95")),
-            *(("changes/s", "lines/s", "wire kB/s", "kB/line") if lag else ("wire kB/action",)), "bytes/stock",
+            *(("changes/s", "lines/s", "held up", "wire kB/s", "kB/line") if lag else ("wire kB/action",)), "bytes/stock",
             *(("worker CPU ms/s", "QEMU CPU ms/s") if lag else ("worker CPU ms/action", "QEMU CPU ms/action")), "exact at rest",
             *(("sound: gaps/min", "silent", "late p95, ms") if sound else ()), *(("this library",) if mixed else ())]
     text = [f"| {' | '.join(head)} |", "|---|---|" + "--:|" * (len(head) - 2)]
     for one in found:
         ratio = one.wire / stock[one.link] if stock.get(one.link) else None
-        cells = [one.link, one.way, str(one.waits), str(one.failed or "0"), _seconds(one.median), _seconds(one.p95),
-                 *((_number(one.changes), _number(one.lines, 1), _number(one.wire / 1e3), _number(
+        cells = [one.link, one.way, str(one.waits), str(one.failed or "0"), _seconds(one.median), p95(one, _seconds(one.p95)),
+                 *((_number(one.changes), _number(one.lines, 1), held_up(one, best), _number(one.wire / 1e3), _number(
                      one.per_line and one.per_line / 1e3, 1)) if lag else (_number(one.wire / 1e3, 1),)),
                  _number(ratio, 2), _number(one.worker, 1), _number(one.qemu, 1),
                  "yes" if not one.inexact else f"no: {one.inexact:.2%} of the pixels",
@@ -125,6 +140,9 @@ _LIMITS = """\
 - KVM: the guest's processor is emulated (TCG), so its own part of a response is larger than with KVM.
 - Real links: they are emulated on one host with one kernel and one QEMU release. Client, QEMU and link share the host's processors.
 - Clients on a screen: a figure ends when the client's library has decoded the picture. remote-viewer and spice-gtk widgets draw it later.
+- Whether the guest was held up: known of scrolling text only. Elsewhere a guest that waits for its display has a longer response or lag,
+  or a video with fewer changes/s.
+- The client's CPU. Columns of CPU are of the host of the guest, without the guest's own processor.
 - Habits: one action at a time, the next one 0.25 s after the picture. Nobody types ahead, holds a key down or uses two devices at once.
 - Spread between runs: unless repeated, a row is a single run from one state of the guest; n counts its actions.
 - Small differences: the client's screen is logged every 10 ms, and pictures count as equal if the means of 8x8 pixels are within 6 of 255.
@@ -173,7 +191,10 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
             "| response | seconds from the action until the client shows the result; includes the guest's own time (its processor is emulated) |",
             "| lag | for a guest that draws without input: seconds from the moment it stops drawing until the client shows its last picture |",
             "| n; failed | n: actions (response) or stops (lag). failed: how many of them were not shown within 30 s; percentiles leave "
-            f"these out. No p95 of fewer than {_FEWEST} |",
+            f"these out. p95 in brackets: of {_FEWEST} to {_ENOUGH - 1}; none of fewer |",
+            "| changes/s | for a guest that draws without input: changes of the client's picture per second; 100 at most, as it is logged every 10 ms |",
+            f"| lines/s; held up | lines of text that the guest drew. held up, by its display: *no* if it drew at least {_HELD_UP:.0%} of the lines of "
+            "the table's best row |",
             "| wire, bytes/stock | Ethernet bytes from the server; relative to stock on that link |",
             "| worker, QEMU CPU | of the threads that encode and send (VNC sends from QEMU's main thread); of all of QEMU except the guest's processor |",
             "| exact at rest | whether the client's picture equals the guest's, pixel by pixel, at the end of the run |")) + "\n",

@@ -11,9 +11,10 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.common import paths, proc
 from bench.common.errors import BenchError
@@ -72,8 +73,34 @@ class Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB | sessions a core | latency p95, ms |",
+    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB | sessions per core | latency p95, ms |",
                       "|---|--:|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
+
+
+_LIMITS = """\
+- Spread: each row is one measurement.
+- Virtual machines: neither guest nor QEMU runs. A session is the server's library in a player; reading the recording is in its CPU.
+- Other work: all sessions play the same ten busy seconds at about the same time. Idle sessions cost less.
+- Networks: there is no link emulator, only loopback. Interrupts and drivers of a network card are not counted.
+- Latency on an idle host: clients, which are not counted as CPU, share the CPUs with the servers.
+- Memory that sessions share: it is counted in each (resident set)."""
+
+
+def fit(rows: Sequence[Row]) -> str:
+    """How many sessions fit one core, from the row with the most sessions of each way."""
+    most = {row.way: row for row in sorted(rows, key=lambda row: row.sessions) if row.cpu}
+    said = [f"{1 / row.cpu:.0f} with {way} ({row.sessions} at once)" for way, row in most.items()]
+    return f"**Sessions whose server side fits one core**: {', '.join(said)}, by CPU seconds alone." if said else ""
+
+
+def page(rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
+    return "\n\n".join((
+        "# Sessions at once",
+        f"Written by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from {facts['tree']}: "
+        f"{RECORDING} at recorded pace over TLS on loopback, medians of the sessions, {SECONDS:.0f} s. Memory holds the recording as well. "
+        "Clients only ack, and their CPU is not counted. Latency: p95 of one more session, whose client decodes, from drawing to picture; "
+        "clients and servers share the processors.",
+        fit(rows), table(rows), "## What this page cannot show", _LIMITS)) + "\n"
 
 
 def measure(way: Way, count: int) -> Row:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bench.common import table
 from bench.lab import links
 from bench.runs import modes
-from live.page import UNKNOWN, Record, Row, libraries, rows
+from live.page import UNKNOWN, Record, Row, libraries, p95, rows
 from live.scenarios import SCENARIOS
 from live.ways import VNC
 
@@ -19,9 +19,9 @@ _LINKS = ("lan", "20M40ms", "2M100ms")
 def _waited(one: Row | None) -> str:
     if one is None or one.median is None:
         return UNKNOWN
-    p95 = UNKNOWN if one.p95 is None else f"{one.p95:.2f}"
+    high = UNKNOWN if one.p95 is None else p95(one, f"{one.p95:.2f}")
     failed = f", {one.failed} of {one.waits} not shown" if one.failed else ""
-    return f"{one.median:.2f} / {p95} s{failed}"
+    return f"{one.median:.2f} / {high} s{failed}"
 
 
 def _bytes(one: Row | None, drew: bool) -> str:

@@ -225,6 +225,14 @@ def test_a_row_takes_repeats_together() -> None:
     assert page.row([_run("flow", lags=[0.5] * 19)]).p95 is None
 
 
+def test_a_p95_of_few_is_in_brackets_and_a_guest_that_waits_is_held_up() -> None:
+    found = page.rows([_run("stock", lags=[0.5] * 100, lines=60), _run("flow", lags=[0.1] * 99), _run("vnc", lines=95)])
+    told = {cells[1]: cells for line in page.table(found, True).splitlines()[2:] for cells in [[cell.strip() for cell in line.strip("|").split("|")]]}
+    assert [told[way][5] for way in ("stock", "flow")] == ["0.50", "(0.10)"]
+    assert [told[way][8] for way in ("stock", "flow", "vnc")] == ["to 60%", "no", "no"]
+    assert page.held_up(page.row([_run("flow", lines=0)]), None) == "–"
+
+
 def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
     facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
     kept = command.Kept(tmp_path)
@@ -236,8 +244,8 @@ def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
     assert again.left({wanted: 20}, "a") == {} and again.left({wanted: 30}, "a") == {wanted: 30}
     assert set(again.runs) == {"text-std/scroll/lan/flow/1", "text-std/scroll/lan/stock/1"}
     text = (tmp_path / "README.md").read_text()
-    assert "| lan | stock | 20 | 0 | 0.50 | 0.50 | 5 | 10.0 | 100 | 10.0 | 1.00 | 10.0 | 30.0 | yes |" in text
-    assert text.index("| lan | stock ") < text.index("| lan | flow ") and "| 0.50 | 10.0 |" in text
+    assert "| lan | stock | 20 | 0 | 0.50 | (0.50) | 5 | 10.0 | no | 100 | 10.0 | 1.00 | 10.0 | 30.0 | yes |" in text
+    assert text.index("| lan | stock ") < text.index("| lan | flow ") and "| 0.50 | 10.0 | 30.0 |" in text
     assert "the host took 9%" in text
     (tmp_path / "live.json").write_text("{")
     with pytest.raises(BenchError, match="damaged"):
@@ -391,6 +399,14 @@ def test_the_rows_of_sessions() -> None:
     assert "| flow | 8 | 10.0 | 251 | 63 | 100 | 2.5 |" in sessions.table([sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54)])
 
 
+def test_the_page_of_sessions_says_how_many_fit_one_core() -> None:
+    facts = {"date": "d", "machine": "m", "release": "0.15.2", "tree": "t"}
+    rows = [sessions.Row(way, count, cpu, 1.0, 1, None) for count, way, cpu in ((32, "stock", 0.025), (32, "flow", 0.02), (1, "flow", 0.5))]
+    text = sessions.page(rows, facts)
+    assert "fits one core**: 2 with flow" not in text and "40 with stock (32 at once)" in text and "50 with flow (32 at once)" in text
+    assert "## What this page cannot show" in text and "| flow | 1 | 500.0 |" in text
+
+
 def test_the_short_table_has_only_what_can_be_compared() -> None:
     runs = [_run("stock"), _run("flow", bytes=50_000, lags=[0.1] * 19 + [None]), _run("vnc", lags=[0.2] * 3),
             _run("stock", link="2M100ms"), _run("flow", link="2M100ms")]
@@ -398,7 +414,7 @@ def test_the_short_table_has_only_what_can_be_compared() -> None:
     assert found is not None
     [line] = found.splitlines()[2:]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
-        "text-std", "scroll", "lan", "3", "0.50 / 0.50 s", "0.10 / – s, 1 of 20 not shown", "0.20 / – s",
+        "text-std", "scroll", "lan", "3", "0.50 / (0.50) s", "0.10 / – s, 1 of 20 not shown", "0.20 / – s",
         "100 kB/s", "5.0 kB/s", "100 kB/s"]
     assert short(runs[3:]) is None
 

@@ -32,13 +32,14 @@ _MAIN = "main"
 _NOTES = "notes.md"     # written by hand
 _TABLE = "table.csv"    # the table of results/README.md as CSV
 _RELEASES = "recordings/releases.md"
+_SESSIONS = "live/sessions.md"
 _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
 _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
 _SHOWN = 12     # shown digits of a hash
 _APART = ("Other commands make these pages, each measured with a library of its own: [live](live/README.md) (`./run live`: response time of "
-          "a guest in QEMU; [deployments](live/deployment.md)), "
+          "a guest in QEMU; [deployments](live/deployment.md){sessions}), "
           "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
           "timestamps).")
 
@@ -194,7 +195,8 @@ def index(output: Path) -> str:
         "results/own/, or where `--output` says. Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
         f"[{_NOTES}]({_NOTES}): targets met and missed, and what the older libraries lack." if (output / _NOTES).is_file() else "",
-        _APART, f"More: {', '.join(more)}." if more else "",
+        _APART.format(sessions="; [sessions at once](live/sessions.md)" if (output / _SESSIONS).is_file() else ""),
+        f"More: {', '.join(more)}." if more else "",
         "In each folder, `compare.md` has the tables and `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
         "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`, every figure "
         "with interval and n.", onetable.markdown(_one_table(output))) if part) + "\n"
