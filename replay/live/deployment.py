@@ -301,6 +301,16 @@ def cell(records: Sequence[Record]) -> str:
     return "; ".join(dict.fromkeys([text, *(record["says"] for record in records if record["says"])]))
 
 
+_LIMITS = """\
+## What this page cannot show
+
+- Spread: n is small, and all runs are of one machine. Differences of a few hundredths of a second are noise.
+- Other guests and links: the guest is a Linux text console on an emulated processor (TCG), links are emulated on the same host.
+- A real agent: a stand-in in the guest answers pastes. Files and USB are not measured.
+- A client's window: the client is spice-client-glib without one.
+"""
+
+
 def page(records: Sequence[Record], facts: Mapping[str, Any]) -> str:
     shown = sorted({record["way"] for record in records}, key=lambda way: (way != STOCK, way))
     lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
@@ -312,7 +322,7 @@ def page(records: Sequence[Record], facts: Mapping[str, Any]) -> str:
             f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
             f"{_PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
             f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
-            f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n")
+            f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n\n{_LIMITS}")
 
 
 def execute(args: argparse.Namespace, facts: Mapping[str, Any]) -> int:
