@@ -51,9 +51,10 @@ def test_the_readme_has_the_command_of_the_main_job_and_that_of_the_tests() -> N
     assert {"compare", "test"} <= set(found)
 
 
-def test_the_readme_shows_live_guests_on_one_link() -> None:
-    rows = (readme.live() or "").splitlines()
-    assert len(rows) > 2 and all(f"| {readme.LIVE_LINK} |" in row for row in rows[2:])
+def test_the_readme_shows_live_guests_on_three_links() -> None:
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in (readme.live() or "").splitlines()[2:]]
+    assert {link for _, _, link, *_ in rows} == {"lan", readme.LIVE_LINK, "2M100ms"}
+    assert {link for guest, _, link, *_ in rows if not guest.endswith("-std")} <= {readme.LIVE_LINK}
 
 
 @pytest.mark.parametrize("mark", ["pace", "modes"])
