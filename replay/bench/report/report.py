@@ -65,7 +65,7 @@ next burst begins when the client shows all of the last one and the gap (at most
 | column | meaning |
 |---|---|
 | bursts, missed | *missed*: the picture, JPEG losses aside, had not come after 20 s |
-| response | ms from when the burst's last drawing was due until the client shows the burst: how much later than on the guest's own screen; median over the runs. Up to 30 ms or 1/8 too long where the server dropped the marker. A blinking cursor is a burst, too: *p50* may be of those alone |
+| response | ms from when the burst's last drawing was due until the client shows the burst: how much later than on the guest's own screen; median over the runs. Up to 30 ms or 1/8 too long where the server dropped the marker. A blinking cursor is a burst, too: *p50* may be of those alone. *p95* of fewer than 20 bursts is about the longest |
 | seconds | whole session, with think times |
 | wire, of {base} | bytes of the server's Ethernet frames for the same drawings |"""
 
@@ -449,6 +449,8 @@ _OVERVIEWS = (("Bytes on the wire over TLS, MB", "wire_bytes", lambda value: tab
               ("Overhead over TLS, percent of the message bytes (bytes on the wire, percent of {base}'s)", "overhead_ratio", table.percent, None),
               ("Seconds to play it over TLS, pace max", "wall", table.seconds, "max"),
               ("p95 response time over TLS, ms", "response_p95", table.milliseconds, "user"),
+              ("Median response time over TLS, ms", "response_p50", table.milliseconds, "user"),
+              ("Seconds for the session with think times over TLS", "wall", table.seconds, "user"),
               ("p95 latency over TLS, ms", "latency_p95", table.milliseconds, None),
               ("p95 staleness over TLS, ms", "staleness_p95", table.milliseconds, None))
 
