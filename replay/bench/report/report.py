@@ -349,7 +349,7 @@ def more_bytes(runs: list[Run]) -> str:
         found = cells(group_runs)
         for cell, cell_runs in found.items():
             base = _any_baseline(found, cell)
-            if base not in (None, cell) and (_ratio(cell_runs, found[base], "wire_bytes") or 0) > _MORE:
+            if base and base != cell and (_ratio(cell_runs, found[base], "wire_bytes") or 0) > _MORE:
                 rows.append([title(group), name(cell, group[2]), cell[0], _relative(found, cell),
                              _why_more(cell, cell_runs, base, found[base])])
     if not rows:
