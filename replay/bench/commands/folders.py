@@ -64,7 +64,7 @@ PARTS: tuple[Part, ...] = (
     Part("pace/plain", "Recorded pace without TLS, on a slow link",
          f"{_DESKTOP} {_VIDEO} --links 2M100ms {_PACED} {_PLAIN} --jobs 16", 3),
     Part("pace/user", "Closed loop: what is the response time?",
-         f"{_BOOT} {_DESKTOP} {_VIDEO} --links 20M40ms,2M100ms --pace user {_FAST} {_TLS} --jobs 8", 3),
+         f"{_BOOT} {_DESKTOP} {_VIDEO} {_QUIET} --links 20M40ms,2M100ms --pace user {_FAST} {_TLS} --jobs 8", 3),
     Part("modes/made", "As modes, with generated recordings", f"{_GENERATED} {_EVERY_MODE} {_TLS}", 2),
     Part("modes/lines", "Recorded pace over links with losses, changes or outages", f"{_DESKTOP} --links {_LINES} {_PACED} {_TLS} --jobs 16", 3),
     Part("modes/bbr", "Recorded pace with BBR as TCP's congestion control",
