@@ -31,7 +31,8 @@ _METRICS = ("packets", "wire_bytes", "overhead", "cpu", "wall", "latency_p95", "
 # Metrics of the machine's speed, which changes from session to session: between pages of 24 to 28 November 2026 stock's CPU seconds
 # differed by 20 % (root mean square), on machines of one kind.
 _OF_MACHINE = ("cpu", "cpu_around", "wall")
-_SESSIONS, _SESSIONS_FREEDOM = 0.2, 30
+_SESSIONS = 0.2
+_MACHINE_UNKNOWN = stats.Shift(0.0, _SESSIONS, freedom=30)      # known by identity: a measured change may have the same figures
 
 # prefixes of the names of times
 TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "stall", "sound", "echo", "pointer", "own", "download")
@@ -96,8 +97,7 @@ def machine(before: Result, after: Result) -> Machine:
     same = before["environment"]["libraries"].get(libraries.STOCK) == after["environment"]["libraries"].get(libraries.STOCK)
     found = {name: [shift for key in first.keys() & second.keys() if (shift := metrics.shift(first[key], second[key], name))]
              for name in _OF_MACHINE}
-    return {name: stats.pooled(shifts) if shifts and same else stats.Shift(0.0, _SESSIONS, _SESSIONS_FREEDOM)
-            for name, shifts in found.items()}
+    return {name: stats.pooled(shifts) if shifts and same else _MACHINE_UNKNOWN for name, shifts in found.items()}
 
 
 def _is_stock(key: Key) -> bool:
@@ -135,13 +135,13 @@ def _cautions(before: Result, after: Result, lines: list[Line], sessions: Machin
     if jobs[0] != jobs[1] and any(name.startswith(TIMES) for name in shown):
         said.append(f"Before, {jobs[0]} at a time of the runs that wait, after, {jobs[1]}: times may differ for that.")
     of_machine = [name for name in sessions if name in shown]
-    unknown = [name for name in of_machine if sessions[name].error == _SESSIONS]
+    unknown = [name for name in of_machine if sessions[name] is _MACHINE_UNKNOWN]
     if unknown:
         said.append(f"No row of the same stock library is in both: the machine may change {' and '.join(unknown)} by {_SESSIONS:.0%} or "
                     "more, so only larger changes are called better or worse. Measure stock, too, or both libraries at once.")
-    elif of_machine:
-        said.append(f"{' and '.join(of_machine)}: judged relative to stock, which changed by "
-                    + " and ".join(f"{math.expm1(sessions[name].log):+.0%}" for name in of_machine) + " (the machine).")
+    if known := [name for name in of_machine if name not in unknown]:
+        said.append(f"{' and '.join(known)}: judged relative to stock, which changed by "
+                    + " and ".join(f"{math.expm1(sessions[name].log):+.0%}" for name in known) + " (the machine).")
     return said
 
 

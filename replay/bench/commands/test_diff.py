@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import random
 from dataclasses import fields
@@ -13,7 +14,7 @@ import pytest
 from bench import cli, samples
 from bench.commands import diff
 from bench.conftest import Bench
-from bench.measure import metrics
+from bench.measure import metrics, stats
 from bench.report import report
 from bench.runs.conditions import Conditions
 
@@ -62,6 +63,15 @@ def test_another_machine_is_no_change_of_the_library(tmp_path: Path, before: dic
     other = changed(before, 1.3)
     other["environment"]["libraries"] = {"stock": {"sha256": "another"}}
     assert run_diff(tmp_path, before, other, "--metrics", "cpu,packets,message_bytes") == 0
+
+
+def test_a_machine_that_was_measured_is_not_called_unknown(before: dict[str, Any]) -> None:
+    """Whatever its figures: here those of a machine about which nothing is known."""
+    unknown = diff._MACHINE_UNKNOWN
+    lines: list[diff.Line] = [(("row",), name, stats.Comparison(stats.Verdict.SAME, 0.0), None, None, None) for name in ("cpu", "wall")]
+    first, second = diff._cautions(before, before, lines, {"cpu": dataclasses.replace(unknown), "wall": unknown})
+    assert "the machine may change wall by 20% or more" in first
+    assert second == "cpu: judged relative to stock, which changed by +0% (the machine)."
 
 
 def test_more_may_be_better(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
