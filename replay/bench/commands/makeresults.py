@@ -40,8 +40,7 @@ _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
 _SHOWN = 12     # shown digits of a hash
 _APART = ("Other commands make these pages, each measured with a library of its own: [live](live/README.md) (`./run live`: response time of "
           "a guest in QEMU; [deployments](live/deployment.md){sessions}), "
-          "[clients](clients/README.md) (`./run clients`, `./run installed`), [kernel](kernel/README.md) (kTLS, zero copy, "
-          "timestamps).")
+          "[clients](clients/README.md) (`./run clients`, `./run installed`).")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -244,3 +244,9 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_the_index_of_the_tree_is_what_is_there() -> None:
     assert (paths.RESULTS / "README.md").read_text() == makeresults.index(paths.RESULTS)
+
+
+def test_results_has_at_most_40_files() -> None:
+    """Those of the repository: compare.csv is made by who wants one."""
+    files = [file for file in paths.RESULTS.rglob("*") if file.is_file() and paths.OWN_RESULTS not in file.parents and file.name != "compare.csv"]
+    assert len(files) <= 40
