@@ -125,9 +125,12 @@ def _usage(first: str | None = None) -> str:
     """Of all commands, or of those that begin with a word that is none."""
     names = {name: _says(name) for name in _first_words()} if first is None else {
         word: COMMANDS[f"{first} {word}"][1] for word in _second(first)}
+    shown = ("setup", "compare", "live") if first is None else [f"{first} {word}" for word in names]
     width = max(map(len, names))
-    return f"usage: ./run {f'{first} ' if first else ''}COMMAND [--help]\n\n" + "\n".join(
-        f"  {name.ljust(width)}  {says}" for name, says in names.items()) + "\n"
+    return "\n".join([f"usage: ./run {f'{first} ' if first else ''}COMMAND [--help]", "", "examples:",
+                      *(f"  {EXAMPLES[name].split('; ')[0]}" for name in shown), "",
+                      *(f"  {name.ljust(width)}  {says}" for name, says in names.items()), "",
+                      "Of a command of two words the second is enough: ./run tree for ./run patches tree.", ""])
 
 
 def _chosen(arguments: list[str]) -> tuple[str, list[str]]:

@@ -30,6 +30,12 @@ def test_examples_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[:4] == ["usage: ./run compare [RECORDING ...] [OPTION ...]", "", "examples:", "  ./run compare"]
 
 
+@pytest.mark.parametrize("words", [[], ["patches"]])
+def test_examples_come_first_in_the_list_of_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*words, "--help"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:3] == ["", "examples:"]
+
+
 def _parser(name: str) -> cli._Parser:
     parser = cli._Parser(name)
     cli._module(name).configure(parser)

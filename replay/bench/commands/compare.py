@@ -169,7 +169,7 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
 
 
 def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
-    """Prints and writes the tables and plots; returns 0 if every cell has a run that counts."""
+    """Prints and writes the tables; returns 0 if every cell has a run that counts."""
     written = publish.write(result, args.output, "compare")
     sys.stdout.write(report.markdown(result))
     sys.stdout.flush()
