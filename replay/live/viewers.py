@@ -18,7 +18,7 @@ from bench.common import paths, proc
 from bench.lab import certs
 from bench.lab.lab import Lab
 from clients.errors import Failed
-from clients.keys import SCAN_CODES
+from clients.scan_codes import SCAN_CODES
 from live.tiles import Log, Pixels
 
 LEFT, WHEEL_UP, WHEEL_DOWN = 1, 4, 5

@@ -17,8 +17,8 @@ from bench.common.steps import Steps
 from clients import picture, target
 from clients.drivers.base import Driver, debian_version
 from clients.errors import Failed, NotRun
-from clients.keys import BETWEEN, SCAN_CODES
 from clients.lines import Lines
+from clients.scan_codes import BETWEEN, SCAN_CODES
 from distro.builder import RootBuilder
 
 _SCRIPT = Path(__file__).with_name("gtk_session.py")

@@ -21,7 +21,7 @@ from clients.drivers import chromium
 from clients.drivers.base import Driver, debian_version, first_line
 from clients.errors import Failed, NotRun
 from clients.guest import once
-from clients.keys import BETWEEN
+from clients.scan_codes import BETWEEN
 
 _SOURCE = Path("/usr/share/spice-html5")
 _PACKAGE = "@spice-project/spice-html5"

@@ -13,7 +13,7 @@ from pathlib import Path
 from clients import picture, target
 from clients.drivers.base import Driver, debian_version
 from clients.errors import Failed, NotRun
-from clients.keys import BETWEEN
+from clients.scan_codes import BETWEEN
 
 _PASTED = 30
 _SCREEN = "1400x1000x24"

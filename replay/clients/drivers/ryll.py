@@ -16,8 +16,8 @@ from bench.common.steps import StepFailed, Steps
 from clients import picture, target
 from clients.drivers.base import Driver, first_line
 from clients.errors import Failed, NotRun
-from clients.keys import BETWEEN, SCAN_CODES
 from clients.lines import Lines
+from clients.scan_codes import BETWEEN, SCAN_CODES
 
 _ANSWER = 20
 
