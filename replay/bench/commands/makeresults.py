@@ -227,18 +227,20 @@ def distances(output: Path) -> str | None:
     library = first["environment"].get("library_tree")
     loaded = {part: page["runs"] for part, page in made.items() if page["environment"].get("library_tree") == library}
 
-    def cell(part: str, link: str, metric: str, mode: str, written: Callable[[float], str]) -> str:
+    def values(part: str, link: str, metric: str, mode: str) -> list[float]:
         through = _RELAYED.get(part, part) if link.endswith(links.RELAY) else part
-        found = metrics.values([run for run in loaded.get(through, ()) if (run["recording"], run["link"], run["mode"])
-                                == ("linux-desktop", link, mode)], metric)
-        return written(statistics.median(found)) if found else table.UNKNOWN
+        return metrics.values([run for run in loaded.get(through, ()) if (run["recording"], run["link"], run["mode"])
+                               == ("linux-desktop", link, mode)], metric)
 
-    rows = [[says, *(cell(part, through, metric, mode, written) for through in (link, link + links.RELAY)
-                     for mode in ("stock", "flow"))] for says, part, link, metric, written in _DISTANCES]
-    rows = [row for row in rows if any(cell != table.UNKNOWN for cell in row[1:])]
+    rows = []
+    for says, part, link, metric, written in _DISTANCES:
+        found = [values(part, through, metric, mode) for through in (link, link + links.RELAY) for mode in ("stock", "flow")]
+        if any(found):
+            rows.append([says, *(written(statistics.median(each)) if each else table.UNKNOWN for each in found),
+                         str(min(len(each) for each in found if each))])
     if not rows:
         return None
-    columns = [column for column in zip(("linux-desktop", "stock", "`flow`", "stock, relay", "`flow`, relay"), *rows, strict=True)
+    columns = [column for column in zip(("linux-desktop", "stock", "`flow`", "stock, relay", "`flow`, relay", "n"), *rows, strict=True)
                if any(cell != table.UNKNOWN for cell in column[1:])]
     head, *rows = (list(row) for row in zip(*columns, strict=True))
     return table.markdown(head, rows) + "\n"

@@ -73,16 +73,19 @@ def value(table: Table, session: str, mode: str, metric: str | None = None) -> f
 
 
 def _cells(table: Table, session: str) -> dict[str, str]:
-    """A row as column -> text."""
-    found = {}
-    if table.plain:
-        without = _values(table.plain, table.link, session, modes.STOCK, "plain", table.metric)
-        found["stock, no TLS"] = table.written(statistics.median(without))
-    wire = {mode: value(table, session, mode, "wire_bytes") for mode in (modes.STOCK, _OURS)}
-    return {**found, "stock": table.written(value(table, session, modes.STOCK)),
-            _NAMES[_OURS]: f"**{table.written(value(table, session, _OURS))}**",
-            "stock, MB": f"{wire[modes.STOCK] / 1e6:.2f}", "this library, MB": f"{wire[_OURS] / 1e6:.2f}",
-            "of stock's bytes": f"{wire[_OURS] / wire[modes.STOCK] * 100:.0f} %"}
+    """A row as column -> text; n: runs behind each figure, at least."""
+    def values(mode: str, metric: str, transport: str = "tls") -> list[float]:
+        where = table.where if transport == "tls" else str(table.plain)
+        return _values(where, table.link, session, mode, transport, metric)
+
+    without = {"stock, no TLS": values(modes.STOCK, table.metric, "plain")} if table.plain else {}
+    shown = {name: values(mode, table.metric) for mode, name in _NAMES.items()}
+    sent = [values(mode, "wire_bytes") for mode in _NAMES]
+    wire = [statistics.median(each) for each in sent]
+    texts = {name: table.written(statistics.median(each)) for name, each in {**without, **shown}.items()}
+    return {**texts, _NAMES[_OURS]: f"**{texts[_NAMES[_OURS]]}**",
+            **{f"{name}, MB": f"{each / 1e6:.2f}" for name, each in zip(_NAMES.values(), wire, strict=True)},
+            "of stock's bytes": f"{wire[1] / wire[0] * 100:.0f} %", "n": str(min(map(len, (*without.values(), *shown.values(), *sent))))}
 
 
 def markdown(name: str) -> str:

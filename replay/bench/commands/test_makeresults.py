@@ -226,16 +226,16 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
     assert makeresults.distances(tmp_path) is None
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
     measured("distance", both[:1], "max")
-    assert re.sub(r"  +|-", " ", makeresults.distances(tmp_path) or "").split("\n")[0] == "| linux desktop | stock | `flow` |"
+    assert re.sub(r"  +|-", " ", makeresults.distances(tmp_path) or "").split("\n")[0] == "| linux desktop | stock | `flow` | n |"
     measured("distance/links", both[1:], "max")
     measured("staleness", both[-2:-1], "recorded")
     measured("staleness/links", both[-1:], "recorded")
     assert "share of the link" not in (makeresults.distances(tmp_path) or "share of the link")
     measured("distance/download", ("20M40ms",), "max")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
-    assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s"]
-    assert rows[6] == ["20M40ms, beside a bulk download: share of the link", "30 %", "30 %", "–", "–"]
-    assert len(rows) == 2 + 9 and rows[9][0] == "20M40ms: bytes on the wire" and all(cell.endswith(" MB") for cell in rows[9][1:])
+    assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s", "4"]
+    assert rows[6] == ["20M40ms, beside a bulk download: share of the link", "30 %", "30 %", "–", "–", "4"]
+    assert len(rows) == 2 + 9 and rows[9][0] == "20M40ms: bytes on the wire" and all(cell.endswith(" MB") for cell in rows[9][1:-1])
     relayed = tmp_path / "distance/links/compare.json.xz"
     relayed.write_bytes(lzma.compress(json.dumps(
         {**(old := results.load(relayed)), "environment": {**old["environment"], "library_tree": "another"}}).encode()))
