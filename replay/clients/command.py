@@ -42,7 +42,7 @@ _DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxie
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Tests the compatibility of clients with a QEMU (TCG) whose guest draws text: each client, transport, mode and scenario "
-        "is one run. Needs x86_64, and root or the packages of packages-clients.txt. All runs take hours."
+        "is one run. Needs x86_64 and the packages of packages-clients.txt. All runs take hours."
     )
     names = ", ".join(driver.name for driver in plans.DRIVERS)
     for option, metavar, says in (
@@ -245,7 +245,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: list[Plan], modes: list[str]) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    packages.install(steps)
+    packages.require()
     made = guest.prepare(steps)
     for driver in drivers:
         try:

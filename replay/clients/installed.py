@@ -111,7 +111,7 @@ def execute(args: argparse.Namespace) -> int:
     if _ALONE not in os.environ:
         version()
         kept(file)
-        packages.install(steps, few=True)
+        packages.require(few=True)
         made = guest.prepare(steps)
         steps.say("booting the guest, once")
         machine.booted(made, Library(None, INSTALLED, version()))

@@ -173,7 +173,7 @@ def execute(args: argparse.Namespace) -> int:
     pairs = [pair(text) for text in args.pairs.split(",")]
     transports = chosen(args.transports, _TRANSPORTS, "transport")
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    packages.install(steps)
+    packages.require()
     made = guest.prepare(steps)
     found: dict[tuple[str, str], Library] = {}
     for release in dict.fromkeys(end[1] for each in pairs for end in (each.source, each.sink)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Installs the Debian packages that only these commands need."""
+"""The Debian packages that only ./run clients and its neighbours need. ./run live installs them, the others name them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bench.common.steps import Steps
 
 _LIST = paths.ROOT / "packages-clients.txt"
 _OTHERS = "# other clients"
+_INSTALL = ("apt-get", "install", "--no-install-recommends")
 
 
 def wanted(few: bool = False) -> list[str]:
@@ -33,15 +34,18 @@ def missing(few: bool = False) -> list[str]:
     return [package for package in wanted(few) if package not in installed]
 
 
-def install(steps: Steps, few: bool = False) -> None:
-    """Raises BenchError, one line, if something is missing and cannot be installed."""
+def require(few: bool = False) -> None:
+    """Raises BenchError, one line that names them, if some are missing."""
     if not shutil.which("dpkg-query"):
         raise BenchError("this is not Debian, whose packages the client tests need: see packages-clients.txt")
-    if not (lacking := missing(few)):
-        return
-    command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *lacking]
-    if os.geteuid() != 0:
-        raise BenchError(f"packages are missing; run as root: {' '.join(command)}")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    steps.run("updating the lists of packages", ["apt-get", "-q", "update"], quiet=True, env=environment)
-    steps.run(f"installing {len(lacking)} packages", command, env=environment)
+    if lacking := missing(few):
+        raise BenchError(f"packages are missing; as root: {' '.join((*_INSTALL, *lacking))}")
+
+
+def install(steps: Steps) -> None:
+    """For ./run live: as root, installs those that are missing, unless RUN_NO_PACKAGES is set."""
+    if os.geteuid() == 0 and not os.environ.get("RUN_NO_PACKAGES") and shutil.which("dpkg-query") and (lacking := missing()):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        steps.run("updating the lists of packages", ["apt-get", "-q", "update"], quiet=True, env=environment)
+        steps.run(f"installing {len(lacking)} packages", [*_INSTALL, "-q", "-y", *lacking], env=environment)
+    require()

@@ -207,7 +207,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.minutes <= 0:
         raise BenchError("--minutes must be more than 0", 2)
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    packages.install(steps, few=True)
+    packages.require(few=True)
     made = guest.prepare(steps)
     library = libraries(upstream.DEFAULT, [stream_mode(args.modes)], steps)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))

@@ -6,8 +6,10 @@ from __future__ import annotations
 import lzma
 import socket
 import struct
+import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,6 +191,22 @@ def test_on_a_host_no_browser_is_needed() -> None:
     few = packages.wanted(few=True)
     assert {"busybox-static", "python3-gi"} <= set(few) < set(packages.wanted())
     assert not {"chromium", "xvfb"} & set(few)
+
+
+def test_only_live_installs_packages_and_only_if_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Any] = []
+    steps = types.SimpleNamespace(run=lambda _title, argv, **_: ran.append(argv))
+    monkeypatch.setattr(packages, "missing", lambda few=False: [] if ran else ["xvfb"])
+    monkeypatch.setattr(packages.shutil, "which", lambda _: "/usr/bin/dpkg-query")
+    monkeypatch.setattr(packages.os, "geteuid", lambda: 0)
+    monkeypatch.setenv("RUN_NO_PACKAGES", "1")
+    for refuses in (packages.require, lambda: packages.install(steps)):
+        with pytest.raises(BenchError, match="^packages are missing; as root: apt-get install --no-install-recommends xvfb$"):
+            refuses()
+    assert ran == []
+    monkeypatch.delenv("RUN_NO_PACKAGES")
+    packages.install(steps)
+    assert ran[-1] == ["apt-get", "install", "--no-install-recommends", "-q", "-y", "xvfb"]
 
 
 def test_only_relays_have_the_scenario_idle() -> None:

@@ -10,7 +10,7 @@ from bench.build.debsource import SourcePackage
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from distro import changes, deb
-from distro.builder import Builder
+from distro.builder import Builder, RootBuilder
 
 
 @pytest.fixture
@@ -48,6 +48,20 @@ def test_a_builders_command_has_no_network_unless_it_says_so(tmp_path: Path) -> 
     assert builder.run("looking", ["pwd"], network=True) == [str(builder.work)]
     if builder.alone:
         assert builder.run("looking", ["wc", "-l", "/proc/net/route"]) == ["1 /proc/net/route"]
+
+
+def test_this_machine_gets_no_packages_if_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A root of its own does."""
+    ran: list[str] = []
+    monkeypatch.setenv("RUN_NO_PACKAGES", "1")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(Builder, "run", lambda _, title, *__, **___: ran.append(title))
+    here, root = (kind("here", tmp_path, Steps(tmp_path / "log")) for kind in (Builder, RootBuilder))
+    with pytest.raises(BenchError, match="^packages are missing; as root: apt-get install --no-install-recommends lintian$"):
+        here.install("the tools", ["install", "lintian"], "lintian")
+    assert ran == []
+    root.install("the tools", ["install", "lintian"], "lintian")
+    assert ran[-1] == "installing the tools"
 
 
 def test_in_a_fresh_clone_the_release_is_got_before_the_patches_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
