@@ -92,6 +92,11 @@ def test_the_verdict_is_of_one_session() -> None:
         run["server"].update(packets=round(1000 * factor))
     first = report.markdown(result).splitlines()[0]
     assert "**`batch` against `cork` over TLS.** linux-desktop@20-35, lan, pace max (n = 1): 20 % more packets" in first
+    more = samples.result(["cork", "batch"], repeats=4)
+    for run in more["runs"]:
+        run["captured"] = run["repeat"] % 2 == 1
+    more["runs"][-1]["valid"] = False
+    assert "tiny, lan, pace max (n = 2+1): " in report.markdown(more).splitlines()[0]
 
 
 def test_two_captured_runs_are_compared() -> None:

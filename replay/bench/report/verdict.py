@@ -41,6 +41,13 @@ class _Pair:
         """The pair with the lowest rank represents its kind."""
         return not self.recording.startswith(_FIRST), self.recording, links.rank(self.link), self.pace
 
+    @property
+    def count(self) -> str:
+        """Captured runs + others, as in the tables: packets and bytes are of the first, CPU and seconds of the second, if any."""
+        captured, others = (min(sum(run["valid"] and metrics.of_capture(run) == kind for run in part) for part in (self.base, self.mine))
+                            for kind in (True, False))
+        return f"{captured}+{others}" if others else str(captured)
+
     def medians(self, metric: str) -> tuple[float, float] | None:
         base, mine = metrics.values(self.base, metric), metrics.values(self.mine, metric)
         return (statistics.median(base), statistics.median(mine)) if base and mine else None
@@ -95,8 +102,7 @@ def _sentence(pair: _Pair, mode: str) -> str | None:
         return None
     unasked = modes.unasked(mode, pair.pace)
     where = ", ".join([pair.recording, pair.link, _PACES.get(pair.pace, f"{pair.pace} times the recorded pace")])
-    count = min(sum(run["valid"] for run in part) for part in (pair.base, pair.mine))
-    return f"{where}{f', `{mode}` with `{unasked}`' if unasked else ''} (n = {count}): {', '.join(said)}."
+    return f"{where}{f', `{mode}` with `{unasked}`' if unasked else ''} (n = {pair.count}): {', '.join(said)}."
 
 
 def of(result: dict[str, Any]) -> str:
