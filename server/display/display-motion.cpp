@@ -10,10 +10,11 @@
 #include "red-stream-policy.h"
 #include "video-stream.h"
 
-/* Drawings are held for at most so many nanoseconds, and at most so many of them. A screen that QEMU
- * sends in columns of 32 pixels is about five hundred drawings. */
+/* Drawings are held for at most so many nanoseconds, and at most so many of them, or of those that replace
+ * them. A screen that QEMU sends in columns of 32 pixels is about five hundred drawings. All are queued
+ * at once, after up to MAX_PASSING_PIPE_SIZE others, and the display has NUM_DRAWABLES. */
 #define MAX_HELD_TIME (NSEC_PER_SEC / 1000)
-#define MAX_HELD 1024
+#define MAX_HELD 512
 
 /* Bytes of the largest screen (7680 x 4320) with a mirror, which takes twice as many. A guest may create
  * larger screens. */
@@ -95,6 +96,16 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
 
     if (uint64_t{screen->context.width} * screen->context.height * *bytes > MAX_SCREEN) {
         return false;
+    }
+    /* its lines are listed, however few are drawn */
+    if (bitmap.y > static_cast<uint32_t>(screen->context.height)) {
+        return false;
+    }
+    /* the display checks these, and may reject the drawing */
+    for (const int surface_id : drawable->surface_deps) {
+        if (surface_id != -1) {
+            return false;
+        }
     }
 
     const SpiceRect &area = copy.src_area, &bbox = drawable->bbox;
@@ -362,7 +373,7 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
 {
     const size_t bytes = found.changed_pixels * motion->get_bytes();
 
-    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS) {
+    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS || found.moves.size() + found.changed.size() > MAX_HELD) {
         return false;
     }
     if (may_play) {
@@ -480,8 +491,10 @@ void DisplayMotion::flush(bool may_play)
         emit_planes(bounds_of(found.changed));
         return;
     }
+    size_t drawings = found.moves.size() + found.changed.size();
     for (const auto &where : found.changed) {
-        if (can_plane && find_planes(where, &where, 1)) {
+        if (can_plane && find_planes(where, &where, 1) && drawings + planes.size() <= MAX_HELD) {
+            drawings += planes.size() - 1;
             emit_planes(where);
         } else {
             emit(where);
@@ -548,7 +561,7 @@ void DisplayMotion::emit(const SpiceRect &where)
     const int width = where.right - where.left, height = where.bottom - where.top;
     const size_t line = static_cast<size_t>(width) * motion->get_bytes();
     const size_t stride = SPICE_ALIGN(line, 4);
-    auto pixels = static_cast<uint8_t *>(spice_malloc_n(height, stride));
+    auto pixels = static_cast<uint8_t *>(spice_malloc0_n(height, stride));
     SpiceBitmap bitmap = {};
 
     for (int y = 0; y < height; ++y) {

@@ -87,7 +87,8 @@ void RedMotion::score(Shift shift)
     const int first = bounds.left / CELL;
     const int columns = (bounds.right + CELL - 1) / CELL - first;
     const int rows = (bounds.bottom - bounds.top + BLOCK_LINES - 1) / BLOCK_LINES;
-    const int never = -(1 << 20);
+    /* outweighs a screen full of blocks that match */
+    const int never = -(1 << 30);
 
     /* what is copied must be on the screen */
     int left = first, right = first + columns;

@@ -31,6 +31,10 @@ struct Form
     /* with a clip rectangle inside of something larger that must not be seen */
     bool is_clipped = false;
     bool is_cached = false;
+    /* lines of the bitmap that are not drawn, below those that are */
+    int below = 0;
+    /* that the drawing names as read; none */
+    int surface = -1;
 };
 
 struct Guest
@@ -116,7 +120,7 @@ struct Guest
             outer.height = box.top + box.height - outer.top;
         }
         const int stride = outer.width + form.beside;
-        uint32_t *const pixels = keep<uint32_t>(stride * outer.height);
+        uint32_t *const pixels = keep<uint32_t>(stride * (outer.height + form.below));
         QXLImage *const image = keep<QXLImage>();
         QXLDrawable *const drawable = draw(outer, QXL_DRAW_COPY);
 
@@ -134,7 +138,7 @@ struct Guest
         image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
         image->descriptor.flags = form.is_cached ? QXL_IMAGE_CACHE : 0;
         image->descriptor.width = image->bitmap.x = stride;
-        image->descriptor.height = image->bitmap.y = outer.height;
+        image->descriptor.height = image->bitmap.y = outer.height + form.below;
         image->bitmap.format = form.format;
         image->bitmap.flags = form.flags;
         image->bitmap.stride = stride * 4;
@@ -155,6 +159,7 @@ struct Guest
             drawable->clip.type = SPICE_CLIP_TYPE_RECTS;
             drawable->clip.data = reinterpret_cast<uintptr_t>(clip);
         }
+        drawable->surfaces_dest[0] = form.surface;
         drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
         drawable->u.copy.src_area = rect({ 0, 0, outer.width, outer.height });
         drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
@@ -625,19 +630,21 @@ static void equal()
     guest.check_released();
 }
 
-/* Bitmaps that may change, or that clients are to cache, are passed on unchanged. */
+/* Bitmaps that may change, that clients are to cache, or that have more lines than the screen, are passed
+ * on unchanged. */
 static void untouched()
 {
     Guest guest;
     Client client(guest.device.server);
     const Box box = { 10, 20, 100, 50 };
-    Form unstable, cached;
+    Form unstable, cached, tall;
 
     unstable.flags |= QXL_BITMAP_UNSTABLE;
     cached.is_cached = true;
+    tall.below = HEIGHT;
     begin(&guest, &client);
     int pixels = 0;
-    for (const Form &form : { unstable, cached }) {
+    for (const Form &form : { unstable, cached, tall }) {
         for (int i = 0; i < 2; ++i) {
             guest.send(box, form);
             guest.device.run();
@@ -645,6 +652,27 @@ static void untouched()
             g_assert_true(client.reads_until([&] { return client.plain_pixels == pixels; }));
         }
     }
+    g_assert_true(client.comes_to_show(guest.shown));
+    guest.check_released();
+}
+
+/* A drawing that the display rejects is not taken for drawn. */
+static void rejected()
+{
+    Guest guest;
+    Client client(guest.device.server);
+    const Box box = { 10, 20, 100, 50 };
+    Form form;
+
+    form.surface = 7;
+    begin(&guest, &client);
+    guest.noise(box);
+    g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*surface 7 is NULL*");
+    guest.send(box, form);
+    guest.device.run();
+    g_test_assert_expected_messages();
+    guest.send(box);
+    guest.device.run();
     g_assert_true(client.comes_to_show(guest.shown));
     guest.check_released();
 }
@@ -998,6 +1026,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/display-motion/scrolled", scrolled);
     g_test_add_func("/server/display-motion/equal", equal);
     g_test_add_func("/server/display-motion/untouched", untouched);
+    g_test_add_func("/server/display-motion/rejected", rejected);
     g_test_add_func("/server/display-motion/other-drawings-meanwhile", other_drawings_meanwhile);
     g_test_add_func("/server/display-motion/odd-storm", odd_storm);
     g_test_add_func("/server/display-motion/text-in-colours", text_in_colours);

@@ -509,6 +509,24 @@ static void forgotten()
     g_assert_cmpuint(screen.last.changed_pixels, >=,  (333 - 101) * (222 - 75));
 }
 
+/* A pixel that is not known is not copied, however much matches around it. */
+static void unknown_pixel()
+{
+    const int width = 3840, height = 2160;
+    Screen<uint32_t> screen(width, height);
+    const SpiceRect all = { 0, 0, width, height };
+    const SpiceRect hole = { width / 2, height / 2, width / 2 + 1, height / 2 + 1 };
+
+    screen.noise(all);
+    screen.begin();
+    screen.motion.forget(&hole);
+    screen.client[height / 2 * width + width / 2] ^= 0xffffff;
+    screen.move(all, 0, 24);
+    screen.write_all();
+    screen.find();
+    g_assert_cmpuint(screen.last.moves.size(), >=, 1);
+}
+
 /* Whatever happens, on screens of any size. */
 template <typename Pixel>
 static void storm(uint32_t seed)
@@ -611,6 +629,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/motion/hostile", hostile);
     g_test_add_func("/motion/many-rectangles", many_rectangles);
     g_test_add_func("/motion/forgotten", forgotten);
+    g_test_add_func("/motion/unknown-pixel", unknown_pixel);
     g_test_add_func("/motion/storms", storms);
 
     return g_test_run();
