@@ -148,6 +148,7 @@ _LIMITS = """\
 - Small differences: the client's screen is logged every 10 ms, and pictures count as equal if the means of 8x8 pixels are within 6 of 255.
 - Differences below 30 ms: QEMU reads the frame buffer of VGA every 30 ms. As the think time is constant, the actions of a run keep their phase to
   that: `editor` was shown after 65 or after 95 ms with every server, in shares that differed from run to run.
+- CPU of rows of different days: these may be of different machines. live.json has the date of each row.
 - Load: one session at a time, and one display. Several clients or displays, and outages: `--set deployment`; many sessions: `--sessions`.
 """
 
