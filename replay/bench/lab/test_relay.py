@@ -155,8 +155,8 @@ def test_a_page_has_both_ways_side_by_side() -> None:
     text = report.markdown(result)
     rows = [re.split(r" *\| *", line)[1:] for line in text.splitlines() if "→" in line and line.startswith("|")]
     assert [(row[3], row[4], row[6]) for row in rows] == [
-        ("stock", "plain", "2 → 2 (+0 %)"), ("flow", "plain", "2 → 4 (+100 %)"),
-        ("stock", "tls", "2 → 2 (+0 %)"), ("flow", "tls", "2 → 4 (+100 %)")]
+        ("stock", "plain", "2 → 2 (+0 %)"), ("flow (catchup=off)", "plain", "2 → 4 (+100 %)"),
+        ("stock", "tls", "2 → 2 (+0 %)"), ("flow (catchup=off)", "tls", "2 → 4 (+100 %)")]
     assert {row[5] for row in rows} == {"yes"}
     assert text.index("## tiny, 20M40ms (") < text.index("## tiny, 20M40ms+relay (")
     assert "Through a relay" not in report.markdown(samples.result(["stock", "flow"], repeats=5, links=("lan", "20M40ms")))
