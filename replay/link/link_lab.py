@@ -220,6 +220,16 @@ def flooded(namespaces: Namespaces, rate: float, address_a: str = ADDRESS_A,
         return receive(receiver, 0.3), idle
 
 
+def wire_rate(packets: list[tuple[float, bytes]]) -> float:
+    """Bits per second, with Ethernet headers, at which the packets arrived."""
+    points = []
+    bits = 0
+    for when, data in packets:
+        bits += (len(data) + IP_UDP + ETHERNET) * 8
+        points.append((when, float(bits)))
+    return slope(points)
+
+
 def off_by(packets: list[tuple[float, bytes]], rate: float) -> float:
     """Seconds by which the packets took longer than at that rate, from the first quarter of them to the last; negative if
     shorter. In each quarter the packet that was least late counts, as waiting for a CPU only adds."""

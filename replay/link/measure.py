@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Measures the accuracy of spice-link on this machine and prints it as a Markdown table: sudo ./measure.py
+[OPTION...]
+
+Options are passed to spice-link. README.md shows its output on a busy machine.
+"""
+
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from link_lab import (ADDRESS_B, DEEP_QUEUE, FULL_FRAME, LINKS, MSS, PING_FRAME, Link,  # noqa: E402
+                      Namespaces, flooded, link_options, ping, slope, tcp_transfer, wire_rate)
+
+SECONDS = 10
+
+
+def measure(name: str, options: list[str]) -> list[str]:
+    rate, round_trip = LINKS[name]
+    floor = round_trip + 2 * PING_FRAME * 8 / rate
+    options = [*link_options(name), *options]
+    with Namespaces() as namespaces, Link(namespaces, *options) as link:
+        pings = ping(namespaces.a, ADDRESS_B, 200, 0.01)
+        link.finish()
+    with Namespaces() as namespaces, Link(namespaces, *options, *DEEP_QUEUE) as link:
+        achieved = wire_rate(flooded(namespaces, rate)[0])
+        link.finish()
+    with Namespaces() as namespaces, Link(namespaces, *options) as link:
+        points = tcp_transfer(namespaces, SECONDS)
+        report = link.finish()
+    goodput = slope([point for point in points if point[0] > 0.4 * SECONDS])
+    late = report["a_to_b"]["late_us"]
+    cpu = (report["cpu_user"] + report["cpu_system"]) / report["seconds"]
+    return [name,
+            f"{(achieved / rate - 1) * 100:+.3f} %",
+            f"{(statistics.median(pings) - floor) * 1e3:+.3f} ms",
+            f"{(max(pings) - floor) * 1e3:+.3f} ms",
+            f"{goodput / (rate * MSS / FULL_FRAME) * 100:.1f} %",
+            f"{late['max']:.0f} us",
+            f"{cpu * 100:.0f} %"]
+
+
+def main() -> None:
+    header = ["link", "rate error", "ping error, median", "ping error, max", "TCP uses",
+              "late, max", "CPU"]
+    print("|", " | ".join(header), "|")
+    print("|", " | ".join("---" for _ in header), "|")
+    for name in LINKS:
+        print("|", " | ".join(measure(name, sys.argv[1:])), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
