@@ -988,13 +988,17 @@ static void noise()
     guest.noise(guest.all());
     const auto columns = count_images();
     g_assert_cmpuint(columns, ==, WIDTH / 32);
-    for (int y = 0; y < HEIGHT; ++y) {
-        for (int x = 0; x < WIDTH; ++x) {
-            guest.screen.at(x, y) = guest.random(4) ? guest.screen.at(MAX(x - 1, 0), y) : guest.random(1u << 24);
+    /* on a loaded machine a sweep may take longer than MAX_HELD_TIME, and then becomes more images */
+    auto fewest = columns;
+    for (int i = 0; i < 10 && fewest >= columns / 2; ++i) {
+        for (int y = 0; y < HEIGHT; ++y) {
+            for (int x = 0; x < WIDTH; ++x) {
+                guest.screen.at(x, y) = guest.random(4) ? guest.screen.at(MAX(x - 1, 0), y) : guest.random(1u << 24);
+            }
         }
+        fewest = MIN(fewest, count_images());
     }
-    /* how many depends on how much comes within MAX_HELD_TIME */
-    g_assert_cmpuint(count_images(), <, columns);
+    g_assert_cmpuint(fewest, <, columns / 2);
     guest.check_released();
 }
 
