@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench.common import table
 from bench.runs import modes
-from live.page import UNKNOWN, Record, Row, rows
+from live.page import UNKNOWN, Record, Row, by_link
 from live.ways import VNC
 
 OURS = "flow"
@@ -47,17 +47,11 @@ def _changes(ways: Mapping[str, Row]) -> str:
 
 def misses(records: Iterable[Record]) -> tuple[str | None, int, int]:
     """A table of the rows that miss a goal, None if there is none; how many these are, and how many were judged."""
-    cells: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        cells.setdefault((record["guest"], record["scenario"]), []).append(record)
     lines: list[Sequence[str]] = []
     judged = 0
-    for (guest, scenario), mine in cells.items():
-        by_link: dict[str, dict[str, Row]] = {}
-        for one in rows(mine):
-            by_link.setdefault(one.link, {})[one.way] = one
-        for link, ways in by_link.items():
-            if OURS not in ways or len(ways) < 2:
+    for guest, scenario, found_links in by_link(records):
+        for link, ways in found_links.items():
+            if OURS not in ways or not ways.keys() & {modes.STOCK, VNC}:
                 continue
             judged += 1
             found = [_slower(ways), _larger(ways, VNC, 1), _larger(ways, modes.STOCK, _BYTES)]

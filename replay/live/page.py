@@ -4,7 +4,7 @@ share a row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +89,18 @@ def rows(records: Iterable[Record]) -> list[Row]:
         return links.rank(cell[0]), order.index(mode) if mode in order else len(order), cell[1]
 
     return [row(cells[cell]) for cell in sorted(cells, key=rank)]
+
+
+def by_link(records: Iterable[Record]) -> Iterator[tuple[str, str, dict[str, dict[str, Row]]]]:
+    """Guest, scenario, and their rows: of each link, in order, those of each way."""
+    tables: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        tables.setdefault((record["guest"], record["scenario"]), []).append(record)
+    for (guest, scenario), mine in tables.items():
+        found: dict[str, dict[str, Row]] = {}
+        for one in rows(mine):
+            found.setdefault(one.link, {})[one.way] = one
+        yield guest, scenario, found
 
 
 def _seconds(value: float | None) -> str:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.common import table
-from bench.lab import links
 from bench.runs import modes
-from live.page import UNKNOWN, Record, Row, libraries, p95, rows
+from live.page import UNKNOWN, Record, Row, by_link, libraries, p95
 from live.scenarios import SCENARIOS
 from live.ways import VNC
 
@@ -39,20 +38,13 @@ def short(records: Iterable[Record]) -> str | None:
     state of this library they are, if there are several."""
     records = list(records)
     mixed = len(libraries(records)) > 1
-    cells: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        cells.setdefault((record["guest"], record["scenario"]), []).append(record)
     lines: list[Sequence[str]] = []
-    for (guest, scenario), mine in cells.items():
-        by_link: dict[str, dict[str, Row]] = {}
-        for one in rows(mine):
-            if one.link in _LINKS and one.way in WAYS:
-                by_link.setdefault(one.link, {})[one.way] = one
-        for link in sorted(by_link, key=links.rank):
-            if len(by_link[link]) == len(WAYS):
-                n = min(one.waits for one in by_link[link].values())
-                lines.append([guest, scenario, link, str(n), *_cells(by_link[link], SCENARIOS[scenario].figure == "lag"),
-                              *([by_link[link]["flow"].library] if mixed else [])])
+    for guest, scenario, found in by_link(records):
+        for link, ways in found.items():
+            shown = [ways[way] for way in WAYS if way in ways]
+            if link in _LINKS and len(shown) == len(WAYS):
+                lines.append([guest, scenario, link, str(min(one.waits for one in shown)), *_cells(ways, SCENARIOS[scenario].figure == "lag"),
+                              *([ways["flow"].library] if mixed else [])])
     head = ["guest", "scenario", "link", "n", *WAYS.values(), *(f"wire, {name}" for name in WAYS.values()),
             *(["measured with"] if mixed else [])]
     return table.markdown(head, lines, left=3) if lines else None
