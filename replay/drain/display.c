@@ -29,7 +29,7 @@ static void on_primary_create(SpiceChannel *channel G_GNUC_UNUSED, gint format, 
         .pixels = pixels,
     };
     if (display->screen != NULL) {
-        screen_touch(display->screen, display, 0, 0, width, height);
+        screen_touch(display->screen, &display->primary, 0, 0, width, height);
     }
 }
 
@@ -39,6 +39,9 @@ static void on_primary_destroy(SpiceChannel *channel G_GNUC_UNUSED, Display *dis
 {
     if (display->primary.pixels == NULL) {
         return;
+    }
+    if (display->screen != NULL) {
+        screen_leave(display->screen);
     }
     picture_free(display->last);
     display->last = picture_copy(&display->primary);
@@ -57,14 +60,14 @@ static void on_invalidate(SpiceChannel *channel G_GNUC_UNUSED, gint left, gint t
             display->markers++;
             if (display->screen != NULL &&
                 (marker.kind == MARKER_PROBE || marker.kind == MARKER_END)) {
-                screen_look_at_marker(display->screen, display, now_ns);
+                screen_look_at_marker(display->screen, display_picture(display), now_ns);
             }
             display->on_marker(marker, now_ns, display->opaque);
             return;
         }
     }
     if (display->screen != NULL) {
-        screen_touch(display->screen, display, left, top, width, height);
+        screen_touch(display->screen, &display->primary, left, top, width, height);
     }
     display->updates++;
 }

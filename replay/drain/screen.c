@@ -12,7 +12,7 @@
 struct Screen {
     Tiles *tiles;
     bool at_probes;
-    const Display *display;
+    const Picture *picture;
     guint timer;
 };
 
@@ -46,10 +46,8 @@ bool screen_free(Screen *screen)
 }
 
 /* A surface that is gone, or has no 32 bits per pixel, is not logged. */
-static void look(Screen *screen, const Display *display, int64_t now_ns)
+static void look(Screen *screen, const Picture *picture, int64_t now_ns)
 {
-    const Picture *picture = display_picture(display);
-
     if (picture == NULL || picture->pixels == NULL ||
         (picture->format != SPICE_SURFACE_FMT_32_xRGB &&
          picture->format != SPICE_SURFACE_FMT_32_ARGB)) {
@@ -65,22 +63,30 @@ static gboolean on_timer(gpointer opaque)
     Screen *screen = opaque;
 
     screen->timer = 0;
-    look(screen, screen->display, clock_ns());
+    look(screen, screen->picture, clock_ns());
     return G_SOURCE_REMOVE;
 }
 
-void screen_touch(Screen *screen, const Display *display, int left, int top, int width, int height)
+void screen_touch(Screen *screen, const Picture *picture, int left, int top, int width, int height)
 {
     tiles_touch(screen->tiles, left, top, width, height);
-    screen->display = display;
+    screen->picture = picture;
     if (!screen->at_probes && screen->timer == 0) {
         screen->timer = g_timeout_add(LOOK_MS, on_timer, screen);
     }
 }
 
-void screen_look_at_marker(Screen *screen, const Display *display, int64_t now_ns)
+void screen_leave(Screen *screen)
+{
+    if (screen->timer != 0) {
+        g_clear_handle_id(&screen->timer, g_source_remove);
+        look(screen, screen->picture, clock_ns());
+    }
+}
+
+void screen_look_at_marker(Screen *screen, const Picture *picture, int64_t now_ns)
 {
     if (screen->at_probes) {
-        look(screen, display, now_ns);
+        look(screen, picture, now_ns);
     }
 }

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "display.h"
+#include "picture.h"
 
 typedef struct Screen Screen;
 
@@ -17,9 +17,13 @@ Screen *screen_new(const char *path, bool at_probes, GError **error);
 /* False if the file could not be written. */
 bool screen_free(Screen *screen);
 
-/* The display is the caller's, and this may have changed. */
-void screen_touch(Screen *screen, const Display *display, int left, int top, int width, int height);
+/* This may have changed. The picture is the caller's, and stays valid until screen_leave(). */
+void screen_touch(Screen *screen, const Picture *picture, int left, int top, int width, int height);
 
-void screen_look_at_marker(Screen *screen, const Display *display, int64_t now_ns);
+/* The picture's pixels are about to go: logs what has changed and was not looked at yet. */
+void screen_leave(Screen *screen);
+
+/* picture: may be NULL. */
+void screen_look_at_marker(Screen *screen, const Picture *picture, int64_t now_ns);
 
 #endif /* DRAIN_SCREEN_H_ */

@@ -22,7 +22,7 @@ from PIL import Image
 import tiny
 from bench.common import paths
 from bench.lab import certs, lab
-from recorder import trim
+from recorder import cutting
 from recorder.commands import Composite, Rect
 from recorder.qxl import CompositeOp
 from tiny import Tiny
@@ -461,7 +461,7 @@ def test_pauses_show_the_picture_at_that_point(start: Start, tmp_path: Path) -> 
     assert len({first, second, last["sha256"]}) == 3
 
     cut = tmp_path / "cut.rec"
-    trim.trim(path, trim.Range(0, 2, by_command=True), cut)
+    cutting.cut(path, cutting.Range(0, 2, by_command=True), cut)
     _, client_line = play_all(start, cut)
     assert client_line["sha256"] == first
 

@@ -21,7 +21,7 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import recordings
-from recorder import trim
+from recorder import cutting
 from recorder.commands import Rect
 from recorder.reader import HEADER, Event
 from tiny import Tiny
@@ -464,7 +464,7 @@ def test_interrupted_leaves_no_file(small: Path, tmp_path: Path, monkeypatch: py
         assert len(list(tmp_path.iterdir())) == 2
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trim, "kept", interrupted)
+    monkeypatch.setattr(cutting, "kept", interrupted)
     assert cut("-o", tmp_path / "out.rec", small) == 130
     assert list(tmp_path.iterdir()) == [small]
 

@@ -17,7 +17,7 @@ from bench.build import bases, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
-from recorder import trim
+from recorder import cutting
 
 _OPTIONS = ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]
 _COMMANDS = 2000
@@ -46,7 +46,7 @@ def player(build: Path) -> Path:
 def trimmed(name: str, folder: Path) -> Path:
     """The first commands of a shipped recording; threads do nothing else in the rest of it."""
     target = folder / f"{name}.rec"
-    trim.trim(paths.RECORDINGS / f"{name}.rec.xz", trim.Range(0, _COMMANDS, by_command=True), target)
+    cutting.cut(paths.RECORDINGS / f"{name}.rec.xz", cutting.Range(0, _COMMANDS, by_command=True), target)
     return target
 
 

@@ -1,85 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run record trim: cuts a part out of a recording.
-
-It keeps the range, and of what comes before everything that can leave something on a surface, in an image cache or as
-a cursor: every command, and the messages that create or destroy surfaces. These are played at once, then the range at
-its own pace. So the picture at every point of the range is the original's, at the cost of the bytes before it.
-"""
+"""./run record trim: cuts a part out of a recording (cutting.py)."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from bench.common import packed
 from bench.common.errors import BenchError
-from recorder import qxl
-from recorder.reader import HEADER, Event, read_events
-
-_ENDS = {qxl.Worker.DESTROY_SURFACES, qxl.Worker.DESTROY_PRIMARY_SURFACE, qxl.Worker.DESTROY_SURFACES_ASYNC,
-         qxl.Worker.DESTROY_PRIMARY_SURFACE_ASYNC}
-_LEAVE_SOMETHING = _ENDS | {qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.CREATE_PRIMARY_SURFACE_ASYNC}
-
-
-@dataclass(frozen=True)
-class Range:
-    """[first, last): of commands, or of nanoseconds since the first event."""
-    first: float = 0
-    last: float = math.inf
-    by_command: bool = False
-
-
-def seconds(first: float, last: float = math.inf) -> Range:
-    return Range(int(first * 1e9), last if last == math.inf else int(last * 1e9))
-
-
-def timeline(path: Path) -> list[int]:
-    """When each event is due, in nanoseconds since the first: no later than any event after it, for an event that was moved to an
-    earlier place still has its old time."""
-    times = [event.time_ns for event in read_events(path)]
-    due = list(itertools.accumulate(reversed(times), min))[::-1]
-    return [when - due[0] for when in due]
-
-
-def kept(path: Path, part: Range) -> Iterator[Event]:
-    commands, start, begin, in_flight = 0, 0, None, False
-    for number, (event, due) in enumerate(zip(read_events(path), timeline(path), strict=True)):
-        position = commands if part.by_command else due
-        if position >= part.last:
-            return
-        start = start or event.time_ns
-        if begin is None and position >= part.first:
-            begin = due if part.by_command else int(part.first)
-        is_message = event.what != 0
-        # also keep a message that ends a time in which commands in flight may name a destroyed surface
-        if begin is not None or not is_message or in_flight or event.kind in _LEAVE_SOMETHING:
-            event.time_ns = start + (0 if begin is None else due - begin)
-            yield event
-        in_flight = event.kind in _ENDS if is_message else in_flight
-        commands += not is_message
-
-
-def trim(path: Path, part: Range, out: Path) -> None:
-    """The recording has been checked. `out` appears when it is complete, compressed as its name says; something that is no file
-    is written to."""
-    target = out.with_name(f"{out.name}.part") if out.is_file() or not out.exists() else out
-    try:
-        with packed.begun(target, out.name) as file:
-            file.write(HEADER)
-            for number, event in enumerate(kept(path, part)):
-                event.number = number
-                file.write(event.encode())
-        if target != out:
-            target.replace(out)
-    except OSError as error:
-        raise BenchError(f"{out}: {error.strerror}") from None
-    finally:
-        if target != out:
-            target.unlink(missing_ok=True)
+from bench.runs import recordings
+from recorder.cutting import Range, cut, seconds
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -91,8 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from bench.runs import recordings       # imported here, as that module uses this one to cut parts
-
     recording = recordings.find(args.file)
     part = seconds(*(recording.part or (0, math.inf)))
     if args.commands is not None:
@@ -103,5 +31,5 @@ def execute(args: argparse.Namespace) -> int:
         if part.first > part.last:
             raise BenchError("the range ends before it begins", 2)
     recordings.check(recording.path)
-    trim(recording.path, part, args.output)
+    cut(recording.path, part, args.output)
     return 0

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.common import packed, paths
 from bench.common.errors import BenchError
-from recorder import trim
+from recorder import cutting
 
 _CHUNK = 1 << 20
 _KEEP_FREE = 256 << 20      # disk space that must stay free when a recording is unpacked
@@ -127,14 +127,14 @@ def check(path: Path) -> dict[str, Any]:
 
 def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
     """Cuts out a part, preceded by what it depends on, to be played at once."""
-    made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(Path(trim.__file__))} {part}".encode()).hexdigest()
+    made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(Path(cutting.__file__))} {part}".encode()).hexdigest()
     kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
     if not kept.is_file():
         check(whole.path)
         kept.parent.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_name(f"{made_from}.{os.getpid()}.rec")
         try:
-            trim.trim(whole.path, trim.seconds(*part), unfinished)
+            cutting.cut(whole.path, cutting.seconds(*part), unfinished)
             unfinished.rename(kept)
         finally:
             unfinished.unlink(missing_ok=True)
