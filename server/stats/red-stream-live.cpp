@@ -30,7 +30,7 @@ const char *red_stream_live_folder()
     return nullptr;
 }
 
-void red_stream_live_open(int, int, int, const char *, bool)
+void red_stream_live_open(int, int, int, const char *, bool, bool)
 {
 }
 
@@ -118,7 +118,7 @@ static RedStreamLive *find(int stream)
     return found == streams.end() ? nullptr : found->second;
 }
 
-void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls)
+void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls, bool counts)
 {
     static bool warned = false;
 
@@ -136,6 +136,10 @@ void red_stream_live_open(int stream, int type, int id, const char *mode, bool t
         live->tls = tls;
         live->channel_type = type;
         live->channel_id = id;
+        if (!counts) {
+            live->messages = live->records = live->writes = RED_STREAM_LIVE_UNKNOWN;
+            live->written_bytes = live->pending = RED_STREAM_LIVE_UNKNOWN;
+        }
         live->time = g_get_monotonic_time();
         g_strlcpy(live->magic, RED_STREAM_LIVE_MAGIC, sizeof(live->magic));
         streams[stream] = live;

@@ -25,6 +25,7 @@ class RedStreamFlow;
 
 #define RED_STREAM_LIVE_SIZE 256
 #define RED_STREAM_LIVE_MAGIC "spice-2"
+#define RED_STREAM_LIVE_UNKNOWN UINT64_MAX
 
 /* The content of the file. New members go to the end, with another magic. */
 struct RedStreamLive {
@@ -36,7 +37,8 @@ struct RedStreamLive {
     uint32_t unused;
     /* time of the latest change of the members up to phase: microseconds, CLOCK_MONOTONIC */
     uint64_t time;
-    /* as in RedStreamCounters */
+    /* as in RedStreamCounters; RED_STREAM_LIVE_UNKNOWN in the modes without an output buffer, in
+     * which nothing is counted */
     uint64_t messages;
     uint64_t records;
     uint64_t writes;
@@ -62,7 +64,8 @@ struct RedStreamLive {
 /* The folder, null if the environment names none. */
 const char *red_stream_live_folder();
 
-void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls);
+/* @counts: whether red_stream_live_update() follows */
+void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls, bool counts);
 void red_stream_live_update(int stream, const RedStreamCounters *counters, size_t pending);
 void red_stream_live_flow(int stream, const RedStreamFlow *flow);
 void red_stream_live_motion(int stream, uint64_t moves, uint64_t moved, uint64_t equal,

@@ -211,7 +211,13 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
     if (!file) {
         return;
     }
-    /* one call, as streams of several threads end at once */
+    /* one call each, as streams of several threads end at once */
+    if (!counters) {
+        fprintf(file, "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,\"socket\":\"%s\"}\n", type, id, mode,
+                tls ? "true" : "false", socket);
+        fflush(file);
+        return;
+    }
     fprintf(file,
             "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,\"socket\":\"%s\","
             "\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64 ","

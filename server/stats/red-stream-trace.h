@@ -21,9 +21,12 @@
  *   T S refresh BYTES REFINED    an image of a refresh: REFINED 1 if it replaces a lossy one
  *   T S close
  *
+ * In the modes without an output buffer (normal, cork, window) nothing is known of writes: there are
+ * only open, channel and close.
+ *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON when it is freed: its
- * counters (RedStreamCounters) and the name of its RedStreamSocket. If it names a folder,
- * see red-stream-live.h.
+ * counters (RedStreamCounters, in modes with an output buffer) and the name of its RedStreamSocket.
+ * If it names a folder, see red-stream-live.h.
  *
  * If a file cannot be written, this warns once and does without. Any thread.
  */
@@ -54,7 +57,7 @@ void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
 void red_stream_trace_wait(int stream);
 void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined);
 
-/* The stream is freed. */
+/* The stream is freed. @counters: null if there is no output buffer. */
 void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
                             const char *socket, const RedStreamCounters *counters);
 

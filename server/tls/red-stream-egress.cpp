@@ -20,17 +20,9 @@
  * behind. Half as many would double the system calls for bursts of images. */
 #define WIRE_LIMIT (WIRE_SIZE - RED_STREAM_RECORD_MAX - RECORD_EXPANSION)
 
-/* Without TLS: a message of more bytes than this is not copied. Copying 4 KiB costs less than the system
- * call it saves; no user notices half or twice as many. */
-#define COPY_MAX (WIRE_LIMIT / 8)
-
 #ifndef IOV_MAX
-#define IOV_MAX 1024
+#define IOV_MAX 1024    /* fact: limit of sendmsg() */
 #endif
-
-/* Maximum of iovec entries per system call; one is for the bytes in wire. Messages have at most
- * a dozen entries; one with more is sent in several calls. */
-#define IOV_COUNT 64
 
 RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
                                  const RedStreamSocket *init_ops):
@@ -42,27 +34,11 @@ RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_po
 
 bool RedStreamEgress::set_ssl(SSL *init_ssl)
 {
-    ssl = ops->set_ssl(init_ssl, this) ? init_ssl : nullptr;
+    ssl = init_ssl;
+    if (!ops->set_ssl(ssl, this)) {
+        clear_ssl();
+    }
     return ssl != nullptr;
-}
-
-bool RedStreamEgress::set_auto_flush(bool auto_flush)
-{
-    if (policy->batch || policy->more) {
-        return true;
-    }
-    if (!policy->cork) {
-        return auto_flush;
-    }
-    if (corked == !auto_flush) {
-        return true;
-    }
-    ++counters.setsockopts;
-    if (!ops->set_cork(socket, !auto_flush)) {
-        return auto_flush;
-    }
-    corked = !auto_flush;
-    return true;
 }
 
 ssize_t RedStreamEgress::fail(int error_number)
@@ -87,17 +63,17 @@ void RedStreamEgress::note_flush()
 }
 
 /* Give the kernel wire and then the bytes of @iov, of which it can take at most
- * IOV_COUNT - 1 entries if wire is not empty.
+ * IOV_MAX - 1 entries if wire is not empty.
  * Returns the bytes of @iov taken, 0 also if the kernel took nothing now (which sets
  * blocked), or -1 with the errno that ended the connection. */
 ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
 {
-    struct iovec both[IOV_COUNT];
+    struct iovec both[IOV_MAX];
     const size_t size = red_iov_size(iov, iovcnt);
     const size_t wire_size = wire.size();
 
     if (wire_size) {
-        spice_assert(iovcnt < IOV_COUNT);
+        spice_assert(iovcnt < IOV_MAX);
         both[0].iov_base = const_cast<uint8_t *>(wire.start());
         both[0].iov_len = wire_size;
         std::copy(iov, iov + iovcnt, both + 1);
@@ -105,7 +81,7 @@ ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
         ++iovcnt;
     }
 
-    /* in the modes without "more" MSG_MORE is never set */
+    /* in gather MSG_MORE is never set */
     more = more && policy->more;
 
     ssize_t n;
@@ -192,8 +168,7 @@ inline ssize_t RedStreamEgress::accept(const struct iovec *iov, int iovcnt, unsi
     }
     counters.message_bytes += n;
     unflushed += n;
-    dirty = true;
-    if (static_cast<size_t>(n) == size && !(flags & RED_STREAM_MORE) && !corked) {
+    if (static_cast<size_t>(n) == size && !(flags & RED_STREAM_MORE)) {
         if (blocked) {
             note_flush();
         } else if (send_all() < 0) {
@@ -223,37 +198,28 @@ ssize_t RedStreamEgress::write_plain(const struct iovec *iov, int iovcnt, size_t
     if (policy->batch) {
         return batch_plain(iov, iovcnt, size, flags);
     }
-    ssize_t accepted = 0;
-    while (iovcnt > 0 && !blocked) {
-        const int count = std::min(iovcnt, IOV_MAX);
-        const ssize_t n = send(iov, count, (flags & RED_STREAM_MORE) || count < iovcnt);
+    const int count = std::min(iovcnt, IOV_MAX);
+    const ssize_t n = send(iov, count, (flags & RED_STREAM_MORE) || count < iovcnt);
 
-        if (n < 0) {
-            return n;
-        }
-        accepted += n;
-        iov += count;
-        iovcnt -= count;
-    }
     /* the caller repeats the rest */
     blocked = false;
-    return accepted;
+    return n;
 }
 
 ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags)
 {
     const bool more = flags & RED_STREAM_MORE;
 
-    if (size <= COPY_MAX && wire.size() + size <= WIRE_LIMIT) {
+    if (wire.size() + size <= WIRE_LIMIT) {
         wire.append(iov, iovcnt);
         return size;
     }
 
-    struct iovec head[IOV_COUNT - 1];
+    struct iovec head[IOV_MAX - 1];
     /* one byte is kept back, so that the flush has something to send */
     const size_t keep = more ? 1 : 0;
     size_t head_size = size - keep;
-    const int headcnt = red_iov_head(head, IOV_COUNT - 1, iov, iovcnt, &head_size);
+    const int headcnt = red_iov_head(head, IOV_MAX - 1, iov, iovcnt, &head_size);
     const bool whole = head_size == size - keep;
 
     const ssize_t n = send(head, headcnt, more || !whole);
@@ -461,15 +427,10 @@ ssize_t RedStreamEgress::send_all()
 /* Make the kernel send what it may still hold back. */
 void RedStreamEgress::push_held()
 {
-    if (corked && dirty) {
-        counters.setsockopts += 2;
-        ops->set_cork(socket, false);
-        ops->set_cork(socket, true);
-    } else if (held) {
+    if (held) {
         /* a message was announced, but none was written */
         ++counters.setsockopts;
         ops->set_cork(socket, false);
     }
     held = false;
-    dirty = false;
 }

@@ -4,12 +4,13 @@
  *
  *   RedChannelClient -> red_stream_writev_flags -> [SASL] -> [WebSocket] -> egress
  *
- * RedStreamPolicy decides how (red-stream-policy.h). In the modes without batch every call
- * of writev() ends in system calls. In batch:
+ * RedStreamPolicy decides how (red-stream-policy.h). In normal, cork and window there is no
+ * output buffer: red-stream.cpp writes, as upstream does. In gather and more every call of
+ * writev() ends in system calls. In batch:
  *
  * - Small messages are copied one behind the other. Large payloads are not copied: the
- *   kernel (plain) or the cipher (TLS, in full records) reads them from the caller's
- *   memory. A record may hold many messages.
+ *   kernel (plain: what the buffer has no room for) or the cipher (TLS, in full records)
+ *   reads them from the caller's memory. A record may hold many messages.
  * - Bytes are sent when a buffer is full, when a call says that no message follows, or
  *   at flush(). No timer sends them.
  * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
@@ -66,7 +67,7 @@ public:
 
     /* Send everything from now on through @ssl. To be called before its handshake; creates
      * the BIO of @ssl. @ssl stays the caller's, and is freed before the egress.
-     * Returns false if out of memory. */
+     * Returns false if out of memory; then nothing can be sent. */
     bool set_ssl(SSL *ssl);
     /* The handshake failed and the caller freed the SSL. Every later write fails with
      * EPIPE; in particular nothing is sent without TLS. */
@@ -74,10 +75,6 @@ public:
         ssl = nullptr;
         error = EPIPE;
     }
-
-    /* If @auto_flush is false, the mode may buffer written bytes until flush(). Returns false if
-     * the mode cannot do so and Nagle's algorithm is to be used instead. */
-    bool set_auto_flush(bool auto_flush);
 
     /* Accept the bytes of @iov or a part of them; the caller passes the rest again, from
      * the same or other memory. @flags: RED_STREAM_MORE, RED_STREAM_MESSAGE_START.
@@ -148,9 +145,6 @@ private:
     bool encrypting = false;
     /* writev() or flush() runs */
     bool in_use = false;
-    bool corked = false;
-    /* bytes were written since the last flush */
-    bool dirty = false;
     /* errno that ended the connection, 0: none */
     int error = 0;
 

@@ -18,8 +18,8 @@
 #define RED_STREAM_DEFAULT "batch"
 #endif
 
-/* Largest plaintext of a TLS record (RFC 8446, section 5.1). */
-#define RED_STREAM_RECORD_MAX 16384
+/* Largest plaintext of a TLS record. */
+#define RED_STREAM_RECORD_MAX 16384     /* fact: RFC 8446, section 5.1 */
 
 /* A mode, with the settings that can be changed on it.
  *
@@ -32,10 +32,12 @@
  */
 struct RedStreamPolicy {
     const char *name;
+    /* whether there is a RedStreamEgress; without it upstream's code sends */
+    bool buffered() const { return gather || more; }
     /* a message of at most gather_threshold bytes is one TLS record */
     bool gather;
     bool cork;
-    /* pass RED_STREAM_MORE to the kernel as MSG_MORE */
+    /* pass RED_STREAM_MORE to the kernel as MSG_MORE; also in batch */
     bool more;
     bool batch;
     /* bytes, 1 to RED_STREAM_RECORD_MAX */

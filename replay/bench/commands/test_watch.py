@@ -43,6 +43,16 @@ def test_what_the_display_stage_saves_is_in_pixels_a_second(tmp_path: Path) -> N
     assert len(cells) == len(watch._HEAD)
 
 
+def test_what_a_mode_does_not_count_is_not_0(tmp_path: Path) -> None:
+    file = _file(tmp_path, 1)
+    content = bytearray(file.read_bytes())
+    struct.pack_into("5Q", content, struct.calcsize("8s16s4IQ"), *[2 ** 64 - 1] * 5)
+    file.write_bytes(content)
+    before = watch.look(tmp_path)
+    cells = watch.row(before[file], watch.look(tmp_path)[file], 2.0, 5.5)
+    assert cells[3:7] == ["-"] * 4
+
+
 def test_what_was_before_a_client_came_is_not_of_this_second(tmp_path: Path) -> None:
     _file(tmp_path, 1)
     before = watch.look(tmp_path)

@@ -7,6 +7,7 @@ import argparse
 import struct
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from bench.common.errors import BenchError
 # RedStreamLive of server/stats/red-stream-live.h
 LAYOUT = struct.Struct("8s16s4I10Q16s4Q")
 MAGIC = b"spice-2"
+_UNKNOWN = 2**64 - 1     # RED_STREAM_LIVE_UNKNOWN: the mode has no output buffer, which counts
 _CHANNELS = ("", "main", "display", "inputs", "cursor", "sound", "microphone", "", "smartcard", "usb", "port", "webdav")
 _QUIET = 2.0        # seconds without a change after which nothing can be in flight any more
 _INTERVAL = 1.0     # seconds between two tables
@@ -30,7 +32,7 @@ class Stream:
     channel: str
     mode: str
     time: float         # time of the latest change: seconds of the monotonic clock
-    messages: int
+    messages: int       # _UNKNOWN, as the next three, in modes normal, cork and window
     records: int
     writes: int
     written: int
@@ -84,6 +86,9 @@ def row(before: Stream | None, now: Stream, seconds: float, clock: float) -> lis
     def each_second(what: str) -> float:
         return (getattr(now, what) - getattr(before, what)) / seconds if before else 0.0
 
+    def counted(what: str, write: Callable[[float], str] = "{:.0f}".format) -> str:
+        return write(each_second(what)) if getattr(now, what) != _UNKNOWN else "-"
+
     def pixels(what: str) -> str:
         return f"{each_second(what) / 1e6:.2f} Mpx/s" if compares else ""
 
@@ -91,8 +96,8 @@ def row(before: Stream | None, now: Stream, seconds: float, clock: float) -> lis
     compares = before is not None and before.moved + before.equal + before.drawn > 0
     quiet = clock - now.time
     knows_path = now.limit > 0
-    return [str(now.pid), now.channel, now.mode, f"{each_second('messages'):.0f}", f"{each_second('records'):.0f}",
-            f"{each_second('writes'):.0f}", _bits(each_second("written")),
+    return [str(now.pid), now.channel, now.mode, counted("messages"), counted("records"), counted("writes"),
+            counted("written", _bits),
             _bits(now.rate) if now.rate else "", f"{now.delay / 1e3:.1f} ms" if now.delay else "",
             f"{now.in_flight / 1024:.0f} KiB" if knows_path and quiet < _QUIET else "",
             f"{now.limit / 1024:.0f} KiB" if knows_path else "", now.phase,
@@ -111,7 +116,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Shows live counters of running guests' connections. Start QEMU with SPICE_STREAM_STATS=FOLDER in its "
                           "environment; the folder must exist, and QEMU must be able to write to it. rate and delay: of the path, "
                           "measured with pings (mode flow). limit: bytes that may be in flight. copied, equal: pixels of the guest's bitmaps "
-                          "that were not sent (setting display=); drawn: those that were. quiet: time since the last change. Prints one "
+                          "that were not sent (setting display=); drawn: those that were. -: not counted (modes normal, cork and window). quiet: time since the last change. Prints one "
                           "table if the output is not a terminal.")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder of SPICE_STREAM_STATS")
 

@@ -319,7 +319,7 @@ def latencies_not_taken(runs: list[Run]) -> str:
 
 
 def _counted(runs: list[Run], counter: str) -> float:
-    """Of SPICE_STREAM_STATS, all connections of a run; 0 for the unpatched library."""
+    """Of SPICE_STREAM_STATS, all connections of a run; 0 if they do not count."""
     return stats.median([sum(stream.get(counter, 0) for stream in run["streams"] or ()) for run in runs if run["valid"]]) or 0.0
 
 

@@ -19,7 +19,7 @@ _NAMED = {"UINT32_MAX": 2**32 - 1, "G_USEC_PER_SEC": 1_000_000}
 
 
 def _constant(name: str) -> int:
-    found = re.search(rf"^#define {name} (\d+)$", _POLICY, flags=re.MULTILINE)
+    found = re.search(rf"^#define {name} (\d+)(?: .*)?$", _POLICY, flags=re.MULTILINE)
     assert found, name
     return int(found[1])
 

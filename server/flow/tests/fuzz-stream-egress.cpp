@@ -32,7 +32,8 @@
 #define MODES 8
 
 static const char *const fuzz_modes[MODES] = {
-    "normal", "gather", "cork", "more", "batch", "batch,record=512", "batch,record=3000", "flow",
+    "gather,threshold=16384", "gather", "batch,record=16000", "more", "batch", "batch,record=512",
+    "batch,record=3000", "flow",
 };
 
 /* Bytes of a write at the most. */
@@ -233,9 +234,7 @@ static bool run(TestConnection *stream, Input *input, bool may_end)
         case 6:
             if (what & 0x40) {
                 set_link(&stream->kernel, input);
-            } else if (what & 1) {
-                stream->egress->set_auto_flush(what & 2);
-            } else if (may_end) {
+            } else if (may_end && !(what & 1)) {
                 do_key_update(stream);
             }
             break;
@@ -263,7 +262,6 @@ static bool run(TestConnection *stream, Input *input, bool may_end)
         return false;
     }
     g_assert_cmpuint(stream->receive(), ==, stream->sender->accepted);
-    stream->egress->set_auto_flush(true);
     stream->kernel.link = nullptr;
     stream->kernel.forget_calls();
     return !rekeyed;
@@ -290,7 +288,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (is_plain(first)) {
         TestConnection stream(mode, 0);
 
-        stream.start(true);
+        stream.start();
         run(&stream, &input, true);
         return 0;
     }
@@ -299,7 +297,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     TestConnection *&stream = kept[first % MODES][newest];
     if (!stream) {
         stream = new TestConnection(mode, newest ? TLS1_3_VERSION : TLS1_2_VERSION);
-        stream->start(true);
+        stream->start();
     }
     stream->kernel.use();
     if (!run(stream, &input, first >> 3 == 31)) {

@@ -16,7 +16,7 @@ static void test_path_rate()
     TestConnection stream("flow", TLS1_3_VERSION);
 
     stream.kernel.link = &link;
-    stream.start(false);
+    stream.start();
     test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
     stream.egress->set_path(250000, 100000);
@@ -36,7 +36,7 @@ static void test_unsent_limit()
             const std::vector<uint32_t> &limits = stream.kernel.unsent_limits;
 
             stream.kernel.link = &link;
-            stream.start(false);
+            stream.start();
             for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
                 link.delivery_rate = rate;
                 test_drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
@@ -61,7 +61,7 @@ static void test_budget()
         ScriptedKernel &kernel = stream.kernel;
 
         kernel.link = &link;
-        stream.start(false);
+        stream.start();
         test_drain_records(&stream, { { 6, 40 } });
         g_assert_cmpuint(kernel.unsent_limits.back(), ==, limit);
 
@@ -109,7 +109,7 @@ static void test_pace()
 
         link.unacked = 10;
         stream.kernel.link = &link;
-        stream.start(false);
+        stream.start();
         stream.egress->set_path(0, 100000);
         test_drain_records(&stream, { { 6, 8000 } });
         g_assert_cmpuint(paces.size(), ==, 0);

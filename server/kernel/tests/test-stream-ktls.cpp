@@ -119,7 +119,7 @@ static std::vector<size_t> records_of(const char *mode, int version)
 /* So all that is known of the records of the TLS library holds for those of the kernel. */
 static void test_same_records()
 {
-    for (const char *mode : { "gather", "cork", "batch,record=1400", "batch,record=3000" }) {
+    for (const char *mode : { "gather", "more", "batch,record=1400", "batch,record=3000" }) {
         for (int version : { TLS1_2_VERSION, TLS1_3_VERSION }) {
             char *with = g_strconcat(mode, ",ktls=on", nullptr);
 

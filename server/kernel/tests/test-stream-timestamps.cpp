@@ -170,7 +170,7 @@ static void test_kernel()
 {
     int noisy = 0;
 
-    for (const char *mode : { "normal", "cork", "more", "flow" }) {
+    for (const char *mode : { "gather", "more", "flow" }) {
         for (int version : test_versions) {
             SocketConnection stream((std::string(mode) + ",timestamps=on").c_str(), TEST_TCP,
                                     version, 0);
@@ -274,7 +274,7 @@ int main(int argc, char *argv[])
         { "kernel", "flow", test_kernel },
         { "loop", "flow,timestamps=on", test_loop },
         { "loop-batch", "batch,timestamps=on", test_loop },
-        { "loop-cork", "cork,timestamps=on", test_loop },
+        { "loop-more", "more,timestamps=on", test_loop },
     };
 
     trace_file = std::string(g_get_tmp_dir()) + "/test-timestamps-" + std::to_string(getpid());

@@ -482,7 +482,7 @@ int main(int argc, char *argv[])
         { "refused", "flow", test_refused },
         { "end", "flow", test_end },
         { "loop", "flow,zerocopy=4096", test_loop },
-        { "loop-cork", "cork,zerocopy=4096", test_loop },
+        { "loop-more", "more,zerocopy=4096", test_loop },
         { "loop-timestamps", "batch,zerocopy=4096,timestamps=on", test_loop },
         { "disconnect", "flow,zerocopy=4096", test_disconnect },
         { "disconnect-in-time", "flow,zerocopy=4096", test_disconnect_in_time },

@@ -11,6 +11,7 @@
 
 #include "red-stream-live.h"
 #include "red-stream-flow.h"
+#include "test-channel-client.h"
 #include "test-stream-egress.h"
 #include "win-alarm.h"
 
@@ -124,16 +125,42 @@ static void test_gone()
     g_assert_cmpuint(kernel.wire.size(), ==, 50);
 }
 
+/* Without an output buffer nothing is counted, which is said. */
+static void test_unbuffered()
+{
+    TestServer s;
+    int peer;
+    RedStream *const stream = test_stream_new(s.server, &peer);
+
+    red_stream_set_channel(stream, 0, SPICE_CHANNEL_PORT, 3);
+    g_assert_cmpint(red_stream_write(stream, "abc", 3), ==, 3);
+    const auto found = look();
+    g_assert_cmpuint(found.size(), ==, 1);
+    const RedStreamLive &live = found.at(red_stream_get_trace_id(stream));
+    g_assert_cmpstr(live.mode, ==, "cork");
+    g_assert_cmpuint(live.channel_type, ==, SPICE_CHANNEL_PORT);
+    g_assert_cmpuint(live.channel_id, ==, 3);
+    for (uint64_t counter : { live.messages, live.records, live.writes, live.written_bytes, live.pending }) {
+        g_assert_cmpuint(counter, ==, RED_STREAM_LIVE_UNKNOWN);
+    }
+    red_stream_free(stream);
+    g_assert_cmpuint(look().size(), ==, 0);
+    close(peer);
+}
+
 int main(int argc, char *argv[])
 {
     folder = g_dir_make_tmp("test-stream-live-XXXXXX", nullptr);
     g_assert_nonnull(folder);
     g_setenv("SPICE_STREAM_STATS", folder, TRUE);
+    /* of streams; each output buffer is given its policy */
+    g_setenv("SPICE_STREAM", "cork", TRUE);
     g_test_init(&argc, &argv, nullptr);
     alarm(60);
 
     g_test_add_func("/stream/live/counters", test_counters);
     g_test_add_func("/stream/live/made-by-another", test_made_by_another);
+    g_test_add_func("/stream/live/unbuffered", test_unbuffered);
     g_test_add_func("/stream/live/gone", test_gone);
     return g_test_run();
 }

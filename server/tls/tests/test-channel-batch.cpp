@@ -144,7 +144,7 @@ static void pong_is_not_left()
 }
 
 /* In modes without batches each message is a write, and nothing waits. */
-static void normal_is_a_write_each()
+static void more_is_a_write_each()
 {
     {
         Fixture f;
@@ -156,13 +156,45 @@ static void normal_is_a_write_each()
     g_assert_cmpuint(last_counters.writes, ==, 10);
 }
 
+/* Without an output buffer upstream's code sends all the same, and nothing is counted. */
+static void unbuffered()
+{
+    {
+        Fixture f;
+
+        f.add_items(10);
+        f.rcc->push();
+        g_assert_cmpuint(f.receive(), ==, 10 * MESSAGE_SIZE);
+        g_assert_false(f.rcc->is_blocked());
+
+        /* the socket is full: the channel waits, as for a message */
+        test_stream_shrink(f.rcc->get_stream());
+        size_t sent = 0, received = 0;
+        do {
+            f.add_items(1);
+            f.rcc->push();
+            ++sent;
+        } while (!f.rcc->is_blocked());
+        while (f.rcc->is_blocked()) {
+            received += f.receive();
+            f.run_events();
+        }
+        received += f.receive();
+        g_assert_cmpuint(received, ==, sent * MESSAGE_SIZE);
+    }
+    g_assert_cmpuint(last_counters.writes, ==, 0);
+    g_assert_cmpuint(last_counters.written_bytes, ==, 0);
+}
+
 static const BatchTest tests[] = {
     { "batch", "batch", drain_is_one_write },
     { "blocked", "batch", blocked_while_bytes_wait },
     { "idleness", "batch", passing_on_is_no_idleness },
     { "acks", "batch", ack_missing },
     { "window", "batch,window=400", ack_missing },
-    { "normal", "normal", normal_is_a_write_each },
+    { "more", "more", more_is_a_write_each },
+    { "normal", "normal", unbuffered },
+    { "cork", "cork", unbuffered },
     { "pong", "batch", pong_is_not_left },
 };
 

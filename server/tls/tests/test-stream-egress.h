@@ -31,8 +31,9 @@
 
 #include "push-visibility.h"
 
+/* Those with an output buffer. */
 static const char *const test_modes[] = {
-    "normal", "gather", "cork", "more", "window", "batch", "gather,threshold=16384",
+    "gather", "more", "batch", "gather,threshold=16384",
     "batch,record=512", "batch,record=3000",
 };
 
@@ -154,8 +155,6 @@ public:
     /* from this number of sends on every one fails */
     size_t fail_from = SIZE_MAX;
     int fail_error = 0;
-    bool has_cork = true;
-    bool corked = false;
     /* no byte taken waits for more to follow */
     bool pushed = true;
     /* calls of which not all was taken */
@@ -235,7 +234,7 @@ private:
             errno = -call.taken;
             return -1;
         }
-        kernel->pushed = !more && !kernel->corked;
+        kernel->pushed = !more;
         return call.taken;
     }
 
@@ -268,11 +267,6 @@ private:
         ScriptedKernel *kernel = current();
 
         kernel->calls.push_back({ enabled ? Call::CORK : Call::UNCORK, 0, 0, false });
-        if (!kernel->has_cork) {
-            errno = EOPNOTSUPP;
-            return false;
-        }
-        kernel->corked = enabled;
         kernel->pushed |= !enabled;
         return true;
     }
@@ -498,9 +492,8 @@ public:
         }
     }
 
-    /* As far as a channel finds its stream.
-     * With @auto_flush false the mode may hold back messages, as of a display. */
-    void start(bool auto_flush)
+    /* As far as a channel finds its stream. */
+    void start()
     {
         bool server_done = !version, client_done = !version;
 
@@ -513,9 +506,6 @@ public:
         records.clear();
         kernel.forget_calls();
         started = egress->get_counters();
-        if (!auto_flush) {
-            egress->set_auto_flush(false);
-        }
     }
 
     /* Give what the kernel took since the last call to the client, and verify what the

@@ -54,7 +54,7 @@ static void test_every_call()
                 const int error = errors[call % G_N_ELEMENTS(errors)];
                 TestConnection stream(mode, version);
 
-                stream.start(false);
+                stream.start();
                 stream.kernel.fail_from = call;
                 stream.kernel.fail_error = error;
                 /* in a drain the first part of the kernel's buffer may be left */
@@ -79,7 +79,7 @@ static void test_after_bytes()
             for (size_t room = 0; room < 45000; room += 1999) {
                 TestConnection stream(mode, version);
 
-                stream.start(false);
+                stream.start();
                 stream.kernel.stages.push_back({ room / 2, 1, EAGAIN });
                 stream.kernel.stages.push_back({ room / 2, INT_MAX, ECONNRESET });
                 send_drains(&stream);
@@ -99,7 +99,7 @@ static void test_handshake()
         for (int i = 0; i < 10000; ++i) {
             trickle.kernel.stages.push_back({ 1, i % 2, EAGAIN });
         }
-        trickle.start(true);
+        trickle.start();
         trickle.kernel.stages.clear();
         trickle.sender->add(drains[0]);
         trickle.sender->push_all();
@@ -136,7 +136,7 @@ static void test_destroy()
             for (size_t room : { 0, 100, 5000, 30000 }) {
                 TestConnection stream(mode, version);
 
-                stream.start(false);
+                stream.start();
                 stream.kernel.stages.push_back({ room, INT_MAX, EAGAIN });
                 stream.sender->add(drains[0]);
                 stream.sender->add(drains[1]);
@@ -186,7 +186,7 @@ static void test_small_fragments()
 
                 SSL_set_tlsext_max_fragment_length(stream.client,
                                                    TLSEXT_max_fragment_length_512);
-                stream.start(false);
+                stream.start();
                 /* so many bytes that the buffer has every degree of fullness when the
                  * next SSL_write begins */
                 stream.kernel.stages.push_back({ room % 4 * 1000, 3, EAGAIN });
@@ -212,7 +212,7 @@ static void test_key_update()
             TestConnection stream(mode, TLS1_3_VERSION);
             char byte;
 
-            stream.start(false);
+            stream.start();
             for (int i = 0; i < 5; ++i) {
                 g_assert_cmpint(SSL_key_update(stream.client, SSL_KEY_UPDATE_REQUESTED), ==, 1);
                 g_assert_cmpint(SSL_do_handshake(stream.client), ==, 1);
@@ -281,7 +281,7 @@ static void test_tls_end()
             const char record[] = "\x17\x03\x03\x00\x20 not encrypted at all, no key.. ";
             char byte;
 
-            nonsense.start(false);
+            nonsense.start();
             g_assert_cmpint(write(nonsense.sockets[1], record, 37), ==, 37);
             g_assert_cmpint(SSL_read(nonsense.server, &byte, 1), <=, 0);
             nonsense.sender->add(drains[0]);
@@ -292,7 +292,7 @@ static void test_tls_end()
             /* after a goodbye one may still send (RFC 8446, 6.1), and it arrives */
             TestConnection goodbye(mode, version);
 
-            goodbye.start(false);
+            goodbye.start();
             g_assert_cmpint(SSL_shutdown(goodbye.client), ==, 0);
             g_assert_cmpint(SSL_read(goodbye.server, &byte, 1), <=, 0);
             g_assert_cmpint(SSL_get_error(goodbye.server, 0), ==, SSL_ERROR_ZERO_RETURN);
@@ -311,7 +311,7 @@ static void test_reentry()
             TestConnection stream(mode, version);
             size_t calls = 0;
 
-            stream.start(false);
+            stream.start();
             stream.kernel.on_send = [&] {
                 char byte = 'x';
                 struct iovec iov = { &byte, 1 };

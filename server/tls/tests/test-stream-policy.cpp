@@ -33,6 +33,7 @@ static void test_modes()
         g_assert_cmpint(policy.cork, ==, row.cork);
         g_assert_cmpint(policy.more, ==, row.more);
         g_assert_cmpint(policy.batch, ==, row.batch);
+        g_assert_cmpint(policy.buffered(), ==, row.gather || row.more);
         g_assert_cmpuint(policy.gather_threshold, ==, 1024);
         g_assert_cmpuint(policy.record_size, ==, 0);
         /* only the mode named after it widens the window unasked */
@@ -236,10 +237,12 @@ static void test_record_size()
     g_assert_cmpuint(red_stream_policy_record_size(&link), >=, 1448 - 29);
     g_assert_cmpuint(red_stream_policy_record_size(&link), <=, 1448 - 22);
 
-    /* with tiny segments never below the least that can be asked for */
-    link = test_make_link(4, 600000, 5000);
-    link.mss = 88;
-    g_assert_cmpuint(red_stream_policy_record_size(&link), ==, 512);
+    /* with tiny segments never 0 */
+    link = test_make_link(4, 600000, 1);
+    for (uint32_t mss : { 1, 29, 30, 88 }) {
+        link.mss = mss;
+        g_assert_cmpuint(red_stream_policy_record_size(&link), ==, mss > 29 ? mss - 29 : 1);
+    }
 }
 
 static void test_record_size_idle()

@@ -12,28 +12,26 @@
 static const int tls_versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
 
 /* Each piece of an iovec is a record. */
-static void test_normal()
+static void test_pieces()
 {
-    for (const char *mode : { "normal", "cork", "more", "window" }) {
-        for (int version : tls_versions) {
-            TestConnection stream(mode, version);
+    for (int version : tls_versions) {
+        TestConnection stream("more", version);
 
-            stream.start(false);
-            test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 6, 40, 180 });
-            test_check_sizes(test_drain_records(&stream, { { 6 }, { 6, 0, 1 } }), { 6, 6, 1 });
-            test_check_sizes(test_drain_records(&stream, { { 6, 16384 }, { 6, 16385, 5 }, { 40000 } }),
-                             { 6, 16384, 6, 16384, 1, 5, 16384, 16384, 7232 });
-        }
+        stream.start();
+        test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 6, 40, 180 });
+        test_check_sizes(test_drain_records(&stream, { { 6 }, { 6, 0, 1 } }), { 6, 6, 1 });
+        test_check_sizes(test_drain_records(&stream, { { 6, 16384 }, { 6, 16385, 5 }, { 40000 } }),
+                         { 6, 16384, 6, 16384, 1, 5, 16384, 16384, 7232 });
     }
 }
 
-/* A message at or under the threshold is one record, a larger one is as in normal. */
+/* A message at or under the threshold is one record, a larger one is as in more. */
 static void test_gather()
 {
     for (int version : tls_versions) {
         TestConnection stream("gather", version);
 
-        stream.start(false);
+        stream.start();
         test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 226 });
         test_check_sizes(test_drain_records(&stream, { { 6, 40, 978 }, { 6, 40, 979 } }),
                          { 1024, 6, 40, 979 });
@@ -42,7 +40,7 @@ static void test_gather()
 
         TestConnection other("gather,threshold=16384", version);
 
-        other.start(false);
+        other.start();
         test_check_sizes(test_drain_records(&other, { { 6, 16378 }, { 6, 16379 } }), { 16384, 6, 16379 });
     }
 }
@@ -54,7 +52,7 @@ static void test_batch_small()
         for (int version : tls_versions) {
             TestConnection stream(mode, version);
 
-            stream.start(false);
+            stream.start();
             test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 } }), { 226 });
             test_check_sizes(test_drain_records(&stream, { { 6, 40, 180 }, { 6 } }), { 226, 6 });
             for (size_t n = 2; n < 70; ++n) {
@@ -82,7 +80,7 @@ static void test_batch_count()
         for (int version : tls_versions) {
             TestConnection stream(mode, version);
 
-            stream.start(false);
+            stream.start();
             for (int i = 0; i < 200; ++i) {
                 TestDrain drain;
                 size_t payloads = 0;
@@ -126,7 +124,7 @@ static void test_batch_last_record()
     for (const char *mode : modes) {
         TestConnection stream(mode, TLS1_3_VERSION);
 
-        stream.start(false);
+        stream.start();
         for (int i = 0; i < 500; ++i) {
             TestDrain drain;
 
@@ -148,7 +146,7 @@ static void test_batch_auto()
     TestConnection stream("batch", TLS1_3_VERSION);
 
     stream.kernel.link = &link;
-    stream.start(false);
+    stream.start();
     test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
     link = test_make_link(20, 100000, 250000);
@@ -164,7 +162,7 @@ static void test_batch_auto()
 
     link.delivery_rate = 250000;
     fixed.kernel.link = &link;
-    fixed.start(false);
+    fixed.start();
     test_check_sizes(test_drain_records(&fixed, { { 6, 8000 } }), { 5000, 3006 });
 }
 
@@ -178,7 +176,7 @@ static void test_asks_rarely()
 
         stream.kernel.link = known ? &link : nullptr;
         stream.kernel.link_period = known ? 1000000000 : 0;
-        stream.start(false);
+        stream.start();
         for (int i = 0; i < 10; ++i) {
             test_drain_records(&stream, TestDrain(1, { 6, 40 }));
         }
@@ -194,22 +192,17 @@ static void test_calls()
         const char *mode;
         /* calls that send: plain, TLS */
         size_t plain, tls;
-        /* setsockopt a drain */
-        size_t corks;
     } rows[] = {
-        { "normal", 40, 120, 0 },
-        { "gather", 40, 40, 0 },
-        { "cork", 40, 120, 2 },
-        { "window", 40, 120, 2 },
-        { "more", 40, 120, 0 },
-        { "batch", 1, 1, 0 },
+        { "gather", 40, 40 },
+        { "more", 40, 120 },
+        { "batch", 1, 1 },
     };
 
     for (const auto &row : rows) {
         for (int version : test_versions) {
             TestConnection stream(row.mode, version);
 
-            stream.start(false);
+            stream.start();
             for (int i = 0; i < 3; ++i) {
                 const size_t sends = stream.kernel.count_sends();
                 const size_t corks = stream.kernel.count_corks();
@@ -217,7 +210,7 @@ static void test_calls()
                 test_drain_records(&stream, drain);
                 g_assert_cmpuint(stream.kernel.count_sends() - sends, ==,
                                  version ? row.tls : row.plain);
-                g_assert_cmpuint(stream.kernel.count_corks() - corks, ==, row.corks);
+                g_assert_cmpuint(stream.kernel.count_corks(), ==, corks);
                 g_assert_cmpuint(stream.egress->get_counters().flushes, ==, i + 1);
             }
         }
@@ -235,7 +228,7 @@ static void test_more()
         for (int version : test_versions) {
             TestConnection stream(mode, version);
 
-            stream.start(false);
+            stream.start();
             for (int i = 0; i < 100; ++i) {
                 TestDrain drain;
                 const size_t corks = stream.kernel.count_corks();
@@ -247,7 +240,7 @@ static void test_more()
                 }
                 /* with the promise kept */
                 test_drain_records(&stream, drain);
-                g_assert_cmpuint(stream.kernel.count_corks() - corks, ==, policy.cork ? 2 : 0);
+                g_assert_cmpuint(stream.kernel.count_corks(), ==, corks);
                 const size_t broken = stream.kernel.count_corks();
 
                 /* and with a flush instead of the message announced */
@@ -266,48 +259,6 @@ static void test_more()
         }
     }
     g_rand_free(rand);
-}
-
-/* A stream that flushes each message by itself has no use for the cork. */
-static void test_auto_flush()
-{
-    for (const char *mode : test_modes) {
-        for (int version : test_versions) {
-            TestConnection stream(mode, version);
-
-            stream.start(true);
-            for (int i = 0; i < 5; ++i) {
-                test_drain_records(&stream, { { 6, 40, 180 }, { 6 } });
-            }
-            g_assert_cmpuint(stream.kernel.count_corks(), ==, 0);
-
-            /* corked at a call, uncorked at another, told once each */
-            for (bool auto_flush : { false, false, true, true }) {
-                g_assert_true(stream.egress->set_auto_flush(auto_flush) || !auto_flush);
-            }
-            g_assert_cmpuint(stream.kernel.count_corks(), ==, stream.policy.cork ? 2 : 0);
-            g_assert_true(stream.kernel.pushed);
-        }
-    }
-}
-
-/* Not TCP: what the modes do without a cork. */
-static void test_no_cork()
-{
-    for (const char *mode : test_modes) {
-        TestConnection stream(mode, 0);
-
-        stream.kernel.has_cork = false;
-        stream.start(false);
-        g_assert_cmpint(stream.egress->set_auto_flush(false), ==,
-                        stream.policy.batch || stream.policy.more);
-        for (int i = 0; i < 3; ++i) {
-            stream.sender->add({ { 6, 40, 180 }, { 6, 5000 }, { 6 } });
-            g_assert_true(stream.sender->push());
-            g_assert_cmpuint(stream.receive(), ==, stream.sender->accepted);
-            g_assert_cmpuint(stream.egress->pending(), ==, 0);
-        }
-    }
 }
 
 static size_t bytes_from(const struct iovec *iov, int iovcnt, const uint8_t *data, size_t size)
@@ -377,7 +328,7 @@ static void test_image_tls()
         for (int version : tls_versions) {
             TestConnection stream(mode, version);
 
-            stream.start(false);
+            stream.start();
             const TestSizes records = test_drain_records(&stream, { { 6, 40, 180 }, { 18, image_size },
                                                                 { 6, 40, 180 } });
             /* what was here, with the header; the image; the last message */
@@ -399,7 +350,7 @@ int main(int argc, char *argv[])
     alarm(120);
     g_test_init(&argc, &argv, nullptr);
 
-    g_test_add_func("/server/stream/records/normal", test_normal);
+    g_test_add_func("/server/stream/records/pieces", test_pieces);
     g_test_add_func("/server/stream/records/gather", test_gather);
     g_test_add_func("/server/stream/records/batch-small", test_batch_small);
     g_test_add_func("/server/stream/records/batch-count", test_batch_count);
@@ -408,8 +359,6 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/records/asks-rarely", test_asks_rarely);
     g_test_add_func("/server/stream/records/calls", test_calls);
     g_test_add_func("/server/stream/records/more", test_more);
-    g_test_add_func("/server/stream/records/auto-flush", test_auto_flush);
-    g_test_add_func("/server/stream/records/no-cork", test_no_cork);
     g_test_add_func("/server/stream/records/image-plain", test_image_plain);
     g_test_add_func("/server/stream/records/image-tls", test_image_tls);
 

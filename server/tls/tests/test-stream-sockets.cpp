@@ -89,7 +89,7 @@ static gpointer reader_thread(gpointer data)
 /* Both ends at once. */
 static void test_threads()
 {
-    for (const char *mode : { "normal", "cork", "batch" }) {
+    for (const char *mode : { "gather", "batch" }) {
         for (int version : test_versions) {
             SocketConnection stream(mode, TEST_TCP, version, 0);
             GThread *thread = g_thread_new("reader", reader_thread, &stream);
@@ -176,7 +176,7 @@ static void test_no_wait(gconstpointer data)
 /* That it would be seen if something waited. */
 static void test_no_wait_can_fail()
 {
-    for (const char *mode : { "more", "cork", "batch" }) {
+    for (const char *mode : { "more", "batch" }) {
         SocketConnection stream(mode, TEST_TCP, 0, 0);
         bool held = false;
 

@@ -42,7 +42,6 @@ public:
             /* the tickets that end the handshake of TLS 1.3 */
             g_assert_cmpint(read(nullptr, 0), <=, 0);
         }
-        egress->set_auto_flush(false);
     }
 
     ~SocketConnection()

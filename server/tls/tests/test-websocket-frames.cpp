@@ -34,6 +34,7 @@ static void one_record_a_message()
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, NULL);
+    g_setenv("SPICE_STREAM", "batch", TRUE);
 
     g_test_add_func("/server/websocket-frames/one-record-a-message", one_record_a_message);
 

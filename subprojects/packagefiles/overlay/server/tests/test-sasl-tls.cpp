@@ -1,0 +1,1 @@
+../../../../../server/tls/tests/test-sasl-tls.cpp

@@ -1,0 +1,1 @@
+../../../../../server/tls/tests/test-stream-unbuffered.cpp
