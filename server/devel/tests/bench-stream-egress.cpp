@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Measure the egress: a fixed list of messages through it in each mode, over TCP on
+/* Measure a stream: a fixed list of messages through it in each mode, over TCP on
  * loopback to a thread that drains it, plain and over TLS 1.3. A line of JSON each.
+ * System calls and bytes are counted at the socket, so that they are known in the modes
+ * without an output buffer as well; records are what the bytes have more than the messages.
  *
  * The list is made here, or read from a file with one line a message,
  *
@@ -27,7 +29,12 @@
 #include <algorithm>
 #include <ctime>
 
-#include "test-stream-sockets.h"
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "test-channel-client.h"
+#include "test-sockets.h"
+#include "test-stream-egress.h"
 
 #include "push-visibility.h"
 
@@ -125,31 +132,68 @@ static void read_mix(BenchMix *mix, const char *name)
                        BYTES_MAX / bytes + 1);
 }
 
-/* once the handshake is over */
-static bool count_only;
+/* The socket under measurement, and what was done with it. */
+static struct {
+    int fd = -1;
+    /* once the handshake is over: no call reaches the kernel */
+    bool count_only = false;
+    uint64_t writes = 0;
+    uint64_t written_bytes = 0;
+    uint64_t eagains = 0;
+    uint64_t setsockopts = 0;
+} counted;
 
-static ssize_t bench_sendmsg(int fd, const struct iovec *iov, int iovcnt, bool more)
+static ssize_t note_write(ssize_t n)
 {
-    if (!count_only) {
-        return red_stream_kernel_socket.send(fd, iov, iovcnt, more);
+    ++counted.writes;
+    counted.written_bytes += n > 0 ? n : 0;
+    counted.eagains += n == -1 && errno == EAGAIN;
+    return n;
+}
+
+/* In place of those of the C library, for this program and, as they are visible, for the TLS library. */
+#pragma GCC visibility push(default)
+ssize_t write(int fd, const void *data, size_t size)
+{
+    if (fd != counted.fd) {
+        return syscall(SYS_write, fd, data, size);
     }
+    return note_write(counted.count_only ? size : syscall(SYS_write, fd, data, size));
+}
 
-    ssize_t size = 0;
-    for (int i = 0; i < iovcnt; ++i) {
-        size += iov[i].iov_len;
+ssize_t writev(int fd, const struct iovec *iov, int iovcnt)
+{
+    if (fd != counted.fd) {
+        return syscall(SYS_writev, fd, iov, iovcnt);
     }
-    return size;
+    return note_write(counted.count_only ? red_iov_size(iov, iovcnt) : syscall(SYS_writev, fd, iov, iovcnt));
 }
 
-static bool bench_set_cork(int fd, bool enabled)
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-    return count_only || red_stream_kernel_socket.set_cork(fd, enabled);
+    if (fd != counted.fd) {
+        return syscall(SYS_sendmsg, fd, msg, flags);
+    }
+    return note_write(counted.count_only ? red_iov_size(msg->msg_iov, msg->msg_iovlen) :
+                                           syscall(SYS_sendmsg, fd, msg, flags));
 }
 
-static bool bench_get_link(int fd, RedStreamLink *link)
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size) noexcept
 {
-    return !count_only && red_stream_kernel_socket.get_link(fd, link);
+    counted.setsockopts += fd == counted.fd;
+    return fd == counted.fd && counted.count_only ? 0 : syscall(SYS_setsockopt, fd, level, name, value, size);
 }
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size) noexcept
+{
+    if (fd == counted.fd && counted.count_only) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
+    return syscall(SYS_getsockopt, fd, level, name, value, size);
+}
+
+#pragma GCC visibility pop
 
 static void wait_writable(int fd)
 {
@@ -159,7 +203,7 @@ static void wait_writable(int fd)
 }
 
 /* One message, and a flush if it ends a drain. */
-static void send_message(RedStreamEgress *egress, int fd, const struct iovec *iov,
+static void send_message(RedStream *stream, const struct iovec *iov,
                          const BenchMix::Message &message)
 {
     unsigned flags = RED_STREAM_MESSAGE_START | (message.more ? RED_STREAM_MORE : 0);
@@ -168,11 +212,11 @@ static void send_message(RedStreamEgress *egress, int fd, const struct iovec *io
     int count = message.count;
 
     while (left) {
-        const ssize_t n = egress->writev(iov, count, flags);
+        const ssize_t n = red_stream_writev_flags(stream, iov, count, flags);
 
         if (n < 0) {
             g_assert_cmpint(errno, ==, EAGAIN);
-            wait_writable(fd);
+            wait_writable(stream->socket);
             continue;
         }
         left -= n;
@@ -191,18 +235,18 @@ static void send_message(RedStreamEgress *egress, int fd, const struct iovec *io
             rest[0].iov_len -= skip;
         }
     }
-    while (!message.more && egress->flush() > 0) {
-        wait_writable(fd);
+    while (!message.more && red_stream_flush(stream) > 0) {
+        wait_writable(stream->socket);
     }
 }
 
 /* Callgrind counts what happens in here. */
 extern "C" __attribute__((noinline)) void
-bench_send(RedStreamEgress *egress, int fd, const BenchMix *mix)
+bench_send(RedStream *stream, const BenchMix *mix)
 {
     for (int i = 0; i < mix->repeats; ++i) {
         for (const BenchMix::Message &message : mix->messages) {
-            send_message(egress, fd, &mix->iovs[message.first], message);
+            send_message(stream, &mix->iovs[message.first], message);
         }
     }
 }
@@ -228,37 +272,66 @@ static double get_clock(clockid_t clock)
     return now.tv_sec + now.tv_nsec / 1e9;
 }
 
+/* Returns the client. */
+static SSL *start_tls(RedStream *stream, int peer)
+{
+    SSL *const client = test_tls_new(false, TLS1_3_VERSION);
+    bool client_done = false;
+    char byte;
+
+    SSL_set_fd(client, peer);
+    SSL_set_connect_state(client);
+    RedStreamSslStatus status = red_stream_enable_ssl(stream, test_tls_ctx(true));
+    while (status != RED_STREAM_SSL_STATUS_OK || !client_done) {
+        g_assert_cmpint(status, !=, RED_STREAM_SSL_STATUS_ERROR);
+        client_done = test_tls_step(client);
+        if (status != RED_STREAM_SSL_STATUS_OK) {
+            status = red_stream_ssl_accept(stream);
+        }
+    }
+    /* the tickets that end the handshake */
+    g_assert_cmpint(SSL_read(client, &byte, 1), ==, -1);
+    return client;
+}
+
+/* Once per process: SPICE_STREAM is read once. */
 static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mode, bool tls,
                        bool counts)
 {
-    RedStreamSocket ops = red_stream_kernel_socket;
-
-    ops.name = "bench";
-    ops.send = bench_sendmsg;
-    ops.set_cork = bench_set_cork;
-    ops.get_link = bench_get_link;
-    count_only = false;
-    SocketConnection stream(mode, TEST_TCP, tls ? TLS1_3_VERSION : 0, 0, &ops);
-    const RedStreamCounters start = stream.egress->get_counters();
+    int sockets[2];
     GThread *thread = nullptr;
 
-    count_only = counts;
+    g_setenv("SPICE_STREAM", mode, TRUE);
+    TestServer server;
+    test_make_sockets(TEST_TCP, 0, sockets);
+    g_assert_true(test_set_nonblocking(sockets[0]));
+    g_assert_true(test_set_nonblocking(sockets[1]));
+    RedStream *const stream = red_stream_new(server.server, sockets[0]);
+    SSL *const client = tls ? start_tls(stream, sockets[1]) : nullptr;
+    red_stream_set_auto_flush(stream, false);
     if (!counts) {
-        thread = g_thread_new("drain", drain_thread, GINT_TO_POINTER(stream.sockets[1]));
+        thread = g_thread_new("drain", drain_thread, GINT_TO_POINTER(sockets[1]));
     }
+    counted.fd = sockets[0];
+    counted.count_only = counts;
 
     const double start_time = get_clock(CLOCK_MONOTONIC);
     const double start_cpu = get_clock(CLOCK_THREAD_CPUTIME_ID);
-    bench_send(stream.egress, stream.sockets[0], mix);
+    bench_send(stream, mix);
     const double cpu = get_clock(CLOCK_THREAD_CPUTIME_ID) - start_cpu;
-    shutdown(stream.sockets[0], SHUT_WR);
+    counted.fd = -1;
+    shutdown(sockets[0], SHUT_WR);
     if (thread) {
         g_thread_join(thread);
     }
     const double seconds = get_clock(CLOCK_MONOTONIC) - start_time;
 
-    const RedStreamCounters end = stream.egress->get_counters();
-    const double messages = end.messages;
+    const double messages = static_cast<double>(mix->messages.size()) * mix->repeats;
+    uint64_t message_bytes = 0;
+    for (const BenchMix::Message &message : mix->messages) {
+        message_bytes += message.size * mix->repeats;
+    }
+    const uint64_t records = tls ? (counted.written_bytes - message_bytes) / test_tls_overhead(TLS1_3_VERSION) : 0;
 
     printf("{\"mix\":\"%s\",\"transport\":\"%s\",\"mode\":\"%s\",\"messages\":%.0f,",
            mix_name, tls ? "tls" : "plain", mode, messages);
@@ -267,15 +340,28 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
                seconds, messages / seconds, cpu * 1e9 / messages);
     }
     printf("\"message_bytes\":%" G_GUINT64_FORMAT ",\"written_bytes\":%" G_GUINT64_FORMAT ","
-           "\"records\":%" G_GUINT64_FORMAT ",\"floor_records\":%" G_GUINT64_FORMAT ","
-           "\"writes\":%" G_GUINT64_FORMAT ",\"writes_per_message\":%.4f,"
-           "\"setsockopts\":%" G_GUINT64_FORMAT ",\"flushes\":%" G_GUINT64_FORMAT ","
-           "\"eagains\":%" G_GUINT64_FORMAT "}\n",
-           end.message_bytes, end.written_bytes - start.written_bytes,
-           end.records, end.floor_records,
-           end.writes - start.writes, (end.writes - start.writes) / messages,
-           end.setsockopts - start.setsockopts, end.flushes, end.eagains - start.eagains);
+           "\"records\":%" G_GUINT64_FORMAT ",\"writes\":%" G_GUINT64_FORMAT ",\"writes_per_message\":%.4f,"
+           "\"setsockopts\":%" G_GUINT64_FORMAT ",\"eagains\":%" G_GUINT64_FORMAT "}\n",
+           message_bytes, counted.written_bytes, records, counted.writes, counted.writes / messages,
+           counted.setsockopts, counted.eagains);
     fflush(stdout);
+    red_stream_free(stream);
+    SSL_free(client);
+    close(sockets[1]);
+}
+
+static void bench_in_child(const BenchMix *mix, const char *mix_name, const char *mode, bool tls, bool counts)
+{
+    const pid_t child = fork();
+    int status;
+
+    g_assert_cmpint(child, >=, 0);
+    if (child == 0) {
+        bench_mode(mix, mix_name, mode, tls, counts);
+        _exit(0);
+    }
+    g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+    g_assert_cmpint(status, ==, 0);
 }
 
 int main(int argc, char *argv[])
@@ -320,12 +406,15 @@ int main(int argc, char *argv[])
         if (only_transport && strcmp(only_transport, tls ? "tls" : "plain") != 0) {
             continue;
         }
-        if (only_mode) {
-            bench_mode(&mix, mix_name, only_mode, tls, counts);
-            continue;
-        }
         for (const char *mode : bench_modes) {
-            bench_mode(&mix, mix_name, mode, tls, counts);
+            if (!only_mode) {
+                bench_in_child(&mix, mix_name, mode, tls, counts);
+            }
+        }
+        if (only_mode && only_transport) {
+            bench_mode(&mix, mix_name, only_mode, tls, counts);
+        } else if (only_mode) {
+            bench_in_child(&mix, mix_name, only_mode, tls, counts);
         }
     }
 
