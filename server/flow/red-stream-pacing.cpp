@@ -6,7 +6,7 @@
 
 /* Linux (tcp_sendmsg) checks TCP_NOTSENT_LOWAT only when it begins a buffer, and then fills the buffer with
  * up to this number of bytes. */
-#define KERNEL_BUFFER (64 * 1024)
+#define KERNEL_BUFFER (64 * 1024)   /* fact: Linux, tcp_sendmsg() */
 
 RedStreamPacing::RedStreamPacing(int init_socket, const RedStreamTcpInfo *init_tcp_info):
     socket(init_socket), tcp_info(init_tcp_info)

@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    enum { DIGITS_MAX = 20 }; /* of a number of 64 bits */
+    enum { DIGITS_MAX = 20 }; /* fact: of a number of 64 bits */
 
     void digits(uint64_t value)
     {

@@ -82,10 +82,11 @@ def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
 
 
 def by_patch() -> dict[Path, list[New]]:
-    """For each patch of the default release: its new files. A header of tests belongs to the first patch that needs it."""
+    """For each patch of the default release: its new files. A header of tests belongs to the first patch that needs it; those of
+    devel, which no export has, come last."""
     there: set[Path] = set()
     found = {}
-    for patch in upstream.series():
+    for patch in sorted(upstream.series(), key=lambda patch: patch.parent.name == upstream.DEVEL):
         new = said(patchfile.read(patch).body)
         new += headers(paths.ROOT, new, there | {entry.file for entry in new})
         there |= {entry.file for entry in new}

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench.series import lines
 
-_MOST_CONSTANTS = {"tls": 7, "flow": 28}
+_MOST_CONSTANTS = {"tls": 2, "flow": 29}
 _MOST_NEW = {"tls": 1450}
 _MOST_HOOKS = {"tls": 199}
 
@@ -17,3 +19,14 @@ def test_the_stream_layer_does_not_grow_by_accident() -> None:
         assert lines.size(name).new <= most, name
     for name, most in _MOST_HOOKS.items():
         assert lines.size(name).hooks <= most, name
+
+
+@pytest.mark.parametrize(("text", "numbers"), [
+    ("#define MAX 64\n", (1, 0)),
+    ("#define MAX 64  /* fact: RFC 1 */\n", (0, 1)),
+    ("#define OTHER UINT64_MAX\n#define NAME \"9\"\n", (0, 0)),
+    ("enum : uint32_t {\n    /* 3 of them */\n    CELL = 32, MOST = 4 * 1024,\n    SIZE = 8,   /* fact: RFC 1 */\n};\n", (2, 1)),
+    ("enum { MORE = 1 << 0, PROBE = UINT32_C(1) << 31, NONE, ALL = UINT32_MAX };\n", (0, 0)),
+])
+def test_numbers_with_a_name_are_counted(text: str, numbers: tuple[int, int]) -> None:
+    assert lines._numbers(text) == numbers
