@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "red-stream-coalescing.h"
-#include "red-stream-path.h"
 
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay)
 {

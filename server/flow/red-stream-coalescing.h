@@ -10,7 +10,7 @@
 #ifndef RED_STREAM_COALESCING_H_
 #define RED_STREAM_COALESCING_H_
 
-#include "red-stream-policy.h"
+#include "red-stream-path.h"
 
 #include "push-visibility.h"
 

@@ -4,8 +4,13 @@
  */
 #include <config.h>
 
+#include <atomic>
+#include <fcntl.h>
+
 #include "inputs-channel-client.h"
+#include "red-stream-path.h"
 #include "test-channel-batch.h"
+#include "test-qxl-device.h"
 #include "test-streaming-agent.h"
 
 #include "push-visibility.h"
@@ -289,6 +294,88 @@ static void not_a_live_video()
     }
 }
 
+static std::atomic<int> frames_done;
+
+/* A frame of a local client, for which the guest waits, leaves at once. */
+static void not_a_shared_frame()
+{
+    /* the server warns of clients that go */
+    g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
+    TestDevice device;
+
+    device.on_async = [](uint64_t) { ++frames_done; };
+    g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
+    TestDisplayClient client(device.server, TEST_UNIX, 0, 1 << SPICE_DISPLAY_CAP_GL_SCANOUT);
+    TestLink &display = client.display;
+    spice_qxl_gl_scanout(&device.qxl, open("/dev/null", O_RDWR), 16, 16, 64, 0, 0);
+
+    for (int frames = 0; frames < 5; ++frames) {
+        TestLinkMessage message;
+
+        spice_qxl_gl_draw_async(&device.qxl, 0, 0, 16, 16, frames);
+        const uint64_t start = g_get_monotonic_time();
+        do {
+            uint8_t byte;
+
+            message = display.next_message();
+            if (message.type == SPICE_MSG_DISPLAY_GL_SCANOUT_UNIX) {
+                display.receive(&byte, sizeof(byte));
+            }
+        } while (message.type != SPICE_MSG_DISPLAY_GL_DRAW);
+        g_assert_cmpuint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC / 2);
+        display.send_message(SPICE_MSGC_DISPLAY_GL_DRAW_DONE);
+        while (frames_done <= frames) {
+            g_usleep(100);
+        }
+    }
+    spice_qxl_gl_scanout(&device.qxl, -1, 0, 0, 0, 0, 0);
+}
+
+/* Each message takes long to make, as images to compress do. */
+struct SlowClient final: public TestChannelClient
+{
+    using TestChannelClient::TestChannelClient;
+
+    int peer;
+    int sent = 0;
+    size_t arrived = 0;
+
+    void send_item(RedPipeItem *item) override
+    {
+        static uint8_t data[1000];
+
+        g_usleep(2 * RED_STREAM_QUEUE_DELAY);
+        const ssize_t n = read(peer, data, sizeof(data));
+        arrived += MAX(n, 0);
+        g_assert_cmpuint(arrived, ==, sent * (sizeof(SpiceMiniDataHeader) + PART_SIZE));
+        ++sent;
+        init_send_data(SPICE_MSG_MIGRATE_DATA);
+        spice_marshaller_add_by_ref(get_marshaller(), data, PART_SIZE);
+        begin_send_message();
+    }
+};
+
+/* No message waits for more than one other that takes long. */
+static void takes_long()
+{
+    TestServer server;
+    int peer;
+    auto channel = red::make_shared<TestChannel>(server.server, SPICE_CHANNEL_DISPLAY, 0,
+                                                 RedChannel::MigrateAll);
+    auto rcc = red::make_shared<SlowClient>(channel.get(), server.client,
+                                            test_stream_new(server.server, &peer), &server.caps);
+
+    rcc->peer = peer;
+    g_assert_true(rcc->init());
+    for (int i = 0; i < 5; ++i) {
+        rcc->pipe_add_type(RED_PIPE_ITEM_TYPE_CHANNEL_BASE);
+    }
+    rcc->push();
+    g_assert_cmpint(rcc->sent, ==, 5);
+    rcc->disconnect();
+    close(peer);
+}
+
 static const BatchTest tests[] = {
     { "batch", "batch,window=100000,hold=" HOLD, burst_leaves_together },
     { "flow", "flow,hold=" HOLD, burst_leaves_together },
@@ -308,6 +395,8 @@ static const BatchTest tests[] = {
     { "normal", "normal", not_held },
     { "cursor", "flow,hold=" HOLD, not_the_cursor },
     { "live-video", "flow,hold=" HOLD, not_a_live_video },
+    { "shared-frame", "flow,hold=1000000", not_a_shared_frame },
+    { "takes-long", "batch,hold=" HOLD, takes_long },
 };
 
 int main(int argc, char *argv[])

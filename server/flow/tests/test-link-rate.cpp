@@ -111,13 +111,36 @@ static void slow_path()
     g_assert_cmpuint(f.mcc->get_bitrate_per_sec(), <, 5300 * 1000);
 }
 
+/* The round trip seems longer than it is, as the client was busy at first. The path is slow all the
+ * same. */
+static void busy_at_first()
+{
+    LinkRateFixture f(TEST_TCP);
+
+    f.measure(5 * SHORT, 5 * SHORT + LONG);
+    f.pong(4, 2 * SHORT);
+    f.pong(5, 2 * SHORT + 1);
+    g_assert_true(f.mcc->is_network_info_initialized());
+    g_assert_true(f.mcc->is_low_bandwidth());
+}
+
+/* Or it is fast: busy during the first test as well. */
+static void busy_for_longer()
+{
+    LinkRateFixture f(TEST_TCP);
+
+    f.measure(SHORT, LONG);
+    f.pong(4, SHORT / 10);
+    g_assert_true(f.mcc->is_network_info_initialized());
+    g_assert_false(f.mcc->is_low_bandwidth());
+}
+
 /* A client that answers sooner than a round trip takes says nothing of the rate. */
 static void too_early()
 {
     LinkRateFixture f(TEST_TCP);
 
-    f.measure(SHORT, LONG);
-    f.pong(4, SHORT / 2);
+    f.measure(SHORT, SHORT / 2);
     g_assert_false(f.mcc->is_network_info_initialized());
     g_assert_false(f.mcc->is_low_bandwidth());
 }
@@ -130,6 +153,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/link-rate/late-pings", late_pings);
     g_test_add_func("/server/link-rate/jitter", jitter);
     g_test_add_func("/server/link-rate/slow-path", slow_path);
+    g_test_add_func("/server/link-rate/busy-at-first", busy_at_first);
+    g_test_add_func("/server/link-rate/busy-for-longer", busy_for_longer);
     g_test_add_func("/server/link-rate/too-early", too_early);
     return g_test_run();
 }

@@ -98,6 +98,30 @@ static void test_budget()
     }
 }
 
+/* The limit becomes lower while the kernel holds back a part of a segment: without a push it would do so for
+ * 0.2 s. */
+static void test_lower_limit()
+{
+    std::vector<uint8_t> data(20000);
+    const struct iovec iov = { data.data(), data.size() };
+    RedStreamLink link = test_make_link(20, 100000, 500000);
+    TestConnection stream("flow", 0);
+    ScriptedKernel &kernel = stream.kernel;
+
+    kernel.link = &link;
+    stream.start();
+    test_drain_records(&stream, { { 6, 40 } });
+    kernel.slow = true;
+    stream.egress->writev(&iov, 1, RED_STREAM_MESSAGE_START | RED_STREAM_MORE);
+    g_assert_false(kernel.pushed);
+
+    link.delivery_rate = 100000;
+    const size_t sends = kernel.count_sends();
+    stream.egress->writev(&iov, 1, RED_STREAM_MESSAGE_START);
+    g_assert_cmpuint(kernel.count_sends(), ==, sends);
+    g_assert_true(kernel.pushed);
+}
+
 /* The kernel is told a pace when one is wanted, another one when there is a queue, and when
  * none is wanted any more. */
 static void test_pace()
@@ -192,6 +216,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/pacing/path-rate", test_path_rate);
     g_test_add_func("/server/stream/pacing/unsent-limit", test_unsent_limit);
     g_test_add_func("/server/stream/pacing/budget", test_budget);
+    g_test_add_func("/server/stream/pacing/lower-limit", test_lower_limit);
     g_test_add_func("/server/stream/pacing/pace", test_pace);
     g_test_add_func("/server/stream/pacing/kernel-pace", test_kernel_pace);
     g_test_add_func("/server/stream/pacing/kernel-ended", test_kernel_ended);
