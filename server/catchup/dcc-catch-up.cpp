@@ -11,7 +11,8 @@
 #include "red-client.h"
 #include "red-stream-policy.h"
 
-/* While a large message is sent, this many drawings may wait behind it before the guest must wait. */
+/* While a large message is sent, this many drawings may wait behind it before the guest must wait. With half, a guest
+ * that draws much waits for the image; with twice the value, one client holds most of NUM_DRAWABLES. */
 #define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
 
 /* Whether catch-up is on. */
@@ -233,7 +234,12 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
     start();
     refinement.drawn(drawable);
     const bool unknown = is_unknown(drawable);
-    if (dcc_is_frame(dcc, drawable) && !unknown) {
+    const bool drops_all = all && (waiting.is_too_long() || waiting.holds_up_others() ||
+                                   (dcc->get_pipe_size() > MAX_PIPE_SIZE && damage.is_dirty()));
+    /* A frame replaces the one before it, unless that was rendered meanwhile: then a full pipe takes no
+     * more of them. */
+    if (dcc_is_frame(dcc, drawable) && !unknown &&
+        !(drops_all && dcc->get_pipe_size() > MAX_PIPE_SIZE)) {
         return false;
     }
 
@@ -241,8 +247,7 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
     for (const auto surface : drawable->surface_deps) {
         taken = taken || (surface && damage.is_dirty(surface));
     }
-    if (all && (waiting.is_too_long() || waiting.holds_up_others() ||
-                (dcc->get_pipe_size() > MAX_PIPE_SIZE && damage.is_dirty()))) {
+    if (drops_all) {
         take_all();
         taken = true;
     }

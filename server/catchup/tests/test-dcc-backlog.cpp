@@ -5,7 +5,9 @@
 #include <atomic>
 #include <thread>
 
+#include "reds.h"
 #include "test-dcc-guest.h"
+#include "test-video.h"
 
 /* One large image takes a while, and what is drawn meanwhile is sent as drawings: its area is not
  * refreshed. @pause: microseconds after each drawing; 0: all are drawn at once. */
@@ -148,6 +150,27 @@ static void stops_when_all_is_sent_without_flow()
     run_with("batch,catchup=on");
 }
 
+/* A client that does not read stops no video, and holds few of its frames: there is a limited number of
+ * drawings, and without a free one the screen of every client becomes wrong. */
+static void reads_no_video()
+{
+    const std::vector<uint32_t> pixels(TEST_QXL_WIDTH * TEST_QXL_HEIGHT);
+    TestVideo video(pixels.data(), { 0, 0, TEST_QXL_HEIGHT, TEST_QXL_WIDTH });
+    TestDevice device;
+
+    g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
+    spice_server_set_streaming_video(device.server, SPICE_STREAM_VIDEO_ALL);
+    TestDisplayClient client(device.server, TEST_UNIX, Client::BUFFER);
+    RedChannel *const channel = reds_find_channel(device.server, SPICE_CHANNEL_DISPLAY, 0);
+
+    video.play(&device, &client.display);
+    /* each is rendered, so that the next one does not replace it */
+    for (int i = 0; i < 6 * MAX_PIPE_SIZE; ++i) {
+        video.draw(&device);
+    }
+    g_assert_cmpuint(channel->max_pipe_size(), <, 2 * MAX_PIPE_SIZE);
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -158,6 +181,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent", stops_when_all_is_sent);
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent-without-flow",
                     stops_when_all_is_sent_without_flow);
+
+    g_test_add_func("/server/dcc-backlog/reads-no-video", reads_no_video);
 
     return g_test_run();
 }
