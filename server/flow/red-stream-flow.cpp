@@ -23,11 +23,10 @@
  * at the start. */
 #define FULL_ROUNDS 3
 
-/* Two probes are PROBE_TIME microseconds apart, or RED_STREAM_FLOW_MIN bytes if that is more, but there are at least
+/* Two probes are RED_STREAM_SLACK apart, or RED_STREAM_FLOW_MIN bytes if that is more, but there are at least
  * BDP_PROBES per BDP, and at most twice as many. A pong costs the client a packet, and client and server a
- * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With too few probes per
+ * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With half as many probes per
  * BDP the channel sends in bursts. */
-#define PROBE_TIME 4000
 #define BDP_PROBES 8
 
 /* A pong is late if it takes LATE_TIMES as long as on an empty path. If it then comes, it shows a queue (if it took
@@ -60,7 +59,7 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 bool RedStreamFlow::wants_probe() const
 {
     const uint64_t part = bdp() / BDP_PROBES;
-    const uint64_t least = std::max<uint64_t>(rate * PROBE_TIME / G_USEC_PER_SEC, RED_STREAM_FLOW_MIN);
+    const uint64_t least = std::max<uint64_t>(rate * RED_STREAM_SLACK / G_USEC_PER_SEC, RED_STREAM_FLOW_MIN);
     /* the limit is never less than RED_STREAM_FLOW_MIN, so that there are four probes in flight */
     const uint64_t span = std::max<uint64_t>({ part / 2, std::min(least, part), RED_STREAM_FLOW_MIN / 4 });
 
@@ -131,9 +130,9 @@ void RedStreamFlow::acked(uint64_t now, uint32_t count)
 
 void RedStreamFlow::probe_timed_out(uint64_t now)
 {
+    off = off || is_overtaken(now);
     /* before the first pong upstream's limit applies anyway */
     if (pongs == 0) {
-        off = off || is_overtaken(now);
         return;
     }
     if (!timed_out) {
@@ -145,13 +144,12 @@ void RedStreamFlow::probe_timed_out(uint64_t now)
     }
     timed_out = true;
     ++probe_timeouts;
-    off = off || is_overtaken(now);
 }
 
 /* Whether the client has acked a message sent after a probe, and has not answered the probe for some time. */
 bool RedStreamFlow::is_overtaken(uint64_t now) const
 {
-    return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_TIMEOUT_MIN;
+    return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_TIMEOUT;
 }
 
 /* Returns whether the pong shows a queue. */
@@ -328,13 +326,7 @@ bool RedStreamFlow::has_room() const
 
 bool RedStreamFlow::may_send(bool slack) const
 {
-    if (off) {
-        return slack;
-    }
-    if (pongs == 0 || timed_out) {
-        return slack || has_room();
-    }
-    return has_room();
+    return off ? slack : has_room() || (slack && (pongs == 0 || timed_out));
 }
 
 uint32_t RedStreamFlow::get_probe_timeout() const
@@ -342,9 +334,9 @@ uint32_t RedStreamFlow::get_probe_timeout() const
     /* the path also needs time for the bytes in flight: no probe is inside a large image */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * G_USEC_PER_SEC / rate : 0;
     const uint64_t least = uint64_t{delay} * LATE_TIMES;
-    const uint64_t most = std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT_MIN, RED_STREAM_FLOW_TIMEOUT_MAX);
+    const uint64_t most = std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT, 3 * RED_STREAM_FLOW_TIMEOUT);
 
-    return std::min({ std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT_MIN), most, uint64_t{UINT32_MAX} });
+    return std::min({ std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT), most, uint64_t{UINT32_MAX} });
 }
 
 /* A quarter of a BDP at least: with that the path stays busy during a coalescing delay. */

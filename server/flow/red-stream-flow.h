@@ -44,7 +44,7 @@
  *   - after a probe timeout: sending has stopped, and no pong has come for get_probe_timeout(). Flow
  *     control resumes after some pongs, and after each further timeout it takes more of them;
  *   - for good, if the client has acked a message sent after a probe, and has not answered the
- *     probe for RED_STREAM_FLOW_TIMEOUT_MIN.
+ *     probe for RED_STREAM_FLOW_TIMEOUT.
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -66,11 +66,10 @@
 /* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
  * not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
-/* The probe timeout is at least MIN, and at most MAX or, if that is longer, two round trips and MIN
- * (microseconds). If a client stops answering, its user waits for that long, once. Below a few
- * hundred milliseconds a busy client would count as one that does not answer. */
-#define RED_STREAM_FLOW_TIMEOUT_MIN (300 * 1000)
-#define RED_STREAM_FLOW_TIMEOUT_MAX (1000 * 1000)
+/* The probe timeout is at least this (microseconds), and at most three times that or, if that is longer, this and
+ * two round trips. If a client stops answering, its user waits for that long, once. With half, a busy client
+ * would count as one that does not answer. */
+#define RED_STREAM_FLOW_TIMEOUT (300 * 1000)
 /* A path within this host has at most this delay (microseconds) and at least this rate (bytes per second). No
  * user notices half or twice that: networks are much slower, memory is much faster. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000

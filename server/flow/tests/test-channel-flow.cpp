@@ -24,7 +24,7 @@
 /* less than an interval of acks, and more bytes than fill a path that is no path at all */
 #define LARGE_ITEMS 15
 /* microseconds */
-#define LONGER_THAN_TIMEOUT (RED_STREAM_FLOW_TIMEOUT_MAX + 200000)
+#define LONGER_THAN_TIMEOUT (3 * RED_STREAM_FLOW_TIMEOUT + 200000)
 /* of PING's body: number, time */
 #define PING_SIZE 12
 

@@ -27,10 +27,11 @@ static void test_hold_budget()
     RedStreamPolicy policy = { };
 
     g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 0), ==, RED_STREAM_COALESCING_MIN);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, 0), ==, RED_STREAM_COALESCING_DELAY);
     g_assert_cmpuint(red_stream_coalescing_delay(&policy, RED_STREAM_QUEUE_DELAY), ==,
-                     RED_STREAM_COALESCING_MIN);
-    g_assert_cmpuint(red_stream_coalescing_delay(&policy, UINT32_MAX), ==, RED_STREAM_COALESCING_MAX);
+                     RED_STREAM_COALESCING_DELAY);
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, UINT32_MAX), ==,
+                     2 * RED_STREAM_COALESCING_DELAY);
     g_assert_true(red_stream_policy_parse("batch,hold=700", &policy));
     g_assert_cmpuint(red_stream_coalescing_delay(&policy, 40000), ==, 700);
     g_assert_true(red_stream_policy_parse("batch,hold=0", &policy));
