@@ -7,13 +7,12 @@
 
 #include "red-catch-up.h"
 
-/* A piece of more lines than this is not made narrower than the damage that it covers. */
+/* A piece of more lines than this is not made narrower than the damage that it covers. With half, a line of text is
+ * sent in two pieces; with twice the value, a piece has more of what did not change. */
 #define PIECE_LINES 16
 
-/* If several rectangles share a box, they cover at least one in this many of its pixels. */
-#define PIECE_SPARSE 2
-
-/* The part of a large message's time that is left out in addition, see RedCatchUpPath::waited(). */
+/* The part of a large message's time that is left out in addition, see RedCatchUpPath::waited(). With half the part,
+ * parts of an image are sent again; with twice the part, the drawings behind it are older when they are dropped. */
 #define PASSING_PART 4
 
 static uint64_t box_area(const SpiceRect *box)
@@ -26,7 +25,7 @@ uint64_t red_catch_up_late(uint32_t delay)
     if (!delay) {
         return RED_CATCH_UP_LATE;
     }
-    return std::min(std::max<uint64_t>(uint64_t{delay} * 3 / 2, RED_CATCH_UP_LATE_MIN),
+    return std::min(std::max<uint64_t>(uint64_t{delay} * 3 / 2, RED_CATCH_UP_LATE / 3),
                     uint64_t{RED_CATCH_UP_LATE});
 }
 
@@ -289,7 +288,7 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
         rect_union(&wider, &rects[i]);
         const uint64_t area = box_area(&wider);
         const uint64_t more = held + box_area(&rects[i]);
-        if (area <= pixels && area <= more * PIECE_SPARSE) {
+        if (area <= pixels && area <= more * 2) {
             box = wider;
             held = more;
         }
@@ -301,12 +300,14 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
 void RedCatchUpPace::start(uint64_t rate)
 {
     /* a pixel per byte, which is what photographs take; after RED_CATCH_UP_PACE_TIME it is measured */
-    const uint64_t bytes = rate * RED_CATCH_UP_PIECE_TIME / 1000000;
-
-    pixels = std::min<uint64_t>(std::max<uint64_t>(bytes, RED_CATCH_UP_PIECE_MIN),
-                                RED_CATCH_UP_PIECE_MAX);
-    since = 0;
+    set_pixels(rate * RED_CATCH_UP_PIECE_TIME / 1000000);
     started = true;
+}
+
+void RedCatchUpPace::set_pixels(uint64_t wanted)
+{
+    pixels = std::min<uint64_t>(std::max<uint64_t>(wanted, RED_CATCH_UP_PIECE_MIN),
+                                RED_CATCH_UP_PIECE_MAX);
 }
 
 void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)
@@ -318,10 +319,7 @@ void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)
     if (now - since >= RED_CATCH_UP_PACE_TIME) {
         const uint64_t fit = pixels_since * RED_CATCH_UP_PIECE_TIME / (now - since);
         /* grow slowly: after a piece that compresses well, the next one must not become late */
-        const uint64_t next = (pixels + fit) / 2;
-
-        pixels = std::min<uint64_t>(std::max<uint64_t>(next, RED_CATCH_UP_PIECE_MIN),
-                                    RED_CATCH_UP_PIECE_MAX);
+        set_pixels((pixels + fit) / 2);
         since = now;
         pixels_since = 0;
     }

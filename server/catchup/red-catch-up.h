@@ -19,14 +19,17 @@
 
 /* Microseconds after which a drawing that waits for a path with a round trip of @delay (0: unknown)
  * is late and is dropped. 1.5 round trips, as a drawing made in one may be sent in the next; at
- * least RED_CATCH_UP_LATE_MIN, as a client may be busy for that long, at most RED_CATCH_UP_LATE. */
+ * most RED_CATCH_UP_LATE, at least a third of that, as a client may be busy for that long. */
 uint64_t red_catch_up_late(uint32_t delay);
 
-#define RED_CATCH_UP_LATE_MIN (50 * 1000)
+/* Microseconds. With half, users of Wi-Fi get refreshes in place of drawings, twice the bytes; with twice the value,
+ * users on slow links see each change 0.15 s later. */
 #define RED_CATCH_UP_LATE (150 * 1000)
-/* see RedCatchUpPath::waited() */
+/* Microseconds, see RedCatchUpPath::waited(). With half, users whose link takes 4 s for an image of the screen are
+ * sent parts of it again; with twice the value they see the drawings behind it 1 s later. */
 #define RED_CATCH_UP_PASSING (1000 * 1000)
-/* bytes */
+/* Bytes: more than the output buffer takes. With less, no message blocks the path; with twice as many, images behind
+ * which a link of 2 Mbit/s is busy for 0.25 s do not count. */
 #define RED_CATCH_UP_LARGE (64 * 1024)
 
 /* A region of more rectangles becomes their bounds, or is cleared: each change would cost more than the pixels it
@@ -133,7 +136,7 @@ void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy);
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds);
 
 /* A box of at most about @pixels at the start of @region, which is not empty. Small rectangles
- * share a box if the box holds little else. */
+ * share a box if they cover half of it. */
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
 
 /* Finds areas that have not changed for a while, so that it is worth resending lossy images there. */
@@ -160,7 +163,8 @@ private:
     uint64_t turned = 0;
 };
 
-/* microseconds */
+/* Microseconds. With half, a slow animation is refined between its steps; with twice the value, users see a lossy
+ * image 1 s longer. */
 #define RED_CATCH_UP_STILL (1000 * 1000)
 
 /* The piece size: how many pixels the path carries in RED_CATCH_UP_PIECE_TIME. It is measured on
@@ -181,6 +185,8 @@ public:
     uint32_t get_pixels() const { return pixels; }
 
 private:
+    void set_pixels(uint64_t wanted);
+
     bool started = false;
     uint32_t pixels = RED_CATCH_UP_PIECE_MIN;
     uint64_t since = 0;
@@ -188,11 +194,16 @@ private:
 
 public:
     enum {
-        /* pixels; the minimum is a square of 96 */
+        /* Pixels. With half the minimum, slow links get more and smaller images, which compress worse; with
+         * twice the value, a letter waits behind a piece twice as long. A screen of 4K has four times the
+         * maximum: with half, fast links get more images. */
         RED_CATCH_UP_PIECE_MIN = 96 * 96,
         RED_CATCH_UP_PIECE_MAX = 2 * 1024 * 1024,
-        /* microseconds */
+        /* Microseconds. With half, as with half the minimum; with twice the value, what the user types is shown
+         * 40 ms later while the rest of the screen is refreshed. */
         RED_CATCH_UP_PIECE_TIME = 40 * 1000,
+        /* Microseconds between two measurements. With half, one piece that compresses well decides; with twice the
+         * value, the first pieces have the wrong size for longer. */
         RED_CATCH_UP_PACE_TIME = 200 * 1000,
     };
 };

@@ -276,7 +276,7 @@ static void late_behind_a_large_message()
 static void late_as_the_path()
 {
     g_assert_cmpuint(red_catch_up_late(0), ==, RED_CATCH_UP_LATE);
-    g_assert_cmpuint(red_catch_up_late(200), ==, RED_CATCH_UP_LATE_MIN);
+    g_assert_cmpuint(red_catch_up_late(200), ==, RED_CATCH_UP_LATE / 3);
     g_assert_cmpuint(red_catch_up_late(60 * 1000), ==, 90 * 1000);
     g_assert_cmpuint(red_catch_up_late(600 * 1000), ==, RED_CATCH_UP_LATE);
 }
