@@ -26,8 +26,11 @@ class Builder:
 
     _IS_OWN = False     # whether nothing but builds happens there
 
-    def __init__(self, suite: str, home: Path, steps: Steps) -> None:
+    def __init__(self, suite: str, home: Path, steps: Steps, tools: Sequence[str] = _TOOLS, architecture: str = "") -> None:
+        """`architecture`: Debian's name of it, for a root of another one than this machine's."""
         self.suite = suite
+        self.tools = tools
+        self.architecture = architecture
         self.home = home
         self.steps = steps
 
@@ -42,10 +45,10 @@ class Builder:
 
     def run(self, title: str, argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None,
             network: bool = False) -> list[str]:
-        return self.steps.run(title, proc.inside(None, self._entered(argv, self.inside(cwd or self.work), network)),
+        return self.steps.run(title, proc.inside(None, self.entered(argv, self.inside(cwd or self.work), network)),
                               quiet=True, env=env)
 
-    def _entered(self, argv: Sequence[str], folder: str, network: bool) -> list[str]:
+    def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
         if network:
             return ["sh", "-c", 'cd "$0" && exec "$@"', folder, *argv]
         return [*self.alone, "sh", "-c", _LOOPBACK if self.alone else 'cd "$0" && exec "$@"', folder, *argv]
@@ -60,9 +63,9 @@ class Builder:
     def prepare(self, places: Sequence[Place]) -> None:
         """Installs the tools. require_for() installs what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
-        if self._knows(_TOOLS):
+        if self._knows(self.tools):
             return
-        self.install(f"the tools of {self.suite}", ["install", *_TOOLS], " ".join(_TOOLS))
+        self.install(f"the tools of {self.suite}", ["install", *self.tools], " ".join(self.tools))
 
     def _knows(self, packages: Sequence[str]) -> bool:
         try:
@@ -109,7 +112,7 @@ class RootBuilder(Builder):
     def inside(self, path: Path) -> str:
         return f"/{path.relative_to(self.root)}"
 
-    def _entered(self, argv: Sequence[str], folder: str, network: bool) -> list[str]:
+    def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
         enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
                  + ("" if network else "ip link set lo up && ")
                  + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
@@ -127,5 +130,5 @@ class RootBuilder(Builder):
         super().prepare(places)
 
     def _make(self, places: Sequence[Place]) -> None:
-        debroot.make(self.suite, self.root, places, self.steps)
+        debroot.make(self.suite, self.root, places, self.steps, architecture=self.architecture)
         (self.root / self._READY).touch()

@@ -16,15 +16,16 @@ _ETC = Path("/etc")
 _SECRETS = 0o600
 
 
-def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, archives: Path | None = None) -> None:
-    """Replaces the folder root; archives is where .deb files are kept for the next time. Needs root's rights. Raises
-    StepFailed."""
+def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, archives: Path | None = None,
+         architecture: str = "") -> None:
+    """Replaces the folder root; archives is where .deb files are kept for the next time, architecture Debian's name of another one
+    than this machine's. Needs root's rights. Raises StepFailed."""
     proc.require("debootstrap", "debootstrap")
     shutil.rmtree(root, ignore_errors=True)         # left by an interrupted run
     root.parent.mkdir(parents=True, exist_ok=True)
-    kept = [] if archives is None else [f"--cache-dir={archives}"]
+    options = [*([f"--cache-dir={archives}"] if archives else []), *([f"--arch={architecture}"] if architecture else [])]
     steps.run(f"making a root of {suite}", proc.inside(None, [
-        "debootstrap", *kept, "--variant=minbase", "--include=ca-certificates", suite, str(root), places[0].source.uri]),
+        "debootstrap", *options, "--variant=minbase", "--include=ca-certificates", suite, str(root), places[0].source.uri]),
         quiet=True, env=QUIET)
     sources = root / "etc/apt/sources.list.d"
     (root / "etc/apt/sources.list").unlink(missing_ok=True)

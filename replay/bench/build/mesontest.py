@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,10 +43,11 @@ def listed(build: Path) -> dict[str, str]:
 
 
 def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False,
-              env: Mapping[str, str] | None = None, processes: int = os.cpu_count() or 1) -> int:
-    """Runs the tests of these names, rebuilt first if wanted. Returns how many passed; raises BenchError, one line, that names
-    those that failed."""
-    argv = [*own_loopback(), "meson", "test", "-C", build, "--num-processes", str(processes),
+              env: Mapping[str, str] | None = None, processes: int = os.cpu_count() or 1,
+              inside: Sequence[str] | None = None) -> int:
+    """Runs the tests of these names (none: all), rebuilt first if wanted. Returns how many passed; raises BenchError, one line,
+    that names those that failed. `inside`: a prefix that runs a command elsewhere, without other programs on its ports."""
+    argv = [*(own_loopback() if inside is None else inside), "meson", "test", "-C", build, "--num-processes", str(processes),
             "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
     try:
         output = steps.run(title, argv, quiet=True, env=env)

@@ -14,6 +14,7 @@ from bench.common.errors import BenchError
 class Build:
     options: tuple[str, ...] = ()                                       # of meson setup
     compilers: Mapping[str, str] = field(default_factory=dict)          # variable to program
+    architecture: str = ""      # Debian's name: of a root made by debootstrap, with the release's dependencies of this suite
 
     def environment(self) -> dict[str, str]:
         """Raises BenchError if a program is missing."""
@@ -30,4 +31,5 @@ BUILDS: dict[str, Build] = {
     "fortify": Build(("-Doptimization=2", f"-Dc_args={_FORTIFY}", f"-Dcpp_args={_FORTIFY} -D_GLIBCXX_ASSERTIONS")),
     "clang": Build(compilers={"CC": "clang", "CXX": "clang++"}),
     "c++20": Build(("-Dcpp_std=gnu++20",)),
+    "i386": Build(architecture="i386"),
 }

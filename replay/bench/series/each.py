@@ -20,7 +20,7 @@ from bench.common import paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.series import builds, export
+from bench.series import builds, export, otherroot
 
 _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # without SPICE_STREAM
@@ -131,9 +131,11 @@ def with_autotools(whole: list[State], tree: export.Tree) -> list[State]:
 
 
 def as_built(whole: list[State], name: str) -> list[State]:
-    """The state with all series that are not optional, for this build."""
+    """The state with all series that are not optional, for this build. A root of another architecture has what the default
+    release needs."""
     last = [state for state in whole if state.mode == _DEFAULT and state.patch.split("/")[0] in upstream.built()]
-    return [replace(state, mode=name) for state in last[-1:]]
+    return [replace(state, mode=name) for state in last[-1:]
+            if not builds.BUILDS[name].architecture or state.release == upstream.DEFAULT]
 
 
 def _make(state: State, tree: export.Tree, folder: Path, steps: Steps, environment: dict[str, str]) -> int:
@@ -171,6 +173,8 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
         what += f" as {state.mode}"
     tree.git("checkout", "-q", state.commit)
     options += default_mode((tree.folder / "meson_options.txt").read_text())
+    if state.mode in builds.BUILDS and kind.architecture:
+        return _passed(state, otherroot.check(what, tree.folder, kind.architecture, options, steps), began)
     bases.configure(what, tree.folder, build, options, steps, environment)
     steps.run(f"building {what}", ["ninja", "-C", build], quiet=True, env=environment)
     listed = mesontest.listed(build).keys()

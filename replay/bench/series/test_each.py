@@ -17,7 +17,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
 from bench.runs import modes
-from bench.series import builds, each, export
+from bench.series import builds, each, export, otherroot
 from bench.series.each import Checked, State
 
 
@@ -190,3 +190,14 @@ def test_a_state_is_built_with_its_own_default_mode() -> None:
     assert each.default_mode(options) == ["-Dstream-mode=flow"]
     assert each.default_mode(options.replace("'flow',", "'batch',", 1)) == ["-Dstream-mode=batch"]
     assert each.default_mode("option('tests', value : true)") == []
+
+
+def test_another_architecture_is_built_for_the_default_release_alone() -> None:
+    whole = [State("", "stats/0001", "default", "c", "t")]
+    assert {name: [version for version in upstream.RELEASES if each.as_built([replace(whole[0], release=version)], name)]
+            for name in ("i386", "clang")} == {"i386": [upstream.DEFAULT], "clang": list(upstream.RELEASES)}
+
+
+def test_the_root_has_what_the_library_needs_and_no_emulator() -> None:
+    named = otherroot.packages()
+    assert {"g++", "meson", "libpixman-1-dev", "libgdk-pixbuf-2.0-dev"} <= set(named) and "qemu-system-x86" not in named
