@@ -75,6 +75,9 @@ _HARDWARE = (
 )
 
 
+_SECOND = "second"      # display of a guest with two
+
+
 class Machine:
     """Boots in the constructor; close() ends it. `folder` is its own, for sockets and logs."""
 
@@ -87,8 +90,10 @@ class Machine:
         incoming: str | None = None,
         seamless: bool = False,
         lab: Lab | None = None,
+        displays: int = 1,
     ) -> None:
         """`incoming` is where the guest comes from, if it has booted somewhere else. With `lab` it listens there, else on loopback."""
+        self.displays, self._lab = displays, lab
         self.library, self.way, self._folder, self._seamless = library, way, folder, seamless
         self._address = lab.server_address if lab else target.HOST
         self.port, self.tls_port = lab.ports if lab else (free_port(), free_port())
@@ -128,6 +133,8 @@ class Machine:
         spice = ["disable-ticketing=on"] if self.way != SASL else ["sasl=on"]
         if self._seamless:
             spice.append("seamless-migration=on")
+        if self.displays > 1:       # over a slow link JPEG would change the pixels, and could not be compared
+            spice.append("jpeg-wan-compression=never")
         if self.way == UNIX:
             spice += ["unix=on", f"addr={self._folder / 'spice'}"]
         else:
@@ -147,7 +154,7 @@ class Machine:
         sockets += ["-qmp", f"unix:{self._folder / 'qmp'},server=on,wait=off"]
         words = "quiet loglevel=0 mitigations=off"
         sandbox = ["-sandbox", ",".join(["on", *(f"{what}=deny" for what in _DENIED)])] if self.way == SANDBOX else []
-        return [QEMU, *sandbox, *sockets, *_HARDWARE.split(), "-spice", ",".join(spice), *files, "-append", words]
+        return [QEMU, *sandbox, *sockets, *_hardware(self.displays), "-spice", ",".join(spice), *files, "-append", words]
 
     @staticmethod
     def _opened(incoming: str) -> int:
@@ -236,9 +243,9 @@ class Machine:
             raise Failed(f"QEMU: {command}: {answer['error'].get('desc')}")
         return answer["return"]
 
-    def screen(self) -> picture.Picture:
+    def screen(self, display: int = 0) -> picture.Picture:
         file = self._folder / "screen.ppm"
-        self.qmp("screendump", filename=str(file))
+        self.qmp("screendump", filename=str(file), **({"device": _SECOND} if display else {}))
         return picture.from_ppm(file.read_bytes())
 
     def running(self) -> bool:
@@ -253,11 +260,11 @@ class Machine:
             self._relay = self._relay or Relay(self._folder / "spice", self._folder / "relay")
             return Target(transport, path=self._folder / "relay")
         if transport in (target.TLS, target.WSS, target.SANDBOX):
-            return Target(transport, self.tls_port, ca=made.ca)
+            return Target(transport, self.tls_port, ca=made.ca, host=self._address, netns=self._lab.client if self._lab else None)
         if transport == target.RELAY:
             self._relay = self._relay or Relay(self.port)
             return Target(transport, int(str(self._relay.address)))
-        return Target(transport, self.port)
+        return Target(transport, self.port, host=self._address, netns=self._lab.client if self._lab else None)
 
     def _proxied(self, transport: str) -> Target:
         if transport not in self._proxies:
@@ -274,7 +281,8 @@ class Machine:
             return self._relay.sent if self._relay else 0
         ports = [each.port for each in self._proxies.values()] if self.way == UNIX else [self.port, self.tls_port]
         told = subprocess.run(
-            ["ss", "-tinH", "state", "established", f"( {' or '.join(f'sport = :{port}' for port in ports)} )"],
+            proc.inside(self._lab.server if self._lab else None,
+                        ["ss", "-tinH", "state", "established", f"( {' or '.join(f'sport = :{port}' for port in ports)} )"]),
             capture_output=True,
             text=True,
             check=False,
@@ -320,12 +328,16 @@ class Machine:
         self.close()
 
 
-def booted(guest: Guest, library: Library) -> str:
+def _hardware(displays: int) -> list[str]:
+    return [*_HARDWARE.split(), *(["-device", f"qxl,id={_SECOND}"] if displays > 1 else [])]
+
+
+def booted(guest: Guest, library: Library, displays: int = 1) -> str:
     """Where a guest that has booted comes from, for Machine(incoming=): it boots once, which takes minutes on a busy machine."""
-    version = hashlib.sha256((qemu_version() + _HARDWARE).encode()).hexdigest()[:8]
+    version = hashlib.sha256((qemu_version() + " ".join(_hardware(displays))).encode()).hexdigest()[:8]
 
     def make(folder: Path) -> None:
-        with Machine(guest, library, folder.parent) as machine:
+        with Machine(guest, library, folder.parent, displays=displays) as machine:
             machine.booted()
             machine.migrate(f"exec:cat >{folder / 'state'}")
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.lab.lab import free_port
+from bench.lab import lab as labs
+from bench.lab import links
 from clients import guest, machine, packages, table, target
 from clients.command import HOME, NAME, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver
@@ -27,8 +29,16 @@ from clients.machine import STOCK, Library, Machine
 from clients.table import BAD, GOOD, Cell
 from clients.world import World
 
-SEAMLESS, SWITCH = "seamless", "switch-host"
-_KINDS = (SEAMLESS, SWITCH)
+_LINK = "2M100ms"
+SEAMLESS, SWITCH, DISPLAYS = "seamless", "switch-host", f"two displays over {_LINK}"
+_KINDS = (SEAMLESS, SWITCH, DISPLAYS)
+_SINK_PORTS = (labs.PLAIN_PORT + 10, labs.TLS_PORT + 10)
+# the same few pictures on both displays, each bigger than an image that is worth sharing, and at other places
+_TILES = (
+    "eval for n in 0 1 2 3; do head -c 65536 /dev/urandom >/run/tile$n; done; while :; do n=$((n + 1)); for fb in 0 1; do "
+    "dd if=/run/tile$((n % 4)) of=/dev/fb$fb bs=65536 seek=$((n * 7 % 48)); done; usleep 300000; done "
+    "</dev/null >/dev/null 2>&1 & tiles=$!"
+)
 _TRANSPORTS = (target.PLAIN, target.TLS)
 _CLIENTS: tuple[type[Driver], ...] = (SpiceGtk, RemoteViewer)
 _PAIRS = ("stock>stock", "stock>flow", "flow>stock", "flow>flow", "stock>batch", "batch>stock", "batch>batch")
@@ -64,8 +74,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Migrates a guest that draws from one QEMU to another while a client is connected, and compares pictures."
     )
     parser.add_argument("--pairs", default=",".join(_PAIRS), metavar="LIST", help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
+    parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
+
+
+def kinds_of(client: type[Driver], kinds: Sequence[str]) -> list[str]:
+    """Those that the client can show."""
+    return [kind for kind in kinds if kind != DISPLAYS or client.shows_displays]
 
 
 def move(
@@ -82,29 +98,42 @@ def move(
     homes = [folder / name for name in ("source", "sink", "world")]
     for home in homes:
         home.mkdir()
-    port = free_port()
-    seamless = kind == SEAMLESS
-    with Machine(made, source, homes[0], incoming=booted, seamless=seamless) as first:
+    seamless, displays, way = kind != SWITCH, 2 if kind == DISPLAYS else 1, f"unix:{folder / 'guest'}"
+    with ExitStack() as stack:
+        lab = stack.enter_context(labs.connect(links.find(_LINK))) if kind == DISPLAYS else None
+        first = stack.enter_context(Machine(made, source, homes[0], incoming=booted, seamless=seamless, lab=lab, displays=displays))
         first.booted()
+        if displays > 1:
+            first.guest("graphics")
         world = World(first, client, transport, homes[2], 5)
         try:
             viewer = world.client()
             first.guest("draw")
+            if displays > 1:
+                first.guest(_TILES)
             world.must_flow(viewer, 3)
-            with Machine(made, sink, homes[1], incoming=f"tcp:{target.HOST}:{port}", seamless=seamless) as second:
+            there = replace(lab, ports=_SINK_PORTS) if lab else None
+            with Machine(made, sink, homes[1], incoming=way, seamless=seamless, lab=there, displays=displays) as second:
                 # a port that is left out is 65535 to spice-gtk, and it tries that first
                 tls = transport == target.TLS
                 ports = {"port": 0 if tls else second.port, **({"tls-port": second.tls_port} if tls else {})}
-                first.qmp("client_migrate_info", protocol="spice", hostname=target.HOST, **ports)
-                first.migrate(f"tcp:{target.HOST}:{port}")
-                second.booted()
+                first.qmp("client_migrate_info", protocol="spice", hostname=second.target(transport).host, **ports)
                 world.machine = second
+                if seamless:    # real guests take longer to move than a client to connect
+                    machine.wait_for("connection to the new place", 60, world.display_open)
+                first.migrate(way)
+                second.booted()
+                # as libvirt does: until then the old QEMU may have state of the client's to send
+                machine.wait_for("end of the client's migration", 60, lambda: first.qmp("query-spice").get("migrated"))
                 machine.wait_for("display at the new place", 60, world.display_open)
                 first.close()
                 viewer.must_run()
                 if tls and not all(channel.get("tls") for channel in second.clients()):
                     raise Failed("what was encrypted is not any more")
                 world.must_flow(viewer, 5)
+                second.guest("eval rm -f /run/draw; [ -z \"$tiles\" ] || kill $tiles")
+                for display in range(displays):     # as the guest drew it on the way, nothing painted over
+                    world.must_show(viewer, world.at_rest(display), display)
                 world.must_show(viewer, world.card())
                 world.check_machine()
         finally:
@@ -150,7 +179,10 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
     lines = [
         "# Migration between libraries, with a client connected\n",
         f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
-        "client switches to the new QEMU by itself, keeps getting drawings, and then shows the guest's screen, equal pixel by pixel.\n",
+        "client switches to the new QEMU by itself, keeps getting drawings, and then shows the guest's screen, equal pixel by pixel: "
+        "first as the text left it, then after another picture. *Two displays*: text on one, and on both the same pictures at other "
+        f"places, while the client is behind ({_LINK}); both screens are compared. Runs before 28 November 2026 compared only the second "
+        "picture.\n",
         "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
@@ -171,7 +203,7 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     pairs = [pair(text) for text in args.pairs.split(",")]
-    transports = chosen(args.transports, _TRANSPORTS, "transport")
+    transports, kinds = chosen(args.transports, _TRANSPORTS, "transport"), chosen(args.kinds, _KINDS, "kind")
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require()
     made = guest.prepare(steps)
@@ -179,15 +211,16 @@ def execute(args: argparse.Namespace) -> int:
     for release in dict.fromkeys(end[1] for each in pairs for end in (each.source, each.sink)):
         modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
         found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
-    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
+    stock = Library(paths.stock_library(), STOCK, upstream.DEFAULT)
+    states = {number: machine.booted(made, stock, number) for number in {2 if kind == DISPLAYS else 1 for kind in kinds}}
     old, facts = table.load(args.output, NAME)
     facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version()}
     cells: list[Cell] = []
     for client in _CLIENTS:
         for transport in transports:
-            for kind in _KINDS:
+            for kind in kinds_of(client, kinds):
                 for each in pairs:
-                    cell = _cell(made, booted, found, each, kind, client, transport)
+                    cell = _cell(made, states[2 if kind == DISPLAYS else 1], found, each, kind, client, transport)
                     steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
                     cells.append(cell)
                     everything = table.merged(old, cells)

@@ -27,6 +27,8 @@ class Target:
     path: Path | None = None
     ca: Path | None = None
     proxy: str = ""
+    host: str = HOST
+    netns: Path | None = None       # of the client, if it is not the machine's own
 
     @property
     def encrypted(self) -> bool:
@@ -47,5 +49,5 @@ class Target:
         if self.transport == UNIX:
             return f"spice+unix://{self.path}"
         if self.transport in (TLS, SANDBOX):
-            return f"spice://{HOST}?tls-port={self.port}"
-        return f"spice://{HOST}?port={self.port}"
+            return f"spice://{self.host}?tls-port={self.port}"
+        return f"spice://{self.host}?port={self.port}"

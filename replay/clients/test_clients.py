@@ -15,6 +15,8 @@ import pytest
 
 from bench.common.errors import BenchError
 from clients import agent, command, guest, installed, migration, packages, picture, plans, proxies, table, target, webdav, wire
+from clients.drivers.gtk import SpiceGtk
+from clients.drivers.remote_viewer import RemoteViewer
 from clients.errors import Failed
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 
@@ -215,6 +217,16 @@ def test_only_relays_have_the_scenario_idle() -> None:
     assert not {plan.transport for plan in wanted if plan.scenario != plans.IDLE} & target.PROXIES
     assert target.Target(target.NGINX, 1).framed and not target.Target(target.HAPROXY, 1).framed
     assert target.Target(target.SQUID, 5900, proxy="http://127.0.0.1:1").environment == {"SPICE_PROXY": "http://127.0.0.1:1"}
+
+
+def test_a_client_goes_to_the_machines_address() -> None:
+    assert target.Target(target.TLS, 1, host="10.83.0.1").uri == "spice://10.83.0.1?tls-port=1"
+    assert target.Target(target.PLAIN, 1).uri == "spice://127.0.0.1?port=1"
+
+
+def test_migrations_of_two_displays_need_a_client_that_tells_them_apart() -> None:
+    assert migration.kinds_of(SpiceGtk, (migration.SEAMLESS, migration.DISPLAYS)) == [migration.SEAMLESS, migration.DISPLAYS]
+    assert migration.kinds_of(RemoteViewer, (migration.SEAMLESS, migration.DISPLAYS)) == [migration.SEAMLESS]
 
 
 def test_a_relay_carries_bytes_and_is_gone_when_closed(tmp_path: Path) -> None:

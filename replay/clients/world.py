@@ -46,7 +46,8 @@ class World:
         return made
 
     def display_open(self) -> bool:
-        return any(channel.get("channel-type") == 2 for channel in self.machine.clients())
+        """All of the guest's."""
+        return sum(channel.get("channel-type") == 2 for channel in self.machine.clients()) >= self.machine.displays
 
     def nobody(self) -> None:
         """Ends every client, and waits until QEMU has noticed."""
@@ -67,10 +68,14 @@ class World:
     def card(self) -> Picture:
         """Makes the guest stop drawing, and returns its screen."""
         self.machine.guest("card")
-        before = self.machine.screen()
+        return self.at_rest()
+
+    def at_rest(self, display: int = 0) -> Picture:
+        """The guest's screen, when it has stopped drawing."""
+        before = self.machine.screen(display)
         for _ in range(100):
             time.sleep(0.3)
-            now = self.machine.screen()
+            now = self.machine.screen(display)
             if now == before and not now.blank():
                 return now
             before = now
@@ -84,12 +89,12 @@ class World:
             time.sleep(0.1)
         raise Failed("the guest does not draw")
 
-    def must_show(self, client: Driver, wanted: Picture) -> None:
+    def must_show(self, client: Driver, wanted: Picture, display: int = 0) -> None:
         """Waits until the client shows this picture, pixel by pixel."""
         deadline = time.monotonic() + _SHOWN
         while True:
             client.must_run()
-            shown = client.picture()
+            shown = client.picture(display)
             if shown.shows(wanted):
                 return
             if time.monotonic() > deadline:

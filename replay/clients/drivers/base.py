@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.common import proc
 from bench.common.steps import Steps
 from clients.errors import Failed, NotRun
 from clients.picture import Picture
@@ -23,6 +24,7 @@ class Driver(ABC):
     name = ""
     transports: frozenset[str] = frozenset()
     shows_pictures = True
+    shows_displays = False      # whether picture() can tell the guest's displays apart
 
     def __init__(self, target: Target, folder: Path) -> None:
         self.target, self.folder = target, folder
@@ -41,8 +43,8 @@ class Driver(ABC):
     def start(self) -> None:
         """Starts the client; it may still be connecting."""
 
-    def picture(self) -> Picture:
-        """The picture that it shows now."""
+    def picture(self, display: int = 0) -> Picture:
+        """The picture that it shows now, on this display of the guest."""
         raise NotRun("does not draw")
 
     def type(self, text: str) -> None:
@@ -86,7 +88,7 @@ class Driver(ABC):
         """Starts a program in a process group of its own. Its output goes to the file log in `folder`."""
         with (self.folder / "log").open("ab") as log:
             self._child = subprocess.Popen(
-                [str(part) for part in argv],
+                proc.inside(self.target.netns, [str(part) for part in argv]) if self.target.netns else [str(part) for part in argv],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

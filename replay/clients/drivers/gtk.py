@@ -28,6 +28,7 @@ _LIBRARY = "libspice-client-glib-2.0-8"
 
 class SpiceGtk(Driver):
     name = "spice-gtk"
+    shows_displays = True
     transports = frozenset({target.PLAIN, target.TLS, target.SASL, target.UNIX, target.RELAY, target.SANDBOX}) | target.PROXIES - target.WEB_PROXIES
 
     @classmethod
@@ -68,9 +69,9 @@ class SpiceGtk(Driver):
             raise Failed(f"{self.name}: {answer['error']}")
         return answer
 
-    def picture(self) -> picture.Picture:
+    def picture(self, display: int = 0) -> picture.Picture:
         with tempfile.NamedTemporaryFile(dir=self.folder) as file:
-            told = self._ask(do="picture", file=file.name)
+            told = self._ask(do="picture", file=file.name, display=display)
             if not told["answer"]:
                 return picture.Picture(1, 1, bytes(3))
             return picture.from_bgrx(told["width"], told["height"], told["stride"], Path(file.name).read_bytes())

@@ -44,7 +44,7 @@ class Session:
         if os.environ.get("SPICE_GTK_SHARED"):
             self.session.set_property("shared-dir", os.environ["SPICE_GTK_SHARED"])
         self.main, self.copied, self.grabbed, self.pasted = None, None, False, None
-        self.primary, self.inputs, self.ports, self.came, self.heard = None, None, {}, {}, 0
+        self.primaries, self.inputs, self.ports, self.came, self.heard = {}, None, {}, {}, 0
         on(self.session, "channel-new", self.new_channel)
         on(self.session, "disconnected", lambda _: sys.exit("disconnected"))
 
@@ -72,11 +72,11 @@ class Session:
         if event not in (Spice.ChannelEvent.OPENED, Spice.ChannelEvent.SWITCHING, Spice.ChannelEvent.CLOSED):
             sys.exit("%s: %s" % (type(channel).__name__, event.value_nick))
 
-    def create(self, _channel, _format, width, height, stride, _shm, data):
-        self.primary = (width, height, stride, data)
+    def create(self, channel, _format, width, height, stride, _shm, data):
+        self.primaries[channel.get_property("channel-id")] = (width, height, stride, data)
 
-    def destroy(self, _channel):
-        self.primary = None
+    def destroy(self, channel):
+        self.primaries.pop(channel.get_property("channel-id"), None)
 
     def sound(self, _channel, _data, size):
         self.heard += size
@@ -88,10 +88,10 @@ class Session:
     def data(self, channel, data, size):
         self.came.setdefault(channel, bytearray()).extend(ctypes.string_at(data, size))
 
-    def do_picture(self, answer, file, **_):
-        if self.primary is None:
+    def do_picture(self, answer, file, display, **_):
+        if display not in self.primaries:
             return answer(answer=False)
-        width, height, stride, data = self.primary
+        width, height, stride, data = self.primaries[display]
         with open(file, "wb") as out:
             out.write(ctypes.string_at(data, stride * height))
         return answer(answer=True, width=width, height=height, stride=stride)

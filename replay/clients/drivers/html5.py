@@ -95,7 +95,7 @@ class Html5(Driver):
             raise Failed(f"{self.name}: {failed}")
         return self._page.evaluate(expression)
 
-    def picture(self) -> picture.Picture:
+    def picture(self, display: int = 0) -> picture.Picture:
         told = self._evaluate(_PICTURE)
         if not isinstance(told, list):
             return picture.Picture(1, 1, bytes(3))

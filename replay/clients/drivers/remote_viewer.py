@@ -84,7 +84,7 @@ class RemoteViewer(Driver):
             raise Failed("Xvfb does not start")
         return f":{number}"
 
-    def picture(self) -> picture.Picture:
+    def picture(self, display: int = 0) -> picture.Picture:
         return picture.from_xwd(self._frame.read_bytes())
 
     def type(self, text: str) -> None:

@@ -107,7 +107,7 @@ class Ryll(Driver):
             raise Failed(f"ryll: {method}: {answer.get('error')}")
         return dict(answer.get("result") or {})
 
-    def picture(self) -> picture.Picture:
+    def picture(self, display: int = 0) -> picture.Picture:
         told = self._ask("screenshot", {"format": "rgba"})
         return picture.from_rgba(told["width"], told["height"], base64.b64decode(told["data_base64"]))
 
