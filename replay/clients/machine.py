@@ -225,10 +225,14 @@ class Machine:
 
     def relayed(self, port: str) -> socket.socket:
         """As if this were a program in the guest that has opened that port of SPICE: the guest carries every byte."""
-        self.guest(f"relay {port}")
         made = socket.socket(socket.AF_UNIX)
-        made.connect(str(self._folder / port))
+        made.connect(str(self.relay(port)))
         return made
+
+    def relay(self, port: str) -> Path:
+        """The Unix socket of that."""
+        self.guest(f"relay {port}")
+        return self._folder / port
 
     def typed(self, seconds: float) -> str:
         """The next line that somebody typed at the guest."""

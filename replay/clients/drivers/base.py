@@ -71,6 +71,10 @@ class Driver(ABC):
         """Waits for the guest's offer of a clipboard, and requests it."""
         raise NotRun("its clipboard cannot be used from outside")
 
+    def send_file(self, file: Path) -> None:
+        """Sends a file to the guest's agent, as if it was dropped on the window; may return before it is there."""
+        raise NotRun("files cannot be dropped on it from outside")
+
     def shares(self) -> Path:
         """The folder shared with the guest through webdav."""
         raise NotRun("shares a folder only by hand")

@@ -91,6 +91,10 @@ class SpiceGtk(Driver):
     def paste(self) -> str:
         return str(self._ask(do="paste")["answer"])
 
+    def send_file(self, file: Path) -> None:
+        shutil.copy(file, self.folder)
+        self._ask(do="send", file=str(self.folder / file.name))
+
     @property
     def _shared(self) -> Path:
         return self.folder / "shared"

@@ -14,7 +14,7 @@ import sys
 import gi
 
 gi.require_version("SpiceClientGLib", "2.0")
-from gi.repository import GLib, GObject, SpiceClientGLib as Spice  # noqa: E402
+from gi.repository import Gio, GLib, GObject, SpiceClientGLib as Spice  # noqa: E402
 
 # the bindings of 0.39 take no lists
 library = ctypes.CDLL("libspice-client-glib-2.0.so.8")
@@ -132,6 +132,17 @@ class Session:
             return False
 
         GLib.timeout_add(100, offer)
+
+    def do_send(self, answer, file, **_):
+        def send():
+            if not self.main.get_property("agent-connected"):
+                return True
+            source = Gio.File.new_for_path(file)
+            library.spice_main_channel_file_copy_async(pointer(self.main), (ctypes.c_void_p * 2)(hash(source), None), 0, *[None] * 5)
+            answer(answer=True)
+            return False
+
+        GLib.timeout_add(100, send)
 
     def do_paste(self, answer, **_):
         waited, asked = [0], [False]
