@@ -22,6 +22,8 @@ enum {
     DIFFERENT = 40,
     /* drawn by each guest */
     PICTURES = 400,
+    /* of both sides of a part of the screen */
+    PART = 8,
 };
 
 /* The client's end of a display: reads in a thread of its own, and says what it has to. */
@@ -31,6 +33,8 @@ public:
     /* pictures that came, and those of them from the dictionary */
     std::atomic<unsigned> pictures{0};
     std::atomic<unsigned> compressed{0};
+    /* of them, those of more than a part of the screen */
+    std::atomic<unsigned> larger{0};
     /* bytes of the last message with a picture */
     std::atomic<size_t> last_size{0};
     /* what it got of the dictionary when the machine left, 0: nothing */
@@ -126,7 +130,12 @@ private:
         /* surface, box, then how many rectangles clip it if any do */
         size_t pos = 4 + 16;
         uint32_t number;
+        /* top, left, bottom, right */
+        int32_t box[4];
 
+        memcpy(box, &body[4], sizeof(box));
+        larger += GINT32_FROM_LE(box[2]) - GINT32_FROM_LE(box[0]) > PART ||
+                  GINT32_FROM_LE(box[3]) - GINT32_FROM_LE(box[1]) > PART;
         if (body[pos++] == SPICE_CLIP_TYPE_RECTS) {
             memcpy(&number, &body[pos], sizeof(number));
             pos += sizeof(number) + GUINT32_FROM_LE(number) * 16;
@@ -185,12 +194,12 @@ struct Session
         }
     }
 
-    /* Does something while both guests draw. */
-    void while_they_draw(const std::function<void()> &something)
+    /* Does something while both guests draw: on the whole screen, or on its parts. */
+    void while_they_draw(const std::function<void()> &something, bool in_parts = false)
     {
         std::atomic<bool> is_over{false};
-        std::thread drawing([&] { draw(&guest, 1); });
-        std::thread other_drawing([&] { draw(other_guest.get(), 2); });
+        std::thread drawing([&] { draw(&guest, 1, in_parts); });
+        std::thread other_drawing([&] { draw(other_guest.get(), 2, in_parts); });
         std::thread waiting([&] {
             drawing.join();
             other_drawing.join();
@@ -203,12 +212,19 @@ struct Session
     }
 
 private:
-    static void draw(ScreenGuest *guest, uint32_t seed)
+    static void draw(ScreenGuest *guest, uint32_t seed, bool in_parts)
     {
         GRand *rand = g_rand_new_with_seed(seed);
 
         for (int i = 0; i < PICTURES; ++i) {
-            guest->push(ScreenGuest::noise(g_rand_int_range(rand, 0, DIFFERENT)));
+            guest->drawings.emplace_back(ScreenGuest::noise(g_rand_int_range(rand, 0, DIFFERENT)), 0);
+            ScreenGuest::Drawing *drawing = &guest->drawings.back();
+            if (in_parts) {
+                const int left = i * PART % TEST_QXL_WIDTH;
+                const int top = i * PART / TEST_QXL_WIDTH * PART % TEST_QXL_HEIGHT;
+                drawing->bbox = drawing->u.copy.src_area = { top, left, top + PART, left + PART };
+            }
+            guest->device.push(QXL_CMD_DRAW, static_cast<QXLDrawable *>(drawing));
             if (i % 8 == 0) {
                 guest->device.run();
             }
@@ -249,6 +265,16 @@ static void both_compress(gconstpointer data)
     Session::wait_for([&] { return session.display->compressed && session.other->compressed; });
     g_assert_cmpint(session.guest.device.num_left(), ==, 0);
     g_assert_cmpint(session.other_guest->device.num_left(), ==, 0);
+}
+
+/* The client is slow with both, so it gets what the screens show instead of many drawings. */
+static void both_catch_up()
+{
+    Session session;
+
+    session.display->busy = session.other->busy = 5000;
+    session.while_they_draw([] {}, true);
+    Session::wait_for([&] { return session.display->larger > 1 && session.other->larger > 1; });
 }
 
 /* One leaves what it has put into the dictionary. */
@@ -319,6 +345,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/two-displays/one-dictionary", one_dictionary);
     g_test_add_data_func("/server/two-displays/both-compress", GUINT_TO_POINTER(0), both_compress);
     g_test_add_data_func("/server/two-displays/one-is-slow", GUINT_TO_POINTER(5000), both_compress);
+    g_test_add_func("/server/two-displays/both-catch-up", both_catch_up);
     g_test_add_func("/server/two-displays/one-comes-and-goes", one_comes_and_goes);
     g_test_add_func("/server/two-displays/second-while-one-closes", second_while_one_closes);
     g_test_add_func("/server/two-displays/they-migrate", they_migrate);
