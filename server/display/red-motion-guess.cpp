@@ -10,9 +10,8 @@
 
 #include "red-motion.h"
 
-/* Lines of which features are taken of the new picture, and how many features. The old one has
- * to be looked at whole, as something may have moved by any number of lines. */
-#define FEATURE_LINES 256
+/* Cells of the new picture that are looked for. The old one has to be looked at wherever it has
+ * changed, as something may have moved by any number of lines. */
 #define MAX_FEATURES 4096
 /* places in each picture that look the same: more would not say which became which */
 #define MAX_PLACES 4
@@ -32,20 +31,13 @@ struct Roller {
     uint32_t hash = 0;
     unsigned same = 0;
     Pixel last = 0;
-    const uint32_t leaves;
 
-    Roller(const uint8_t *init_line, uint32_t init_leaves):
-        line(reinterpret_cast<const Pixel *>(init_line)), leaves(init_leaves) {}
+    explicit Roller(const uint8_t *init_line): line(reinterpret_cast<const Pixel *>(init_line)) {}
 
     /* what the oldest of so many pixels and one more has been multiplied by */
-    static uint32_t get_leaves(int pixels)
+    static constexpr uint32_t get_leaves(int pixels)
     {
-        uint32_t power = 1;
-
-        while (pixels-- > 0) {
-            power *= FACTOR;
-        }
-        return power;
+        return pixels > 0 ? get_leaves(pixels - 1) * FACTOR : 1;
     }
 
     static uint32_t value(Pixel pixel)
@@ -62,7 +54,7 @@ struct Roller {
         last = pixel;
     }
 
-    void leave(Pixel pixel) { hash -= value(pixel) * leaves; }
+    void leave(Pixel pixel, uint32_t leaves) { hash -= value(pixel) * leaves; }
 
     uint32_t get() const { return (hash ^ (hash >> 16)) * SPREAD; }
 };
@@ -211,70 +203,66 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
     }
 }
 
-/* Guess by how much something has moved: places of the new picture that have changed are looked
- * for in the old one. A place is chosen by what is there alone, so that it is chosen again
- * wherever it went. */
+/* Calls @use with the first pixel and a hash of any CELL pixels of line @y of the old picture that
+ * have changed, unless all of them are the same. */
+template <typename Pixel, typename Use>
+void RedMotion::for_features(int y, Use use)
+{
+    constexpr uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
+    const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+    const int end = (bounds.right + CELL - 1) / CELL;
+
+    for (int cell = bounds.left / CELL; cell < end; ++cell) {
+        if (!changed[cell]) {
+            continue;
+        }
+        const int left = cell * CELL;
+        while (cell + 1 < end && changed[cell + 1]) {
+            ++cell;
+        }
+        const int right = cell_end(cell);
+        Roller<Pixel> roller(at(shown, 0, y));
+
+        found.looked += right - left;
+        for (int x = left; x < right; ++x) {
+            if (x - left >= CELL) {
+                roller.leave(roller.line[x - CELL], leaves);
+            }
+            roller.take(roller.line[x]);
+            if (x - left >= CELL - 1 && roller.same < CELL) {
+                use(x - CELL + 1, roller.get());
+            }
+        }
+    }
+}
+
+/* Guess by how much something has moved: cells of the new picture that have changed are looked for
+ * in the old one, anywhere where it has changed, too. */
 template <typename Pixel>
 void RedMotion::vote(std::vector<Shift> *shifts)
 {
     Places places;
-    const uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
-    const int step = MAX((bounds.bottom - bounds.top) / FEATURE_LINES, 1);
-    uint32_t mask = 0;
 
-    while (changed_cells * CELL / step / (mask + 1) > MAX_FEATURES) {
-        mask = mask * 2 + 1;
-    }
-    found.looked += count_pixels(bounds) + count_pixels(bounds) / step;
+    for_changed(changed_cells / MAX_FEATURES + 1, [&](int cell, int y) {
+        Roller<Pixel> roller(line(cell * CELL, y));
 
-    for (int y = bounds.top; y < bounds.bottom && places.size() < 4 * MAX_FEATURES; y += step) {
-        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-        Roller<Pixel> roller(line(0, y), leaves);
-        int taken = 0;
-
-        for (int x = bounds.left; x < bounds.right && places.size() < 4 * MAX_FEATURES; ++x) {
-            /* one that begins in a cell that has not changed may have moved, but need not */
-            if (!changed[x / CELL]) {
-                taken = 0;
-                roller.hash = roller.same = 0;
-                continue;
-            }
-            if (taken == CELL) {
-                roller.leave(roller.line[x - CELL]);
-            } else {
-                ++taken;
-            }
-            roller.take(roller.line[x]);
-            if (taken < CELL || roller.same >= CELL) {
-                continue;
-            }
-            const uint32_t feature = roller.get();
-            if ((feature & mask) == 0) {
-                places.add(feature, x, y);
-            }
+        found.looked += CELL;
+        for (int i = 0; i < CELL && cell_end(cell) - cell * CELL == CELL; ++i) {
+            roller.take(roller.line[i]);
         }
-    }
+        if (roller.same < CELL) {
+            places.add(roller.get(), cell * CELL, y);
+        }
+    });
     places.sort();
 
     std::vector<Shift> seen;
     for (int y = bounds.top; places.size() > 0 && y < bounds.bottom; ++y) {
-        Roller<Pixel> roller(at(shown, 0, y), leaves);
-
-        for (int x = bounds.left; x < bounds.right; ++x) {
-            if (x - bounds.left >= CELL) {
-                roller.leave(roller.line[x - CELL]);
-            }
-            roller.take(roller.line[x]);
-            if (x - bounds.left < CELL - 1 || roller.same >= CELL) {
-                continue;
-            }
-            const uint32_t feature = roller.get();
-            if ((feature & mask) == 0) {
-                places.look_up(feature, &found.looked, [&](int to_x, int to_y) {
-                    seen.push_back({ to_x - x, to_y - y });
-                });
-            }
-        }
+        for_features<Pixel>(y, [&](int x, uint32_t feature) {
+            places.look_up(feature, &found.looked, [&](int to_x, int to_y) {
+                seen.push_back({ to_x - x, to_y - y });
+            });
+        });
     }
     add_most(&seen, shifts);
 }

@@ -39,25 +39,9 @@
 
 void RedMotion::take_samples()
 {
-    const uint64_t step = changed_cells / MAX_SAMPLES + 1;
-    uint64_t skip = 0;
-
-    found.looked += count_pixels(bounds) / CELL;
-    for (int y = bounds.top; y < bounds.bottom; ++y) {
-        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-
-        for (int cell = bounds.left / CELL; cell * CELL < bounds.right; ++cell) {
-            if (!changed[cell]) {
-                continue;
-            }
-            if (skip > 0) {
-                --skip;
-                continue;
-            }
-            skip = step - 1;
-            samples.push_back({ cell * CELL, y, cell_end(cell) - cell * CELL });
-        }
-    }
+    for_changed(changed_cells / MAX_SAMPLES + 1, [&](int cell, int y) {
+        samples.push_back({ cell * CELL, y, cell_end(cell) - cell * CELL });
+    });
 }
 
 /* Pixels that this would save, as far as some of the cells that have changed can tell. */
@@ -248,7 +232,7 @@ int RedMotion::count_gain(const SpiceRect &strip, const SpiceRect &from, int ste
     return gain;
 }
 
-/* What moved need not end where a block does: each side goes to where most is gained. */
+/* What moved need not end where a block does: each side goes on until a line would lose. */
 void RedMotion::fit(Shift shift, SpiceRect *dest)
 {
     const struct { int32_t SpiceRect::*edge; int32_t SpiceRect::*other; int out, most; } sides[] = {
@@ -272,7 +256,7 @@ void RedMotion::fit(Shift shift, SpiceRect *dest)
                 strip.*side.edge = side.out > 0 ? MAX(from, to) : MIN(from, to);
                 strip.*side.other = side.out > 0 ? MIN(from, to) : MAX(from, to);
                 const int gain = strip_gain(shift, strip);
-                if (gain == INT_MIN) {
+                if (gain == INT_MIN || sum < best) {
                     break;
                 }
                 sum += step == side.out ? gain : -gain;

@@ -112,9 +112,10 @@ void RedMotion::find_changed()
     for (int y = bounds.top; y < bounds.bottom; y += BLOCK_LINES) {
         const int bottom = MIN(y + BLOCK_LINES, bounds.bottom);
 
-        found.looked += static_cast<uint64_t>(bounds.right - bounds.left) * (bottom - y);
+        found.looked += static_cast<uint64_t>(cells) * (bottom - y);
         for (int cell = 0; (cell = next_run(cell, y, bottom, &span, &filled)) != 0; ) {
             if (is_all) {
+                found.looked += count_pixels(span);
                 trim(&span);
                 add_changed(span, MIN(filled, count_pixels(span)));
                 continue;

@@ -119,8 +119,7 @@ bool RedMotion::is_wanted(const SpiceRect *where) const
     return contains(&wanted, where);
 }
 
-/* How many of these bytes, of 0 or 1, are 1. */
-static unsigned count_ones(const uint8_t *bytes, int n)
+unsigned red_motion_count_ones(const uint8_t *bytes, int n)
 {
     unsigned ones = 0;
 
@@ -146,7 +145,7 @@ bool RedMotion::find_bounds()
     samples.clear();
     for (int y = bounds.top; y < bounds.bottom; ++y) {
         const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
-        const unsigned ones = count_ones(changed + first, end - first);
+        const unsigned ones = red_motion_count_ones(changed + first, end - first);
 
         if (ones == 0) {
             continue;

@@ -124,6 +124,7 @@ private:
     bool find_bounds();
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
+    template <typename Use> void for_changed(uint64_t step, Use use);
 
     /* red-motion-guess.cpp: by how much something may have moved, up or down and in any direction */
     void vote_lines(std::vector<Shift> *shifts);
@@ -131,6 +132,7 @@ private:
     std::vector<int> choose_columns() const;
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
     static void add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts);
+    template <typename Pixel, typename Use> void for_features(int y, Use use);
 
     /* red-motion-move.cpp: found.moves, done to the first image */
     void find_moves();
@@ -199,5 +201,38 @@ private:
 };
 
 #include "pop-visibility.h"
+
+/* How many of these bytes, of 0 or 1, are 1. */
+unsigned red_motion_count_ones(const uint8_t *bytes, int n);
+
+/* Calls @use with each @step-th cell that has changed, and its line. */
+template <typename Use>
+void RedMotion::for_changed(uint64_t step, Use use)
+{
+    const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
+    uint64_t skip = 0;
+
+    found.looked += count_pixels(bounds) / CELL;
+    for (int y = bounds.top; y < bounds.bottom; ++y) {
+        const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
+        const unsigned ones = red_motion_count_ones(changed + first, end - first);
+
+        if (skip >= ones) {
+            skip -= ones;
+            continue;
+        }
+        for (int cell = first; cell < end; ++cell) {
+            if (!changed[cell]) {
+                continue;
+            }
+            if (skip > 0) {
+                --skip;
+                continue;
+            }
+            skip = step - 1;
+            use(cell, y);
+        }
+    }
+}
 
 #endif /* RED_MOTION_H_ */

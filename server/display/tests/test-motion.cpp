@@ -382,6 +382,22 @@ static void in_vain()
     g_assert_cmpint(frames, <=, 8);
 }
 
+/* Little changes at two corners: the screen between them is not searched. */
+static void two_corners()
+{
+    const int width = 1920, height = 1080;
+    Screen<uint32_t> screen(width, height);
+
+    screen.noise({ 0, 0, width, height });
+    screen.begin();
+    screen.noise({ 0, 0, 64, 40 });
+    screen.noise({ width - 64, height - 40, width, height });
+    screen.write_all();
+    screen.find();
+    g_assert_cmpuint(screen.last.changed_pixels, ==, 2 * 64 * 40);
+    g_assert_cmpuint(screen.last.looked, <, width * height / 4);
+}
+
 /* All of a screen is of one colour, or of a pattern that repeats: no end of guesses. */
 static void patterns()
 {
@@ -625,6 +641,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/motion/two-regions", two_regions);
     g_test_add_func("/motion/nothing-moved", nothing_moved);
     g_test_add_func("/motion/in-vain", in_vain);
+    g_test_add_func("/motion/two-corners", two_corners);
     g_test_add_func("/motion/patterns", patterns);
     g_test_add_func("/motion/hostile", hostile);
     g_test_add_func("/motion/many-rectangles", many_rectangles);
