@@ -224,18 +224,38 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
     return !held.empty() && motion->is_written(drawable->bbox);
 }
 
-/* Fill the mirror from the canvas. */
+/* Fill unknown parts of the mirror from the canvas, if that is no more work than the bitmaps were. */
 void DisplayMotion::look()
 {
     const RedSurface *screen = display->priv->surfaces[0];
-    const SpiceRect all = { 0, 0, motion->get_width(), motion->get_height() };
+    SpiceRect where = { 0, 0, motion->get_width(), motion->get_height() };
+    QRegion unknown;
     RingItem *item;
 
-    display_channel_draw(display, &all, 0);
-    screen->context.canvas->ops->read_bits(screen->context.canvas, motion->line(0, 0),
-                                           motion->get_width() * motion->get_bytes(), &all);
-    motion->know_all();
-    /* except under videos: clients have lossy frames there, not the pixels of the canvas */
+    region_init(&unknown);
+    region_add(&unknown, &where);
+    region_exclude(&unknown, motion->get_known());
+    /* clients have lossy frames of videos, not the pixels of the canvas */
+    RING_FOREACH(item, &display->priv->streams) {
+        region_remove(&unknown, &SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
+    }
+    region_extents(&unknown, &where);
+    region_destroy(&unknown);
+
+    const uint64_t pixels = rect_get_area(&where);
+    if (pixels > may_read) {
+        return;
+    }
+    looks = false;
+    if (pixels == 0) {
+        return;
+    }
+    may_read = 0;
+    counters.read += pixels;
+    display_channel_draw(display, &where, 0);
+    screen->context.canvas->ops->read_bits(screen->context.canvas, motion->line(where.left, where.top),
+                                           motion->get_stride(), &where);
+    motion->know(where);
     RING_FOREACH(item, &display->priv->streams) {
         forget(SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
     }
@@ -270,12 +290,10 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
     if (!motion) {
         motion.reset(new RedMotion(screen->context.width, screen->context.height, bytes));
         looks = true;
+        may_read = uint64_t(screen->context.width) * screen->context.height;
     }
     if (held.empty() && looks) {
-        looks = false;
-        if (!motion->knows_all()) {
-            look();
-        }
+        look();
     }
     for (uint32_t i = 0; i < (clip ? clip->num_rects : 1); ++i) {
         SpiceRect where = bbox;
@@ -292,6 +310,7 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
                           where.right - where.left);
         }
         motion->wrote(where);
+        may_read += rect_get_area(&where);
     }
     held.push_back(std::move(drawable));
     return true;

@@ -36,12 +36,13 @@ struct DisplayChannel;
 /* bytes */
 #define DISPLAY_MOTION_BITMAPS (64 * 1024 * 1024)
 
-/* Totals: the number of moves, and pixels moved, equal and sent. */
+/* Totals: the number of moves, and pixels moved, equal, sent, and read from the canvas. */
 struct DisplayMotionCounters {
     uint64_t moves;
     uint64_t moved;
     uint64_t equal;
     uint64_t sent;
+    uint64_t read;
 };
 
 class DisplayMotion
@@ -109,6 +110,8 @@ private:
     bool is_off = false;
     /* before the next drawing is held, fill unknown parts of the mirror from the canvas */
     bool looks = false;
+    /* at most so many pixels: those of the bitmaps since the last time */
+    uint64_t may_read = 0;
     std::vector<Trace> traces;
     size_t next_trace = 0;
     /* lines of the bitmap that is being read, from its top */

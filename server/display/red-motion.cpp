@@ -63,12 +63,19 @@ bool RedMotion::is_written(const SpiceRect &where) const
     return false;
 }
 
-void RedMotion::know_all()
+void RedMotion::show(const SpiceRect &where)
 {
-    const SpiceRect all = { 0, 0, width, height };
+    const size_t size = static_cast<size_t>(where.right - where.left) * bytes;
 
-    memcpy(shown.get(), next.get(), stride * height);
-    region_add(&known, &all);
+    for (int y = where.top; y < where.bottom; ++y) {
+        memcpy(at(shown, where.left, y), at(next, where.left, y), size);
+    }
+}
+
+void RedMotion::know(const SpiceRect &where)
+{
+    show(where);
+    region_add(&known, &where);
 }
 
 bool RedMotion::knows_all() const
@@ -277,11 +284,7 @@ const RedMotionFound &RedMotion::find()
               is_changed.begin() + static_cast<size_t>(bounds.bottom) * cells, 0);
 
     for (const auto &rect : found.changed) {
-        const size_t size = static_cast<size_t>(rect.right - rect.left) * bytes;
-
-        for (int y = rect.top; y < rect.bottom; ++y) {
-            memcpy(at(shown, rect.left, y), at(next, rect.left, y), size);
-        }
+        show(rect);
     }
     std::swap(known, wanted);
     if (pixman_region32_n_rects(&known) > MAX_RECTS) {

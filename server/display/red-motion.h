@@ -66,7 +66,7 @@ public:
     size_t get_stride() const { return stride; }
 
     /* The pixel at @x, @y of the new image, which must be within it. To be written only before
-     * know_all(). */
+     * know(). */
     uint8_t *line(int x, int y) { return at(next, x, y); }
     const uint8_t *line(int x, int y) const { return at(next, x, y); }
 
@@ -80,10 +80,10 @@ public:
     /* Whether an area written since the last find() overlaps @where. */
     bool is_written(const SpiceRect &where) const;
 
-    /* The whole new image was written, and the screen shows it. There must be no wrote() since the
-     * last find(). */
-    void know_all();
-    bool knows_all() const;
+    /* The new image was written at @where, and the screen shows it. There must be no wrote() since
+     * the last find(). */
+    void know(const SpiceRect &where);
+    const QRegion *get_known() const { return &known; }
 
     /* Whether all pixels of the screen at @where are known; after a find() they are those of the
      * new image. */
@@ -115,24 +115,26 @@ private:
     {
         return static_cast<uint64_t>(rect.right - rect.left) * (rect.bottom - rect.top);
     }
+    void show(const SpiceRect &where);
     int cell_end(int cell) const { return MIN((cell + 1) * CELL, width); }
     bool is_equal(int x, int y, int from_x, int from_y, int pixels) const;
     bool is_equal_pixel(int x, int y, int from_x, int from_y) const;
+    bool knows_all() const;
     bool is_wanted(const SpiceRect *where) const;
     void add_unknown(const QRegion *where);
     void take_written();
     bool find_bounds();
+    template <typename Use> void for_changed(uint64_t step, Use use);
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
-    template <typename Use> void for_changed(uint64_t step, Use use);
 
     /* red-motion-guess.cpp: by how much something may have moved, up or down and in any direction */
     void vote_lines(std::vector<Shift> *shifts);
     void guess(std::vector<Shift> *shifts);
     std::vector<int> choose_columns() const;
+    template <typename Pixel, typename Use> void for_features(int y, Use use);
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
     static void add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts);
-    template <typename Pixel, typename Use> void for_features(int y, Use use);
 
     /* red-motion-move.cpp: found.moves, done to the first image */
     void find_moves();
@@ -200,8 +202,6 @@ private:
     unsigned left_out = 0;
 };
 
-#include "pop-visibility.h"
-
 /* How many of these bytes, of 0 or 1, are 1. */
 unsigned red_motion_count_ones(const uint8_t *bytes, int n);
 
@@ -234,5 +234,7 @@ void RedMotion::for_changed(uint64_t step, Use use)
         }
     }
 }
+
+#include "pop-visibility.h"
 
 #endif /* RED_MOTION_H_ */

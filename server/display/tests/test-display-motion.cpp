@@ -12,6 +12,8 @@
 #include <memory>
 #include <thread>
 
+#include "display-channel-private.h"
+#include "reds.h"
 #include "test-picture-client.h"
 #include "test-qxl-device.h"
 
@@ -696,6 +698,42 @@ static void other_drawings_meanwhile()
     guest.check_released();
 }
 
+/* What other drawings changed is read back from the canvas: only that, and no more than bitmaps drew. */
+static void other_drawings_read()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    begin(&guest, &client);
+    const auto read_after = [&](const std::initializer_list<Box> &fills, int side) {
+        for (const Box &box : fills) {
+            guest.fill(box, guest.random(1 << 24));
+        }
+        for (int i = 0; i < 12; ++i) {
+            const Box box = { 40, 40, side, side };
+
+            guest.noise(box);
+            guest.send(box);
+            guest.device.run();
+        }
+        g_assert_true(client.comes_to_show(guest.shown));
+        return static_cast<DisplayChannel *>(reds_find_channel(
+            guest.device.server, SPICE_CHANNEL_DISPLAY, 0))->priv->motion->get_counters().read;
+    };
+    auto read = read_after({}, 1);
+    g_assert_cmpuint(read, ==, WIDTH * HEIGHT);
+    read += 20 * 30;
+    g_assert_cmpuint(read_after({ { 100, 100, 20, 30 } }, 50), ==, read);
+    /* two corners */
+    for (int i = 0; i < 20; ++i) {
+        g_assert_cmpuint(read_after({ { 0, 0, 2, 2 }, { WIDTH - 2, HEIGHT - 2, 2, 2 } }, 10), <=,
+                         read + 12 * 50 * 50 + i * 12 * 10 * 10);
+    }
+    /* in the end they are */
+    g_assert_cmpuint(read_after({}, 100), ==, read + WIDTH * HEIGHT);
+    guest.check_released();
+}
+
 /* Capabilities of clients' displays. */
 enum {
     SPICE_GTK = 0x6f3f,
@@ -1033,6 +1071,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/display-motion/untouched", untouched);
     g_test_add_func("/server/display-motion/rejected", rejected);
     g_test_add_func("/server/display-motion/other-drawings-meanwhile", other_drawings_meanwhile);
+    g_test_add_func("/server/display-motion/other-drawings-read", other_drawings_read);
     g_test_add_func("/server/display-motion/odd-storm", odd_storm);
     g_test_add_func("/server/display-motion/text-in-colours", text_in_colours);
     g_test_add_func("/server/display-motion/text-in-two-colours", text_in_two_colours);
