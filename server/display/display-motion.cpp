@@ -28,11 +28,8 @@
 #define OTHER_WEIGHT 4
 #define MAX_OTHERS 200
 
-/* The result is used if it saves at least one in MIN_SAVED pixels, or if there were at least MIN_HELD
- * drawings and it has MIN_FEWER times fewer. */
+/* The result is used if it saves at least one in MIN_SAVED pixels, or half of the drawings. */
 #define MIN_SAVED 8
-#define MIN_FEWER 2
-#define MIN_HELD 4
 
 /* Bytes of a drawing without its pixels: 106 with a palette of two colours, 122 with GLZ. */
 #define DRAWING_HEADER 120
@@ -406,7 +403,7 @@ bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
     }
     /* one image of a photo or a video is no smaller than several, and while it is sent, no part of it can
      * be replaced by the next frame */
-    return held.size() >= MIN_HELD && found.changed.size() * MIN_FEWER <= held.size() && !is_noise(found);
+    return found.changed.size() * 2 <= held.size() && !is_noise(found);
 }
 
 /* Whether all clients decode images with palettes and support XOR. The protocol has always had both, but

@@ -15,12 +15,10 @@
 #define MAX_FEATURES 4096
 /* places in each picture that look the same: more would not say which became which */
 #define MAX_PLACES 4
-/* places that agree, or it is no guess; guesses that are tried */
+/* places that agree, or it is no guess */
 #define MIN_VOTES 6
-#define MAX_GUESSES 6
-/* Columns of cells in which vertical moves are looked for, and guesses of theirs that are tried. */
+/* Columns of cells in which vertical moves are looked for. */
 #define MAX_COLUMNS 8
-#define MAX_LINE_GUESSES 2
 
 /* Goes along a line and knows a hash of the last CELL pixels. */
 template <typename Pixel>
@@ -192,7 +190,8 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
     }
     votes[height] = 0;
 
-    for (int i = 0; i < MAX_LINE_GUESSES; ++i) {
+    /* the guess with most votes and the next one */
+    for (int i = 0; i < 2; ++i) {
         const auto best = std::max_element(votes.begin(), votes.end());
 
         if (*best < MIN_VOTES) {
@@ -289,7 +288,7 @@ void RedMotion::add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts)
     std::stable_sort(best.begin(), best.end(), [](const Vote &a, const Vote &b) {
         return a.count > b.count;
     });
-    for (size_t i = 0; i < best.size() && i < MAX_GUESSES; ++i) {
+    for (size_t i = 0; i < best.size() && i < MAX_MOVES; ++i) {
         shifts->push_back(best[i].shift);
     }
 }

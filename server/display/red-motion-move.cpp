@@ -11,21 +11,11 @@
 
 #include "red-motion.h"
 
-/* Pixels: fewer that changed are sent rather than searched for, and a move saves more than so
- * many or it is none. A copy is a message of 100 bytes. */
-#define MIN_SEARCH 4096
-#define MIN_GAIN 2048
-/* and than this part of what has changed, as it has to be looked for among that */
+/* A move saves more than this part of what has changed, as it has to be looked for among that. */
 #define MIN_GAIN_PART 64
 /* Cells that are looked at to see whether a guess is worth it, pixels of an edge to see where it
  * is. */
 #define MAX_SAMPLES 128
-
-/* Of so many lines one tells what would be gained; every pixel is compared once it has moved. */
-#define SCORE_LINES 2
-
-/* Moves in one picture. */
-#define MAX_MOVES 6
 
 /* Another vertical move is looked for if this part of what had changed is left. */
 #define WORTH_PART 8
@@ -83,7 +73,7 @@ void RedMotion::score(Shift shift)
         --right;
     }
 
-    found.looked += count_pixels(bounds) / SCORE_LINES;
+    found.looked += count_pixels(bounds) / 2;
     scores.assign(static_cast<size_t>(columns) * rows, never);
     for (int row = 0; row < rows && left < right; ++row) {
         const int top = bounds.top + row * BLOCK_LINES;
@@ -95,7 +85,8 @@ void RedMotion::score(Shift shift)
             continue;
         }
         std::fill(score + left, score + right, 0);
-        for (int y = top; y < bottom; y += SCORE_LINES) {
+        /* every second line tells enough; all pixels are compared once they have moved */
+        for (int y = top; y < bottom; y += 2) {
             score_line(shift, y, left, right, score);
         }
         for (int cell = left; !known_cells.empty() && cell < right; ++cell) {
@@ -127,7 +118,7 @@ void RedMotion::score_line(Shift shift, int y, int left, int right, int *score) 
     if (is_equal(left * CELL, y, left * CELL - shift.dx, from_y,
                  cell_end(right - 1) - left * CELL)) {
         for (int cell = left; cell < right; ++cell) {
-            score[cell] += changed[cell] * CELL * SCORE_LINES;
+            score[cell] += changed[cell] * CELL * 2;
         }
         return;
     }
@@ -135,9 +126,9 @@ void RedMotion::score_line(Shift shift, int y, int left, int right, int *score) 
         const int x = cell * CELL;
 
         if (is_equal(x, y, x - shift.dx, from_y, cell_end(cell) - x)) {
-            score[cell] += changed[cell] * CELL * SCORE_LINES;
+            score[cell] += changed[cell] * CELL * 2;
         } else {
-            score[cell] -= !changed[cell] * CELL * SCORE_LINES;
+            score[cell] -= !changed[cell] * CELL * 2;
         }
     }
 }
@@ -148,7 +139,7 @@ bool RedMotion::find_best(SpiceRect *dest)
     const int first = bounds.left / CELL;
     const int columns = (bounds.right + CELL - 1) / CELL - first;
     const int rows = scores.size() / columns;
-    int64_t best = MAX(MIN_GAIN, changed_cells * CELL / MIN_GAIN_PART);
+    int64_t best = std::max<int64_t>(MIN_GAIN, changed_cells * CELL / MIN_GAIN_PART);
     bool is_found = false;
     std::vector<int64_t> sums(rows);
     /* of all blocks from a column on, what the best ones may come to */
@@ -352,7 +343,7 @@ void RedMotion::try_shift(Shift shift, uint64_t min_gain)
 void RedMotion::try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain)
 {
     for (const Shift shift : shifts) {
-        if (changed_cells * CELL < MIN_SEARCH) {
+        if (!is_worth_search()) {
             break;
         }
         try_shift(shift, min_gain);
@@ -365,7 +356,7 @@ void RedMotion::find_vertical(uint64_t all, uint64_t part)
 {
     std::vector<Shift> shifts;
 
-    for (uint64_t before = 0; changed_cells != before && changed_cells * CELL >= MIN_SEARCH &&
+    for (uint64_t before = 0; changed_cells != before && is_worth_search() &&
                               changed_cells * WORTH_PART >= all; ) {
         before = changed_cells;
         shifts.clear();
@@ -402,7 +393,7 @@ void RedMotion::find_moves()
 {
     const uint64_t all = changed_cells;
 
-    if (all * CELL < MIN_SEARCH) {
+    if (!is_worth_search()) {
         return;
     }
     know_cells();
@@ -419,7 +410,7 @@ void RedMotion::find_moves()
     vain_bounds = bounds;
     /* lines of text that move aside look as if some had moved up or down */
     find_vertical(all, SURE_PART);
-    if (changed_cells * 3 >= all && changed_cells * CELL >= MIN_SEARCH) {
+    if (changed_cells * 3 >= all && is_worth_search()) {
         find_others();
     }
     find_vertical(all, MIN_GAIN_PART);

@@ -8,12 +8,7 @@
 
 #include "red-motion.h"
 
-/* Pixels that are sent, though they are equal, to have one rectangle instead of two. The header
- * of a picture is 80 bytes and the dictionary begins anew, while what is equal packs well. */
-#define MAX_FILL 2048
-/* Rectangles among which all pairs are looked at. */
-#define MAX_PAIRS 64
-/* Rectangles in all: for more the bounds. */
+/* Rectangles in all: for more the bounds. Of a quarter of them all pairs are looked at. */
 #define MAX_CHANGED 256
 
 /* Make one rectangle of two, if that adds little. */
@@ -23,7 +18,7 @@ bool RedMotion::merge_changed(size_t into, size_t other)
     const uint64_t filled = filled_pixels[into] + filled_pixels[other];
 
     rect_union(&both, &found.changed[other]);
-    if (count_pixels(both) > filled + filled / 4 + MAX_FILL || !is_wanted(&both)) {
+    if (count_pixels(both) > filled + filled / 4 + MIN_GAIN || !is_wanted(&both)) {
         return false;
     }
     found.changed[into] = both;
@@ -38,7 +33,7 @@ void RedMotion::add_changed(const SpiceRect &span, uint64_t filled)
 
     /* the latest ones are those above it */
     const size_t added = found.changed.size() - 1;
-    const size_t first = added > MAX_PAIRS ? added - MAX_PAIRS : 0;
+    const size_t first = added > MAX_CHANGED / 4 ? added - MAX_CHANGED / 4 : 0;
     for (size_t i = added; i-- > first; ) {
         ++found.looked;
         if (merge_changed(i, added)) {
@@ -145,7 +140,7 @@ void RedMotion::merge_pairs()
     if (changed.size() > MAX_CHANGED && is_wanted(&bounds)) {
         changed.assign(1, bounds);
     }
-    bool is_merged = changed.size() <= MAX_PAIRS;
+    bool is_merged = changed.size() <= MAX_CHANGED / 4;
     while (is_merged) {
         is_merged = false;
         for (size_t i = 0; i < changed.size(); ++i) {

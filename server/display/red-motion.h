@@ -102,6 +102,11 @@ private:
         /* pixels per cell (a part of a line), lines of cells per block */
         CELL = 32,
         BLOCK_LINES = 8,
+        /* pixels that cost as much as a message, which has 80 to 120 bytes without them: a move saves
+         * more or it is none, and so many equal ones are sent to have one rectangle instead of two */
+        MIN_GAIN = 2048,
+        /* moves in one picture, and guesses that are tried at once */
+        MAX_MOVES = 6,
     };
     struct Shift { int dx, dy; };
     /* a changed cell: its first pixel, and how many it has */
@@ -141,6 +146,8 @@ private:
     void find_vertical(uint64_t all, uint64_t part);
     void find_others();
     bool is_in_vain();
+    /* fewer pixels than two moves are worth are sent rather than searched for */
+    bool is_worth_search() const { return changed_cells * CELL >= 2 * MIN_GAIN; }
     void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
     void try_shift(Shift shift, uint64_t min_gain);
     void take_samples();
