@@ -23,6 +23,9 @@
 #ifndef IOV_MAX
 #define IOV_MAX 1024    /* fact: limit of sendmsg() */
 #endif
+/* Entries of the arrays of this file, which are on the stack: no user notices half or twice as many, as messages
+ * have a dozen. */
+#define IOV_COUNT 64
 
 RedStreamEgress::RedStreamEgress(int init_socket, const RedStreamPolicy *init_policy,
                                  const RedStreamSocket *init_ops):
@@ -63,17 +66,17 @@ void RedStreamEgress::note_flush()
 }
 
 /* Give the kernel wire and then the bytes of @iov, of which it can take at most
- * IOV_MAX - 1 entries if wire is not empty.
+ * IOV_COUNT - 1 entries if wire is not empty.
  * Returns the bytes of @iov taken, 0 also if the kernel took nothing now (which sets
  * blocked), or -1 with the errno that ended the connection. */
 ssize_t RedStreamEgress::send(const struct iovec *iov, int iovcnt, bool more)
 {
-    struct iovec both[IOV_MAX];
+    struct iovec both[IOV_COUNT];
     const size_t size = red_iov_size(iov, iovcnt);
     const size_t wire_size = wire.size();
 
     if (wire_size) {
-        spice_assert(iovcnt < IOV_MAX);
+        spice_assert(iovcnt < IOV_COUNT);
         both[0].iov_base = const_cast<uint8_t *>(wire.start());
         both[0].iov_len = wire_size;
         std::copy(iov, iov + iovcnt, both + 1);
@@ -215,11 +218,11 @@ ssize_t RedStreamEgress::batch_plain(const struct iovec *iov, int iovcnt, size_t
         return size;
     }
 
-    struct iovec head[IOV_MAX - 1];
+    struct iovec head[IOV_COUNT - 1];
     /* one byte is kept back, so that the flush has something to send */
     const size_t keep = more ? 1 : 0;
     size_t head_size = size - keep;
-    const int headcnt = red_iov_head(head, IOV_MAX - 1, iov, iovcnt, &head_size);
+    const int headcnt = red_iov_head(head, IOV_COUNT - 1, iov, iovcnt, &head_size);
     const bool whole = head_size == size - keep;
 
     const ssize_t n = send(head, headcnt, more || !whole);

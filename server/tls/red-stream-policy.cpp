@@ -216,8 +216,8 @@ size_t red_stream_policy_record_size(const RedStreamLink *link)
     }
 
     const uint64_t size = rate * RED_STREAM_RECORD_BUDGET / 1000000;
-    /* never 0, whatever the client's TCP announces */
-    const uint64_t segment = link->mss > RECORD_OVERHEAD ? link->mss - RECORD_OVERHEAD : 1;
+    const uint64_t segment = link->mss > RECORD_OVERHEAD ? link->mss - RECORD_OVERHEAD : 0;
 
-    return std::min<uint64_t>(std::max(size, segment), RED_STREAM_RECORD_MAX);
+    /* as the least that record= takes, whatever the client's TCP announces */
+    return std::min<uint64_t>(std::max<uint64_t>({ size, segment, 512 }), RED_STREAM_RECORD_MAX);
 }

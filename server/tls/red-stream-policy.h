@@ -102,6 +102,11 @@ size_t red_stream_policy_record_size(const RedStreamLink *link);
  * half, there are twice as many records at 2 Mbit/s. */
 #define RED_STREAM_RECORD_BUDGET 10000
 
+/* Microseconds after which a send turn (one call of push()) sends what is ready, see red-channel-client.cpp. With half,
+ * images that take long to compress share fewer packets; with twice the value, users see the messages before them
+ * 25 ms later. */
+#define RED_STREAM_TURN_MAX 25000
+
 /* How many bytes to put in the next record when @pending bytes are to be sent, in
  * records of at most @record_size bytes. The last message begins at @last_message.
  *

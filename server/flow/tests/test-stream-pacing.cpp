@@ -102,9 +102,10 @@ static void test_budget()
  * 0.2 s. */
 static void test_lower_limit()
 {
-    std::vector<uint8_t> data(20000);
+    /* more than the output buffer takes */
+    std::vector<uint8_t> data(40000);
     const struct iovec iov = { data.data(), data.size() };
-    RedStreamLink link = test_make_link(20, 100000, 500000);
+    RedStreamLink link = test_make_link(20, 100000, 1000000);
     TestConnection stream("flow", 0);
     ScriptedKernel &kernel = stream.kernel;
 

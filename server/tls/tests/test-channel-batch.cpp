@@ -186,6 +186,51 @@ static void unbuffered()
     g_assert_cmpuint(last_counters.written_bytes, ==, 0);
 }
 
+/* Each message takes long to make, as images to compress do. */
+struct SlowClient final: public TestChannelClient
+{
+    using TestChannelClient::TestChannelClient;
+
+    int peer;
+    int sent = 0;
+    size_t arrived = 0;
+
+    void send_item(RedPipeItem *item) override
+    {
+        static uint8_t data[1000];
+
+        g_usleep(2 * RED_STREAM_TURN_MAX);
+        const ssize_t n = read(peer, data, sizeof(data));
+        arrived += MAX(n, 0);
+        g_assert_cmpuint(arrived, ==, sent * (sizeof(SpiceMiniDataHeader) + PART_SIZE));
+        ++sent;
+        init_send_data(SPICE_MSG_MIGRATE_DATA);
+        spice_marshaller_add_by_ref(get_marshaller(), data, PART_SIZE);
+        begin_send_message();
+    }
+};
+
+/* No message waits for more than one other that takes long. */
+static void takes_long()
+{
+    TestServer server;
+    int peer;
+    auto channel = red::make_shared<TestChannel>(server.server, SPICE_CHANNEL_DISPLAY, 0,
+                                                 RedChannel::MigrateAll);
+    auto rcc = red::make_shared<SlowClient>(channel.get(), server.client,
+                                            test_stream_new(server.server, &peer), &server.caps);
+
+    rcc->peer = peer;
+    g_assert_true(rcc->init());
+    for (int i = 0; i < 5; ++i) {
+        rcc->pipe_add_type(RED_PIPE_ITEM_TYPE_CHANNEL_BASE);
+    }
+    rcc->push();
+    g_assert_cmpint(rcc->sent, ==, 5);
+    rcc->disconnect();
+    close(peer);
+}
+
 static const BatchTest tests[] = {
     { "batch", "batch", drain_is_one_write },
     { "blocked", "batch", blocked_while_bytes_wait },
@@ -196,6 +241,7 @@ static const BatchTest tests[] = {
     { "normal", "normal", unbuffered },
     { "cork", "cork", unbuffered },
     { "pong", "batch", pong_is_not_left },
+    { "takes-long", "batch", takes_long },
 };
 
 int main(int argc, char *argv[])

@@ -70,6 +70,12 @@ static void check_auto_flush(bool takes, bool corks)
     g_assert_true(red_stream_set_auto_flush(stream, true));
     g_assert_cmpint(red_stream_set_auto_flush(stream, false), ==, takes);
     g_assert_cmpint(is_corked(sockets[0]), ==, corks);
+    if (corks) {
+        g_assert_cmpint(red_stream_write(stream, "abc", 3), ==, 3);
+        g_assert_cmpint(readable(sockets[1]), ==, 0);
+        g_assert_cmpint(red_stream_flush(stream), ==, 0);
+        g_assert_cmpint(readable(sockets[1]), ==, 3);
+    }
     g_assert_true(red_stream_set_auto_flush(stream, true));
     g_assert_false(is_corked(sockets[0]));
     red_stream_free(stream);
