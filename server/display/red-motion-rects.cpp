@@ -99,7 +99,6 @@ int RedMotion::next_run(int cell, int top, int bottom, SpiceRect *span, uint64_t
 /* Rectangles for all that has changed. */
 void RedMotion::find_changed()
 {
-    const bool is_all = knows_all();
     SpiceRect span;
     uint64_t filled;
 
@@ -109,7 +108,7 @@ void RedMotion::find_changed()
 
         found.looked += static_cast<uint64_t>(cells) * (bottom - y);
         for (int cell = 0; (cell = next_run(cell, y, bottom, &span, &filled)) != 0; ) {
-            if (is_all) {
+            if (is_shown(&span)) {
                 found.looked += count_pixels(span);
                 trim(&span);
                 add_changed(span, MIN(filled, count_pixels(span)));

@@ -543,6 +543,23 @@ static void unknown_pixel()
     g_assert_cmpuint(screen.last.moves.size(), >=, 1);
 }
 
+/* A pixel that is not known does not enlarge what is drawn elsewhere. */
+static void trimmed()
+{
+    Screen<uint32_t> screen(640, 400);
+    const SpiceRect hole = { 600, 300, 601, 301 };
+
+    screen.text({ 0, 0, 640, 400 });
+    screen.begin();
+    screen.motion.forget(&hole);
+    region_remove(&screen.written, &hole);
+    screen.letter(40, 32, 33);
+    screen.write({ 32, 32, 64, 48 });
+    screen.find();
+    g_assert_cmpuint(screen.last.changed.size(), ==, 1);
+    g_assert_cmpint(screen.last.changed[0].right - screen.last.changed[0].left, <=, LETTER);
+}
+
 /* Whatever happens, on screens of any size. */
 template <typename Pixel>
 static void storm(uint32_t seed)
@@ -647,6 +664,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/motion/many-rectangles", many_rectangles);
     g_test_add_func("/motion/forgotten", forgotten);
     g_test_add_func("/motion/unknown-pixel", unknown_pixel);
+    g_test_add_func("/motion/trimmed", trimmed);
     g_test_add_func("/motion/storms", storms);
 
     return g_test_run();
