@@ -245,8 +245,12 @@ void RedMotion::vote(std::vector<Shift> *shifts)
     for_changed(changed_cells / MAX_FEATURES + 1, [&](int cell, int y) {
         Roller<Pixel> roller(line(cell * CELL, y));
 
+        /* no CELL pixels of the old picture have the hash of a narrower cell */
+        if (cell_end(cell) - cell * CELL < CELL) {
+            return;
+        }
         found.looked += CELL;
-        for (int i = 0; i < CELL && cell_end(cell) - cell * CELL == CELL; ++i) {
+        for (int i = 0; i < CELL; ++i) {
             roller.take(roller.line[i]);
         }
         if (roller.same < CELL) {

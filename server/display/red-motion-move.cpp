@@ -240,14 +240,14 @@ void RedMotion::fit(Shift shift, SpiceRect *dest)
             const int size = abs(before.*side.edge - before.*side.other);
             int sum = 0, best = 0;
 
-            for (int i = 0; i < side.most && (step == side.out || i + 1 < size); ++i) {
+            for (int i = 0; i < side.most && sum >= best && (step == side.out || i + 1 < size); ++i) {
                 const int from = before.*side.edge + i * step, to = from + step;
                 SpiceRect strip = before;
 
                 strip.*side.edge = side.out > 0 ? MAX(from, to) : MIN(from, to);
                 strip.*side.other = side.out > 0 ? MIN(from, to) : MAX(from, to);
                 const int gain = strip_gain(shift, strip);
-                if (gain == INT_MIN || sum < best) {
+                if (gain == INT_MIN) {
                     break;
                 }
                 sum += step == side.out ? gain : -gain;
