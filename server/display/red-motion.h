@@ -212,7 +212,8 @@ private:
 /* How many of these bytes, of 0 or 1, are 1. */
 unsigned red_motion_count_ones(const uint8_t *bytes, int n);
 
-/* Calls @use with each @step-th cell that has changed, and its line. */
+/* Calls @use with each @step-th cell that has changed, and its line. An even @step becomes the next odd
+ * one: on a screen of 2^n columns it would select few of them. */
 template <typename Use>
 void RedMotion::for_changed(uint64_t step, Use use)
 {
@@ -236,7 +237,7 @@ void RedMotion::for_changed(uint64_t step, Use use)
                 --skip;
                 continue;
             }
-            skip = step - 1;
+            skip = (step | 1) - 1;
             use(cell, y);
         }
     }

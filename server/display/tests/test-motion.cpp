@@ -543,6 +543,23 @@ static void unknown_pixel()
     g_assert_cmpuint(screen.last.moves.size(), >=, 1);
 }
 
+/* The cells that are sampled are not all of one column, which may be the one that did not move. */
+static void sampled_columns()
+{
+    /* 32 columns, and one cell in 31 + 1 */
+    Screen<uint32_t> screen(1024, 124);
+    const SpiceRect all = { 0, 0, 1024, 124 };
+
+    screen.noise(all);
+    screen.begin();
+    screen.move(all, 0, -7);
+    screen.noise({ 0, 0, 32, 124 });
+    screen.noise({ 0, 117, 1024, 124 });
+    screen.write_all();
+    screen.find();
+    g_assert_cmpuint(screen.last.moves.size(), ==, 1);
+}
+
 /* A pixel that is not known does not enlarge what is drawn elsewhere. */
 static void trimmed()
 {
@@ -664,6 +681,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/motion/many-rectangles", many_rectangles);
     g_test_add_func("/motion/forgotten", forgotten);
     g_test_add_func("/motion/unknown-pixel", unknown_pixel);
+    g_test_add_func("/motion/sampled-columns", sampled_columns);
     g_test_add_func("/motion/trimmed", trimmed);
     g_test_add_func("/motion/storms", storms);
 
