@@ -78,6 +78,6 @@ def test_no_report(recording: str, mode: str, player: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", _WITH_THREADS)
 def test_of_the_server(name: str, build: Path) -> None:
     skips = [option for case in _WITH_THREADS[name] for option in ("-s", case)]
-    done = subprocess.run([build / _SERVER_TESTS / name, *skips], capture_output=True, text=True, timeout=_SECONDS, check=False,
+    done = subprocess.run([build / _SERVER_TESTS / name, *skips], capture_output=True, text=True, timeout=300, check=False,
                           env={**os.environ, "TSAN_OPTIONS": f"exitcode=66 suppressions={_SUPPRESSIONS}"})
     assert done.returncode == 0, done.stdout + done.stderr
