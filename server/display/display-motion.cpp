@@ -509,7 +509,7 @@ void DisplayMotion::flush(bool may_play)
     }
     size_t drawings = found.moves.size() + found.changed.size();
     for (const auto &where : found.changed) {
-        /* if it is all that changed, it was tried */
+        /* if it is all that changed, it was tried, unless nothing is known any more */
         if (can_plane && found.changed.size() > 1 && find_planes(where, &where, 1) &&
             drawings + planes.size() <= MAX_HELD) {
             drawings += planes.size() - 1;
