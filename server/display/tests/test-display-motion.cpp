@@ -722,8 +722,15 @@ static void other_drawings_read()
     };
     auto read = read_after({}, 1);
     g_assert_cmpuint(read, ==, WIDTH * HEIGHT);
+    const Box filled = { 100, 100, 20, 30 };
+    const Picture before = guest.screen;
     read += 20 * 30;
-    g_assert_cmpuint(read_after({ { 100, 100, 20, 30 } }, 50), ==, read);
+    g_assert_cmpuint(read_after({ filled }, 50), ==, read);
+    /* what was there before is not taken for equal */
+    guest.screen.copy(filled, before, filled.left, filled.top);
+    guest.send(filled);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.shown));
     /* two corners */
     for (int i = 0; i < 20; ++i) {
         g_assert_cmpuint(read_after({ { 0, 0, 2, 2 }, { WIDTH - 2, HEIGHT - 2, 2, 2 } }, 10), <=,
