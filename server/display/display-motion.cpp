@@ -253,9 +253,7 @@ void DisplayMotion::look()
     screen->context.canvas->ops->read_bits(screen->context.canvas, motion->line(where.left, where.top),
                                            motion->get_stride(), &where);
     motion->know(where);
-    RING_FOREACH(item, &display->priv->streams) {
-        forget(SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
-    }
+    forget_videos();
 }
 
 /* Invalidate the mirror inside @where. */
@@ -266,6 +264,16 @@ void DisplayMotion::forget(SpiceRect where)
     rect_sect(&where, &all);
     if (!rect_is_empty(&where)) {
         motion->forget(&where);
+    }
+}
+
+/* Invalidate the mirror where videos are. Clients have lossy frames there. */
+void DisplayMotion::forget_videos()
+{
+    RingItem *item;
+
+    RING_FOREACH(item, &display->priv->streams) {
+        forget(SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
     }
 }
 
@@ -289,8 +297,12 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
         looks = true;
         may_read = uint64_t(screen->context.width) * screen->context.height;
     }
-    if (held.empty() && looks) {
-        look();
+    if (held.empty()) {
+        /* the last drawings may have started one */
+        forget_videos();
+        if (looks) {
+            look();
+        }
     }
     for (uint32_t i = 0; i < (clip ? clip->num_rects : 1); ++i) {
         SpiceRect where = bbox;

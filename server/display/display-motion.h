@@ -85,6 +85,7 @@ private:
     bool overlaps(const RedDrawable *drawable) const;
     void look();
     void forget(SpiceRect where);
+    void forget_videos();
     bool hold(red::shared_ptr<RedDrawable> &&drawable, int bytes);
     void pass(red::shared_ptr<RedDrawable> &&drawable);
     void flush(bool may_play);

@@ -1013,6 +1013,16 @@ static void video()
     }
     g_assert_cmpuint(frames, >=, 20);
     g_assert_cmpuint(frames, <=, 22);
+
+    /* what moves out of it is sent, not copied: a copy would make the server send all of the frame again,
+     * as the client has it only as a lossy one */
+    const int end = box.top + box.height;
+    client.plain_pixels = 0;
+    guest.move({ box.left, box.top, box.width, HEIGHT - box.top }, 0, LINE);
+    guest.send({ box.left, end, box.width, HEIGHT - end });
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.plain_pixels >= box.width * LINE; }));
+    g_assert_cmpint(client.plain_pixels, <=, box.width * (HEIGHT - end));
 }
 
 /* A photo or a frame of a video stays in the guest's columns: a column can be replaced while the others
