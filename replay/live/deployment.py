@@ -188,12 +188,19 @@ def _out(seconds: int) -> Callable[[Place, Way], Seen]:
     return play
 
 
+@contextlib.contextmanager
+def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machine]]:
+    """The link, and behind it a guest that relays the agent's port."""
+    assert way.library
+    library = Library(way.library.directory, way.mode or STOCK, way.library.name)
+    with _tested(link) as lab, Machine(place.agent, library, place.folder, incoming=place.agent_state, lab=lab) as host:
+        host.booted()
+        yield lab, host
+
+
 def _paste(link: str) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
-        assert way.library
-        library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-        with _tested(link) as lab, Machine(place.agent, library, place.folder, incoming=place.agent_state, lab=lab) as host:
-            host.booted()
+        with _with_agent(place, way, link) as (lab, host):
             agent = Agent(host.relayed(AGENT_PORT))
             with contextlib.closing(agent):
                 with _client(place, lab, "client", "--channels") as viewer:
@@ -212,10 +219,7 @@ def _paste(link: str) -> Callable[[Place, Way], Seen]:
 
 def _drop(link: str) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
-        assert way.library
-        library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-        with _tested(link) as lab, Machine(place.agent, library, place.folder, incoming=place.agent_state, lab=lab) as host:
-            host.booted()
+        with _with_agent(place, way, link) as (_, host):
             vdagent.require()
             world = World(host, SpiceGtk, target.TLS, place.folder, 0)
             try:

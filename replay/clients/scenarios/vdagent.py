@@ -82,6 +82,7 @@ def _clipboard(environment: dict[str, str], wanted: str) -> None:
             raise Failed(f"the guest got {len(held)} letters of {len(wanted)}, or others")
         done = subprocess.run(["xclip", "-selection", "clipboard", "-out"], env=environment, capture_output=True, check=False, timeout=_PATIENCE)
         held = done.stdout.decode(errors="replace")
+        time.sleep(0.05)
 
 
 def run(world: World) -> str:
