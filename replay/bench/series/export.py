@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists, faults
 
-_COST = "<!-- modes: the first table of results/modes -->\n"
-_DISTANCE = "<!-- distance: of results/distance and results/staleness -->\n"
+_MEASURE = ("./run compare vga-text-boot linux-boot linux-desktop linux-video --transports tls \\\n"
+            "        --modes stock,normal,gather,cork,more,window,batch")
 NOT_EXPORTED = upstream.DEVEL
 
 
@@ -91,63 +91,83 @@ class Tree:
             f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self._who.signature}\n"))
 
 
-def make(version: str, name: str, folder: Path, who: Author, number: str = "") -> tuple[Tree, str]:
-    """The tree with a series, or with one patch of it, on its base; also the commit before the series."""
+def _patches(version: str, one: str) -> list[Path]:
+    """Those of a series, or one of them: fixes/0009."""
+    name, _, number = one.partition("/")
     if name == NOT_EXPORTED:
         raise BenchError(f"{NOT_EXPORTED} is only for this repository: choose another series", 2)
-    below = upstream.below(name)[:-1]
+    upstream.below(name)    # whether there is such a series
     files = upstream.series(version, [name])
-    if number and number not in {file.name[:4] for file in files}:
+    found = [file for file in files if number in ("", file.name[:4])]
+    if not found:
         raise BenchError(f"{name} has no patch {number}: they are {files[0].name[:4]} to {files[-1].name[:4]}", 2)
+    return found
+
+
+def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Tree, str]:
+    """The tree with series or single patches, in this order, on the base of the first; also the commit before them."""
+    files = [file for one in which for file in _patches(version, one)]
     tree = Tree(version, folder, who)
-    for file in upstream.series(version, below):
+    for file in upstream.series(version, upstream.below(files[0].parent.name)[:-1]):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
-        if number in ("", file.name[:4]):
-            tree.add(file)
+        tree.add(file)
     return tree, base
 
 
-def _with(name: str) -> str:
-    """The base of a series, for a sentence."""
-    below = upstream.below(name)[:-1]
+def _with(which: Sequence[str]) -> str:
+    """The base of the first, for a sentence."""
+    below = upstream.below(which[0].partition("/")[0])[:-1]
     return f" with {', '.join(below[:-1])}{' and ' if below[1:] else ''}{below[-1]}" if below else ""
+
+
+def _table(mark: str, wanted: Callable[[str], bool]) -> str:
+    """The columns of a table of docs/modes.md whose headings are wanted."""
+    text = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8").split(f"<!-- {mark}:")[1].split("<!-- end -->")[0]
+    rows = [line[1:-1].split("|") for line in text.splitlines()[1:]]
+    kept = [number for number, head in enumerate(rows[0]) if wanted(head.strip())]
+    return "".join(f"|{'|'.join(row[number] for number in kept)}|\n" for row in rows)
 
 
 def _figures(name: str) -> str:
     """The figures for the cover letter; of fixes, who can trigger them."""
     if name == "tls":
-        modes = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
-        cost, distance = (modes.split(marker)[1].split("<!-- end -->")[0] for marker in (_COST, _DISTANCE))
-        return ("Protocol overhead of each mode over TLS on a LAN: TLS, TCP/IP and Ethernet bytes in percent of the message bytes.\n\n"
-                f"{cost}\nA desktop session over TLS and long round trips, with all series:\n\n{distance}")
+        [posted] = re.findall(r"^For comparison, figures posted (?:.+\n)+", (paths.ROOT / "results/README.md").read_text(encoding="utf-8"),
+                              re.MULTILINE)
+        return ("Protocol overhead of each mode over TLS on a LAN, at full speed: TLS, TCP/IP and Ethernet bytes in percent of the\n"
+                "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. The other columns were\n"
+                "measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
+                f"send them together.\n\n{_table('modes', lambda head: not head.startswith('flow'))}\n"
+                "The lower bound is the release without TLS:\n\n"
+                f"{_table('overhead', lambda head: head in ('session', 'stock, no TLS'))}\n{posted}\n"
+                f"In the repository of this series, this command measures the first four rows:\n\n    {_MEASURE}\n")
     if name == faults.SERIES:
         return f"Who can trigger each:\n\n{faults.rows()}"
     return ""
 
 
-def _cover(name: str, tree: Tree, base: str, who: Author) -> str:
+def _cover(which: Sequence[str], name: str, tree: Tree, base: str, who: Author) -> str:
     """The cover letter: the series' README without links, and the figures."""
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     return (f"From: {who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
-            f"{_figures(name)}\n\nFor spice {tree.version}{_with(name)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
+            f"{_figures(name)}\n\nFor spice {tree.version}{_with(which)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
-def export(version: str, name: str, target: Path, who: Author, number: str = "") -> list[Path]:
-    """Writes the mails of a series into an empty or new folder; returns those that are patches. A single patch gets no cover
-    letter, as that describes the whole series."""
+def export(version: str, which: Sequence[str], target: Path, who: Author) -> list[Path]:
+    """Writes the mails of series or single patches into an empty or new folder; returns those that are patches. The cover letter
+    is that of the last whole series."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BenchError(f"{target} exists and is not empty: choose another folder", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree, base = make(version, name, Path(work, "tree"), who, number)
+        tree, base = make(version, which, Path(work, "tree"), who)
         mails = Path(work, "mails")
         tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(mails), base)
-        if not number:
-            Path(mails, "0000-cover-letter.txt").write_text(_cover(name, tree, base, who), encoding="utf-8")
+        for name in [one for one in which if "/" not in one][-1:]:
+            Path(mails, "0000-cover-letter.txt").write_text(_cover(which, name, tree, base, who), encoding="utf-8")
         target.mkdir(parents=True, exist_ok=True)
         for mail in sorted(mails.iterdir()):
             shutil.move(mail, target / mail.name)
@@ -156,16 +176,15 @@ def export(version: str, name: str, target: Path, who: Author, number: str = "")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes a series as mails for git am, with a cover letter (0000-cover-letter.txt). fixes applies to a "
-                          "release, every other series on the series it needs.")
-    parser.add_argument("which", metavar="SERIES[/NUMBER]", help=f"{', '.join(name for name in upstream.bases() if name != NOT_EXPORTED)}; "
+                          "release, every other series on the series it needs. Several apply in their order, on what the first one needs.")
+    parser.add_argument("which", metavar="SERIES[/NUMBER]", nargs="+", help=f"{', '.join(name for name in upstream.bases() if name != NOT_EXPORTED)}; "
                         "one patch of it: fixes/0009")
     parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"upstream's (default {upstream.DEFAULT})")
     parser.add_argument("folder", type=Path, metavar="DIR", help="for the mails")
 
 
 def execute(args: argparse.Namespace) -> int:
-    name, _, number = args.which.partition("/")
     upstream.fetch(args.release, Steps(paths.build_dir() / "export.log"))
-    mails = export(args.release, name, args.folder, author(), number)
-    print(f"{args.folder}: {len(mails)} {'patch' if len(mails) == 1 else 'patches'} for spice {args.release}{_with(name)}")
+    mails = export(args.release, args.which, args.folder, author())
+    print(f"{args.folder}: {len(mails)} {'patch' if len(mails) == 1 else 'patches'} for spice {args.release}{_with(args.which)}")
     return 0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import email
 import os
 import re
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings, upstream
+from bench.build import brings, overlay, upstream
 from bench.build.brings import New
+from bench.commands import compare, request
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -41,7 +43,7 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
     for name, base in upstream.bases().items():
         if name == export.NOT_EXPORTED:
             continue
-        mails = export.export(version, name, tmp_path / name, _WHO)
+        mails = export.export(version, [name], tmp_path / name, _WHO)
         git(tree, "checkout", "-q", base)
         git(tree, "am", "-q", *mails)
         git(tree, "tag", name)
@@ -83,22 +85,58 @@ def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
     git(tree, "init", "-q")
     git(tree, "add", "-Af")
     git(tree, "commit", "-qm", "pristine")
-    [alone] = export.export(upstream.DEFAULT, "fixes", tmp_path / "alone", _WHO, "0009")
+    [alone] = export.export(upstream.DEFAULT, ["fixes/0009"], tmp_path / "alone", _WHO)
     assert [file.name for file in (tmp_path / "alone").iterdir()] == [alone.name]
     git(tree, "am", "-q", alone)
     git(tree, "reset", "-q", "--hard", "HEAD~")
     for name in ("fixes", "tls", "flow"):
-        git(tree, "am", "-q", *export.export(upstream.DEFAULT, name, tmp_path / name, _WHO))
+        git(tree, "am", "-q", *export.export(upstream.DEFAULT, [name], tmp_path / name, _WHO))
     assert "\nFor spice 0.15.2 with fixes and tls.\n" in (tmp_path / "flow/0000-cover-letter.txt").read_text()
+
+
+def test_the_smallest_useful_set_needs_no_other_fix(tmp_path: Path) -> None:
+    """The command of patches/README.md; a header that a new test includes comes with it, whichever patch has it otherwise."""
+    [which] = re.findall(r"`\./run export (fixes/[^`]+ tls) DIR`", (paths.ROOT / "patches/README.md").read_text(encoding="utf-8"))
+    upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
+    tree = tmp_path / "tree"
+    upstream.unpack(upstream.DEFAULT, tree)
+    git(tree, "init", "-q")
+    git(tree, "add", "-Af")
+    git(tree, "commit", "-qm", "pristine")
+    mails = export.export(upstream.DEFAULT, which.split(), tmp_path / "mails", _WHO)
+    assert len(mails) == 3 + len(upstream.series(names=["tls"]))
+    git(tree, "am", "-q", *mails)
+    new = [Path(line) for line in git(tree, "diff", "--name-only", "--diff-filter=A", f"HEAD~{len(mails)}", "HEAD").split()]
+    ours = overlay.sources(paths.ROOT)
+    missing = [f"{file}: {name}" for file in new if file.suffix in (".cpp", ".h")
+               for name in re.findall(r'^#include "([\w.-]+)"', (tree / file).read_text(encoding="utf-8"), re.MULTILINE)
+               for header in [folder / name for folder in (Path("server"), Path("server/tests")) if folder / name in ours]
+               if not (tree / header).is_file()]
+    assert missing == []
+    assert {file.name for file in new} >= {
+        "test-tls-errors.cpp", "test-read-blocked.cpp", "test-link-full.cpp", "test-sasl-tls.cpp", "test-sasl.h"}
+    assert "\nFor spice 0.15.2.\n" in (tmp_path / "mails/0000-cover-letter.txt").read_text(encoding="utf-8")
 
 
 def check_cover(name: str, text: str, mails: int) -> None:
     """It has a row for each patch, the figures, and no link that leads nowhere in a mail."""
     assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
     assert len(re.findall(r"^\| \d{4} \|", text, re.MULTILINE)) == mails
-    figures = {"tls": [r"\| vga-text-boot +\| lan +\|", r"\| 20M40ms: seconds +\|"],
+    figures = {"tls": [r"\| vga-text-boot +\| lan +\|", r"^\| session \| stock, no TLS \|$", "2017", r"^    \./run compare "],
                "fixes": [r"\*\*critical\*\* \| all \|"]}
-    assert all(re.search(row, text) for row in figures.get(name, []))
+    assert all(re.search(row, text, re.MULTILINE) for row in figures.get(name, []))
+
+
+def test_the_figures_of_tls_are_of_modes_that_it_has() -> None:
+    text = export._figures("tls")
+    [head] = re.findall(r"^\| recording .*", text, re.MULTILINE)
+    modes = [cell.strip() for cell in head.split("|")[4:-2]]
+    assert modes == ["stock", "normal", "gather", "cork", "more", "window", "batch"] and "measured with all series" in text.replace("\n", " ")
+    parser = argparse.ArgumentParser()
+    compare.configure(parser)
+    [command] = re.findall(r"^    \./run compare ((?:.+\\\n)*.+)$", text, re.MULTILINE)
+    asked = request.read(parser.parse_intermixed_args(command.replace("\\\n", " ").split()))
+    assert asked.modes == modes
 
 
 def unlisted(tree: Path, commit: str) -> list[str]:
@@ -192,12 +230,12 @@ def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_pa
     (tmp_path / "there").mkdir()
     (tmp_path / "there/file").write_text("")
     with pytest.raises(BenchError, match="exists and is not empty"):
-        export.export(upstream.DEFAULT, "fixes", tmp_path / "there", _WHO)
+        export.export(upstream.DEFAULT, ["fixes"], tmp_path / "there", _WHO)
     for name, complaint in (("nothing", "unknown series nothing: choose one of"), ("devel", "only for this repository")):
         with pytest.raises(BenchError, match=complaint):
-            export.export(upstream.DEFAULT, name, tmp_path / "out", _WHO)
+            export.export(upstream.DEFAULT, [name], tmp_path / "out", _WHO)
     with pytest.raises(BenchError, match="fixes has no patch 9: they are 0001 to 00"):
-        export.export(upstream.DEFAULT, "fixes", tmp_path / "out", _WHO, "9")
+        export.export(upstream.DEFAULT, ["fixes/9"], tmp_path / "out", _WHO)
     assert not (tmp_path / "out").exists()
 
 
