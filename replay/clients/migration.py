@@ -176,6 +176,8 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
     pairs = list(dict.fromkeys(cell.mode for cell in cells))
     columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
     by_key = {cell.key: cell for cell in cells}
+    newest = max(cell.library[:8] for cell in cells)  # the day
+    older = [cell for cell in cells if cell.library[:8] < newest]
     lines = [
         "# Migration between libraries, with a client connected\n",
         f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
@@ -183,13 +185,15 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
         "first as the text left it, then after another picture. *Two displays*: text on one, and on both the same pictures at other "
         f"places, while the client is behind ({_LINK}); both screens are compared. Runs before 28 November 2026 compared only the second "
         "picture.\n",
+        *([f"**{len(older)} of these {len(cells)} runs, marked \\*, are of a library older than {newest}** ([which](#libraries)).\n"]
+          if older else []),
         "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
     for name in pairs:
         found = [by_key.get((row, transport, name, kind)) for row, transport, kind in columns]
         lines.append(
-            f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome if cell else "–" for cell in found) + " |"
+            f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome + "\\*" * (cell in older) if cell else "–" for cell in found) + " |"
         )
     again = sum(cell.figures.get("tries", 1) > 1 for cell in cells)
     lines.append(f"\nOn a busy machine a migration sometimes stops a guest with an emulated processor, with any library. Such a migration is "

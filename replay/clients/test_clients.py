@@ -189,6 +189,15 @@ def test_a_cell_says_of_which_library_it_is() -> None:
     ]
 
 
+def test_migrations_of_an_older_library_are_marked() -> None:
+    facts = {"date": "d", "qemu": "q"}
+    old, new = (Cell("a", "tls", mode, "seamless", GOOD, library=library)
+                for mode, library in (("stock>flow", ""), ("flow>flow", "20261128.1517")))
+    shown = migration.page([old, new], facts)
+    assert "| stock > flow | good\\* |" in shown and "| flow > flow | good |" in shown and "**1 of these 2 runs" in shown
+    assert "\\*" not in migration.page([new], facts)
+
+
 def test_on_a_host_no_browser_is_needed() -> None:
     few = packages.wanted(few=True)
     assert {"busybox-static", "python3-gi"} <= set(few) < set(packages.wanted())
