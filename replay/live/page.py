@@ -12,11 +12,12 @@ from bench.lab import links
 from bench.measure.stats import quantile
 from bench.runs import modes
 from live.scenarios import SCENARIOS
+from live.user import LIMIT
 from live.ways import BROWSERS, of_tree
 
 Record = dict[str, Any]
 UNKNOWN = "–"
-_FEWEST = 20        # smallest number of waits for a 95th percentile
+FEWEST = 20         # smallest number of waits for a 95th percentile
 _ENOUGH = 100       # with fewer it is in brackets
 _HELD_UP = 0.95     # of the lines per second of the table's best row: below, the guest was held up
 
@@ -42,6 +43,7 @@ class Row:
     silence: float | None = None    # share of the time
     late: float | None = None       # seconds: p95 of the packets' lateness, largest of the runs
     library: str = ""               # states of this tree's library; "" for others
+    waited: Sequence[float] = ()    # seconds of every wait; a picture that was not shown: LIMIT
 
 
 def library(record: Record) -> str:
@@ -63,10 +65,11 @@ def row(records: Sequence[Record]) -> Row:
     times = drawing or len(waits) or 1
     worker, rest = (1e3 * sum(record["cpu"][kind] for record in records) / times for kind in ("worker", "rest"))
     return Row(records[0]["link"], records[0]["way"], len(waits), len(waits) - len(shown),
-               quantile(shown, 0.5) if shown else None, quantile(shown, 0.95) if len(shown) >= _FEWEST else None,
+               quantile(shown, 0.5) if shown else None, quantile(shown, 0.95) if len(shown) >= FEWEST else None,
                total("changes") / drawing if drawing else None, lines / drawing if drawing and lines else None,
                total("bytes") / times, total("bytes") / lines if lines else None, worker, worker + rest,
-               max(record["inexact"] for record in records), *_heard(records), ", ".join(libraries(records)))
+               max(record["inexact"] for record in records), *_heard(records), ", ".join(libraries(records)),
+               [LIMIT if wait is None else wait for wait in waits])
 
 
 def _heard(records: Sequence[Record]) -> tuple[float | None, float | None, float | None]:
@@ -204,7 +207,7 @@ def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping
             "| response | seconds from the action until the client shows the result; includes the guest's own time (its processor is emulated) |",
             "| lag | for a guest that draws without input: seconds from the moment it stops drawing until the client shows its last picture |",
             "| n; failed | n: actions (response) or stops (lag). failed: how many of them were not shown within 30 s; percentiles leave "
-            f"these out. p95 in brackets: of {_FEWEST} to {_ENOUGH - 1}; none of fewer |",
+            f"these out. p95 in brackets: of {FEWEST} to {_ENOUGH - 1}; none of fewer |",
             "| changes/s | for a guest that draws without input: changes of the client's picture per second; 100 at most, as it is logged every 10 ms |",
             f"| lines/s; held up | lines of text that the guest drew. held up, by its display: *no* if it drew at least {_HELD_UP:.0%} of the lines of "
             "the table's best row |",

@@ -26,3 +26,14 @@ def test_each_miss_says_by_how_much() -> None:
 def test_within_ten_percent_and_20_ms_nothing_is_missed() -> None:
     assert goals.misses([_run("stock"), _run("flow", lags=[0.56] * 20, bytes=1_050_000)]) == (None, 0, 1)
     assert goals.text([_run("flow")]) is None
+
+
+def test_a_picture_that_was_not_shown_counts_as_the_limit_of_a_wait() -> None:
+    for flow, slower in (([None] * 4, "median 30.00 s, stock 0.50 s"), ([0.4] * 18 + [None] * 2, "p95 30.00 s, stock 0.50 s")):
+        found, missed, _ = goals.misses([_run("stock"), _run("flow", lags=flow)])
+        assert missed == 1 and slower in (found or "")
+
+
+def test_all_are_compared_by_the_p95_or_all_by_the_median() -> None:
+    assert goals.misses([_run("stock", lags=[0.1] * 18 + [0.9] * 2), _run("flow", lags=[0.5] * 19)])[1] == 1
+    assert goals.misses([_run("stock", lags=[0.5] * 19), _run("flow", lags=[0.4] * 18 + [2.0] * 2)])[1] == 0
