@@ -8,11 +8,11 @@ import functools
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.common.errors import BenchError
 from bench.lab import lab as labs
@@ -34,6 +34,7 @@ from live.ways import Way
 
 _MOST_STOLEN = 0.05     # largest steal time, as a share of the processors
 Record = dict[str, Any]
+Played = TypeVar("Played")
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,20 @@ def _sound(viewer: Viewer, began: float, ended: float) -> Record:
     return {**asdict(heard), "late": quantile(heard.late, 0.95)}
 
 
+def watched(play: Callable[[], Played]) -> tuple[Played, float | None]:
+    """What it returns, and the share of the processors that the host took meanwhile; None if the kernel does not say."""
+    with StealTime() as stolen:
+        began = time.monotonic_ns()
+        played = play()
+        ended = time.monotonic_ns()
+    return played, stolen.share(began, ended)
+
+
+def too_much(stolen: float | None) -> str | None:
+    """Why a run with that steal time does not count; None if it does."""
+    return f"the host took {stolen:.0%} of the processors" if stolen is not None and stolen > _MOST_STOLEN else None
+
+
 def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, count: int) -> Record:
     """Returns a record; its `invalid` says why it does not count."""
     record: Record = {**asdict(plan), "invalid": None, "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "count": count,
@@ -120,13 +135,9 @@ def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, coun
             labs.connect(link, seed=plan.repeat) as lab:
         if wrong := linktest.check(lab):
             return {**record, "invalid": wrong}
-        load, began = os.getloadavg()[0], time.monotonic_ns()
-        with StealTime() as stolen:
-            try:
-                record |= _play(guest, scenario, way, lab, Path(name), count)
-            except (Failed, BenchError) as error:
-                return {**record, "invalid": str(error)}
-        record |= {"load": [load, os.getloadavg()[0]], "stolen": stolen.share(began, time.monotonic_ns())}
-    if (record["stolen"] or 0) > _MOST_STOLEN:
-        record["invalid"] = f"the host took {record['stolen']:.0%} of the processors"
-    return record
+        load = os.getloadavg()[0]
+        try:
+            played, stolen = watched(lambda: _play(guest, scenario, way, lab, Path(name), count))
+        except (Failed, BenchError) as error:
+            return {**record, "invalid": str(error)}
+        return {**record, **played, "load": [load, os.getloadavg()[0]], "stolen": stolen, "invalid": too_much(stolen)}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import struct
 import time
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy
 import pytest
 
 from bench.common.errors import BenchError
+from bench.lab import links
+from bench.measure.steal import StealTime
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Qemu, from_ppm
 from live.short import short
@@ -209,6 +212,24 @@ def test_frames_are_counted_with_their_headers() -> None:
     text = "head\n spice0: 1000 10 0 0 0 0 0 0 5000 20 0 0 0 0 0 0\n"
     assert cell.wire(text, "spice0", True) == (5000, 1000)
     assert cell.wire(text, "spice0", False) == (5280, 1140)
+
+
+def test_a_run_does_not_count_if_the_host_took_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stat, ticks = tmp_path / "stat", iter((0, 0, 0, 9999))
+
+    def play(*_: object) -> cell.Record:
+        stat.write_text(f"cpu  1 2 3 4 5 6 7 {next(ticks)} 9 10\n")
+        return {}
+
+    play()
+    for name, value in (("StealTime", lambda: StealTime(stat)), ("_play", play)):
+        monkeypatch.setattr(cell, name, value)
+    monkeypatch.setattr(cell.linktest, "check", lambda _: None)
+    monkeypatch.setattr(cell.labs, "connect", lambda *_, **__: contextlib.nullcontext())
+    plan, guest, scroll = cell.Plan("text-std", "scroll", "lan", "flow"), cast(guests.Guest, None), scenarios.SCENARIOS["scroll"]
+    runs = [cell.run(plan, guest, scroll, ways.Way("flow", None), links.find("lan"), 1) for _ in range(3)]
+    assert [run["stolen"] for run in runs[:2]] == [0, 0] and [run["invalid"] for run in runs[:2]] == [None, None]
+    assert "of the processors" in runs[2]["invalid"]
 
 
 def _run(way: str, **other: Any) -> cell.Record:
