@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import random
@@ -26,6 +27,7 @@ from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links, linktest
 from bench.lab.lab import Lab
+from bench.runs import environment, results
 from clients import guest, machine, packages, target
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk
@@ -34,6 +36,7 @@ from clients.machine import AGENT_PORT, STOCK, Library, Machine
 from clients.scenarios import vdagent
 from clients.world import World
 from live import guests, sets, viewers, ways
+from live.cell import too_much, watched
 from live.qemu import Listener, Qemu
 from live.scenarios import scroll
 from live.tiles import shown_at
@@ -250,6 +253,7 @@ def _first_picture(place: Place, way: Way, lab: Lab) -> Seen:
                 shown = shown_at(viewer.log.base, viewer.log.looks, user.truth, user.masked)
                 return Seen([((shown or began) - began) / 1e9])
         except Failed as error:
+            qemu.qmp("query-status")        # a QEMU that has ended is another failure
             return Seen([None], str(error).rstrip(": "))
 
 
@@ -338,18 +342,24 @@ _LIMITS = """\
 """
 
 
-def page(records: Sequence[Record], facts: Mapping[str, Any]) -> str:
+def page(found: Sequence[Record], facts: Mapping[str, Any]) -> str:
+    """Of this tree's library only runs of the state that was measured last."""
+    library = next((record.get("library") for record in reversed(found) if ways.of_tree(record["way"])), None)
+    runs = [record for record in found if not ways.of_tree(record["way"]) or record.get("library") == library]
+    records = [record for record in runs if not record.get("invalid")]
     shown = sorted({record["way"] for record in records}, key=lambda way: (way != STOCK, way))
     lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
               *(cell([record for record in records if (record["row"], record["way"]) == (row.name, way)]) for way in shown)]
              for row in ROWS.values() if any(record["row"] == row.name for record in records)]
-    loads = [record["load"] for record in records]
-    trees = ", ".join(dict.fromkeys(record["tree"] for record in records))
-    return (f"# Deployments: what a user waits for\n\nWritten by `./run live --set {NAME}`, {facts['date']}: {facts['qemu']} (TCG), "
+    loads = [record["load"] for record in runs]
+    trees = ", ".join(dict.fromkeys(record["tree"] for record in runs))
+    bad = [f"- {record['row']}, {record['way']}: {record['invalid']}" for record in runs if record.get("invalid")]
+    text = (f"# Deployments: what a user waits for\n\nWritten by `./run live --set {NAME}`, {facts['date']}: {facts['qemu']} (TCG), "
             f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
             f"{_PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
             f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
-            f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n\n{_LIMITS}")
+            f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n")
+    return "\n".join([text, *(["## Runs that do not count\n", *bad, ""] if bad else []), _LIMITS])
 
 
 def execute(args: argparse.Namespace, facts: Mapping[str, Any]) -> int:
@@ -375,19 +385,20 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str]
     agent = guest.prepare(steps)
     state = machine.booted(agent, Library(paths.stock_library(), STOCK, ""))
     text, displays = guests.prepare("text-std", steps), guests.prepare("text-qxl", steps, "qxl")
-    failed = 0
+    failed, library = 0, environment.library_tree()[:12]
     for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
         with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
+            place = Place(text, displays, agent, state, Path(name))
             try:
-                seen = row.play(Place(text, displays, agent, state, Path(name)), way)
+                seen, stolen = watched(functools.partial(row.play, place, way))
+                invalid = too_much(stolen)
             except (Failed, NotRun, BenchError) as error:
-                failed += 1
-                steps.say(f"{row.name}, {way.name}: does not count: {error}")
-                continue
-        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": seen.says, "date": facts["date"],
-                        "tree": facts["tree"], "load": round(os.getloadavg()[0], 1)})
-        steps.say(f"{row.name}, {way.name}: {cell(records[-1:])}")
-        file.write_text(json.dumps(records, indent=1) + "\n")
-        file.with_suffix(".md").write_text(page(records, facts))
+                seen, invalid = Seen([]), str(error)
+        failed += invalid is not None
+        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": seen.says, "invalid": invalid,
+                        "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
+        steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
+        results.write_text(file, json.dumps(records, indent=1) + "\n")
+        results.write_text(file.with_suffix(".md"), page(records, facts))
     print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count")
     return 1 if failed else 0

@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from bench.common.errors import BenchError
 from bench.lab import links
 from bench.runs.libraries import Library
+from clients.errors import Failed
 from live import command, deployment
 from live.ways import Way
+
+_FACTS = {"date": "today", "qemu": "QEMU", "machine": "one", "release": "0.15.2", "processors": 2}
 
 
 def _args(**given: Any) -> argparse.Namespace:
@@ -52,10 +56,39 @@ def test_a_cell_has_median_worst_and_what_was_seen() -> None:
 
 
 def test_the_page_has_the_rows_that_were_run_in_their_order() -> None:
-    facts = {"date": "today", "qemu": "QEMU", "machine": "one", "release": "0.15.2", "processors": 2}
-    text = deployment.page([_record("stock", [30.0]), _record("flow", [0.03], row="alone")], facts)
+    text = deployment.page([_record("stock", [30.0]), _record("flow", [0.03], row="alone")], _FACTS)
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("|")][2:]
     assert rows == ["alone", "paste"] and "preliminary" not in text
+
+
+def test_runs_of_an_older_library_and_those_that_do_not_count_have_no_figures() -> None:
+    old = [_record("stock", [30.0]), _record("flow", [9.0])]        # as published: the library is not said
+    assert "| 30.00 s" in deployment.page(old, _FACTS) and "| 9.00 s" in deployment.page(old, _FACTS)
+    new = [_record("flow", [1.5]) | {"library": "new"}, _record("stock", [70.0]) | {"invalid": "no link", "library": "new"}]
+    text = deployment.page([*old, *new], _FACTS)
+    assert "| 30.00 s (longest 30.00, n = 1) | 1.50 s (longest 1.50, n = 1) |" in text
+    assert "## Runs that do not count\n\n- paste, stock: no link\n\n## What" in text
+    assert "| paste" not in deployment.page(new[1:], _FACTS)
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_picture_that_never_comes_is_not_of_a_qemu_that_has_ended(runs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Qemu:
+        def qmp(self, _: str) -> None:
+            if not runs:
+                raise Failed("QEMU is gone")
+
+    def client(*_: object) -> contextlib.nullcontext[None]:
+        raise Failed("did not connect: ")
+
+    monkeypatch.setattr(deployment, "_guest", lambda *_: contextlib.nullcontext(Qemu()))
+    monkeypatch.setattr(deployment, "_client", client)
+    nothing = cast(Any, None)
+    if runs:
+        assert deployment._first_picture(nothing, nothing, nothing) == deployment.Seen([None], "did not connect")
+    else:
+        with pytest.raises(Failed, match="QEMU is gone"):
+            deployment._first_picture(nothing, nothing, nothing)
 
 
 def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
