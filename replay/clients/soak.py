@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import argparse
 import random
+import ssl
 import struct
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -140,9 +140,13 @@ class Record:
 
 
 def visit(where: Target, kind: str, chance: random.Random) -> None:
-    """One connection of that kind. The server must accept it, and may close it."""
-    with suppress(OSError):
+    """One connection of that kind. The server must accept it, with its TLS handshake, and may close it."""
+    try:
         KINDS[kind](where, chance)
+    except (ConnectionRefusedError, ssl.SSLError) as error:
+        raise Failed(f"a client ({kind}) was not accepted over {where.transport}: {error}") from None
+    except OSError:
+        pass
 
 
 def no_stall(where: Target) -> int:
@@ -169,8 +173,6 @@ def soak(
             kind = chance.choice(list(KINDS))
             visit(where.target(chance.choice(_TRANSPORTS)), kind, chance)
             record.visits[kind] += 1
-            if not where.running():
-                raise Failed(where.ended())
         no_stall(where.target(chance.choice(_TRANSPORTS)))
         where.guest("draw")
         _right_picture(where, chance.choice([each for each in _TRANSPORTS if each in SpiceGtk.transports]), folder)
@@ -219,6 +221,6 @@ def execute(args: argparse.Namespace) -> int:
             try:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
-                raise BenchError(f"{args.modes}: {error}") from None
+                raise BenchError(f"{args.modes}: {error if where.running() else where.ended()}") from None
     print(f"{record.told(args.modes, args.minutes)}; {machine.qemu_version()}, library of {library_of()}")
     return 0

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os
 import random
+import socket
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -76,6 +78,27 @@ def test_a_server_survives_every_kind_of_visitor(transport: str, monkeypatch: py
         assert visitor.display.messages >= ENOUGH
         assert _memory(server) - before < BOUND
     assert server.returncode == 0
+
+
+@pytest.mark.parametrize("kind", soak.KINDS)
+def test_a_server_that_accepts_no_client_fails(kind: str) -> None:
+    with pytest.raises(Failed, match="was not accepted over plain: .*refused"):
+        soak.visit(Target(PLAIN, free_port()), kind, random.Random(7))
+    with socket.create_server((target.HOST, 0)) as server:
+        def answer() -> None:
+            with server.accept()[0] as client:
+                client.sendall(b"this is not TLS")
+                client.recv(1 << 16)
+
+        Thread(target=answer, daemon=True).start()
+        with pytest.raises(Failed, match="was not accepted over tls: "):
+            soak.visit(Target(TLS, server.getsockname()[1], ca=certs.kept(target.HOST).ca), kind, random.Random(7))
+
+
+def test_a_server_may_end_a_connection_that_it_has_accepted() -> None:
+    with socket.create_server((target.HOST, 0)) as server:
+        Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+        soak.visit(Target(PLAIN, server.getsockname()[1]), "incomplete link message", random.Random(7))
 
 
 def test_a_stall_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
