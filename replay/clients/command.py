@@ -20,7 +20,7 @@ from bench.common.steps import Steps
 from bench.runs import modes as mode_names
 from clients import guest, machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
-from clients.errors import Failed, NotRun
+from clients.errors import BREAKS, Failed, NotRun
 from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
 from clients.plans import Plan
@@ -116,7 +116,7 @@ class Player:
                     world.nobody()
         except NotRun as error:
             cell.says = str(error)
-        except Failed as error:
+        except BREAKS as error:
             cell.outcome, cell.says = BAD, str(error)
             if self._machine and not self._machine.running():
                 cell.says = self._machine.ended()

@@ -23,7 +23,7 @@ from clients.command import HOME, NAME, chosen, libraries, library_of, stream_mo
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import Failed, GuestLost, NotRun
+from clients.errors import BREAKS, Failed, GuestLost, NotRun
 from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
 from clients.table import BAD, GOOD, Cell
@@ -164,7 +164,7 @@ def _cell(
             except GuestLost as error:
                 cell.outcome, cell.says = BAD, f"{error}, {tries} times"
                 continue
-            except Failed as error:
+            except BREAKS as error:
                 cell.outcome, cell.says = BAD, str(error)
         break
     cell.figures["tries"] = tries

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import collections
 import lzma
 import socket
 import struct
+import subprocess
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from bench.common.errors import BenchError
-from clients import agent, command, guest, installed, migration, packages, picture, plans, proxies, table, target, webdav, wire
+from clients import agent, command, guest, installed, machine, migration, packages, picture, plans, proxies, table, target, webdav, wire
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
 from clients.errors import Failed
@@ -104,6 +106,27 @@ def test_every_scenario_and_client_is_there() -> None:
     assert len({driver.name for driver in plans.DRIVERS}) == len(plans.DRIVERS)
     for driver in plans.DRIVERS:
         assert driver.transports <= set(target.TRANSPORTS) and driver.transports
+
+
+@pytest.mark.parametrize("error", [
+    Failed("why"), TimeoutError("why"), subprocess.CalledProcessError(1, "why"), subprocess.TimeoutExpired("why", 1)])
+def test_a_run_that_breaks_is_bad_and_the_others_go_on(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> str:
+        raise error
+
+    plan = plans.Plan(SpiceGtk, target.PLAIN, "draw")
+    monkeypatch.setattr(SpiceGtk, "version", lambda: "1")
+    monkeypatch.setattr(command, "library_of", lambda: "")
+    monkeypatch.setattr(plans, "scenario", lambda _: breaks)
+    player = command.Player(cast(Any, None), "", tmp_path, lambda _: None)
+    monkeypatch.setattr(player, "_world", lambda *_: types.SimpleNamespace(figures={}, nobody=lambda: None))
+    cell = player.play(plan, machine.Library(tmp_path, "flow", ""))
+    assert cell.outcome == BAD and "why" in cell.says
+    monkeypatch.setattr(migration, "library_of", lambda: "")
+    monkeypatch.setattr(migration, "move", breaks)
+    each, found = migration.pair("stock>flow"), collections.defaultdict(lambda: cast(Any, None))
+    cell = migration._cell(cast(Any, None), "", found, each, migration.SEAMLESS, SpiceGtk, target.PLAIN)
+    assert cell.outcome == BAD and "why" in cell.says
 
 
 def test_a_wrong_name_is_one_line() -> None:
