@@ -22,6 +22,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import capture
 from bench.measure import pcap
+from bench.runs import results
 from clients import guest, machine, packages, table, target
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
@@ -134,12 +135,11 @@ def execute(args: argparse.Namespace) -> int:
                     world.nobody()
     others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps([asdict(each) for each in everything], indent=1) + "\n")
+    results.write_text(file, json.dumps([asdict(each) for each in everything], indent=1) + "\n")
     text = page(everything)
-    file.with_suffix(".md").write_text(
-        f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a guest that "
-        f"draws text (TCG, QXL) for spice-gtk, tcpdump, MTU 1500. Per line of text; the guest scrolls, so most bytes of a line are "
+    results.write_text(
+        file.with_suffix(".md"), f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a "
+        f"guest that draws text (TCG, QXL) for spice-gtk, tcpdump, MTU 1500. Per line of text; the guest scrolls, so most bytes of a line are "
         f"images.\n\n{text}\n")
     print(text)
     return 0

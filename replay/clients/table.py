@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.common.errors import BenchError
+from bench.runs import results
+
 GOOD, BAD, NOT_RUN = "good", "bad", "not run"
 
 
@@ -48,18 +51,18 @@ def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
 
 def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
     """Saves the results. Cells not measured again keep their old result."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(
-        json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n"
-    )
+    results.write_text(folder / f"{name}.json", json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n")
 
 
 def load(folder: Path, name: str) -> tuple[list[Cell], dict[str, Any]]:
     file = folder / f"{name}.json"
     if not file.exists():
         return [], {}
-    read = json.loads(file.read_text())
-    return [Cell(**cell) for cell in read["cells"]], read["facts"]
+    try:
+        read = json.loads(file.read_text())
+        return [Cell(**cell) for cell in read["cells"]], dict(read["facts"])
+    except (ValueError, KeyError, TypeError):
+        raise BenchError(f"{file} is damaged: remove it") from None
 
 
 def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:

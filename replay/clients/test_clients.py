@@ -95,6 +95,10 @@ def test_results_are_kept(tmp_path: Path) -> None:
     cells = [_cell("flow", BAD, says="why"), _cell("stock", GOOD)]
     table.save(tmp_path, "x", cells, {"date": "d"})
     assert table.load(tmp_path, "x") == (cells, {"date": "d"})
+    for damaged in ("{", "{}", '{"cells": [{}], "facts": {}}'):
+        (tmp_path / "x.json").write_text(damaged)
+        with pytest.raises(BenchError, match="x.json is damaged: remove it"):
+            table.load(tmp_path, "x")
     shown = table.markdown(cells, ["stock", "flow"], ["draw"], "client")
     assert "| a | plain | stock, flow | good: stock; bad: flow |" in shown
     assert table.reasons(cells, BAD) == "- a: why: draw (plain, flow)\n"

@@ -19,7 +19,7 @@ from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import links
-from bench.runs import environment
+from bench.runs import environment, results
 from clients import packages
 from clients.machine import qemu_version
 from live import cell, deployment, goals, guests, page, sessions, sets, ways
@@ -89,11 +89,8 @@ class Kept:
         """Writes the file with today's `facts`, which name the trees of earlier runs, too."""
         trees = dict.fromkeys([*(run["tree"] for run in self.runs.values() if "tree" in run), facts["tree"]])
         facts = {**facts, "tree": ", ".join(trees)}
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        part = self.file.with_suffix(".part")
-        part.write_text(json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
-        part.rename(self.file)
-        (self.file.parent / "README.md").write_text(page.page(
+        results.write_text(self.file, json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
+        results.write_text(self.file.parent / "README.md", page.page(
             list(self.runs.values()), self.thrown_out, facts, short(self.runs.values()), goals.text(self.runs.values())))
 
 
@@ -140,8 +137,7 @@ def _scale(args: argparse.Namespace) -> int:
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name, _ in wanted}
     rows = [sessions.measure(shown[name], count) for name, count in wanted]
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "sessions.md").write_text(sessions.page(rows, _facts()))
+    results.write_text(args.out / "sessions.md", sessions.page(rows, _facts()))
     print(sessions.table(rows))
     return 0
 

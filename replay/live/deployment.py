@@ -381,7 +381,6 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str]
     shown = [ways.find(name) for name in names]
     file = args.out / f"{NAME}.json"
     records = kept(file)
-    args.out.mkdir(parents=True, exist_ok=True)
     agent = guest.prepare(steps)
     state = machine.booted(agent, Library(paths.stock_library(), STOCK, ""))
     text, displays = guests.prepare("text-std", steps), guests.prepare("text-qxl", steps, "qxl")
