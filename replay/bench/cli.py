@@ -151,7 +151,10 @@ def _module(name: str) -> ModuleType:
     module, _ = COMMANDS[name]
     if importlib.util.find_spec(module) is None:
         raise BenchError(f"{name} is not part of this tree", 2)
-    return importlib.import_module(module)
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise BenchError(f"{name} needs Python's {error.name}, a package that ./run setup installs") from None
 
 
 def _run(arguments: list[str]) -> int:

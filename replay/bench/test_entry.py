@@ -147,6 +147,12 @@ def test_a_recordings_tool_that_is_not_built_yet_has_help(capsys: pytest.Capture
     assert "spice-player is not built" in capsys.readouterr().err
 
 
+def test_help_that_needs_a_package_names_it() -> None:
+    script = "import sys; sys.modules['numpy'] = None; from bench import cli; sys.exit(cli.main(['live', '--help']))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=paths.ROOT / "replay", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "bench: live needs Python's numpy, a package that ./run setup installs\n")
+
+
 def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:
     """Also in a folder whose name pytest leaves out by itself, as build."""
     assert testing.run_pytest(["--collect-only", "-q"]) == 0
