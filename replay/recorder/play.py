@@ -109,7 +109,7 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
         options += ("--pause-at", ",".join(map(str, pause_at)))
     client_options = ("--png", str(png)) if png else ()
     # Without catch-up, as the picture is taken at the end marker: a client that is behind would show some drawings after it.
-    environment = {"SPICE_STREAM": "flow,catchup=off"} | dict(os.environ)
+    environment = {**os.environ, "SPICE_STREAM": "flow,catchup=off"}
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
     plain = recordings.unpacked(recordings.find(str(recording)))

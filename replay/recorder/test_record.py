@@ -10,6 +10,7 @@ from bench.common.errors import BenchError
 from bench.conftest import needs
 from recorder import manifest, record
 from recorder.commands import Drawable, Fill, Rect
+from recorder.play import play
 from recorder.writer import RecordingWriter
 
 BOX = Rect(0, 0, 8, 8)
@@ -35,6 +36,15 @@ def test_how_to_attach_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert record.execute(parsed("--attach")) == record.execute(parsed()) == 0
     told = capsys.readouterr().out
     assert "SPICE_WORKER_RECORD_FILENAME" in told and "virsh edit" in told
+
+
+def test_pictures_are_of_one_mode_whatever_the_callers_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    player = tmp_path / "player"
+    player.write_text('#!/bin/sh\necho "mode $SPICE_STREAM" >&2\n')
+    player.chmod(0o755)
+    monkeypatch.setattr(paths, "player", lambda: player)
+    monkeypatch.setenv("SPICE_STREAM", "flow")
+    assert play(manifest.FOLDER / "tiny.rec.xz").player_log == "mode flow,catchup=off\n"
 
 
 @needs(paths.player, paths.client)
