@@ -130,7 +130,8 @@ def _usage(first: str | None = None) -> str:
     return "\n".join([f"usage: ./run {f'{first} ' if first else ''}COMMAND [--help]", "", "examples:",
                       *(f"  {EXAMPLES[name].split('; ')[0]}" for name in shown), "",
                       *(f"  {name.ljust(width)}  {says}" for name, says in names.items()), "",
-                      "Of a command of two words the second is enough: ./run tree for ./run patches tree.", ""])
+                      "Of a command of two words the second is enough: ./run tree for ./run patches tree.",
+                      "With RUN_NO_PACKAGES=1 no Debian packages are looked for or installed.", ""])
 
 
 def _chosen(arguments: list[str]) -> tuple[str, list[str]]:

@@ -114,17 +114,18 @@ def test_asking_for_help_installs_nothing(machine: Machine) -> None:
     assert machine.apt_calls() == []
 
 
-@pytest.mark.parametrize("command", ["installed", "results", "clients", "patches", "no-such-command"])
+@pytest.mark.parametrize("command", ["results", "clients", "patches", "recipes", "deb recipes --release 0.16.0", "compare --dry-run",
+                                     "live --set main --dry-run", "no-such-command"])
 def test_what_does_not_build_only_names_what_is_missing(machine: Machine, command: str) -> None:
     machine.debian("one")
-    assert complaint(machine.run(command)) == (
-        f"run: {command} installs nothing; ./run setup does, or: apt-get install --no-install-recommends two\n")
+    assert complaint(machine.run(*command.split())) == (
+        "run: packages are missing; ./run setup installs them, or: apt-get install --no-install-recommends two\n")
     assert machine.apt_calls() == []
-    assert machine.run(command, RUN_NO_PACKAGES="1").returncode == 0
+    assert machine.run(*command.split(), RUN_NO_PACKAGES="1").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["watch", "diff"])
-def test_what_reads_files_needs_no_package(machine: Machine, command: str) -> None:
+@pytest.mark.parametrize("command", ["watch", "diff", "installed"])
+def test_what_reads_files_or_looks_itself_needs_no_package(machine: Machine, command: str) -> None:
     machine.debian("")
     assert machine.run(command).returncode == 0
     assert machine.apt_calls() == []
