@@ -47,7 +47,7 @@ class Seen:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a test guest that draws text in a QEMU (TCG) with the installed libspice-server, and counts with "
-                          "tcpdump what is sent to spice-gtk. Prints the counts beside those of earlier runs, of other versions: "
+                          "tcpdump what is sent to spice-gtk (most bytes of a line of text are images, as the guest scrolls). Prints the counts beside those of earlier runs, of other versions: "
                           "run it before and after you install. Needs root.")
     parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="T", help="tls (default) or plain")
 
@@ -136,10 +136,5 @@ def execute(args: argparse.Namespace) -> int:
     others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
     results.write_text(file, json.dumps([asdict(each) for each in everything], indent=1) + "\n")
-    text = page(everything)
-    results.write_text(
-        file.with_suffix(".md"), f"# What the installed library sends\n\nWritten by `./run installed`, {seen.date}: {machine.qemu_version()}, a "
-        f"guest that draws text (TCG, QXL) for spice-gtk, tcpdump, MTU 1500. Per line of text; the guest scrolls, so most bytes of a line are "
-        f"images.\n\n{text}\n")
-    print(text)
+    print(page(everything))
     return 0
