@@ -66,15 +66,18 @@ class Row:
     wakes: float        # per second
     memory: int         # bytes
     late: float | None  # ms: p95 latency of the additional session
+    probes: int = 0     # the number that arrived in it
 
     def text(self) -> str:
         return (f"| {self.way} | {self.sessions} | {self.cpu * 1e3:.1f} | {self.wakes:.0f} | {self.memory / 1e6:.0f} "
-                f"| {f'{1 / self.cpu:.0f}' if self.cpu else '–'} | {'–' if self.late is None else f'{self.late:.1f}'} |")
+                f"| {f'{1 / self.cpu:.0f}' if self.cpu else '–'} "
+                f"| {'–' if self.late is None else f'{self.late:.1f}'} | {self.probes} |")
 
 
 def table(rows: Sequence[Row]) -> str:
-    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB | sessions per core | latency p95, ms |",
-                      "|---|--:|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
+    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB "
+                      "| sessions per core | latency p95, ms | n |",
+                      "|---|--:|--:|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
 
 
 _LIMITS = """\
@@ -98,8 +101,8 @@ def page(rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
         "# Sessions at once",
         f"Written by `./run live --sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from {facts['tree']}: "
         f"{RECORDING} at recorded pace over TLS on loopback, medians of the sessions, {SECONDS:.0f} s. Memory holds the recording as well. "
-        "Clients only ack, and their CPU is not counted. Latency: p95 of one more session, whose client decodes, from drawing to picture; "
-        "clients and servers share the processors.",
+        "Clients only ack, and their CPU is not counted. Latency: p95 of n probes in one more session, whose client decodes, from drawing to "
+        "picture; clients and servers share the processors.",
         fit(rows), table(rows), "## What this page cannot show", _LIMITS)) + "\n"
 
 
@@ -143,12 +146,12 @@ def measure(way: Way, count: int) -> Row:
         return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
                    statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
                    int(statistics.median(now.memory for now in after)),
-                   _late(_until(probing, "done"), _until(seeing, "done")))
+                   *_late(_until(probing, "done"), _until(seeing, "done")))
 
 
-def _late(player: proc.Event, client: proc.Event) -> float | None:
+def _late(player: proc.Event, client: proc.Event) -> tuple[float | None, int]:
     found = latency.report(player.get("probes"), client.get("probes"))
-    return None if found is None else found["p95"]
+    return (None, 0) if found is None else (found["p95"], found["received"])
 
 
 def _said(process: proc.Process, event: str) -> bool:

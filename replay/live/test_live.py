@@ -417,7 +417,12 @@ def test_sessions_are_numbers_and_not_of_vnc() -> None:
 
 
 def test_the_rows_of_sessions() -> None:
-    assert "| flow | 8 | 10.0 | 251 | 63 | 100 | 2.5 |" in sessions.table([sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54)])
+    row = sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54, 150)
+    assert "| flow | 8 | 10.0 | 251 | 63 | 100 | 2.5 | 150 |" in sessions.table([row])
+    sent = [[number, number * 10**8, number * 10**8] for number in range(1, 4)]
+    shown = [[number, when + 2 * 10**6] for number, when, _ in sent]
+    assert sessions._late({"probes": sent}, {"probes": shown}) == (2.0, 3)
+    assert sessions._late({}, {}) == (None, 0)
 
 
 def test_the_page_of_sessions_says_how_many_fit_one_core() -> None:
