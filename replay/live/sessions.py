@@ -141,7 +141,7 @@ def measure(way: Way, count: int) -> Row:
             after, seconds = [used(folder) for folder in folders], time.monotonic() - began
         except OSError:
             raise BenchError("a player ended too early: run it again") from None
-        if any(_said(player, "done") for player, _ in players):
+        if any(player.wait_event("done", 0) for player, _ in players):
             raise BenchError(f"{count} sessions are too many for this machine, as some ended before all had begun: give fewer")
         return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
                    statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
@@ -154,19 +154,7 @@ def _late(player: proc.Event, client: proc.Event) -> tuple[float | None, int]:
     return (None, 0) if found is None else (found["p95"], found["received"])
 
 
-def _said(process: proc.Process, event: str) -> bool:
-    """The output so far, which is then discarded."""
-    while got := proc.receive(process.mailbox, 0):
-        if got[1] is not None and got[1].get("event") == event:
-            return True
-    return False
-
-
 def _until(process: proc.Process, event: str) -> proc.Event:
-    deadline = time.monotonic() + _START
-    while got := proc.receive(process.mailbox, deadline):
-        if got[1] is None:
-            break
-        if got[1].get("event") == event:
-            return got[1]
+    if found := process.wait_event(event, time.monotonic() + _START):
+        return found
     raise BenchError(f"{process.name} did not report '{event}': {process.last_complaint()}")

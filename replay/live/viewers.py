@@ -126,12 +126,8 @@ class Drain(Viewer):
 
 
 def _event(process: proc.Process, name: str, seconds: float) -> proc.Event:
-    deadline = time.monotonic() + seconds
-    while got := proc.receive(process.mailbox, deadline):
-        if got[1] is None:
-            break
-        if got[1].get("event") == name:
-            return got[1]
+    if found := process.wait_event(name, time.monotonic() + seconds):
+        return found
     raise Failed(f"{process.name} did not say '{name}': {process.last_complaint()}")
 
 

@@ -104,6 +104,13 @@ class Process:
             if line.strip():
                 self.complaints.append(line.rstrip())
 
+    def wait_event(self, name: str, deadline: float) -> Event | None:
+        """Its next event of that name; earlier ones are dropped. None at the deadline, or if its output ends before."""
+        while (got := receive(self.mailbox, deadline)) and got[1] is not None:
+            if got[1].get("event") == name:
+                return got[1]
+        return None
+
     def wait_complaint(self, text: str, deadline: float) -> bool:
         """Waits until standard error has a line that contains text."""
         while time.monotonic() < deadline:

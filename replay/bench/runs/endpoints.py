@@ -129,7 +129,7 @@ class Endpoints:
 
     def play(self, started: Hook | None) -> None:
         """Returns when both programs' outputs have ended, or at the timeout."""
-        if not self._player_listens():
+        if not self.player.wait_event("listening", time.monotonic() + _START_LIMIT):
             return
         argv, netns, env = self._client_argv
         self.client = self._open.enter_context(proc.Process("client", argv, netns, env, self._mailbox))
@@ -148,14 +148,6 @@ class Endpoints:
                 deadline = min(self._limit, time.monotonic() + _PARTING_LIMIT)
             else:
                 self._take(sender, event)
-
-    def _player_listens(self) -> bool:
-        while got := proc.receive(self._mailbox, time.monotonic() + _START_LIMIT):
-            if got[1] is None:
-                return False
-            if got[1].get("event") == "listening":
-                return True
-        return False
 
     def _take(self, sender: proc.Process, event: dict[str, Any]) -> None:
         if event.get("event") == "done":
