@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,11 +53,11 @@ class Picture:
 
 
 def from_ppm(data: bytes) -> Picture:
-    fields: list[bytes] = data.split(maxsplit=4)[:4]
-    if len(fields) < 4 or fields[0] != b"P6" or fields[3] != b"255":
+    found = re.match(rb"P6\s(\d+)\s(\d+)\s255\s", data)
+    if not found:
         raise Failed("not a picture of 8 bits a colour")
-    width, height = int(fields[1]), int(fields[2])
-    rgb = data[-width * height * 3 :]
+    width, height = int(found[1]), int(found[2])
+    rgb = data[found.end() :]
     if len(rgb) != width * height * 3:
         raise Failed("half a picture")
     return Picture(width, height, rgb)

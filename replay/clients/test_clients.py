@@ -45,6 +45,9 @@ def test_a_picture_is_found_within_a_larger_one() -> None:
 def test_pictures_of_every_kind_are_the_same_one() -> None:
     wanted = picture.Picture(2, 1, bytes((1, 2, 3, 4, 5, 6)))
     assert picture.from_ppm(b"P6\n2 1\n255\n\1\2\3\4\5\6") == wanted
+    for damaged, told in ((b"P6\n2 1\n255\n\1\2\3", "half a picture"), (b"P6\n2 1\n65535\n" + bytes(12), "8 bits")):
+        with pytest.raises(Failed, match=told):
+            picture.from_ppm(damaged)
     assert picture.from_rgba(2, 1, bytes((1, 2, 3, 255, 4, 5, 6, 255))) == wanted
     assert picture.from_bgrx(2, 1, 12, bytes((3, 2, 1, 0, 6, 5, 4, 0, 9, 9, 9, 9))) == wanted
     header = [100 + 3, 7, 2, 24, 2, 1, 0, 0, 32, 0, 32, 32, 8, 0, 0, 0, 0, 0, 256, 1, 0, 0, 0, 0, 0]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import subprocess
 import time
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import numpy
 
 from bench.common import proc
 from bench.lab import certs
+from clients import picture
 from clients.errors import Failed
 from clients.guest import once
 from clients.lines import Lines
@@ -161,7 +161,8 @@ class Qemu:
         """The guest's frame buffer, or that of its second display."""
         file = self._folder / "screen.ppm"
         self.qmp("screendump", filename=str(file), **({"device": _SECOND} if second else {}))
-        return from_ppm(file.read_bytes())
+        shown = picture.from_ppm(file.read_bytes())
+        return numpy.frombuffer(shown.rgb, numpy.uint8).reshape(shown.height, shown.width, 3)
 
     def running(self) -> bool:
         return self._qemu.poll() is None
@@ -195,17 +196,6 @@ class Qemu:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def from_ppm(data: bytes) -> Pixels:
-    found = re.match(rb"P6\s(\d+)\s(\d+)\s255\s", data)
-    if not found:
-        raise Failed("no picture of 8 bits a colour")
-    width, height = int(found[1]), int(found[2])
-    rgb = numpy.frombuffer(data, numpy.uint8, offset=found.end())
-    if len(rgb) != width * height * 3:
-        raise Failed("half a picture")
-    return rgb.reshape(height, width, 3)
 
 
 def state(hardware: Hardware, way: Way, home: Path, orders: Sequence[str]) -> str:
