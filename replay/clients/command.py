@@ -46,13 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "is one run. Needs x86_64 and the packages of packages-clients.txt. All runs take hours."
     )
     names = ", ".join(driver.name for driver in plans.DRIVERS)
-    for option, metavar, says in (
-        ("clients", "NAME,...", names),
-        ("transports", "T,...", ", ".join(target.TRANSPORTS)),
-        ("modes", "M,...", f"{', '.join(MODES)}; settings after a colon: flow:hold=0"),
-        ("scenarios", "S,...", ", ".join(plans.SCENARIOS)),
+    for option, says in (
+        ("clients", names),
+        ("transports", ", ".join(target.TRANSPORTS)),
+        ("modes", f"{', '.join(MODES)}; settings after a colon: flow:hold=0"),
+        ("scenarios", ", ".join(plans.SCENARIOS)),
     ):
-        parser.add_argument(f"--{option}", metavar=metavar, help=says)
+        parser.add_argument(f"--{option}", metavar="LIST", help=says)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
     parser.add_argument("--dry-run", action="store_true", help="list what would be run, run nothing")
 
@@ -168,7 +168,8 @@ _BAD = (
 )
 
 
-def page(cells: Sequence[Cell], facts: dict[str, Any]) -> str:
+def page(found: Sequence[Cell], facts: dict[str, Any]) -> str:
+    cells = table.typed(found)
     modes = [
         mode
         for mode in (*MODES, *sorted({cell.mode for cell in cells} - set(MODES)))

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a test guest that draws text in a QEMU (TCG) with the installed libspice-server, and counts with "
                           "tcpdump what is sent to spice-gtk (most bytes of a line of text are images, as the guest scrolls). Prints the counts beside those of earlier runs, of other versions: "
                           "run it before and after you install. Needs root.")
-    parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="T", help="tls (default) or plain")
+    parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="NAME", help="one: tls or plain (%(default)s)")
 
 
 def version() -> str:

@@ -173,7 +173,8 @@ def _cell(
     return cell
 
 
-def page(cells: list[Cell], facts: dict[str, str]) -> str:
+def page(found: list[Cell], facts: dict[str, str]) -> str:
+    cells = table.typed(found)
     pairs = list(dict.fromkeys(cell.mode for cell in cells))
     columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
     by_key = {cell.key: cell for cell in cells}
@@ -192,9 +193,9 @@ def page(cells: list[Cell], facts: dict[str, str]) -> str:
         "|---|" + "---|" * len(columns),
     ]
     for name in pairs:
-        found = [by_key.get((row, transport, name, kind)) for row, transport, kind in columns]
+        played = [by_key.get((row, transport, name, kind)) for row, transport, kind in columns]
         lines.append(
-            f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome + "\\*" * (cell in older) if cell else "–" for cell in found) + " |"
+            f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome + "\\*" * (cell in older) if cell else "–" for cell in played) + " |"
         )
     again = sum(cell.figures.get("tries", 1) > 1 for cell in cells)
     lines.append(f"\nOn a busy machine a migration sometimes stops a guest with an emulated processor, with any library. Such a migration is "

@@ -201,8 +201,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Connects clients that read fast, slowly or not at all to one QEMU whose guest draws. After each dozen of them a client "
         "that reads fast must get messages without a pause and show the right picture."
     )
-    parser.add_argument("--minutes", type=float, default=60, help="duration (60)")
-    parser.add_argument("--modes", default="flow", metavar="M", help=f"{STOCK}, or a value of SPICE_STREAM: one (flow)")
+    parser.add_argument("--minutes", type=float, default=60, metavar="N", help="duration (%(default)s)")
+    parser.add_argument("--modes", default="flow", metavar="NAME", help="one mode, as for ./run clients (%(default)s)")
 
 
 def execute(args: argparse.Namespace) -> int:

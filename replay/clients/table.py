@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,11 @@ def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
         if cell.outcome != NOT_RUN or cells.get(cell.key, cell).outcome == NOT_RUN:
             cells[cell.key] = cell
     return list(cells.values())
+
+
+def typed(cells: Iterable[Cell]) -> list[Cell]:
+    """With modes as on the command line, where a colon stands for the comma of SPICE_STREAM."""
+    return [replace(cell, mode=cell.mode.replace(",", ":")) for cell in cells]
 
 
 def libraries(cells: Sequence[Cell]) -> str:

@@ -108,6 +108,13 @@ def test_results_are_kept(tmp_path: Path) -> None:
     assert table.reasons(cells, BAD) == "- a: why: draw (plain, flow)\n"
 
 
+def test_pages_write_modes_as_the_command_line_does() -> None:
+    facts = {"date": "d", "qemu": "q", "release": "r", "guest": "g", "versions": {}}
+    shown = command.page([_cell("flow", GOOD), _cell("flow,ktls=on", BAD, says="why")], facts)
+    assert "| a | plain | flow, flow:ktls=on | good: flow; bad: flow:ktls=on |" in shown and "draw (plain, flow:ktls=on)" in shown
+    assert "| stock > flow:hold=0@0.16.0 | good |" in migration.page([_cell("stock>flow,hold=0@0.16.0", GOOD)], facts)
+
+
 def test_every_scenario_and_client_is_there() -> None:
     for name in plans.SCENARIOS:
         assert plans.scenario(name).__name__ == "run"

@@ -23,7 +23,7 @@ _NAME = re.compile(r"@([A-Z0-9_]+)@")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes build/recipes/: the recipes of packaging/ for Arch, Fedora, Nix and Alpine, filled in, and all patches as "
                           f"one file, {_PATCH}. How to use each: packaging/README.md.")
-    parser.add_argument("--release", default=upstream.DEFAULT, help="upstream's release: "
+    parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help="upstream's release: "
                         f"{', '.join(upstream.RELEASES)} (default: {upstream.DEFAULT})")
 
 

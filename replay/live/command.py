@@ -41,18 +41,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     names = (*sets.SETS, deployment.NAME)
     parser.add_argument("--set", choices=names, default="quick", metavar="NAME",
                         help=f"what to measure: {', '.join(names)} (%(default)s); the options below replace parts of it")
-    for option, metavar, says in (
-            ("guests", "G,...", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a display device (std: VGA)"),
-            ("scenarios", "S,...", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
-            ("links", "L,...", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
-            ("modes", "M,...", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
-        parser.add_argument(f"--{option}", metavar=metavar, help=says)
+    for option, says in (
+            ("guests", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a display device (std: VGA)"),
+            ("scenarios", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
+            ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
+            ("modes", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
+        parser.add_argument(f"--{option}", metavar="LIST", help=says)
     parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes except stock")
     parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
                         help="for runs and page (results/own/live); results/live publishes them")
-    parser.add_argument("--sessions", metavar="N,...", help="measure CPU and memory of the server for N sessions at the same time: 1,8,32")
+    parser.add_argument("--sessions", metavar="LIST", help="measure CPU and memory of the server for so many sessions at once: 1,8,32")
     parser.add_argument("--dry-run", action="store_true", help="list what is left and the estimated time, measure nothing")
 
 
