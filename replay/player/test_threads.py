@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases, upstream
+from bench.build import bases, sanitized, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
 from recorder import cutting
 
-_OPTIONS = ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]
+_OPTIONS = ["-Db_sanitize=thread", *sanitized.SMALL, "-Doptimization=1"]
 _COMMANDS = 2000
 _SECONDS = 120
 

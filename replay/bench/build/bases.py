@@ -12,6 +12,10 @@ from bench.common import paths
 from bench.common.steps import Steps
 
 
+# For builds with tests, whose programs are all linked again when the library changes: gold takes a third of the time.
+LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}
+
+
 @dataclass(frozen=True)
 class Base:
     version: str
@@ -49,7 +53,7 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
     home = paths.cache_dir() / "bases" / f"{version}-{'patched' if patched else 'stock'}"
     upstream.fetch(version, steps)
     base = Base(version, patched, home / "source", build or home / "build",
-                upstream.protocol_environment(version, steps))
+                {**upstream.protocol_environment(version, steps), **(LINKER if tests else {})})
     upstream.make_tree(version, base.source, patched)
     options = ["-Dmanual=false", f"-Dtests={str(tests).lower()}", *(["-Doptimization=1", "-Ddebug=false"] if tests else [])]
     configure(base.name, base.source, base.build, options, steps, base.env)

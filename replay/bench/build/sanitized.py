@@ -12,9 +12,10 @@ from bench.common.steps import Steps
 # -O1: the library's sources compile in half the time of -O2, and the tests need no third of the speed.
 # With statistics, which are not in a default build, as tests use their counters.
 # A test program is 50 MB with all that a debugger wants and relocations one by one, 25 without, and there are 100.
-_SMALL = {"args": "-g1", "link_args": "-Wl,-z,pack-relative-relocs"}
-FLAGS = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Ddebug=false",
-         *(f"-D{language}_{kind}={flags}" for language in ("c", "cpp") for kind, flags in _SMALL.items())]
+SMALL = ["-Db_lundef=false", "-Ddebug=false",
+         *(f"-D{language}_{kind}={flags}" for language in ("c", "cpp")
+           for kind, flags in (("args", "-g1"), ("link_args", "-Wl,-z,pack-relative-relocs")))]
+FLAGS = ["-Db_sanitize=address,undefined", *SMALL]
 _OPTIONS = [*FLAGS, "-Doptimization=1", "-Dspice:statistics=true"]
 # GLib drops the table of its quarks when it grows, at 2048: with every plugin that a desktop has GStreamer comes to that, and the
 # leak checker to GLib. So the plugins that tests use, and a registry apart from the user's. The longer of two names with one

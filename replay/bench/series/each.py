@@ -26,8 +26,6 @@ _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # without SPICE_STREAM
 _AUTOTOOLS = "autotools"    # as _DEFAULT, but by upstream's other build system
 _PROCESSES = 3 * (os.cpu_count() or 1)          # tests at once: they mostly wait
-# All test programs are linked again after each patch; gold needs a third of the time.
-_LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}
 _CHOICES = re.compile(r"option\('stream-mode',[^)]*choices *: *\[([^]]*)\]")
 _MODE = re.compile(r"option\('stream-mode',[^)]*?\bvalue *: *'([\w-]+)'")
 
@@ -96,27 +94,18 @@ def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[S
     """A git tree with every series; the states after each patch, and after each series in every mode that exists by then. Each
     series is based on another one: the last that is not optional contains all."""
     tree = export.Tree(version, folder, _WHO)
-    tree.git("tag", upstream.RELEASE)
     each: list[State] = []
     whole: list[State] = []
-    brought = {upstream.RELEASE: set(tree.there)}
-    exported = {name: base for name, base in upstream.bases().items() if name != export.NOT_EXPORTED}
 
     def now(patch: str, mode: str = _DEFAULT) -> State:
         return State(version, patch, mode, *tree.git("rev-parse", "HEAD", "HEAD^{tree}").split())
 
-    def every_mode(patch: str) -> list[State]:
-        return [now(patch, mode) for mode in (_DEFAULT, *choices((tree.folder / "meson_options.txt").read_text()))]
-
-    for name, base in exported.items():
-        tree.git("checkout", "-q", base)
-        tree.there = set(brought[base])
-        for file in upstream.series(version, [name]):
-            tree.add(file)
-            each.append(now(f"{name}/{file.name[:4]}"))
-        tree.git("tag", name)
-        brought[name] = tree.there
-        whole += every_mode(each[-1].patch)
+    for name, file in export.every_series(tree):
+        patch = f"{name}/{file.name[:4]}"
+        each.append(now(patch))
+        if file == upstream.series(version, [name])[-1]:
+            modes = choices((tree.folder / "meson_options.txt").read_text())
+            whole += [now(patch, mode) for mode in (_DEFAULT, *modes)]
     # the tarball's times are years old, so files that a removed patch changed would seem up to date in the build folder
     for file in folder.rglob("*"):
         if file.is_file() and ".git" not in file.parts:
@@ -244,7 +233,7 @@ def _go_on(args: argparse.Namespace) -> int:
             if args.dry_run:
                 left.append(f"{state.release} {state.patch}{f' {state.mode}' if state.mode != _DEFAULT or args.whole else ''}")
                 continue
-            environment = {**upstream.protocol_environment(version, steps), **_LINKER}
+            environment = {**upstream.protocol_environment(version, steps), **bases.LINKER}
             now.append(_check(state, tree, home / version, steps, environment))
             record(now)
         kept = now

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +53,7 @@ class Tree:
     away_from."""
 
     def __init__(self, version: str, folder: Path, who: Author, away_from: Sequence[str] = ()) -> None:
-        self.version, self.folder, self._who, self._away_from = version, folder, who, away_from
+        self.version, self.folder, self.who, self._away_from = version, folder, who, away_from
         upstream.unpack(version, folder)
         self.git("init", "-q")
         self.git("add", "-Af")
@@ -64,7 +64,7 @@ class Tree:
         done = subprocess.run(["git", "-C", self.folder, "-c", "diff.noprefix=false", *arguments], input=given,
                               capture_output=True, text=True, check=False,
                               env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
-                                   "LC_ALL": "C.UTF-8", **self._who.environment})
+                                   "LC_ALL": "C.UTF-8", **self.who.environment})
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if line.startswith("error: ")] or [done.stderr.strip()]
             raise BenchError(said[-1].removeprefix("error: "))
@@ -88,7 +88,7 @@ class Tree:
         self.there |= {entry.file for entry in new}
         self.git("add", "-Af")
         self.git("commit", "-q", "--cleanup=verbatim", "-F", "-", given=(
-            f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self._who.signature}\n"))
+            f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self.who.signature}\n"))
 
 
 def _patches(version: str, one: str) -> list[Path]:
@@ -114,6 +114,23 @@ def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple
     for file in files:
         tree.add(file)
     return tree, base
+
+
+def every_series(tree: Tree) -> Iterator[tuple[str, Path]]:
+    """Commits each series on its base, which is tagged with its name, and tags the end of it. Yields the name and the patch after
+    each commit; the tag of a series comes after its last one."""
+    tree.git("tag", upstream.RELEASE)
+    brought = {upstream.RELEASE: set(tree.there)}
+    for name, base in upstream.bases().items():
+        if name == NOT_EXPORTED:
+            continue
+        tree.git("checkout", "-q", base)
+        tree.there = set(brought[base])
+        for file in upstream.series(tree.version, [name]):
+            tree.add(file)
+            yield name, file
+        tree.git("tag", name)
+        brought[name] = tree.there
 
 
 def _with(which: Sequence[str]) -> str:
@@ -147,29 +164,33 @@ def _figures(name: str) -> str:
     return ""
 
 
-def _cover(which: Sequence[str], name: str, tree: Tree, base: str, who: Author) -> str:
+def _cover(which: Sequence[str], name: str, tree: Tree, base: str) -> str:
     """The cover letter: the series' README without links, and the figures."""
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
-    return (f"From: {who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
+    return (f"From: {tree.who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
             f"{_figures(name)}\n\nFor spice {tree.version}{_with(which)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
+def mails(tree: Tree, which: Sequence[str], base: str, folder: Path) -> None:
+    """Writes the commits since base, and the cover letter of the last whole series, if there is one."""
+    tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(folder), base)
+    for name in [one for one in which if "/" not in one][-1:]:
+        Path(folder, "0000-cover-letter.txt").write_text(_cover(which, name, tree, base), encoding="utf-8")
+
+
 def export(version: str, which: Sequence[str], target: Path, who: Author) -> list[Path]:
-    """Writes the mails of series or single patches into an empty or new folder; returns those that are patches. The cover letter
-    is that of the last whole series."""
+    """Writes the mails of series or single patches into an empty or new folder; returns those that are patches."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BenchError(f"{target} exists and is not empty: choose another folder", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
         tree, base = make(version, which, Path(work, "tree"), who)
-        mails = Path(work, "mails")
-        tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(mails), base)
-        for name in [one for one in which if "/" not in one][-1:]:
-            Path(mails, "0000-cover-letter.txt").write_text(_cover(which, name, tree, base, who), encoding="utf-8")
+        written = Path(work, "mails")
+        mails(tree, which, base, written)
         target.mkdir(parents=True, exist_ok=True)
-        for mail in sorted(mails.iterdir()):
+        for mail in sorted(written.iterdir()):
             shutil.move(mail, target / mail.name)
     return sorted(target.glob("*.patch"))
 
@@ -185,6 +206,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     upstream.fetch(args.release, Steps(paths.build_dir() / "export.log"))
-    mails = export(args.release, args.which, args.folder, author())
-    print(f"{args.folder}: {len(mails)} {'patch' if len(mails) == 1 else 'patches'} for spice {args.release}{_with(args.which)}")
+    count = len(export(args.release, args.which, args.folder, author()))
+    print(f"{args.folder}: {count} {'patch' if count == 1 else 'patches'} for spice {args.release}{_with(args.which)}")
     return 0

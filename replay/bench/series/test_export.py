@@ -34,19 +34,22 @@ def git(tree: Path, *arguments: str | Path) -> str:
 @pytest.mark.parametrize("version", upstream.RELEASES)
 def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: Path) -> None:
     upstream.fetch(version, Steps(tmp_path / "log"))
+    made = export.Tree(version, tmp_path / "made", _WHO)
     tree = tmp_path / "tree"
-    upstream.unpack(version, tree)
-    git(tree, "init", "-q")
-    git(tree, "add", "-Af")
-    git(tree, "commit", "-qm", "pristine")
+    git(tmp_path, "clone", "-q", made.folder, tree)
     git(tree, "tag", upstream.RELEASE)
+    for _ in export.every_series(made):
+        pass
     for name, base in upstream.bases().items():
         if name == export.NOT_EXPORTED:
             continue
-        mails = export.export(version, [name], tmp_path / name, _WHO)
+        made.git("checkout", "-q", name)
+        export.mails(made, [name], base, tmp_path / name)
+        mails = sorted((tmp_path / name).glob("*.patch"))
         git(tree, "checkout", "-q", base)
         git(tree, "am", "-q", *mails)
         git(tree, "tag", name)
+        assert git(tree, "rev-parse", f"{name}^{{tree}}") == git(made.folder, "rev-parse", f"{name}^{{tree}}")
         assert len(mails) == len(upstream.series(version, [name]))
         changed = git(tree, "diff", "--name-only", base, name).split()
         brought = {str(entry.file) for patch, new in brings.by_patch().items() if patch.parent.name == name
