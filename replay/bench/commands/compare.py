@@ -168,18 +168,19 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
             for one in asked.recordings}
 
 
-def _tell(args: argparse.Namespace, result: dict[str, Any], cells: list[RunSpec]) -> int:
-    """Prints and writes the tables; returns 0 if every cell has a run that counts."""
+def _tell(args: argparse.Namespace, result: dict[str, Any]) -> int:
+    """Prints and writes the tables; returns 0 if every cell has a run that counts, and no run shows a wrong picture."""
     written = publish.write(result, args.output, "compare")
     sys.stdout.write(report.markdown(result))
     sys.stdout.flush()
     print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
-    counted = {matrix.key(record)[:-1] for record in result["runs"] if record["valid"]}
-    empty = [cell for cell in cells if matrix.spec_key(cell)[:-1] not in counted]
+    empty = results.empty_cells(result)
     if empty:
-        print(f"bench: {len(empty)} of {len(cells)} rows have no run that counts", file=sys.stderr)
-        return 1
-    return 0
+        print(f"bench: {len(empty)} of {len(result['plan']['cells'])} rows have no run that counts", file=sys.stderr)
+    wrong = [f"{results.address(run)} run {run['repeat']}" for run in result["runs"] if pictures.is_wrong(run)]
+    if wrong:
+        print(f"bench: wrong pictures in {len(wrong)} of {len(result['runs'])} runs: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if empty or wrong else 0
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -193,4 +194,4 @@ def execute(args: argparse.Namespace) -> int:
     result = measure(asked, cells, args.output / "compare.json")
     if not (asked.first_look or args.modes or args.repeat):
         print(f"bench: a quick look; --repeat 10 for narrower intervals, --modes {','.join(modes.MODES)} for every mode", file=sys.stderr)
-    return _tell(args, result, cells)
+    return _tell(args, result)

@@ -23,7 +23,7 @@ from bench.common import paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.lab import links
-from bench.measure import metrics
+from bench.measure import metrics, pictures
 from bench.report import onetable, publish, report
 from bench.runs import environment, recordings, results
 
@@ -80,6 +80,8 @@ class Made:
     complete: bool
     seconds: float | None
     argv: list[str]         # the command
+    empty: bool             # a row has no run that counts
+    wrong: bool             # a run shows a wrong picture
 
 
 def made(part: Part, output: Path) -> Made | None:
@@ -90,12 +92,14 @@ def made(part: Part, output: Path) -> Made | None:
     if file == folder:
         return None
     found = results.load(file)
-    return Made(found["environment"].get("library_tree"), found["plan"]["repeats"], found["complete"], found.get("seconds"), found["command"])
+    return Made(found["environment"].get("library_tree"), found["plan"]["repeats"], found["complete"], found.get("seconds"),
+                found["command"], bool(results.empty_cells(found)), any(map(pictures.is_wrong, found["runs"])))
 
 
 def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
     found = made(part, output)
-    return found is not None and found.complete and _is_of_now(part, found) and found.repeat >= (repeat or part.repeat)
+    return found is not None and found.complete and not found.empty and _is_of_now(part, found) and found.repeat >= (
+        repeat or part.repeat)
 
 
 def _is_of_now(part: Part, found: Made) -> bool:
@@ -305,6 +309,8 @@ def execute(args: argparse.Namespace) -> int:
     for part in parts if not args.index else []:
         if _is_done(part, args.output, args.repeat):
             print(f"results: {part.where} is done", file=sys.stderr)
+            there = made(part, args.output)
+            missing += [part.where] if there and there.wrong else []
             continue
         print(f"results: {part.where}: {part.question}", file=sys.stderr)
         if not _make(part, args.output, args.repeat):

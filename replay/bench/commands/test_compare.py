@@ -74,6 +74,14 @@ def test_runs_that_do_not_count_enter_no_table(bench: Bench) -> None:
     assert "rows have no run that counts" in done.stderr
 
 
+def test_a_wrong_picture_in_one_of_several_runs_is_an_error(bench: Bench) -> None:
+    done = bench.compare("--repeat", "3", "--modes", "gather", "--transport", "plain", FAKE_CLIENT="picture")
+    wrong = [run for run in json.loads((bench.output / "compare.json").read_text())["runs"] if not run["valid"]]
+    assert len(wrong) == 1 and "2+0/3" not in done.stdout       # of the two with pauses one is wrong
+    assert done.returncode == 1
+    assert f"\nbench: wrong pictures in 1 of 3 runs: tiny/lan/max/plain/gather run {wrong[0]['repeat']}\n" in done.stderr
+
+
 @pytest.mark.parametrize(("arguments", "complaint"), [
     (("--modes", "fast"), "unknown mode 'fast'"),
     (("--modes", ","), "no mode given"),

@@ -24,6 +24,7 @@ Run = dict[str, Any]
 Series = tuple[tuple[int, str], ...]    # command and picture of each moment; the end is command -1
 
 END = -1
+_WRONG = "is not the reference picture"
 
 # Of 255: largest difference where JPEG is allowed, of a channel's mean in a block of 32 x 32 pixels, and of the mean brightness in a tile of
 # 8 x 8. JPEG of quality 85, which the server uses, changed them by up to 3 and 2 in linux-desktop and linux-video, and by up to 5 and 4 in
@@ -59,8 +60,13 @@ def _without_loss(runs: list[Run], known: Mapping[int, str]) -> Series:
 def _difference(series: Series, expected: Series) -> str:
     command = next(command for (command, shown), (_, other) in zip(series, expected, strict=True) if shown != other)
     if command == END:
-        return "the final picture is not the reference picture"
-    return f"the picture after command {command} is not the reference picture or that of the other runs"
+        return f"the final picture {_WRONG}"
+    return f"the picture after command {command} {_WRONG} or that of the other runs"
+
+
+def is_wrong(run: Run) -> bool:
+    """Whether the run does not count because of a picture."""
+    return not run["valid"] and _WRONG in (run["invalid_reason"] or "")
 
 
 def _means(text: str | None) -> bytes | None:

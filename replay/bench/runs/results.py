@@ -82,6 +82,18 @@ def load(path: Path) -> dict[str, Any]:
     return result
 
 
+def address(run: dict[str, Any]) -> str:
+    """The cell of a run, as RunSpec has it."""
+    row = modes.row(run["library"], run["mode"])
+    return "/".join((run["recording"], run["link"].replace("/", "-"), run["pace"], run["transport"], row))
+
+
+def empty_cells(result: dict[str, Any]) -> list[str]:
+    """The planned cells without a run that counts."""
+    counted = {address(run) for run in result["runs"] if run["valid"]}
+    return [cell for cell in result["plan"]["cells"] if cell not in counted]
+
+
 def load_complete(path: Path, status: int = 1) -> dict[str, Any]:
     """Loads a result; exits with that status if the comparison was interrupted."""
     result = load(path)
