@@ -10,6 +10,7 @@ import argparse
 import collections
 import math
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ Key = tuple[str, ...]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare row by row, or the two libraries in one. "
                           "Exit status 0: B is the same or better. 1: B is worse. 2: not comparable, for example because the machines "
-                          "differ, or more than half of the comparisons are too uncertain to exclude a change of 10 %. Three runs per "
-                          "row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency mostly, of 25 % nearly "
+                          "differ, B lacks a row of A, or more than half of the comparisons are too uncertain to exclude a change of "
+                          "10 %. Three runs per row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency mostly, of 25 % nearly "
                           "always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of results of one "
                           "library, one pair says worse by chance, and one better.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
@@ -151,13 +152,18 @@ def _number(found: stats.Estimate | None) -> str:
     return table.short(found.median)
 
 
+def _counts(found: Iterable[tuple[stats.Estimate | None, stats.Estimate | None]]) -> str:
+    """The runs behind figures, before and after."""
+    return " → ".join(str(sum(one.count if one else 0 for one in side)) for side in zip(*found, strict=True))
+
+
 def _page(lines: list[Line], everything: bool) -> str:
     order = (Verdict.WORSE, Verdict.BETTER, Verdict.UNKNOWN, Verdict.SAME)
     shown = [line for line in lines if everything or line[2].verdict in (Verdict.WORSE, Verdict.BETTER)]
-    rows = [[*key, name, _number(old), _number(new), report.change(found), found.verdict.value]
+    rows = [[*key, name, _number(old), _number(new), report.change(found), _counts([(old, new)]), found.verdict.value]
             for key, name, found, old, new, _ in sorted(shown, key=lambda line: (order.index(line[2].verdict), line[0]))]
     counts = ", ".join(f"{sum(line[2].verdict is verdict for line in lines)} {verdict.value}" for verdict in order)
-    head = ("recording", "link", "pace", "transport", "mode", "figure", "before", "after", "change", "verdict")
+    head = ("recording", "link", "pace", "transport", "mode", "figure", "before", "after", "change", "n", "verdict")
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
 
 
@@ -178,18 +184,18 @@ def _is_told(one: stats.Comparison) -> bool:
     return one.verdict is not Verdict.UNKNOWN or (one.low is not None and one.high is not None and max(-one.low, one.high) <= _HIDES)
 
 
-def _together_page(found: Together, everything: bool) -> str:
+def _together_page(found: Together, lines: list[Line], everything: bool) -> str:
     """Omits what is the same, unless everything is wanted."""
-    rows = [[*of, report.change(one), one.verdict.value] for of, one in sorted(found.items())
-            if one.low is not None and (everything or one.verdict is not Verdict.SAME)]
-    return table.markdown(("mode", "figure", "change of all rows", "verdict"), rows, left=2) if rows else ""
+    rows = [[*of, report.change(one), _counts(line[3:5] for line in lines if (line[0][-1], line[1]) == of), one.verdict.value]
+            for of, one in sorted(found.items()) if one.low is not None and (everything or one.verdict is not Verdict.SAME)]
+    return table.markdown(("mode", "figure", "change of all rows", "n", "verdict"), rows, left=2) if rows else ""
 
 
 def _broken(before: Result, after: Result) -> list[str]:
-    """Rows with runs that count in the first result, and none in the second."""
-    first, second = _rows(before), _rows(after)
-    return ["/".join(key) for key in sorted(first.keys() & second.keys())
-            if any(run["valid"] for run in first[key]) and not any(run["valid"] for run in second[key])]
+    """Rows with runs that count in the first result, and none in the second, with JPEG or without."""
+    first, second = ({"/".join(key).removesuffix(report.LOSSY) for key, runs in _rows(each).items() if any(run["valid"] for run in runs)}
+                     for each in (before, after))
+    return sorted(first - second)
 
 
 def split(result: Result) -> tuple[Result, Result]:
@@ -225,7 +231,7 @@ def execute(args: argparse.Namespace) -> int:
     for caution in _cautions(before, after, lines, sessions):
         print(f"\n{caution}")
     all_rows = together(lines, sessions)
-    if of_all := _together_page(all_rows, args.metrics is not None):
+    if of_all := _together_page(all_rows, lines, args.metrics is not None):
         print(f"\n{of_all}")
     if differing:
         raise BenchError(f"not comparable: {', '.join(differing)} differ", NOT_COMPARABLE)

@@ -178,6 +178,24 @@ def test_a_row_without_runs_that_count_is_2(tmp_path: Path, before: dict[str, An
     assert run_diff(tmp_path, before, {**before, "complete": False}) == 2
 
 
+def test_a_row_that_only_the_first_has_is_2(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    less = {**before, "runs": [run for run in before["runs"] if (run["mode"], run["transport"]) != ("batch", "tls")]}
+    assert run_diff(tmp_path, before, less) == 2
+    assert "B has no valid run of tiny/lan/max/tls/batch\n" in capsys.readouterr().err
+    assert run_diff(tmp_path, less, before) == 0
+    jpeg = copy.deepcopy(before)
+    for run in jpeg["runs"]:
+        run["lossy"] = run["mode"] == "batch" and run["transport"] == "tls"
+    assert run_diff(tmp_path, before, jpeg) == 0      # the mode is there, whatever the server did to pictures
+
+
+def test_both_tables_say_how_many_runs(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    fewer = {**before, "runs": [run for run in before["runs"] if run["repeat"] < 5]}
+    run_diff(tmp_path, before, fewer, "--metrics", "packets")
+    rows, _, of_all = capsys.readouterr().out.partition("change of all rows")
+    assert rows.count(" 5 → 4 ") == 4 and of_all.count(" 10 → 8 ") == 2
+
+
 @pytest.mark.parametrize("content", [
     "", "{}", "[1]", '{"schema": "spice-bench-results", "version": 99}', '{"schema": "spice-bench-results", "version": 1}',
     json.dumps({**samples.result(["batch"], 1), "runs": [{}]}), json.dumps(samples.result(["fast"], 1))])

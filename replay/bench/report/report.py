@@ -351,11 +351,12 @@ def more_bytes(runs: list[Run]) -> str:
             base = _any_baseline(found, cell)
             if base and base != cell and (_ratio(cell_runs, found[base], "wire_bytes") or 0) > _MORE:
                 rows.append([title(group), name(cell, group[2]), cell[0], _relative(found, cell),
-                             _why_more(cell, cell_runs, base, found[base])])
+                             f"{_counting(found[base])} → {_counting(cell_runs)}", _why_more(cell, cell_runs, base, found[base])])
     if not rows:
         return ""
-    return f"## More bytes than {_base_name(runs)}\n\nAll rows with over {(_MORE - 1) * 100:.0f} % more. *why*: by rule, from the figures of " \
-        "both rows.\n\n" + table.markdown(("recording", "mode", "transport", f"wire, of {_base_name(runs)}", "why"), rows, left=5)
+    return f"## More bytes than {_base_name(runs)}\n\nAll rows with over {(_MORE - 1) * 100:.0f} % more. *runs*: of {_base_name(runs)} → of " \
+        "this row. *why*: by rule, from the figures of both rows.\n\n" + table.markdown(
+            ("recording", "mode", "transport", f"wire, of {_base_name(runs)}", "runs", "why"), rows, left=6)
 
 
 def about(result: dict[str, Any]) -> str:

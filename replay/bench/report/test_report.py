@@ -92,6 +92,7 @@ def test_rows_with_more_bytes_say_why() -> None:
             run.update(message_bytes=2_750_000, wall_seconds=1.0, streams=[{"refined_bytes": 250_000}, {"refined_bytes": 250_000}])
     told = {row["mode"]: row for row in _rows(report.more_bytes(result["runs"])) if row["transport"] == "tls"}
     assert list(told) == ["normal", "flow"] and told["flow"]["wire, of stock"] == "272.7 %"
+    assert told["flow"]["runs"] == "1+0/1 → 1+0/1"
     assert [part.split(" ")[0] for part in told["flow"]["why"].split("; ")] == ["stock", "0.50", "stock"]
     assert told["normal"]["why"].startswith("more overhead per message byte: ") and "; " not in told["normal"]["why"]
     assert report.more_bytes(samples.result(["stock"], repeats=1)["runs"]) == ""
