@@ -18,7 +18,7 @@ from bench.common import table
 from bench.common.errors import BenchError
 from bench.measure import metrics, stats
 from bench.measure.stats import Verdict
-from bench.report import report
+from bench.report import grouping, report
 from bench.runs import conditions, libraries, modes, results
 
 SAME_OR_BETTER, WORSE, NOT_COMPARABLE = 0, 1, 2
@@ -47,9 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare row by row, or the two libraries in one. "
                           "Exit status 0: B is the same or better. 1: B is worse. 2: not comparable, for example because the machines "
                           "differ, B lacks a row of A, or more than half of the comparisons are too uncertain to exclude a change of "
-                          "10 %. Three runs per row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency mostly, of 25 % nearly "
-                          "always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of results of one "
-                          "library, one pair says worse by chance, and one better.")
+                          "10 %. Three runs per row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency "
+                          "mostly, of 25 % nearly always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of "
+                          "results of one library, one pair says worse by chance, and one better.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
     parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another result file (default: compare the two libraries in A)")
     parser.add_argument("--metrics", metavar="LIST", help=f"metrics to compare, of those below (default: {','.join(_METRICS[:4])},...); "
@@ -75,9 +75,9 @@ def differences(before: Result, after: Result) -> list[str]:
 
 
 def _rows(result: Result) -> dict[Key, list[Run]]:
-    return {(*group, cell[0], report.name(cell)): runs
-            for group, group_runs in report.groups(result["runs"]).items()
-            for cell, runs in report.cells(group_runs).items()}
+    return {(*group, cell[0], grouping.name(cell)): runs
+            for group, group_runs in grouping.groups(result["runs"]).items()
+            for cell, runs in grouping.cells(group_runs).items()}
 
 
 def _wanted(text: str | None) -> list[str]:
@@ -102,7 +102,7 @@ def machine(before: Result, after: Result) -> Machine:
 
 
 def _is_stock(key: Key) -> bool:
-    return key[-1].removesuffix(report.LOSSY) == modes.STOCK
+    return key[-1].removesuffix(grouping.LOSSY) == modes.STOCK
 
 
 def compared(before: Result, after: Result, names: list[str], sessions: Machine) -> list[Line]:
@@ -193,7 +193,7 @@ def _together_page(found: Together, lines: list[Line], everything: bool) -> str:
 
 def _broken(before: Result, after: Result) -> list[str]:
     """Rows with runs that count in the first result, and none in the second, with JPEG or without."""
-    first, second = ({"/".join(key).removesuffix(report.LOSSY) for key, runs in _rows(each).items() if any(run["valid"] for run in runs)}
+    first, second = ({"/".join(key).removesuffix(grouping.LOSSY) for key, runs in _rows(each).items() if any(run["valid"] for run in runs)}
                      for each in (before, after))
     return sorted(first - second)
 

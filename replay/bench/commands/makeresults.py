@@ -23,8 +23,8 @@ from bench.common import paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.lab import links
-from bench.measure import metrics, pictures
-from bench.report import onetable, publish, report
+from bench.measure import pictures
+from bench.report import grouping, onetable, publish, report
 from bench.runs import environment, recordings, results
 
 _INDEX = "README.md"
@@ -233,8 +233,8 @@ def distances(output: Path) -> str | None:
 
     def values(part: str, link: str, metric: str, mode: str) -> list[float]:
         through = _RELAYED.get(part, part) if link.endswith(links.RELAY) else part
-        return metrics.values([run for run in loaded.get(through, ()) if (run["recording"], run["link"], run["mode"])
-                               == ("linux-desktop", link, mode)], metric)
+        return grouping.values([run for run in loaded.get(through, ()) if (run["recording"], run["link"], run["mode"], run["transport"])
+                                == ("linux-desktop", link, mode, "tls")], metric)
 
     rows = []
     for says, part, link, metric, written in _DISTANCES:

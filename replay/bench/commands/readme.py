@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.commands import targets
 from bench.common import paths
 from bench.measure import metrics
+from bench.report import grouping
 from bench.runs import modes, results
 
 README = paths.ROOT / "README.md"
@@ -61,10 +62,8 @@ def _targets() -> str | None:
 
 
 def _values(folder: str, link: str, session: str, mode: str, transport: str, metric: str) -> list[float]:
-    """Of runs without JPEG, as a run with it is another row of the page; of those with it only if there are no others."""
-    runs = [run for run in _runs(folder) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
-            == (session, mode, link, transport)]
-    return metrics.values([run for run in runs if not run["lossy"]], metric) or metrics.values(runs, metric)
+    return grouping.values([run for run in _runs(folder) if (run["recording"].split("@")[0], run["mode"], run["link"], run["transport"])
+                            == (session, mode, link, transport)], metric)
 
 
 def value(table: Table, session: str, mode: str, metric: str | None = None) -> float:

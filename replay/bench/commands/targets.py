@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bench.common import table
 from bench.lab import links
 from bench.measure import metrics
+from bench.report import grouping
 from bench.runs import modes
 
 SESSIONS = ("linux-boot", "linux-desktop", "linux-video", "vga-text-boot")
@@ -43,7 +44,7 @@ class Target:
 
 
 def _median(runs: Sequence[metrics.Run], metric: str) -> float:
-    return statistics.median(metrics.values(runs, metric))
+    return statistics.median(grouping.values(runs, metric))
 
 
 def _of(metric: str, unit: float = 1) -> Value:
@@ -65,7 +66,7 @@ def _ratio(metric: str) -> Value:
 def _excess(runs: Sequence[metrics.Run]) -> float:
     """Overhead beyond the least that any sender needs, per message byte."""
     return statistics.median((beyond - metrics.minimum(run["message_bytes"], run["transport"])) / run["message_bytes"]
-                             for run in runs if run["valid"] and (beyond := metrics.overhead(run)) is not None)
+                             for run in grouping.alike(runs, "overhead") if (beyond := metrics.overhead(run)) is not None)
 
 
 def _staleness(p95: float, longest: float, where: str, link: str) -> tuple[Target, ...]:
@@ -95,7 +96,8 @@ TARGETS: tuple[Target, ...] = (
 
 
 def _runs(pages: Pages, where: str, link: str, mode: str, session: str) -> list[metrics.Run]:
-    return [run for run in pages.get(where, ()) if run["link"] == link and run["mode"] == mode and run["recording"].split("@")[0] == session]
+    return [run for run in pages.get(where, ()) if (run["link"], run["mode"], run["transport"], run["recording"].split("@")[0])
+            == (link, mode, "tls", session)]
 
 
 def _cell(target: Target, pages: Pages, session: str) -> tuple[str, bool | None, int]:
@@ -109,7 +111,7 @@ def _cell(target: Target, pages: Pages, session: str) -> tuple[str, bool | None,
         return table.UNKNOWN, None, 0
     met = target.meets(value)
     text = f"{value:.{target.digits}f}"
-    return text if met else f"**{text}**", met, sum(bool(run["valid"]) for run in ours)
+    return text if met else f"**{text}**", met, len(grouping.alike(ours, "wall"))
 
 
 def markdown(pages: Pages) -> str | None:

@@ -8,7 +8,7 @@ import io
 from typing import Any
 
 from bench.measure import metrics, stats
-from bench.report import report
+from bench.report import grouping
 
 _HEAD = ("recording", "link", "pace", "transport", "library", "mode", "jpeg", "metric", "median", "low", "high", "runs",
          "outliers")
@@ -19,8 +19,8 @@ def text(result: dict[str, Any]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEAD)
-    for group, group_runs in report.groups(result["runs"]).items():
-        for cell, runs in report.cells(group_runs).items():
+    for group, group_runs in grouping.groups(result["runs"]).items():
+        for cell, runs in grouping.cells(group_runs).items():
             for name in metrics.METRICS:
                 found = stats.estimate(metrics.values(runs, name))
                 if found is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from bench.common import table
 from bench.lab import lab
 from bench.measure import metrics, stats
-from bench.report import report
+from bench.report import grouping
 from bench.runs import modes
 
 Run = dict[str, Any]
@@ -37,8 +37,10 @@ The packets of 2017 were counted before segmentation offload; here offloads are 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its key, its runs, and the runs of its baseline (none for the baseline itself)."""
+    """One row: its key, the mode as it is shown (with the setting that was added for the pace), its runs, and the runs of its
+    baseline (none for the baseline itself)."""
     names: tuple[str, ...]
+    says: str
     runs: list[Run]
     base: list[Run]
 
@@ -48,12 +50,6 @@ class Row:
     def change(self, metric: str) -> float | None:
         value, base = self.value(metric), stats.median(metrics.values(self.base, metric)) if self.base else None
         return None if value is None or not base else value / base - 1
-
-    @property
-    def says(self) -> str:
-        """The mode, with the setting that was added for the pace."""
-        _, pace, _, transport, mode = self.names
-        return report.name((transport, "patched", mode, False), pace)
 
     @property
     def count(self) -> str:
@@ -66,18 +62,13 @@ def rows(documents: list[dict[str, Any]]) -> Iterator[Row]:
     """The rows of results of ./run compare, in their order."""
     for document in documents:
         how = document["plan"].get("congestion") or lab.CONGESTION
-        for (recording, link, pace), group in report.groups(document["runs"]).items():
-            found: dict[tuple[str, str], list[Run]] = {}
-            for run in group:
-                found.setdefault((run["transport"], run["mode"]), []).append(run)
-            for (transport, mode), runs in sorted(found.items(), key=lambda one: (one[0][0], _rank(one[0][1]))):
+        for (recording, link, pace), group in grouping.groups(document["runs"]).items():
+            found = grouping.cells(group)
+            for cell, runs in found.items():
                 where = link if how == lab.CONGESTION else f"{link}, {how}"
-                yield Row((recording, pace, where, transport, mode), runs,
-                          [] if mode == modes.STOCK else found.get((transport, modes.STOCK), []))
-
-
-def _rank(mode: str) -> tuple[int, str]:
-    return list(modes.MODES).index(modes.base(mode).name), mode
+                base = grouping.baseline(found, cell)
+                yield Row((recording, pace, where, cell[0], grouping.name(cell)), grouping.name(cell, pace), runs,
+                          found[base] if base and base != cell and base[2] == modes.STOCK else [])
 
 
 def _cell(row: Row, metric: str, written: Figure) -> str:

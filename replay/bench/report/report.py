@@ -14,11 +14,8 @@ from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import latency, metrics, stats
 from bench.report import channeltable, limits, verdict
+from bench.report.grouping import LOSSY, Cell, Group, Run, baseline, cells, groups, name
 from bench.runs import modes
-
-Run = dict[str, Any]
-Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy (JPEG)
-Group = tuple[str, str, str]    # recording, link, pace
 
 _COLUMNS = """\
 ## Columns
@@ -46,8 +43,6 @@ PATH_COLUMNS = """\
 *x path*: seconds, as a multiple of 1.3 x wire bytes / link rate + four round trips. *CPU around*: CPU seconds of player, link emulator and
 client. If *CPU* + *CPU around* approach seconds x processors, the machine was the bottleneck."""
 
-LOSSY = ", JPEG"
-
 LATENCY_COLUMNS = """\
 Latency and staleness:
 
@@ -74,40 +69,6 @@ Change of the median against *{base}* over the same transport, with its 95 % int
 metric's usual spread in results/. The interval of three runs is about their range, which holds the median in three of four cases. *better*,
 *worse*: the whole interval is beyond the difference between two measurements of one library, corrected for the number of comparisons in the
 table. *same*: the whole interval is within it. *unknown*: more runs are needed."""
-
-
-def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
-    transport, library, mode, slow = cell
-    return (("plain", "tls").index(transport), list(modes.MODES).index(modes.base(mode).name), mode, library, slow)
-
-
-def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
-    """Runs of one group by row, in the order of the tables. A run that does not count, and whose pictures are unknown, is in the
-    row of its mode's other runs."""
-    found: dict[Cell, list[Run]] = collections.defaultdict(list)
-    for run in sorted(runs, key=lambda run: not run["valid"]):
-        cell = (run["transport"], run["library"], run["mode"], bool(run["valid"] and run["lossy"]))
-        other = (*cell[:3], True)
-        found[other if not run["valid"] and cell not in found and other in found else cell].append(run)
-    return {cell: found[cell] for cell in sorted(found, key=_rank)}
-
-
-def name(cell: Cell, pace: str = "") -> str:
-    """The name of a row. With the runs' pace, it includes the setting that was added for that pace."""
-    unasked = modes.unasked(cell[2], pace)
-    return modes.row(cell[1], cell[2]) + (f" ({unasked})" if unasked else "") + (LOSSY if cell[3] else "")
-
-
-def groups(runs: list[Run]) -> dict[Group, list[Run]]:
-    """Runs by recording, link and pace, sorted, so that tables do not depend on the order of runs."""
-    found: dict[Group, list[Run]] = collections.defaultdict(list)
-    for run in runs:
-        found[run["recording"], run["link"], run["pace"]].append(run)
-
-    def rank(group: Group) -> tuple[str, int, str, str]:
-        recording, link, pace = group
-        return recording, *links.rank(link), pace
-    return {group: found[group] for group in sorted(found, key=rank)}
 
 
 def title(group: Group) -> str:
@@ -219,16 +180,6 @@ def response_table(group: list[Run]) -> str:
 def download_table(group: list[Run]) -> str:
     """Empty unless a download shared the link."""
     return _table(group, _BESIDE, ("runs", _counting)) if any(metrics.values(group, metric) for _, metric, _ in _BESIDE) else ""
-
-
-def baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
-    """The row that others are compared with: the unpatched library over the same transport and kind of link; without it,
-    upstream's mode in the patched library."""
-    for mode in (modes.STOCK, "cork"):
-        for cell, runs in found.items():
-            if (cell[0], cell[2], cell[3]) == (of[0], mode, of[3]) and any(run["valid"] for run in runs):
-                return cell
-    return None
 
 
 def _base_name(runs: list[Run]) -> str:

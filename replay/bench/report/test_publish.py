@@ -99,6 +99,28 @@ def test_the_verdict_is_of_one_session() -> None:
     assert "tiny, lan, pace max (n = 2+1): " in report.markdown(more).splitlines()[0]
 
 
+def test_a_verdict_is_of_two_rows() -> None:
+    """Not of a mix of runs with JPEG and without, or of two libraries."""
+    result = samples.result(["stock", "flow"], repeats=3)
+    for run in result["runs"]:
+        run["lossy"] = run["repeat"] > 1
+        run["server"].update(packets=(1000 if run["mode"] == "stock" else 500) * (10 if run["lossy"] else 1))
+    other = [{**run, "library": "git:before", "server": {**run["server"], "packets": 9999}}
+             for run in result["runs"] if run["mode"] == "flow"]
+    first = report.markdown({**result, "runs": result["runs"] + other}).splitlines()[0]
+    assert "**`flow` against `stock` over TLS.**" in first and " (n = 1): 50 % fewer packets" in first
+    alone = report.markdown({**result, "runs": [run for run in result["runs"] if run["mode"] == "stock"] + other}).splitlines()[0]
+    assert alone.startswith("**`flow (git:before)` against `stock`")
+
+
+def test_rows_with_jpeg_stand_apart_in_the_one_table() -> None:
+    result = samples.result(["stock", "flow"], repeats=2)
+    for run in result["runs"]:
+        run["lossy"] = run["mode"] == "stock" and run["repeat"] == 2
+    rows = [[cell.strip() for cell in line.split("|")] for line in onetable.markdown([result]).splitlines() if "| plain " in line]
+    assert [(row[5], row[-2]) for row in rows] == [("stock", "1+0"), ("stock, JPEG", "1+0"), ("flow (catchup=off)", "2+0")]
+
+
 def test_two_captured_runs_are_compared() -> None:
     """Of four runs two count packets: too few for a spread of their own, not for that of the metric."""
     result = samples.result(["stock", "flow"], repeats=2)

@@ -11,6 +11,7 @@ from typing import Any
 from bench.common import table
 from bench.lab import links
 from bench.measure import metrics
+from bench.report import grouping
 from bench.runs import modes
 
 Run = dict[str, Any]
@@ -23,10 +24,11 @@ _FIRST = "linux-desktop"    # the preferred session: somebody works, unlike in a
 
 @dataclass(frozen=True)
 class _Pair:
-    """The runs of upstream and of the mode, for one session, link and pace."""
+    """A row of upstream's runs and one of the mode's, for one session, link and pace."""
     recording: str
     link: str
     pace: str
+    row: str        # the mode's, with the library if it is not the tree's
     base: list[Run]
     mine: list[Run]
 
@@ -44,7 +46,7 @@ class _Pair:
     @property
     def count(self) -> str:
         """Captured runs + others, as in the tables: packets and bytes are of the first, CPU and seconds of the second, if any."""
-        captured, others = (min(sum(run["valid"] and metrics.of_capture(run) == kind for run in part) for part in (self.base, self.mine))
+        captured, others = (min(sum(metrics.of_capture(run) == kind for run in part) for part in (self.base, self.mine))
                             for kind in (True, False))
         return f"{captured}+{others}" if others else str(captured)
 
@@ -54,22 +56,29 @@ class _Pair:
 
 
 def _mode(runs: Sequence[Run], names: Sequence[str]) -> str | None:
-    played = {run["mode"] for run in runs if run["valid"]}
+    played = {run["mode"] for run in runs}
     return next((name for name in names if name in played), None)
 
 
 def _pairs(runs: Sequence[Run], base: str, mode: str) -> list[_Pair]:
-    """One pair per kind; medians over several sessions would describe none of them."""
-    groups: dict[tuple[str, str, str], list[Run]] = {}
-    for run in runs:
-        groups.setdefault((run["recording"], run["link"], run["pace"]), []).append(run)
-    pairs = [_Pair(*of, [run for run in group if run["mode"] == base], [run for run in group if run["mode"] == mode])
-             for of, group in groups.items()]
+    """One pair of rows per kind; medians over several sessions would describe none of them. Of several rows of a mode preferably
+    the tree's own library, and both with JPEG or both without."""
+    pairs = []
+    for group, group_runs in grouping.groups(runs).items():
+        rows = grouping.cells(group_runs)
+        first, second = ([cell for cell in rows if cell[2] == name] for name in (base, mode))
+        if first and second:
+            its = min(first, key=_foreign)
+            mine = min(second, key=lambda cell, its=its: (_foreign(cell), cell[3] != its[3]))
+            pairs.append(_Pair(*group, modes.row(*mine[1:3]), rows[its], rows[mine]))
     found: dict[tuple[bool, int], _Pair] = {}
     for pair in sorted(pairs, key=lambda pair: pair.rank):
-        if all(any(run["valid"] for run in part) for part in (pair.base, pair.mine)):
-            found.setdefault(pair.kind, pair)
+        found.setdefault(pair.kind, pair)
     return [found[kind] for kind in sorted(found)]
+
+
+def _foreign(cell: grouping.Cell) -> bool:
+    return cell[1] not in ("stock", "patched")
 
 
 def _by(pair: _Pair, metric: str, less: str, more: str, same: str) -> str | None:
@@ -84,7 +93,7 @@ def _duration(ms: float) -> str:
     return f"{ms / 1e3:.1f} s" if ms >= 1000 else f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2f} ms"
 
 
-def _sentence(pair: _Pair, mode: str) -> str | None:
+def _sentence(pair: _Pair) -> str | None:
     said = [by for by in (_by(pair, "packets", "fewer packets", "more packets", "as many packets"),
                           _by(pair, "wire_bytes", "fewer bytes on the wire", "more bytes on the wire", "as many bytes on the wire"),
                           _by(pair, "cpu", "less CPU", "more CPU", "as much CPU")) if by]
@@ -100,18 +109,19 @@ def _sentence(pair: _Pair, mode: str) -> str | None:
                 said.append(f"{what} {_duration(found[1])} instead of {_duration(found[0])}")
     if not said:
         return None
-    unasked = modes.unasked(mode, pair.pace)
+    unasked = modes.unasked(pair.mine[0]["mode"], pair.pace)
     where = ", ".join([pair.recording, pair.link, _PACES.get(pair.pace, f"{pair.pace} times the recorded pace")])
-    return f"{where}{f', `{mode}` with `{unasked}`' if unasked else ''} (n = {pair.count}): {', '.join(said)}."
+    return f"{where}{f', `{pair.row}` with `{unasked}`' if unasked else ''} (n = {pair.count}): {', '.join(said)}."
 
 
 def of(result: dict[str, Any]) -> str:
     """The verdict, over TLS if that was played; if nothing can be compared, the number of runs that count."""
     runs: list[Run] = result["runs"]
     over = "tls" if any(run["transport"] == "tls" and run["valid"] for run in runs) else "plain"
-    runs = [run for run in runs if run["transport"] == over]
+    runs = [run for run in runs if run["transport"] == over and run["valid"]]
     base, mode = _mode(runs, _BASES), _mode(runs, _MODES)
-    sentences = [said for pair in _pairs(runs, base, mode) if (said := _sentence(pair, mode))] if base and mode else []
+    pairs = _pairs(runs, base, mode) if base and mode else []
+    sentences = [said for pair in pairs if (said := _sentence(pair))]
     if not sentences:
         return f"{sum(run['valid'] for run in result['runs'])} of {len(result['runs'])} runs count."
-    return f"**`{mode}` against `{base}` {'over TLS' if over == 'tls' else 'over plain TCP'}.** {' '.join(sentences)}"
+    return f"**`{pairs[0].row}` against `{base}` {'over TLS' if over == 'tls' else 'over plain TCP'}.** {' '.join(sentences)}"
