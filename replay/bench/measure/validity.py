@@ -18,6 +18,8 @@ from bench.measure import channels, pcap
 UNREAD_TAIL = 16 * 1024
 # Largest delay of a packet by the link emulator, microseconds; also how long a stall may last beyond the round trip.
 LATE_LIMIT = 50_000
+# Largest steal time: the share of the processors' time that the host of a virtual machine gave to others.
+STOLEN_LIMIT = 0.05
 # Handshake bytes that TLS 1.3 sends as ordinary records on one connection: certificate, Finished, session tickets.
 HANDSHAKE_LIMIT = 8 * 1024
 # Least and largest overhead of a record: header, nonce or content type, tag.
@@ -84,6 +86,10 @@ def _late(counters: Mapping[str, Any] | None) -> str | None:
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can delay even a real-time process."""
     return _late(run.counters)
+
+
+def host_left_the_processors(run: Evidence) -> str | None:
+    return f"the host took {run.stolen:.0%} of the processors" if (run.stolen or 0) > STOLEN_LIMIT else None
 
 
 def in_time(run: Evidence) -> str | None:
@@ -222,7 +228,7 @@ def payload_accounted(run: Evidence) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    link_as_described, link_kept_its_books, link_was_in_time, in_time, both_exited_well, all_played,
+    link_as_described, link_kept_its_books, link_was_in_time, host_left_the_processors, in_time, both_exited_well, all_played,
     client_saw_the_end, all_pauses_shown, all_bursts_shown, channels_carried_all, right_library, right_mode, right_socket, capture_complete, frames_fit,
     payload_accounted)
 
