@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.measure import staleness, stats
+from bench.measure import stats
 
 Stamp = Sequence[int]       # number, time in ns; of a sent one also its due time
 
@@ -63,39 +63,6 @@ def match(sent: Sequence[Stamp], received: Sequence[Stamp], overtaking: bool = F
     return probes
 
 
-def _age_segments(probes: Sequence[Probe]) -> list[tuple[float, float]]:
-    """Between the first probe and the last that arrived: (age at the start, length) of stretches in which the picture
-    grows older; both in ns, age 0 throughout a stretch is written as (-length, length).
-
-    The picture is as old as the oldest probe that has been due and not been shown; a dropped one counts as shown when a
-    later one is. Nothing outstanding is age 0. A server that takes no more commands makes the guest wait: what it would
-    have drawn by then is as late for the user as what waits in a socket."""
-    shown: list[tuple[int, int]] = []       # due, received
-    pending: list[int] = []
-    for probe in probes:
-        pending.append(probe.due)
-        if probe.received is not None:
-            shown += [(due, probe.received) for due in pending]
-            pending = []
-    segments: list[tuple[float, float]] = []
-    now = shown[0][0] if shown else 0
-    for due, arrived in shown:
-        if arrived <= now:
-            continue
-        if due > now:
-            segments.append((now - due, due - now))
-            now = due
-        segments.append((now - due, arrived - now))
-        now = arrived
-    return segments
-
-
-def picture_age(probes: Sequence[Probe]) -> dict[str, float] | None:
-    """Age over time, in ms: how much older the picture on the client is than what the session had drawn by then, as far as probes
-    show it."""
-    return staleness.summary(_age_segments(probes))
-
-
 def quantiles(values: Sequence[float]) -> dict[str, float | None]:
     parts = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
     return {name: round(stats.quantile(values, part), 3) if values else None for name, part in parts}
@@ -111,6 +78,5 @@ def report(sent: Sequence[Stamp] | None, received: Sequence[Stamp] | None) -> di
     values = [(probe.received - probe.sent) / 1e6 for probe in probes if probe.received is not None]
     found: dict[str, Any] = {"sent": len(probes), "received": len(values), "dropped": len(probes) - len(values)}
     found |= quantiles(values)
-    found["age"] = picture_age(probes)
     found["values"] = [round(value, 3) for value in values]
     return found

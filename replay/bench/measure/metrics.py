@@ -90,8 +90,8 @@ def _latency(name: str) -> Callable[[Run], float | None]:
 
 
 def _age(name: str) -> Callable[[Run], float | None]:
-    """Staleness from the screen log; from probes for runs without one."""
-    return lambda run: ((run.get("seen") or run["latency"] or {}).get("age") or {}).get(name)
+    """Staleness, from the screen log."""
+    return lambda run: ((run.get("seen") or {}).get("age") or {}).get(name)
 
 
 def recovery(run: Run) -> float | None:

@@ -59,7 +59,7 @@ def test_no_probes_no_figures() -> None:
     assert latency.report([], []) is None
     assert latency.report(None, None) is None
     found = latency.report([[0, 0, 0]], [])
-    assert found and found["p50"] is None and found["dropped"] == 1 and found["age"] is None
+    assert found and found["p50"] is None and found["dropped"] == 1
 
 
 def test_quantiles_are_of_the_received() -> None:
@@ -67,36 +67,6 @@ def test_quantiles_are_of_the_received() -> None:
     received = [[n, when + n * MS] for n, when, _ in sent]
     found = latency.report(sent, received)
     assert found and (found["p50"], found["p95"], found["p99"], found["max"]) == (50, 95, 99, 100)
-
-
-def test_the_age_of_the_picture() -> None:
-    # half of the time nothing is outstanding, half of it the age rises from 0 to 10 ms
-    probes = [on_time(n * 20 * MS, n * 20 * MS + 10 * MS) for n in range(100)]
-    age = latency.picture_age(probes)
-    assert age is not None
-    assert age["max"] == pytest.approx(10, abs=0.01)
-    assert age["mean"] == pytest.approx(2.5, rel=0.02)
-    assert age["p50"] == pytest.approx(0, abs=0.1)
-    assert age["p95"] == pytest.approx(9, abs=0.1)
-
-
-def test_a_dropped_probe_ages_the_picture_until_a_later_one_shows() -> None:
-    probes = [on_time(0, 5 * MS), on_time(10 * MS, None), on_time(30 * MS, 35 * MS)]
-    age = latency.picture_age(probes)
-    assert age is not None and age["max"] == pytest.approx(25)
-
-
-def test_probes_in_a_queue_are_as_old_as_the_first() -> None:
-    probes = [on_time(n * MS, 100 * MS + n * MS) for n in range(50)]
-    age = latency.picture_age(probes)
-    assert age is not None and age["max"] == pytest.approx(100)
-
-
-def test_a_server_that_holds_the_session_up_ages_the_picture() -> None:
-    """Each drawing is handed over ever later and then shown at once: no latency, and yet the user sees old things."""
-    probes = [Probe(n * 12 * MS, n * 10 * MS, n * 12 * MS + MS) for n in range(100)]
-    age = latency.picture_age(probes)
-    assert age is not None and age["max"] == pytest.approx(199) and age["p50"] == pytest.approx(100, rel=0.1)
 
 
 def test_a_probe_reported_twice_came_the_first_time() -> None:

@@ -78,5 +78,11 @@ def test_only_runs_that_count_have_values() -> None:
     assert metrics.values(runs, "packets_over_minimum") == [pytest.approx(110 / 101)]
 
 
+def test_staleness_is_of_the_screen_alone() -> None:
+    """A run without a screen log has none, whatever its probes say."""
+    log = {"age": {"p95": 6.0}}
+    assert metrics.values([run(seen=log, latency=None), run(seen=None, latency={"age": {"p95": 9.0}})], "staleness_p95") == [6.0]
+
+
 def test_what_only_some_runs_have() -> None:
     assert metrics.values([run(), run(download={"share": 0.4})], "own_share") == [0.4]

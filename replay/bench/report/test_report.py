@@ -101,7 +101,7 @@ def test_rows_with_more_bytes_say_why() -> None:
 def test_a_cause_that_no_rule_knows_is_none() -> None:
     result = samples.result(["stock", "flow"], repeats=1, paces=["recorded"])
     for run in result["runs"]:
-        run["latency"]["age"]["p95"] = 6.0
+        run["seen"]["age"]["p95"] = 6.0
         for of in (run["server"], run):
             name = "wire_bytes" if of is run["server"] else "message_bytes"
             of[name] = 1_000_000 * (1 if name == "message_bytes" else 1.1) * (2 if run["mode"] == "flow" else 1)

@@ -8,7 +8,6 @@ server is made to keep all probes: dropping covered ones would merge several mom
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import struct
@@ -19,7 +18,6 @@ from typing import Any
 from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import lab, links
-from bench.lab.links import Link
 from bench.measure import staleness, latency
 from bench.runs import libraries, recordings
 from bench.runs.endpoints import Endpoints
@@ -74,22 +72,14 @@ def look(recording: Recording) -> None:
 
 def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: dict[str, Any] | None,
            counters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The entry of a run's record; None if it cannot be known."""
+    """The entry of a run's record; None if it cannot be known, or there was nothing to see."""
     due = kept(spec.recording)
     started, ended = (player or {}).get("begun_ns"), (client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int) or not screen.exists() or not due.exists():
         return None
     pace = "1" if spec.pace == "recorded" else spec.pace
-    with contextlib.suppress(ValueError):
-        return aged(spec.recording, spec.link, started, pace, screen, ended + spec.settle_end_ms * 10**6, counters)
-    return None
-
-
-def aged(recording: Recording, link: Link, started: int, pace: str, screen: Path, ended: int,
-         counters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The output of spice-staleness for a screen log; None if there was nothing to see."""
-    argv = [str(paths.staleness()), str(kept(recording)), str(started), pace, str(screen), str(ended)]
+    argv = [str(paths.staleness()), str(due), str(started), pace, str(screen), str(ended + spec.settle_end_ms * 10**6)]
     stretches = json.loads(proc.call(argv, timeout=300))
     begun = (counters or {}).get("begun_ns")
-    changes = [] if begun is None else [begun + round(change.at * 1e9) for change in link.changes]
+    changes = [] if begun is None else [begun + round(change.at * 1e9) for change in spec.link.changes]
     return staleness.report(stretches, changes) if stretches[-1][0] else None
