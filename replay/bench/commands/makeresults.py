@@ -138,7 +138,7 @@ def write_page(folder: str, output: Path) -> None:
             for name in _WRITTEN:
                 (output / part.where / name).unlink(missing_ok=True)
     if found:
-        results.write_text(output / folder / _PAGE, report.page(found))
+        results.write_text(output / folder / _PAGE, report.page(found, f"../{_INDEX}#columns"))
 
 
 def _make(part: Part, output: Path, repeat: int | None) -> bool:
@@ -202,7 +202,8 @@ def index(output: Path) -> str:
         f"More: {', '.join(more)}." if more else "",
         "In each folder, `compare.md` has the tables and `compare.json.xz` every run ([fields](../replay/bench/runs/README.md#the-result-file), "
         "[definitions of figures](../replay/bench/measure/README.md)). `./run results FILE.json.xz` writes `compare.csv`, every figure "
-        "with interval and n.", onetable.markdown(_one_table(output))) if part) + "\n"
+        "with interval and n.", onetable.markdown(_one_table(output)),
+        report.whole_legend() if found else "") if part) + "\n"
 
 
 _DISTANCES: tuple[tuple[str, str, str, str, Callable[[float], str]], ...] = (   # says, part, link, metric, as it is written

@@ -18,6 +18,7 @@ from bench import cli, samples
 from bench.commands import compare, folders, makeresults, readme, request
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.report import report
 from bench.runs import environment, results
 
 Runs = list[list[str]]
@@ -219,7 +220,11 @@ def test_a_folder_has_one_page(tmp_path: Path) -> None:
     page = (tmp_path / "pace/compare.md").read_text()
     assert not (tmp_path / "pace/plain/compare.md").exists()
     assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# pace", "# pace/plain"]
-    assert page.count("## Columns") == 1 and page.count("## Overview") == 2
+    assert page.count("(../README.md#columns)") == 1 and "## Columns" not in page and page.count("## Overview") == 2
+    index = makeresults.index(tmp_path)
+    assert index.count("\n## Columns\n") == 1
+    legend = report.markdown(results.load(tmp_path / "pace/compare.json.xz")).partition("## Columns\n")[2].partition("## What")[0]
+    assert "| wire; of stock |" in legend and set(legend.splitlines()) <= set(index.splitlines())     # a page of its own has it itself
 
 
 def test_an_index_writes_the_pages_again_and_measures_nothing(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:

@@ -444,9 +444,9 @@ def overview(runs: list[Run]) -> str:
     return "## Overview\n\n" + "\n\n".join(parts) if parts else ""
 
 
-def _has(text: str, column: str) -> bool:
+def _has(text: str | None, column: str) -> bool:
     """Whether one of its tables has the column."""
-    return re.search(rf"\| +{column} ", text) is not None
+    return text is None or re.search(rf"\| +{column} ", text) is not None
 
 
 def _tables(result: dict[str, Any]) -> str:
@@ -454,16 +454,21 @@ def _tables(result: dict[str, Any]) -> str:
     return "\n\n".join(part for part in (*(of(result["runs"]) for of in (overview, more_bytes, via_table)), *sections) if part)
 
 
-def _legend(runs: list[Run], text: str) -> list[str]:
-    """Explains the columns that the tables have."""
+def _legend(runs: list[Run], text: str | None) -> list[str]:
+    """Explains the columns that the tables of the text have; without a text, all columns."""
     base = _base_name(runs)
     bases = {mode for mode in (modes.STOCK, "cork") if any(run["mode"] == mode for run in runs)}
     return [_COLUMNS.format(base=base), RESPONSE_COLUMNS.format(base=base) if _has(text, "bursts") else "",
             PATH_COLUMNS if _has(text, "x path") else "",
             LATENCY_COLUMNS if _has(text, "p50") else "",
-            channeltable.COLUMNS if "### By channel" in text else "",
-            AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and " [" in text else "",
+            channeltable.COLUMNS if text is None or "### By channel" in text else "",
+            AGAINST.format(base=next(iter(sorted(bases, reverse=True)))) if bases and (text is None or " [" in text) else "",
             mode_list(runs)]
+
+
+def whole_legend() -> str:
+    """Of all columns and modes."""
+    return "\n\n".join(_legend([{"mode": name, "pace": "max"} for name in modes.MODES], None))
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -471,14 +476,15 @@ def markdown(result: dict[str, Any]) -> str:
     return page({"Comparison": result})
 
 
-def page(results: Mapping[str, dict[str, Any]]) -> str:
-    """One page for several results, by their questions; explains the columns once."""
+def page(results: Mapping[str, dict[str, Any]], explained: str | None = None) -> str:
+    """One page for several results, by their questions. explained: the page that explains the columns, if it is another one."""
     parts: list[str] = []
     for question, result in results.items():
         said = [verdict.of(result), f"# {question}"]
-        parts += [*(said if not parts else reversed(said)), about(result), _tables(result)]
+        link = f"[Columns and modes]({explained})" if explained and not parts else ""
+        parts += [*(said if not parts else reversed(said)), about(result), link, _tables(result)]
     runs = [run for result in results.values() for run in result["runs"]]
-    parts += _legend(runs, "\n".join(parts))
+    parts += [] if explained else _legend(runs, "\n".join(parts))
     parts.append(limits.section(runs))
     for question, result in results.items():
         wrong = [invalid_runs(result["runs"]), latencies_not_taken(result["runs"]), _outliers(result["runs"])]
