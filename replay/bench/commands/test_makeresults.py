@@ -18,8 +18,8 @@ from bench import cli, samples
 from bench.commands import compare, folders, makeresults, readme, request
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.report import report
-from bench.runs import environment, results
+from bench.report import onetable, report
+from bench.runs import environment, recordings, results
 
 Runs = list[list[str]]
 
@@ -263,6 +263,13 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_the_index_of_the_tree_is_what_is_there() -> None:
     assert (paths.RESULTS / "README.md").read_text() == makeresults.index(paths.RESULTS)
+
+
+def test_the_one_table_names_what_it_lacks() -> None:
+    shown = {name for part in folders.PARTS if part.where in folders.TABLE for name in re.split("[ @]", part.arguments)}
+    assert [name for name in recordings.manifest() if (name in shown) == (f"{name} " in onetable.LACKS)] == []
+    plain, every = (text.removeprefix("--modes ").split(",") for text in (folders._PLAIN_MODES, folders._EVERY_MODE))
+    assert all((mode in plain) != (f"`{mode}`" in onetable.LACKS) for mode in every)
 
 
 def test_results_has_at_most_40_files() -> None:

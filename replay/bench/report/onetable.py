@@ -35,6 +35,12 @@ TLS) packets +30 %, bytes +7.5 %; `tls opt` (gather, TLS) +12 %, +5.2 %; `cork` 
 The packets of 2017 were counted before segmentation offload; here offloads are off."""
 
 
+LACKS = """\
+Over plain TCP there are no rows of `gather` and `more`, which are about TLS records, and none of generated recordings. Recordings
+without a row: kms-page and kms-office (a reader's few bitmaps; see [staleness](staleness/compare.md)), linux-office (such a user, too;
+measured by [live](live/README.md)), tiny (for tests)."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One row: its key, the mode as it is shown (with the setting that was added for the pace), its runs, and the runs of its
@@ -80,7 +86,7 @@ def markdown(documents: list[dict[str, Any]]) -> str:
     """The table; empty if nothing was measured."""
     cells = [[*row.names[:-1], row.says, *(_cell(row, metric, written) for _, metric, written in _COLUMNS), row.count] for row in rows(documents)]
     head = (*_NAMES, *(head for head, _, _ in _COLUMNS), "n")
-    return f"## One table\n\n{SAYS}\n\n{table.markdown(head, cells, left=len(_NAMES))}" if cells else ""
+    return f"## One table\n\n{SAYS}\n\n{table.markdown(head, cells, left=len(_NAMES))}\n\n{LACKS}" if cells else ""
 
 
 def text(documents: list[dict[str, Any]]) -> str:
