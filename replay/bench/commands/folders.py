@@ -37,8 +37,8 @@ class Part:
         return self.where.split("/")[0]
 
 
-# What README.md shows comes first, so that an interrupted ./run results has it. All together takes an hour: who adds a row looks at
-# `./run results --dry-run`. Three runs of a row are enough for `./run diff`; two where a row waits for stock, for minutes.
+# What README.md shows comes first, so that an interrupted ./run results has it. Who adds a row looks at `./run results --dry-run`,
+# and at the times in CONTRIBUTING.md. Three runs of a row are enough for `./run diff`; two where a row waits for stock, for minutes.
 PARTS: tuple[Part, ...] = (
     Part("distance", "Full speed (pace max), a link with delay: how long does a session take?",
          # with 16 at once stock took this link for slow in some runs: at the start of a session its bandwidth test needs the processors

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures the folders of results/ with the library of this tree. Continues after a page that fails; the same "
                           "command again measures only what is missing. With a result file it only writes that file's page.")
     parser.add_argument("names", metavar="FOLDER", nargs="*", help=f"{', '.join(dict.fromkeys(part.folder for part in PARTS))}; "
-                        f"a part: distance/download; {_MAIN}: what README.md shows, half an hour; or FILE.json (default: all)")
+                        f"a part: distance/download; {_MAIN}: what README.md shows; or FILE.json (default: all)")
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 3)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
@@ -193,8 +193,8 @@ def index(output: Path) -> str:
     head = ("page", "question", "n", "duration", "library")
     more = [f"[{name}]({name})" for name in (_TABLE, _RELEASES) if (output / name).is_file()]
     return "\n\n".join(part for part in (
-        "# Results", first, "`./run results [FOLDER]` measures all pages (an hour), or those of a folder. The same command again measures "
-        "only what is missing. *library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in "
+        "# Results", first, "`./run results [FOLDER]` measures all pages, or those of a folder ([how long](../CONTRIBUTING.md#the-first-hour)). The same "
+        "command again measures only what is missing. *library*: hash of patches/ and server/; *n*: runs per row. Each page has its command, commit and kernel. Your own results are in "
         "results/own/, or where `--output` says. Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms.",
         table.markdown(head, rows, left=2) if rows else "",
         f"[{_NOTES}]({_NOTES}): targets met and missed, and what the older libraries lack." if (output / _NOTES).is_file() else "",
