@@ -88,6 +88,8 @@ def report(folder: Path, statuses: dict[str, tuple[int, float]]) -> int:
         print(f"{command}: {'green' if status == 0 else f'RED (status {status})'} after {duration(seconds)}")
     for line in ["skipped, by reason:", *tests.reasons()] if tests.skipped else ["skipped: none"]:
         print(line)
+    for name in tests.flaky:
+        print(f"flaky, passed when run once more: {name}")
     for name in tests.failed:
         print(f"FAILED: {name}")
     print(tests.summary)

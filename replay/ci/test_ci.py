@@ -41,13 +41,13 @@ def test_every_allowed_reason_is_that_of_a_test() -> None:
 def test_the_last_line_is_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     statuses = {"./run compare": (0, 61.0), "./run test": (1, 600.0)}
     (tmp_path / "build").mkdir()
-    written = {"passed": 7, "failed": ["a::b"], "skipped": {"no TCP_INFO": ["c"], "not installed": ["d"]}}
+    written = {"passed": 7, "failed": ["a::b"], "flaky": ["e::f"], "skipped": {"no TCP_INFO": ["c"], "not installed": ["d"]}}
     (tmp_path / "build/tests.json").write_text(json.dumps(written))
     assert ci.report(tmp_path, statuses) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == "7 passed, 2 failed, 1 skipped"
     assert [line for line in said if line.startswith("FAILED")][0] == "FAILED: a::b"
-    assert "    1  no TCP_INFO" in said
+    assert "    1  no TCP_INFO" in said and "flaky, passed when run once more: e::f" in said
 
 
 def test_a_command_that_comes_to_no_tests_has_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
