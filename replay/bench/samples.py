@@ -46,7 +46,7 @@ def result(modes: Sequence[str], repeats: int, links: Sequence[str] = ("lan",), 
         "packages": {"libspice-client-glib-2.0-8": "0.42"}, "git": {"commit": "0" * 40, "dirty": False},
         "recordings": {name: "00" for name in recordings}, "libraries": {}}
     document = results.document(environment, ["./run", "compare"], {
-        "cells": [], "repeats": repeats, "seed": 1, "tls": "1.3", "probe_every": None, "pauses": None,
+        "cells": [], "repeats": repeats, "seed": 1, "tls": "1.3", "probe_every": None,
         "compression": None, "streaming": None})
     document["runs"] = [run(mode, transport, repeat, recording, link, pace)
                         for recording in recordings for link in links for pace in paces

@@ -60,11 +60,7 @@ class Effect(IntEnum):
     BLEND = 0
     OPAQUE = 1
     REVERT_ON_DUP = 2
-    BLACKNESS_ON_DUP = 3
-    WHITENESS_ON_DUP = 4
     NOP_ON_DUP = 5
-    NOP = 6
-    OPAQUE_BRUSH = 7
 
 
 class ImageType(IntEnum):
@@ -75,7 +71,6 @@ class ImageType(IntEnum):
 
 class ImageFlag(IntFlag):
     CACHE = 1
-    HIGH_BITS_SET = 2
 
 
 class BitmapFormat(IntEnum):
@@ -103,7 +98,6 @@ class BitmapFormat(IntEnum):
 
 class BitmapFlag(IntFlag):
     DIRECT = 1               # the pixels are one block, not a chain of chunks
-    UNSTABLE = 2
     TOP_DOWN = 4
 
 

@@ -36,7 +36,7 @@ _SESSIONS = 0.2
 _MACHINE_UNKNOWN = stats.Shift(0.0, _SESSIONS, freedom=30)      # known by identity: a measured change may have the same figures
 
 # prefixes of the names of times
-TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "stall", "sound", "echo", "pointer", "own", "download")
+TIMES = ("cpu", "wall", "over_path", "latency", "response", "staleness", "sound", "echo", "pointer", "own", "download")
 
 Run = dict[str, Any]
 Result = dict[str, Any]
@@ -63,7 +63,7 @@ def _facts(result: Result) -> dict[str, Any]:
     environment = result["environment"]
     facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
              "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
-             "the pauses": result["plan"].get("pauses"), **conditions.facts(result["plan"])}
+             **conditions.facts(result["plan"])}
     facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})
     return facts
 

@@ -28,7 +28,7 @@ import pytest
 
 from bench.commands import diff
 from bench.common import paths
-from bench.measure import metrics, stats
+from bench.measure import stats
 from bench.measure.stats import Verdict
 from bench.runs import results
 
@@ -65,7 +65,7 @@ def _kinds(page: Result) -> list[list[Run]]:
     for run in page["runs"]:
         if run["valid"]:
             row = (run["recording"], run["link"], run["transport"], run["mode"])
-            found[(*row, metrics.of_capture(run))].append(run)
+            found[(*row, run["captured"])].append(run)
     return list(found.values())
 
 
@@ -82,7 +82,7 @@ def _halves(page: Result, source: random.Random) -> tuple[Result, Result]:
 def _threes(page: Result, source: random.Random) -> tuple[Result, Result]:
     """Two captured runs and another one of each row."""
     def side() -> Result:
-        return {**page, "runs": [run for runs in _kinds(page) for run in source.choices(runs, k=2 if metrics.of_capture(runs[0]) else 1)]}
+        return {**page, "runs": [run for runs in _kinds(page) for run in source.choices(runs, k=2 if runs[0]["captured"] else 1)]}
     return side(), side()
 
 

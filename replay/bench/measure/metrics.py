@@ -175,16 +175,11 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (
 )}
 
 
-def of_capture(run: Run) -> bool:
-    """Whether the run's packets were captured. In old results, all were."""
-    return bool(run.get("captured", True))
-
-
 def used(runs: Iterable[Run], name: str) -> list[Run]:
     """The valid runs from which a metric is taken."""
     valid = [run for run in runs if run["valid"]]
     if METRICS[name].without_capture:
-        return [run for run in valid if not of_capture(run)] or valid
+        return [run for run in valid if not run["captured"]] or valid
     return valid
 
 
@@ -217,7 +212,7 @@ def _of_every_run(before: Sequence[Run], after: Sequence[Run], name: str) -> tup
         return values(before, name), values(after, name)
     both: tuple[list[float], list[float]] = ([], [])
     for captured in (False, True):
-        found = [[value for run in runs if run["valid"] and of_capture(run) == captured and (value := METRICS[name].read(run))]
+        found = [[value for run in runs if run["valid"] and run["captured"] == captured and (value := METRICS[name].read(run))]
                  for runs in (before, after)]
         for side, of_side in zip(both, found, strict=True):
             if all(found):

@@ -103,10 +103,10 @@ def _close(run: Run, expected: Run) -> bool:
     for pause, other in zip(run["pauses"], expected["pauses"], strict=True):
         if pause["sha256"] != other["sha256"]:
             _note(pause, other, "")
-            close &= _is_close(pause["off_by"], pause.get("tile_off_by", 0))     # 0: a run of before tiles were measured
+            close &= _is_close(pause["off_by"], pause["tile_off_by"])
     if run["picture_sha256"] != expected["picture_sha256"]:
         _note(run, expected, "picture_")
-        close &= _is_part(run["recording"]) and _is_close(run["picture_off_by"], run.get("picture_tile_off_by", 0))
+        close &= _is_part(run["recording"]) and _is_close(run["picture_off_by"], run["picture_tile_off_by"])
     return close
 
 

@@ -4,7 +4,7 @@ rule is kept with the reason, and enters no table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,14 +78,10 @@ def link_kept_its_books(run: Evidence) -> str | None:
     return None
 
 
-def _late(counters: Mapping[str, Any] | None) -> str | None:
-    late = max((counters or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
-    return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
-
-
 def link_was_in_time(run: Evidence) -> str | None:
     """A kernel without preemption, or a virtual machine's host, can delay even a real-time process."""
-    return _late(run.counters)
+    late = max((run.counters or {}).get(way, {}).get("late_us", {}).get("max", 0) for way in ("a_to_b", "b_to_a"))
+    return f"the link's emulator was {late / 1e3:.0f} ms late with a packet" if late > LATE_LIMIT else None
 
 
 def host_left_the_processors(run: Evidence) -> str | None:
@@ -240,8 +236,3 @@ def judge(run: Evidence) -> str | None:
         if reason:
             return reason
     return None
-
-
-def judge_again(record: Mapping[str, Any]) -> str | None:
-    """Judges a run of a result file that may be older than a rule, as far as its record has the data."""
-    return _late(record.get("link_books"))

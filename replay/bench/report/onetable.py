@@ -60,7 +60,7 @@ class Row:
     @property
     def count(self) -> str:
         valid = [run for run in self.runs if run["valid"]]
-        captured = sum(metrics.of_capture(run) for run in valid)
+        captured = sum(run["captured"] for run in valid)
         return f"{captured}+{len(valid) - captured}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from bench.common import table
 from bench.common.progress import duration
 from bench.lab import links
-from bench.measure import latency, metrics, stats
+from bench.measure import metrics, stats
 from bench.report import channeltable, limits, verdict
 from bench.report.grouping import LOSSY, Cell, Group, Run, baseline, cells, groups, name
 from bench.runs import modes
@@ -122,7 +122,7 @@ def _table(group: list[Run], columns: tuple[Column, ...], *last: tuple[str, Call
 
 
 def _counting(runs: list[Run]) -> str:
-    captured = sum(run["valid"] and metrics.of_capture(run) for run in runs)
+    captured = sum(run["valid"] and run["captured"] for run in runs)
     return f"{captured}+{sum(run['valid'] for run in runs) - captured}/{len(runs)}"
 
 
@@ -250,11 +250,10 @@ def invalid_runs(runs: list[Run]) -> str:
 
 
 def _not_taken(run: Run) -> str | None:
-    """Why the latency of a run that counts is unknown; None if it is known, or was not requested. Old runs have no reason; theirs
-    were the probes."""
+    """Why the latency of a run that counts is unknown; None if it is known, or was not requested."""
     if not run["valid"] or run["latency"] or run["pace"] == "user":
         return None
-    return run.get("latency_missing", latency.UNMATCHED if run["pace"] != "max" else None)
+    return run.get("latency_missing")
 
 
 def latencies_not_taken(runs: list[Run]) -> str:
@@ -320,8 +319,6 @@ def about(result: dict[str, Any]) -> str:
             f"commit {commit}", f"library {(environment.get('library_tree') or 'unknown')[:12]}", f"spice-client-glib {packages.get('libspice-client-glib-2.0-8') or 'unknown'}",
             f"TLS {result['plan']['tls']}", f"TCP {result['plan'].get('congestion') or 'of the machine'}",
             f"n = {result['plan']['repeats']} per row, in an order shuffled with seed {result['plan']['seed']}"]
-    if emulator := result["plan"].get("emulator"):
-        said.append(f"links with a rate or a delay are emulated by {emulator}")
     if result["plan"].get("jobs", 1) > 1:
         said.append(f"up to {result['plan']['jobs']} runs at once, of those that mostly wait")
     if result.get("seconds"):

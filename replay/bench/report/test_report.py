@@ -60,8 +60,7 @@ def test_latencies_that_could_not_be_taken_are_said_with_the_reason() -> None:
     for run in result["runs"]:
         if run["mode"] == "flow":
             run["latency"] = None
-            if run["repeat"] == 1:
-                run["latency_missing"] = "the client reported no probes"
+            run["latency_missing"] = "the client reported no probes" if run["repeat"] == 1 else latency.UNMATCHED
     told = _rows(report.latencies_not_taken(result["runs"]))
     assert [(row["mode"], row["transport"], row["runs"], row["reason"]) for row in told] == [
         ("flow", transport, "1", reason) for transport in ("plain", "tls")

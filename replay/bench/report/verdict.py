@@ -46,7 +46,7 @@ class _Pair:
     @property
     def count(self) -> str:
         """Captured runs + others, as in the tables: packets and bytes are of the first, CPU and seconds of the second, if any."""
-        captured, others = (min(sum(metrics.of_capture(run) == kind for run in part) for part in (self.base, self.mine))
+        captured, others = (min(sum(run["captured"] == kind for run in part) for part in (self.base, self.mine))
                             for kind in (True, False))
         return f"{captured}+{others}" if others else str(captured)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The modes, in the order of all tables: name, description and colour; the settings that --modes accepts.
+"""The modes, in the order of all tables: name and description; the settings that --modes accepts.
 
 `stock` is the unpatched library. Every other mode is a value of SPICE_STREAM for the patched one.
 """
@@ -19,18 +19,17 @@ UPSTREAM_IN_FLIGHT, _WINDOW_IN_FLIGHT = 40, 400     # messages
 class Mode:
     name: str
     says: str          # one line for tables and --help
-    colour: str        # in pictures
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in (
-    Mode(STOCK, "the unpatched library", "#4d4d4d"),
-    Mode("normal", "one write per message; over TLS one record per iovec", "#e69f00"),
-    Mode("gather", "as normal; a small message (threshold=1024 bytes) is one TLS record", "#56b4e9"),
-    Mode("cork", "TCP_CORK around the messages of a send turn: upstream today", "#009e73"),
-    Mode("more", "no cork: MSG_MORE on every message of a send turn except the last", "#c7b500"),
-    Mode("window", "cork, more messages in flight (window=400)", "#cc79a7"),
-    Mode("batch", "messages share writes and TLS records", "#0072b2"),
-    Mode("flow", "batch, about one bandwidth-delay product in flight; a slow client gets the current screen instead of stale updates", "#d55e00"),
+    Mode(STOCK, "the unpatched library"),
+    Mode("normal", "one write per message; over TLS one record per iovec"),
+    Mode("gather", "as normal; a small message (threshold=1024 bytes) is one TLS record"),
+    Mode("cork", "TCP_CORK around the messages of a send turn: upstream today"),
+    Mode("more", "no cork: MSG_MORE on every message of a send turn except the last"),
+    Mode("window", "cork, more messages in flight (window=400)"),
+    Mode("batch", "messages share writes and TLS records"),
+    Mode("flow", "batch, about one bandwidth-delay product in flight; a slow client gets the current screen instead of stale updates"),
 )}
 
 

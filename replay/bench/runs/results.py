@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.common.errors import BenchError
-from bench.measure import validity
 from bench.runs import modes
 
 SCHEMA = "spice-bench-results"
@@ -76,9 +75,6 @@ def load(path: Path) -> dict[str, Any]:
         raise BenchError(f"{path} has version {result.get('version')} of the format, and this program reads {VERSION}: measure again", 2)
     if damage := _damage(result):
         raise BenchError(f"{path} is damaged: {damage}", 2)
-    for run in result["runs"]:
-        if run["valid"] and (reason := validity.judge_again(run)):
-            run.update(valid=False, invalid_reason=reason)
     return result
 
 

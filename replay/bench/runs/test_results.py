@@ -38,14 +38,3 @@ def test_a_packed_file(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="compare.json.xz is damaged: ") as caught:
         results.load(file)
     assert caught.value.status == 2
-
-
-def test_a_rule_that_is_newer_than_the_file(tmp_path: Path) -> None:
-    result = samples.result(["stock"], repeats=3)
-    for run, late in zip(result["runs"][:3], (49_000, 51_000, 60_000), strict=True):
-        run["link_books"] = {"a_to_b": {"late_us": {"max": late}}, "b_to_a": {"late_us": {"max": 0}}}
-    result["runs"][2].update(valid=False, invalid_reason="the run took too long")
-    file = tmp_path / "compare.json"
-    results.save(result, file)
-    assert [run["invalid_reason"] for run in results.load(file)["runs"][:3]] \
-        == [None, "the link's emulator was 51 ms late with a packet", "the run took too long"]
