@@ -16,8 +16,9 @@ import pytest
 
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.runs import libraries, recordings
+from bench.runs import libraries
 from bench.runs.runspec import RunSpec
+from recorder import recordings
 
 FAKES = Path(__file__).parent / "fakes"
 

@@ -20,11 +20,11 @@ import pytest
 from bench.common import paths
 from bench.lab import certs
 from bench.lab.lab import free_port
-from bench.runs import recordings
 from clients import soak, target
 from clients.errors import Failed
 from clients.soak import Record, Visitor
 from clients.target import PLAIN, TLS, Target
+from recorder import recordings
 
 RECORDING = "vga-text-boot"
 ENOUGH = 5  # messages of the display channel: its surface, what is on it, and what is drawn

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.build import debsource, overlay, upstream
+from bench.build.builder import Builder, RootBuilder
 from bench.build.debsource import Mirror, SourcePackage
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import StepFailed, Steps
 from distro import changes
-from distro.builder import Builder, RootBuilder
 
 _STAMP = ".made-from"
 _LIBRARY = "libspice-server1"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.build.builder import Builder, RootBuilder
 from bench.build.debsource import SourcePackage
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from distro import changes, deb
-from distro.builder import Builder, RootBuilder
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import setup, upstream
-from bench.common import paths
+from bench.common import commit, paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -95,7 +95,7 @@ class Kept:
 
 
 def _facts() -> dict[str, Any]:
-    state = environment.git_state()
+    state = commit.state()
     return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "qemu": qemu_version(), "release": upstream.DEFAULT,
             "machine": f"Linux {platform.release()}, {os.cpu_count()} processors", "processors": os.cpu_count() or 1,
             "tree": f"{str(state.get('commit') or 'an unknown commit')[:12]}{' with changes' if state.get('dirty') else ''}"}

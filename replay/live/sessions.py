@@ -20,9 +20,9 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import certs, netns
 from bench.measure import latency
-from bench.runs import recordings
 from clients import target
 from live.ways import Way
+from recorder import recordings
 
 RECORDING = "linux-desktop@15-30"
 SECONDS = 10.0          # seconds that are measured, of the 15 of the recording

@@ -20,8 +20,7 @@ import tiny
 from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.runs import recordings
-from recorder import cutting
+from recorder import cutting, recordings
 from recorder.commands import Rect
 from recorder.reader import HEADER, Event
 from tiny import Tiny

@@ -8,7 +8,7 @@ import json
 import sys
 
 from bench.common.errors import BenchError
-from bench.runs import recordings
+from recorder import recordings
 from recorder.describe import describe
 
 

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.runs.recordings import sha256_of
 from recorder.describe import describe
 from recorder.reader import RecordingError
+from recorder.recordings import sha256_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 SCHEMA = {"schema": "spice-recordings", "version": 1,

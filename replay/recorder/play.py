@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bench.common import paths
-from bench.runs import recordings
+from recorder import recordings
 
 LIBRARY_COMPLAINTS = ("CRITICAL", "ERROR", "WARNING")
 # Video streams are lossy, depending on timing. Without them the same commands give the same picture.

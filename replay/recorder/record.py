@@ -8,8 +8,7 @@ import shutil
 from pathlib import Path
 
 from bench.common.errors import BenchError
-from bench.runs import recordings
-from recorder import manifest
+from recorder import manifest, recordings
 from recorder.play import WITHOUT_STREAMS, play
 from recorder.reader import open_recording
 

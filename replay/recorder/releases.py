@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import bases, upstream
-from bench.common import paths
+from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.runs import environment
 from recorder import manifest
 from recorder.play import WITHOUT_STREAMS, Played, play
 
@@ -110,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = 0
     try:
         built = libraries(steps)
-        state = environment.git_state()
+        state = commit.state()
         print(f"Commit {state['commit'] or 'unknown'}{', with changes' if state['dirty'] else ''}. Pictures are named by their hash; those that the "
               "manifest of the recordings lacks must equal the first library's.\n")
         print(f"| recording | after command | picture | known from | {' | '.join(built)} |\n|{'---|' * (4 + len(built))}")

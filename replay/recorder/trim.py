@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 
 from bench.common.errors import BenchError
-from bench.runs import recordings
+from recorder import recordings
 from recorder.cutting import Range, cut, seconds
 
 

@@ -20,8 +20,9 @@ from bench.common import paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish, report
-from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, recordings, results
+from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, results
 from bench.runs.runspec import RunSpec
+from recorder import recordings
 
 _SEED = 1       # seed of the order of the runs
 

@@ -25,7 +25,8 @@ from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import pictures
 from bench.report import grouping, onetable, publish, report
-from bench.runs import environment, recordings, results
+from bench.runs import environment, results
+from recorder import recordings
 
 _INDEX = "README.md"
 _MAIN = "main"

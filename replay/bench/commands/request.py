@@ -12,9 +12,10 @@ from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import links
-from bench.runs import atonce, conditions, libraries, modes, recordings, revisions, runspec
+from bench.runs import atonce, conditions, libraries, modes, revisions, runspec
 from bench.runs.conditions import Conditions
 from bench.runs.runspec import RunSpec
+from recorder import recordings
 
 NEWCOMER = "vga-text-boot"
 NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded

@@ -19,7 +19,8 @@ from bench.commands import compare, folders, makeresults, readme, request
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.report import onetable, report
-from bench.runs import environment, recordings, results
+from bench.runs import environment, results
+from recorder import recordings
 
 Runs = list[list[str]]
 

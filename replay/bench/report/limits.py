@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bench.runs import recordings
+from recorder import recordings
 
 _ALWAYS = (
     "Real links and other machines: links are emulated on one host, with one kernel, one CPU type and one release of the client's library. Server, "

@@ -10,10 +10,11 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.lab import lab, links
-from bench.runs import libraries, recordings
+from bench.runs import libraries
 from bench.runs.endpoints import Endpoints
-from bench.runs.recordings import Recording
 from bench.runs.runspec import RunSpec
+from recorder import recordings
+from recorder.recordings import Recording
 
 _VERSION = 1        # increase it if other pictures would be found: cached ones are then discarded
 

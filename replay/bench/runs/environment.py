@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import overlay, upstream
-from bench.common import paths
+from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.runs.libraries import Library
-from bench.runs.recordings import Recording, sha256_of
+from recorder.recordings import Recording, sha256_of
 
 # Packages that matter, besides our own programs.
 _IN_USE = ("libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "socat")
@@ -87,15 +87,6 @@ def library_tree() -> str:
     return digest.hexdigest()
 
 
-def git_state() -> dict[str, Any]:
-    """The commit, and whether files differ from it on which a run can depend; nulls outside a repository. Pages are ignored:
-    `./run results` writes them, and figures in README.md and docs/, while it runs."""
-    git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
-    commit = _output([*git, "rev-parse", "HEAD"])
-    changes = _output([*git, "status", "--porcelain", "--", ".", ":!results", ":!docs", ":!README.md"])
-    return {"commit": commit, "dirty": bool(changes) if commit and changes is not None else None}
-
-
 def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> dict[str, Any]:
     return {
         "system": _system(),
@@ -103,7 +94,7 @@ def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> d
         "cpu": {"model": _cpu_model(), "count": os.cpu_count()},
         "python": platform.python_version(),
         "packages": _packages(),
-        "git": git_state(),
+        "git": commit.state(),
         "library_tree": library_tree(),
         "programs": _programs(),
         "recordings": {recording.name: recording.sha256 for recording in recordings},

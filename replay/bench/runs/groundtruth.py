@@ -19,10 +19,11 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import lab, links
 from bench.measure import staleness, latency
-from bench.runs import libraries, recordings
+from bench.runs import libraries
 from bench.runs.endpoints import Endpoints
-from bench.runs.recordings import Recording
 from bench.runs.runspec import RunSpec
+from recorder import recordings
+from recorder.recordings import Recording
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # speed, relative to the recorded pace

@@ -17,9 +17,10 @@ from typing import Any
 
 from bench.common.progress import Progress
 from bench.lab import links
-from bench.runs import atonce, expected, recordings, results, run
+from bench.runs import atonce, expected, results, run
 from bench.runs.workers import Workers, timed
 from bench.runs.runspec import RunSpec
+from recorder import recordings
 
 _PREFIX = "spice-bench-"
 

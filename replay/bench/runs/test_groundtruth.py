@@ -11,8 +11,8 @@ import pytest
 
 from bench.common import paths
 from bench.conftest import needs
-from bench.runs import groundtruth, recordings
-from recorder import qxl
+from bench.runs import groundtruth
+from recorder import qxl, recordings
 from recorder.commands import Bitmap, Copy, Drawable, Fill, Rect
 from recorder.writer import RecordingWriter
 

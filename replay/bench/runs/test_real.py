@@ -20,8 +20,9 @@ from bench.common import paths
 from bench.common.progress import Progress
 from bench.conftest import Bench, needs, needs_emulator
 from bench.lab import links
-from bench.runs import libraries, matrix, recordings, runspec
+from bench.runs import libraries, matrix, runspec
 from bench.runs.runspec import RunSpec
+from recorder import recordings
 
 pytestmark = needs(paths.player, paths.client, paths.patched_library, paths.stock_library)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.common.errors import BenchError
-from bench.runs import libraries, recordings
+from bench.runs import libraries
+from recorder import recordings
 
 CONTENT = b"SPICE_REPLAY 1\n" + b"event 0 1 2 1\n" * 1000      # of a worker that is woken up
 

@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 from bench.build import debsource, mesontest
+from bench.build.builder import RootBuilder
 from bench.common import paths
 from bench.common.steps import Steps
-from distro.builder import RootBuilder
 
 _OF_TESTS = ("gstreamer1.0-plugins-base", "gstreamer1.0-plugins-good", "libgdk-pixbuf-2.0-dev")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import debsource
+from bench.build.builder import RootBuilder
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -19,7 +20,6 @@ from clients.drivers.base import Driver, debian_version
 from clients.errors import Failed, NotRun
 from clients.lines import Lines
 from clients.scan_codes import BETWEEN, SCAN_CODES
-from distro.builder import RootBuilder
 
 _SCRIPT = Path(__file__).with_name("gtk_session.py")
 _ANSWER = 60
