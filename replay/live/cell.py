@@ -23,6 +23,7 @@ from bench.measure import playout
 from bench.measure.pcap import ETHERNET_HEADER
 from bench.measure.stats import quantile
 from bench.measure.steal import StealTime
+from bench.measure.validity import STOLEN_LIMIT
 from clients.errors import Failed
 from live import viewers
 from live.guests import Guest
@@ -32,7 +33,6 @@ from live.user import User
 from live.viewers import Viewer
 from live.ways import Way
 
-_MOST_STOLEN = 0.05     # largest steal time, as a share of the processors
 Record = dict[str, Any]
 Played = TypeVar("Played")
 
@@ -124,7 +124,7 @@ def watched(play: Callable[[], Played]) -> tuple[Played, float | None]:
 
 def too_much(stolen: float | None) -> str | None:
     """Why a run with that steal time does not count; None if it does."""
-    return f"the host took {stolen:.0%} of the processors" if stolen is not None and stolen > _MOST_STOLEN else None
+    return f"the host took {stolen:.0%} of the processors" if stolen is not None and stolen > STOLEN_LIMIT else None
 
 
 def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, count: int) -> Record:
