@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Lines in a patch's message that name the new files it adds, relative to server/:
 
-    Brings: red-stream-bio.cpp red-stream-bio.h
+    Brings: red-stream-bio.cpp red-stream-bio.h (before red-stream-buffer.cpp)
     Brings-to-Unix: tests/test-disconnect.cpp
     Changelog: A line for users; it may go on
      in lines that begin with a space.
 
 The lines in NOTED are for patches/FAULTS.md, see replay/bench/series/faults.py.
 
-A header in tests/ comes with the first test that includes it. In the working tree all new files are present at once,
+The text in brackets says where an export lists sources and headers, if not behind the one with the most similar name.
+A header in tests/ comes with the first test that includes it, if no line names it. In the working tree all new files are present at once,
 and upstream's build reads them from lists that are made from these lines. In an export each patch adds its own files,
 and their lines in both build systems.
 """
@@ -24,7 +25,7 @@ from bench.common import paths
 
 _CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
 NOTED = re.compile(r"^(Fixes-class|Trigger|Severity|Releases|Upstream): (.+(?:\n .+)*)$", re.MULTILINE)
-_LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
+_LINE = re.compile(r"^Brings(-to-Unix)?: (.+?)(?: \(before (\S+)\))?$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
 SOURCES, TESTS, UNIX_TESTS = (Path("server", name) for name in ("overlay.txt", "tests/overlay.txt",
@@ -36,6 +37,7 @@ LISTS = frozenset({SOURCES, TESTS, UNIX_TESTS})
 class New:
     file: Path          # relative to the root of upstream's tree
     unix: bool          # a test that is not for Windows
+    before: str = ""    # the file in front of which the build systems list it
 
     @property
     def is_test(self) -> bool:
@@ -50,7 +52,7 @@ class New:
 
 def said(body: str) -> list[New]:
     """The new files that a message names."""
-    return [New(Path("server", name), bool(found[1])) for found in _LINE.finditer(body) for name in found[2].split()]
+    return [New(Path("server", name), bool(found[1]), found[3] or "") for found in _LINE.finditer(body) for name in found[2].split()]
 
 
 def without(body: str) -> str:

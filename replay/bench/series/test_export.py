@@ -211,6 +211,18 @@ def test_a_new_name_goes_behind_the_one_most_like_it(tree: Path) -> None:
         buildlists.add(tree, new)
 
 
+def test_a_patch_says_in_front_of_which_file_its_own_are_listed(tree: Path) -> None:
+    body = "Why.\n\nBrings: red-y.cpp red-y.h (before a.c)\nBrings: tests/test-j.h (before test-h.h)\nBrings: red-z.h"
+    assert brings.without(body) == "Why."
+    (tree / "server/tests/Makefile.am").write_text("libtest_a_SOURCES =\t\\\n\ttest-h.h\t\\\n\ttest-i.h\t\\\n")
+    buildlists.add(tree, brings.said(body))
+    assert (tree / "server/meson.build").read_text() == (
+        "spice_server_sources = [\n  headers,\n  'red-y.cpp',\n  'red-y.h',\n  'a.c',\n  'red-x.h',\n  'red-z.h',\n  'z.c',\n]\n")
+    assert re.findall(r"test-\w\.h", (tree / "server/tests/Makefile.am").read_text()) == ["test-j.h", "test-h.h", "test-i.h"]
+    with pytest.raises(BenchError, match="server/meson.build: no b.c to list red-w.cpp before"):
+        buildlists.add(tree, brings.said("Brings: red-w.cpp (before b.c)"))
+
+
 def test_what_users_are_told_is_on_top_of_the_changes(tree: Path) -> None:
     (tree / "CHANGELOG.md").write_text("Major Changes in 1:\n===\n\n* old\n")
     buildlists.tell(tree, "1", [])
