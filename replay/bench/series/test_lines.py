@@ -21,6 +21,19 @@ def test_the_stream_layer_does_not_grow_by_accident() -> None:
         assert lines.size(name).hooks <= most, name
 
 
+def test_a_line_that_the_series_removes_again_does_not_count() -> None:
+    ours: list[bool] = []
+    first = "\n@@ -3 +3,3 @@\n a\n+b\n+c\n@@ -9,2 +11,2 @@\n-x\n+y\n z\n"
+    second = "\n@@ -4,2 +4,2 @@\n-b\n-c\n+d\n+e\n@@ -6,2 +6 @@\n f\n-g\n"
+    assert lines._changed(first, ours, brought=False) == 4
+    assert lines._changed(second, ours, brought=False) == 1      # two of its own for two, and one of upstream
+    assert lines._changed("\n@@ -4,2 +3,0 @@\n-d\n-e\n@@ -10 +8 @@\n-y\n+w\n", ours, brought=False) == -2
+
+
+def test_in_a_file_of_the_series_every_line_is_its_own() -> None:
+    assert lines._changed("\n@@ -7,3 +7,2 @@\n a\n-b\n-c\n+d\n", [], brought=True) == -1
+
+
 @pytest.mark.parametrize(("text", "numbers"), [
     ("#define MAX 64\n", (1, 0)),
     ("#define MAX 64  /* fact: RFC 1 */\n", (0, 1)),
