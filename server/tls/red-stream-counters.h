@@ -10,11 +10,6 @@ typedef struct RedStreamCounters {
     uint64_t messages;
     /* bytes passed to writev(), with the framing of SASL and WebSocket */
     uint64_t message_bytes;
-    /* TLS records and the plaintext in them */
-    uint64_t records;
-    uint64_t record_bytes;
-    /* the lowest number of records in which the same flushes could have been sent */
-    uint64_t floor_records;
     /* system calls that send, with those that failed, and bytes that the kernel took */
     uint64_t writes;
     uint64_t written_bytes;

@@ -1,46 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The output buffer of a stream ("egress" in names), its bottom layer: takes the bytes of
- * messages and passes them to the kernel, over TLS as records.
+ * messages and passes them to the kernel. TLS streams have none.
  *
  *   RedChannelClient -> red_stream_writev_flags -> [SASL] -> [WebSocket] -> egress
  *
- * RedStreamPolicy decides how (red-stream-policy.h). In normal, cork and window there is no
- * output buffer: red-stream.cpp writes, as upstream does. In gather and more every call of
- * writev() ends in system calls. In batch:
+ * RedStreamPolicy decides how (red-stream-policy.h). In normal and cork there is no
+ * output buffer: red-stream.cpp writes, as upstream does. In more every call of
+ * writev() ends in a system call. In batch:
  *
  * - Small messages are copied one behind the other. Large payloads are not copied: the
- *   kernel (plain: what the buffer has no room for) or the cipher (TLS, in full records)
- *   reads them from the caller's memory. A record may hold many messages.
+ *   kernel reads what the buffer has no room for from the caller's memory.
  * - Bytes are sent when a buffer is full, when a call says that no message follows, or
  *   at flush(). No timer sends them.
  * - While another message is announced (RED_STREAM_MORE), the last bytes of the latest
- *   message stay here. There are two reasons. A flush needs bytes to send, as a send
- *   without MSG_MORE makes the kernel send all that it holds (else it takes a setsockopt).
- *   And over TLS only one message may end in the last record of a flush (see red_stream_policy_next_record).
+ *   message stay here: a flush needs bytes to send, as a send without MSG_MORE makes the
+ *   kernel send all that it holds (else it takes a setsockopt).
  *
  * Back-pressure: accepted bytes may still be here when writev() returns; see pending().
  * While the kernel takes none, no further byte is accepted, so that messages wait in the
  * channel's pipe, where they can be merged and dropped. At most RED_STREAM_EGRESS_MAX
  * bytes are buffered.
  *
- * TLS hardly ever has to retry a write: an SSL_write is one record, unless the client has
- * negotiated smaller ones, and the BIO below it takes a record whole.
- *
  * Not thread safe; used from the thread of the channel.
  */
 #ifndef RED_STREAM_EGRESS_H_
 #define RED_STREAM_EGRESS_H_
-
-#include <cerrno>
-
-#include <openssl/ssl.h>
 
 #include "red-common.h"
 #include "red-stream-policy.h"
 #include "red-stream-buffer.h"
 #include "red-stream-counters.h"
 #include "red-stream-socket.h"
-#include "red-stream-tcp-info.h"
 #include "utils.hpp"
 
 #include "push-visibility.h"
@@ -53,8 +43,9 @@ enum {
     RED_STREAM_MESSAGE_START = 1 << 1,
 };
 
-/* Maximum number of bytes buffered. */
-#define RED_STREAM_EGRESS_MAX (64 * 1024)
+/* Maximum number of bytes buffered: then they are sent, even if another message is announced. Half as many would
+ * double the system calls for bursts of images. */
+#define RED_STREAM_EGRESS_MAX (32 * 1024)
 
 class RedStreamEgress
 {
@@ -65,57 +56,29 @@ public:
     RedStreamEgress(int socket, const RedStreamPolicy *policy,
                     const RedStreamSocket *ops = nullptr);
 
-    /* Send everything from now on through @ssl. To be called before its handshake; creates
-     * the BIO of @ssl. @ssl stays the caller's, and is freed before the egress.
-     * Returns false if out of memory; then nothing can be sent. */
-    bool set_ssl(SSL *ssl);
-    /* The handshake failed and the caller freed the SSL. Every later write fails with
-     * EPIPE; in particular nothing is sent without TLS. */
-    void clear_ssl() {
-        ssl = nullptr;
-        error = EPIPE;
-    }
-
     /* Accept the bytes of @iov or a part of them; the caller passes the rest again, from
      * the same or other memory. @flags: RED_STREAM_MORE, RED_STREAM_MESSAGE_START.
      * Returns the number of bytes accepted, 0 only if @iov is empty, or -1 with errno:
      * EAGAIN (the kernel takes nothing now) or the error that ended the connection, which
-     * every later call returns again. Re-entry, a call while another call of writev() or
-     * flush() runs, is refused with EAGAIN. */
+     * every later call returns again. */
     ssize_t writev(const struct iovec *iov, int iovcnt, unsigned flags);
 
     /* Send all buffered bytes, and have the kernel send incomplete segments as well.
      * Returns the number of bytes that the kernel did not take yet (call again when the
-     * socket is writable), or -1 with the errno that ended the connection.
-     * On re-entry it sends nothing: the call that runs does. */
+     * socket is writable), or -1 with the errno that ended the connection. */
     ssize_t flush();
 
-    /* Bytes accepted that the kernel has not taken yet. Over TLS finished records count
-     * with their overhead. */
-    size_t pending() const { return wire.size() + clear.size(); }
+    /* Bytes accepted that the kernel has not taken yet. */
+    size_t pending() const { return wire.size(); }
 
     /* A copy of the counters since the egress was made. */
     RedStreamCounters get_counters() const { return counters; }
 
-    /* For the BIO: accept bytes of the TLS library. Those of an SSL_write of the egress
-     * may be buffered. Others, of a handshake or an alert, are accepted as far as the
-     * kernel takes them, so that the TLS library waits as with a socket BIO.
-     * Returns the number of bytes accepted, or -1 with errno. */
-    ssize_t take_record(const void *data, size_t size);
-    int get_socket() const { return socket; }
-
 private:
-    inline ssize_t accept(const struct iovec *iov, int iovcnt, unsigned flags);
-    ssize_t send_all();
     ssize_t write_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
-    ssize_t write_records(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
     ssize_t batch_plain(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
-    ssize_t batch_records(const struct iovec *iov, int iovcnt, size_t size, unsigned flags);
     bool unblock(bool more);
-    ssize_t send_record(const void *data, size_t size);
     ssize_t send(const struct iovec *iov, int iovcnt, bool more);
-    bool encrypt(const void *data, size_t size, bool more);
-    bool encrypt_clear(size_t size, bool more);
     void push_held();
     ssize_t fail(int error_number);
     void note_flush();
@@ -124,27 +87,14 @@ private:
     const int socket;
     const RedStreamPolicy *const policy;
     const RedStreamSocket *ops;
-    SSL *ssl = nullptr;
 
     /* bytes for the kernel */
     RedStreamBuffer wire;
-    /* TLS: plaintext of the next record */
-    RedStreamBuffer clear;
-    /* where the last message begins in clear, 0 if it began before */
-    size_t last_message = 0;
-    RedStreamTcpInfo tcp_info;
-    /* size of an SSL_write to retry, 0: none */
-    size_t repeat_size = 0;
 
     /* the kernel took only a part of the last send */
     bool blocked = false;
     /* the kernel may hold an incomplete segment (MSG_MORE) */
     bool held = false;
-    /* other records follow the one that take_record gets */
-    bool encrypting_more = false;
-    bool encrypting = false;
-    /* writev() or flush() runs */
-    bool in_use = false;
     /* errno that ended the connection, 0: none */
     int error = 0;
 

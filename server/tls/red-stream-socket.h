@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Transports of an output buffer. A transport is a table of functions: those for the socket, and
- * those that make TLS records. The output buffer does not know which transport it has; a test can
- * replace the kernel by a script. To be called from the thread of the channel.
+/* Transports of an output buffer. A transport is a table of functions for the socket. The output
+ * buffer does not know which transport it has; a test can replace the kernel by a script. To be
+ * called from the thread of the channel.
  */
 #ifndef RED_STREAM_SOCKET_H_
 #define RED_STREAM_SOCKET_H_
 
 #include <sys/types.h>
 
-#include <openssl/ssl.h>
-
 #include "sys-socket.h"
-#include "red-stream-policy.h"
 
 #include "push-visibility.h"
 
-class RedStreamEgress;
-
 struct RedStreamSocket {
-    /* for the statistics */
-    const char *name;
     /* Send the bytes of @iov, at most IOV_MAX entries, as far as the kernel takes
      * them now. @more: other bytes follow at once, so the kernel may hold the last,
      * incomplete segment (MSG_MORE).
@@ -29,20 +22,9 @@ struct RedStreamSocket {
     /* Set TCP_CORK. Clearing it sends an incomplete segment, also one held by MSG_MORE.
      * Returns false if not supported. */
     bool (*set_cork)(int fd, bool enabled);
-    /* Fill @link from TCP_INFO. Returns false if not available (not TCP, not Linux). */
-    bool (*get_link)(int fd, RedStreamLink *link);
-    /* Microseconds for which a result of get_link is recent enough. */
-    uint64_t (*get_link_period)();
-    /* Create the BIOs of @ssl, before its handshake. Returns false if out of memory. */
-    bool (*set_ssl)(SSL *ssl, RedStreamEgress *egress);
-    /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to
-     * RedStreamEgress::take_record or send_record.
-     * Returns @size, 0 if the caller must retry later with the same bytes, or -1 if the
-     * connection has ended. */
-    int (*encrypt)(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size);
 };
 
-/* sendmsg, and records made by the TLS library */
+/* sendmsg */
 extern const RedStreamSocket red_stream_kernel_socket;
 
 #include "pop-visibility.h"

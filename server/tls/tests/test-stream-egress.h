@@ -23,9 +23,7 @@
 #include <unistd.h>
 
 #include <glib.h>
-#include <openssl/err.h>
 
-#include "red-stream-bio.h"
 #include "red-stream-egress.h"
 #include "test-stream-tls.h"
 
@@ -33,15 +31,11 @@
 
 /* Those with an output buffer. */
 static const char *const test_modes[] = {
-    "gather", "more", "batch", "gather,threshold=16384",
-    "batch,record=512", "batch,record=3000",
+    "more", "batch",
 };
 
-/* Those in which messages share records of any size. */
-static const char *const test_batch_modes[] = { "batch" };
-
 /* 0: no TLS */
-static const int test_versions[] = { 0, TLS1_2_VERSION, TLS1_3_VERSION };
+static const int test_versions[] = { 0 };
 
 static inline RedStreamPolicy test_policy(const char *text)
 {
@@ -150,8 +144,6 @@ public:
     std::deque<Stage> stages;
     std::vector<Call> calls;
     std::vector<uint8_t> wire;
-    /* get_link fails when null */
-    const RedStreamLink *link = nullptr;
     /* from this number of sends on every one fails */
     size_t fail_from = SIZE_MAX;
     int fail_error = 0;
@@ -161,9 +153,6 @@ public:
     size_t refusals = 0;
     /* called at each send, before it takes anything */
     std::function<void()> on_send;
-    /* microseconds until the link is asked for again, and how often it was */
-    uint64_t link_period = 0;
-    size_t link_calls = 0;
     static const RedStreamSocket *ops()
     {
         static const RedStreamSocket table = make_ops();
@@ -184,13 +173,8 @@ private:
     {
         RedStreamSocket table = { };
 
-        table.name = "scripted";
         table.send = send;
         table.set_cork = set_cork;
-        table.get_link = get_link;
-        table.get_link_period = get_link_period;
-        table.set_ssl = red_stream_bio_set_ssl;
-        table.encrypt = red_stream_bio_encrypt;
         return table;
     }
 
@@ -269,23 +253,6 @@ private:
         kernel->calls.push_back({ enabled ? Call::CORK : Call::UNCORK, 0, 0, false });
         kernel->pushed |= !enabled;
         return true;
-    }
-
-    static bool get_link(int fd, RedStreamLink *out)
-    {
-        ScriptedKernel *kernel = current();
-
-        ++kernel->link_calls;
-        if (!kernel->link) {
-            return false;
-        }
-        *out = *kernel->link;
-        return true;
-    }
-
-    static uint64_t get_link_period()
-    {
-        return current()->link_period;
     }
 
     /* of calls */
@@ -414,7 +381,7 @@ private:
         } else {
             /* nothing was accepted, and what was here may have left */
             g_assert_cmpint(n, ==, -1);
-            g_assert_cmpuint(egress->pending(), <=, pending + RECORD_EXPANSION);
+            g_assert_cmpuint(egress->pending(), <=, pending);
         }
         g_assert_cmpint(n, <=, static_cast<ssize_t>(size));
         check();
@@ -443,9 +410,6 @@ private:
         g_assert_cmpuint(counters.message_bytes, ==, accepted);
     }
 
-    /* more than TLS adds to the bytes that one call leaves behind */
-    static const size_t RECORD_EXPANSION = 1024;
-
     RedStreamEgress *const egress;
     const ScriptedKernel *const kernel;
     size_t refusals = 0;
@@ -461,49 +425,20 @@ public:
     TestConnection(const char *mode, int init_version):
         policy(test_policy(mode)), version(init_version)
     {
-        if (version) {
-            g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), ==, 0);
-            g_assert_true(test_set_nonblocking(sockets[0]));
-            g_assert_true(test_set_nonblocking(sockets[1]));
-        }
-        egress = new RedStreamEgress(sockets[0], &policy, ScriptedKernel::ops());
+        egress = new RedStreamEgress(-1, &policy, ScriptedKernel::ops());
         sender = new TestSender(egress, &kernel);
-        if (version) {
-            server = test_tls_new(true, version);
-            client = test_tls_new(false, version);
-            g_assert_true(egress->set_ssl(server));
-            /* the server reads from its socket, the client what the kernel took */
-            SSL_set_bio(client, BIO_new(BIO_s_mem()), BIO_new_socket(sockets[1], BIO_NOCLOSE));
-            BIO_set_mem_eof_return(SSL_get_rbio(client), -1);
-            SSL_set_accept_state(server);
-            SSL_set_connect_state(client);
-        }
     }
 
     ~TestConnection()
     {
-        SSL_free(server);
-        SSL_free(client);
         delete egress;
         delete sender;
-        if (version) {
-            close(sockets[0]);
-            close(sockets[1]);
-        }
     }
 
     /* As far as a channel finds its stream. */
     void start()
     {
-        bool server_done = !version, client_done = !version;
-
-        while (!server_done || !client_done) {
-            client_done = test_tls_step(client);
-            server_done = test_tls_step(server);
-            feed();
-        }
         receive();
-        records.clear();
         kernel.forget_calls();
         started = egress->get_counters();
     }
@@ -512,22 +447,9 @@ public:
      * client can read of it. Returns how many bytes it has read in all. */
     uint64_t receive()
     {
-        if (!version) {
-            test_verify(kernel.wire.data(), kernel.wire.size(), received);
-            received += kernel.wire.size();
-            kernel.wire.clear();
-            return received;
-        }
-        feed();
-        uint8_t data[RED_STREAM_RECORD_MAX];
-        int n;
-        /* SSL_get_error looks at the errors that this thread has left */
-        ERR_clear_error();
-        while ((n = SSL_read(client, data, sizeof(data))) > 0) {
-            test_verify(data, n, received);
-            received += n;
-        }
-        g_assert_cmpint(SSL_get_error(client, n), ==, SSL_ERROR_WANT_READ);
+        test_verify(kernel.wire.data(), kernel.wire.size(), received);
+        received += kernel.wire.size();
+        kernel.wire.clear();
         return received;
     }
 
@@ -539,16 +461,7 @@ public:
 
         g_assert_cmpuint(egress->pending(), ==, 0);
         g_assert_cmpuint(receive(), ==, sender->accepted);
-        if (version) {
-            g_assert_cmpuint(partial.size(), ==, 0);
-            g_assert_cmpuint(counters.record_bytes - started.record_bytes, ==, size);
-            g_assert_cmpuint(counters.records - started.records, ==, records.size());
-            g_assert_cmpuint(counters.written_bytes - started.written_bytes, ==,
-                             size + records.size() * test_tls_overhead(version));
-        } else {
-            g_assert_cmpuint(counters.records, ==, 0);
-            g_assert_cmpuint(counters.written_bytes, ==, size);
-        }
+        g_assert_cmpuint(counters.written_bytes, ==, size);
         g_assert_cmpuint(counters.writes - started.writes, ==, kernel.count_sends());
         g_assert_cmpuint(counters.setsockopts, ==, kernel.count_corks());
         g_assert_true(kernel.pushed);
@@ -557,71 +470,21 @@ public:
     ScriptedKernel kernel;
     RedStreamPolicy policy;
     const int version;
-    /* the server's and the client's, for what the client sends */
-    int sockets[2] = { -1, -1 };
     RedStreamEgress *egress;
     TestSender *sender;
-    SSL *server = nullptr;
-    SSL *client = nullptr;
-    /* plaintext sizes of the records since the handshake */
-    std::vector<size_t> records;
 
 private:
-    /* Parse what the kernel took into records, and give it to the client. */
-    void feed()
-    {
-        const size_t size = kernel.wire.size();
-
-        if (!size) {
-            return;
-        }
-        g_assert_cmpint(BIO_write(SSL_get_rbio(client), kernel.wire.data(), size), ==, size);
-        partial.insert(partial.end(), kernel.wire.begin(), kernel.wire.end());
-        kernel.wire.clear();
-
-        size_t pos = 0;
-        while (partial.size() - pos >= 5) {
-            const uint8_t *header = &partial[pos];
-            const size_t length = 5 + header[3] * 256 + header[4];
-
-            if (partial.size() - pos < length) {
-                break;
-            }
-            if (header[0] == 23) {
-                g_assert_cmpuint(length, >, test_tls_overhead(version));
-                records.push_back(length - test_tls_overhead(version));
-            }
-            pos += length;
-        }
-        partial.erase(partial.begin(), partial.begin() + pos);
-    }
-
-    std::vector<uint8_t> partial;
     uint64_t received = 0;
     RedStreamCounters started = { };
 };
 
-/* of records, in bytes of plaintext */
-typedef std::vector<size_t> TestSizes;
-
-static inline void test_check_sizes(const TestSizes &sizes, const TestSizes &expected)
-{
-    g_assert_cmpuint(sizes.size(), ==, expected.size());
-    for (size_t i = 0; i < sizes.size(); ++i) {
-        g_assert_cmpuint(sizes[i], ==, expected[i]);
-    }
-}
-
-/* Send @drain. Returns the plaintext sizes of its records. */
-static inline TestSizes test_drain_records(TestConnection *stream, const TestDrain &drain)
+/* Send @drain. */
+static inline void test_drain_records(TestConnection *stream, const TestDrain &drain)
 {
     stream->receive();
-    const size_t before = stream->records.size();
-
     stream->sender->add(drain);
     g_assert_true(stream->sender->push());
     stream->check_sent();
-    return TestSizes(stream->records.begin() + before, stream->records.end());
 }
 
 #include "pop-visibility.h"

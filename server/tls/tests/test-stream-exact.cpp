@@ -16,7 +16,7 @@ static size_t random_length(GRand *rand)
     case 2:
         return g_rand_int_range(rand, 1000, 5000);
     case 3:
-        return RED_STREAM_RECORD_MAX + g_rand_int_range(rand, -40, 40);
+        return 16384 + g_rand_int_range(rand, -40, 40);
     case 4:
         return g_rand_int_range(rand, 0, 10) ? 18 : g_rand_int_range(rand, 20000, 200000);
     default:

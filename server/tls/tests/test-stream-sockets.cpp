@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Test the egress over sockets of the kernel: every byte arrives, none waits for a
- * timer, and a client that reads as spice-gtk does gets every message at once */
+ * timer */
 #include <config.h>
 
 #include "test-stream-sockets.h"
@@ -63,8 +63,7 @@ static void test_exact(gconstpointer data)
                     g_assert_cmpuint(stream.egress->pending(), ==, 0);
                 }
                 while (stream.received < stream.sender->accepted) {
-                    g_assert_true(test_is_readable(stream.sockets[1], 5000) ||
-                                  SSL_pending(stream.client));
+                    g_assert_true(test_is_readable(stream.sockets[1], 5000));
                     stream.receive();
                 }
                 g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
@@ -89,7 +88,7 @@ static gpointer reader_thread(gpointer data)
 /* Both ends at once. */
 static void test_threads()
 {
-    for (const char *mode : { "gather", "batch" }) {
+    for (const char *mode : { "more", "batch" }) {
         for (int version : test_versions) {
             SocketConnection stream(mode, TEST_TCP, version, 0);
             GThread *thread = g_thread_new("reader", reader_thread, &stream);
@@ -199,117 +198,6 @@ static void test_no_wait_can_fail()
     }
 }
 
-/* Reads as spice_channel_iterate_read of spice-gtk does: waits until the raw socket is
- * readable, then reads messages, a header and a body, as long as the raw socket is
- * readable. In the middle of a message it waits for the raw socket too, but only when
- * the TLS library has nothing. It never asks SSL_pending. */
-class GtkReader
-{
-public:
-    explicit GtkReader(SocketConnection *init_stream): stream(init_stream) { }
-
-    void expect(const TestDrain &drain)
-    {
-        for (const TestMessage &message : drain) {
-            sizes.push_back(test_size(message));
-        }
-    }
-
-    /* Read until it would wait.
-     * Returns whether all messages were read. */
-    bool run(int timeout)
-    {
-        bool wait = position == 0;
-
-        while (!sizes.empty()) {
-            if (wait && !test_is_readable(stream->sockets[1], timeout)) {
-                return false;
-            }
-            wait = !step();
-        }
-        return true;
-    }
-
-private:
-    /* Returns whether to go on without asking the raw socket. */
-    bool step()
-    {
-        uint8_t data[20000];
-        const size_t header = MIN(6, sizes.front());
-        const size_t want = position < header ? header - position : sizes.front() - position;
-        const size_t n = stream->read(data, MIN(sizeof(data), want));
-
-        test_verify(data, n, stream->received);
-        stream->received += n;
-        position += n;
-        if (position == sizes.front()) {
-            sizes.pop_front();
-            position = 0;
-            return false;
-        }
-        return n > 0;
-    }
-
-    SocketConnection *const stream;
-    std::deque<size_t> sizes;
-    /* bytes read of the first message */
-    size_t position = 0;
-};
-
-/* In every mode and with records of every size it gets each drain whole. */
-static void test_gtk_reader(gconstpointer data)
-{
-    auto row = static_cast<const TestRow *>(data);
-    GRand *rand = g_rand_new_with_seed(8);
-
-    for (const char *mode : row->modes) {
-        for (int version : row->versions) {
-            for (int buffer : { 0, 4096 }) {
-                SocketConnection stream(mode, TEST_TCP, version, buffer, row->ops);
-                GtkReader reader(&stream);
-
-                for (int i = 0; i < 60; ++i) {
-                    const TestDrain drain = random_drain(rand, i % 3 ? 4 : 60, i % 2 ? 2000 : 40000);
-
-                    reader.expect(drain);
-                    stream.sender->breaks_promise = i % 7 == 6;
-                    stream.sender->add(drain);
-                    while (!stream.sender->push()) {
-                        reader.run(0);
-                    }
-                    g_assert_true(reader.run(5000));
-                }
-            }
-        }
-    }
-    g_rand_free(rand);
-}
-
-/* That it starves when two messages end in the last record of a drain, as they would
- * without red_stream_policy_next_record. */
-static void test_gtk_reader_can_starve()
-{
-    for (int version : { TLS1_2_VERSION, TLS1_3_VERSION }) {
-        SocketConnection stream("batch", TEST_TCP, version, 0);
-        GtkReader reader(&stream);
-        const TestDrain drain = { { 6, 40, 180 }, { 6, 30 } };
-        uint8_t data[262];
-
-        test_fill(data, sizeof(data), 0);
-        reader.expect(drain);
-        g_assert_cmpint(SSL_write(stream.server, data, test_size(drain)), ==, test_size(drain));
-        g_assert_false(reader.run(50));
-        g_assert_cmpuint(stream.received, ==, 226);
-
-        /* the next one brings it on, and is late itself */
-        test_fill(data, sizeof(data), 262);
-        reader.expect({ { 6 } });
-        g_assert_cmpint(SSL_write(stream.server, data, 6), ==, 6);
-        g_assert_true(reader.run(5000));
-        g_assert_cmpuint(stream.received, ==, 268);
-    }
-}
-
 int main(int argc, char *argv[])
 {
     alarm(300);
@@ -319,8 +207,6 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/sockets/threads", test_threads);
     g_test_add_data_func("/server/stream/sockets/no-wait", &sendmsg_row, test_no_wait);
     g_test_add_func("/server/stream/sockets/no-wait-can-fail", test_no_wait_can_fail);
-    g_test_add_data_func("/server/stream/sockets/gtk-reader", &sendmsg_row, test_gtk_reader);
-    g_test_add_func("/server/stream/sockets/gtk-reader-can-starve", test_gtk_reader_can_starve);
 
     const int ret = g_test_run();
     test_tls_cleanup();
