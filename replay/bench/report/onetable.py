@@ -36,7 +36,7 @@ The packets of 2017 were counted before segmentation offload; here offloads are 
 
 
 LACKS = """\
-Over plain TCP there are no rows of `gather` and `more`, which are about TLS records, and none of generated recordings. Recordings
+Over plain TCP there are no rows of `gather`, which is about TLS records, of `more`, and of generated recordings. Recordings
 without a row: kms-page and kms-office (a reader's few bitmaps; see [staleness](staleness/compare.md)), linux-office (such a user, too;
 measured by [live](live/README.md)), tiny (for tests)."""
 

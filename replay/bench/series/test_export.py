@@ -31,6 +31,12 @@ def git(tree: Path, *arguments: str | Path) -> str:
     return done.stdout
 
 
+def pristine(folder: Path) -> Path:
+    """A git tree of the default release."""
+    upstream.fetch(upstream.DEFAULT, Steps(folder / "log"))
+    return export.Tree(upstream.DEFAULT, folder / "tree", _WHO).folder
+
+
 @pytest.mark.parametrize("version", upstream.RELEASES)
 def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: Path) -> None:
     upstream.fetch(version, Steps(tmp_path / "log"))
@@ -82,12 +88,7 @@ def test_patches_that_apply_without_the_others(version: str, tmp_path: Path) -> 
 
 def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
     """What an export of the whole series would not apply to."""
-    upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
-    tree = tmp_path / "tree"
-    upstream.unpack(upstream.DEFAULT, tree)
-    git(tree, "init", "-q")
-    git(tree, "add", "-Af")
-    git(tree, "commit", "-qm", "pristine")
+    tree = pristine(tmp_path)
     [alone] = export.export(upstream.DEFAULT, ["fixes/0009"], tmp_path / "alone", _WHO)
     assert [file.name for file in (tmp_path / "alone").iterdir()] == [alone.name]
     git(tree, "am", "-q", alone)
@@ -100,12 +101,7 @@ def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
 def test_the_smallest_useful_set_needs_no_other_fix(tmp_path: Path) -> None:
     """The command of patches/README.md; a header that a new test includes comes with it, whichever patch has it otherwise."""
     [which] = re.findall(r"`\./run export (fixes/[^`]+ tls) DIR`", (paths.ROOT / "patches/README.md").read_text(encoding="utf-8"))
-    upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
-    tree = tmp_path / "tree"
-    upstream.unpack(upstream.DEFAULT, tree)
-    git(tree, "init", "-q")
-    git(tree, "add", "-Af")
-    git(tree, "commit", "-qm", "pristine")
+    tree = pristine(tmp_path)
     mails = export.export(upstream.DEFAULT, which.split(), tmp_path / "mails", _WHO)
     assert len(mails) == 3 + len(upstream.series(names=["tls"]))
     git(tree, "am", "-q", *mails)
