@@ -11,11 +11,6 @@
 #define PACED_UP_PERCENT 110
 #define PACED_DOWN_PERCENT 60
 
-bool red_stream_path_is_first_hop(const RedStreamLink *link)
-{
-    return link->path_delay > 2 * uint64_t{link->rtt} + RED_STREAM_SLACK;
-}
-
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
 {
     const uint64_t size = red_stream_policy_link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;
@@ -26,7 +21,7 @@ uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
 uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
 {
     if (!rate || link->path_delay < RED_STREAM_QUEUE_DELAY ||
-        red_stream_path_is_first_hop(link)) {
+        red_stream_policy_is_first_hop(link)) {
         return 0;
     }
     /* the path may be faster than the pongs have shown */

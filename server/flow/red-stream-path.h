@@ -11,14 +11,6 @@
 
 #include "push-visibility.h"
 
-/* Whether TCP_INFO describes the first hop only: pongs take more than twice TCP's round trip plus
- * RED_STREAM_SLACK. False while path_delay is unknown. */
-bool red_stream_path_is_first_hop(const RedStreamLink *link);
-
-/* Microseconds: how much later than an idle client a busy one may answer. Without this allowance each message to a
- * user on a LAN would wait for a pong. */
-#define RED_STREAM_SLACK 5000
-
 /* The limit for unsent bytes in the kernel (TCP_NOTSENT_LOWAT): enough to keep the link busy until
  * the channel's thread has compressed the next image, and no more, as bytes in the kernel cannot
  * be dropped. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, at least

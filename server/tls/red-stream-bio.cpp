@@ -86,8 +86,7 @@ bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress)
     BIO_set_data(bio, egress);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
-    /* a repeated write passes a copy of the bytes, at another address; writes are only repeated if
-     * a TLS 1.2 peer renegotiates */
+    /* a write that is repeated, see RedStreamEgress, passes a copy of the bytes, at another address */
     SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include "push-visibility.h"
 
-/* The mode if SPICE_STREAM names none; the build option stream-mode overrides it. */
+/* The mode if SPICE_STREAM names none, unless the build defines another. */
 #ifndef RED_STREAM_DEFAULT
 #define RED_STREAM_DEFAULT "cork"
 #endif

@@ -34,7 +34,7 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in (
 
 
 # The settings of SPICE_STREAM (red_stream_policy_parse): minimum and maximum of numbers, and the other values.
-_SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (1, 2**32 - 1), "hold": (0, 1_000_000),
+_SETTINGS = {"threshold": (1, 16384), "record": (512, 16384), "window": (1, 2**32 - 2), "hold": (0, 1_000_000),
              "zerocopy": (4096, 16 * 1024 * 1024)}
 _WORDS = ("record=auto", "hold=auto", "catchup=on", "catchup=off", "exact=on", "exact=off", "display=on", "display=off",
           "ktls=on", "ktls=off", "timestamps=on", "timestamps=off", "zerocopy=off")

@@ -15,7 +15,7 @@ from bench.runs import modes
 _SERVER = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server"
 _POLICY = "".join((_SERVER / f"red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
 
-_NAMED = {"UINT32_MAX": 2**32 - 1, "G_USEC_PER_SEC": 1_000_000}
+_NAMED = {"UINT32_MAX - 1": 2**32 - 2, "G_USEC_PER_SEC": 1_000_000}
 
 
 def _constant(name: str) -> int:
@@ -26,7 +26,7 @@ def _constant(name: str) -> int:
 
 def _limits(setting: str) -> list[int]:
     """What the library's parser is given for it."""
-    found = re.search(rf'\{{ "{setting}", .*?\bvalue, (\w+), (\w+),\s', _POLICY, flags=re.DOTALL)
+    found = re.search(rf'\{{ "{setting}", .*?\bvalue, (\w+), (\w+(?: - 1)?),\s', _POLICY, flags=re.DOTALL)
     assert found, setting
     return [int(name) if name.isdigit() else _NAMED.get(name) or _constant(name) for name in found.groups()]
 

@@ -104,11 +104,11 @@ static void test_first_hop()
     RedStreamLink relay = test_make_link(100, 60, 2000000000);
 
     /* nothing else is known yet */
-    g_assert_false(red_stream_path_is_first_hop(&relay));
+    g_assert_false(red_stream_policy_is_first_hop(&relay));
     g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, RED_STREAM_RECORD_MAX);
 
     relay.path_delay = 100000;
-    g_assert_true(red_stream_path_is_first_hop(&relay));
+    g_assert_true(red_stream_policy_is_first_hop(&relay));
     relay.path_rate = 250000;
     g_assert_cmpuint(red_stream_policy_record_size(&relay), ==, 2500);
     g_assert_cmpuint(red_stream_path_unsent_limit(&relay), ==, 12500);
@@ -117,7 +117,7 @@ static void test_first_hop()
     RedStreamLink direct = test_make_link(20, 100000, 250000);
     direct.path_rate = 250000;
     direct.path_delay = 100000;
-    g_assert_false(red_stream_path_is_first_hop(&direct));
+    g_assert_false(red_stream_policy_is_first_hop(&direct));
     g_assert_cmpuint(red_stream_policy_record_size(&direct), ==,
                      red_stream_policy_record_size(&relay));
     g_assert_cmpuint(red_stream_path_unsent_limit(&direct), ==,
@@ -126,10 +126,10 @@ static void test_first_hop()
     /* a client on the LAN that takes some milliseconds to answer is no relay */
     RedStreamLink lan = test_make_link(40, 200, 118000000);
     lan.path_delay = 5000;
-    g_assert_false(red_stream_path_is_first_hop(&lan));
+    g_assert_false(red_stream_policy_is_first_hop(&lan));
     /* nor is a TCP that has seen a queue which the shortest answer has not */
     direct.rtt = 2000000000;
-    g_assert_false(red_stream_path_is_first_hop(&direct));
+    g_assert_false(red_stream_policy_is_first_hop(&direct));
 }
 
 int main(int argc, char *argv[])
