@@ -63,7 +63,8 @@ bool RedStreamFlow::wants_probe() const
     /* the limit is never less than RED_STREAM_FLOW_MIN, so that there are four probes in flight */
     const uint64_t span = std::max<uint64_t>({ part / 2, std::min(least, part), RED_STREAM_FLOW_MIN / 4 });
 
-    return counted_bytes - probed_counted >= span && in_flight() < G_N_ELEMENTS(probes) && !off;
+    return counted_bytes - probed_counted >= span && in_flight() < G_N_ELEMENTS(probes) && !off &&
+           !migrating;
 }
 
 void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
@@ -106,6 +107,7 @@ bool RedStreamFlow::pong_received(uint64_t now, uint32_t id)
     const Probe *probe = &probes[probe_begin++ % G_N_ELEMENTS(probes)];
 
     ++pongs;
+    stopped_time = stopped_time ? now : 0;
     timed_out = timed_out && pongs < trusted_from;
     off = off || is_overtaken(now);
     overtaken_time = 0;
@@ -347,8 +349,60 @@ bool RedStreamFlow::is_path_busy() const
 
 bool RedStreamFlow::wants_fewer_acks()
 {
-    const bool wants = !fewer_acks && !off && pongs >= RED_STREAM_FLOW_KNOWN;
+    const bool wants = !fewer_acks && !off && !migrating && pongs >= RED_STREAM_FLOW_KNOWN;
 
     fewer_acks = fewer_acks || wants;
+    next_interval = wants ? RED_STREAM_FLOW_ACK_INTERVAL : next_interval;
     return wants;
+}
+
+uint32_t RedStreamFlow::set_ack(uint32_t interval)
+{
+    if (next_interval) {
+        former_interval = interval;
+        interval = next_interval;
+        next_interval = 0;
+    }
+    return interval;
+}
+
+uint32_t RedStreamFlow::ack_received(uint64_t now, uint32_t interval, bool synced)
+{
+    const uint32_t count = synced ? interval : former_interval;
+    /* The first ack after the interval was made longer may cover fewer messages: some clients do not
+     * restart their count at SET_ACK. */
+    const uint32_t begun = synced ? former_interval : 0;
+
+    acked(now, count - std::min(begun, count));
+    former_interval -= begun;
+    return count;
+}
+
+uint32_t RedStreamFlow::set_stopped(uint64_t now, bool stopped)
+{
+    if (!stopped) {
+        stopped_time = 0;
+        return 0;
+    }
+    stopped_time = stopped_time ? stopped_time : now;
+    if (timer_runs) {
+        return 0;
+    }
+    timer_runs = true;
+    return get_probe_timeout() / 1000;
+}
+
+uint32_t RedStreamFlow::timer(uint64_t now, bool *has_timed_out)
+{
+    const uint64_t timeout = get_probe_timeout();
+
+    timer_runs = false;
+    *has_timed_out = stopped_time && now - stopped_time >= timeout;
+    if (*has_timed_out) {
+        probe_timed_out(now);
+    } else if (stopped_time) {
+        timer_runs = true;
+        return (timeout - (now - stopped_time)) / 1000 + 1;
+    }
+    return 0;
 }

@@ -81,6 +81,10 @@ enum : uint32_t { RED_STREAM_FLOW_PROBE = UINT32_C(1) << 31 };
  * users of a client that answers only sometimes wait more often. */
 #define RED_STREAM_FLOW_KNOWN 16
 
+/* The ack interval, in messages, of a client that answers probes: its pongs say more than its acks.
+ * With half the interval its uplink carries twice as many acks. */
+#define RED_STREAM_FLOW_ACK_INTERVAL 200
+
 class RedStreamFlow
 {
 public:
@@ -91,6 +95,10 @@ public:
 
     /* A message of @bytes (with its header) was written to the stream. */
     void sent(uint64_t now, uint32_t bytes);
+
+    /* MIGRATE is queued. Behind it the client expects MIGRATE_DATA and nothing else, so no probe
+     * and no SET_ACK follow. */
+    void migrate() { migrating = true; }
 
     /* Whether to send a probe now, as enough was sent since the last one. To be called after
      * each message. */
@@ -108,9 +116,21 @@ public:
 
     /* The client has acked @messages more, at most as many as were sent. */
     void acked(uint64_t now, uint32_t messages);
+    /* An ack has arrived. @interval: the interval of the last SET_ACK; @synced: the client has
+     * answered that, so the ack is for that interval, otherwise for the previous one. Calls acked(),
+     * and returns how many messages the ack covers. */
+    uint32_t ack_received(uint64_t now, uint32_t interval, bool synced);
+    /* SET_ACK is about to be sent; the interval was @interval. Returns what it is from now on. */
+    uint32_t set_ack(uint32_t interval);
 
     /* Probe timeout: no pong has come for get_probe_timeout() since sending has stopped. */
     void probe_timed_out(uint64_t now);
+    /* Sending has stopped (@stopped) or goes on. Returns the milliseconds after which the caller must
+     * call timer(), 0: no timer is needed, or one is running. @now is used only if @stopped. */
+    uint32_t set_stopped(uint64_t now, bool stopped);
+    /* Returns as set_stopped(). @has_timed_out becomes true if the probe timeout is over: then ask
+     * may_send() again. */
+    uint32_t timer(uint64_t now, bool *has_timed_out);
 
     /* The pipe is empty although the limit allows more. */
     void starved();
@@ -126,7 +146,7 @@ public:
     /* Whether the bytes in flight keep the path busy for the next few milliseconds. */
     bool is_path_busy() const;
 
-    /* True once: the client answers probes, so it can ack less often. */
+    /* True once: the client answers probes, so SET_ACK is to be sent again, with a longer interval. */
     bool wants_fewer_acks();
 
     /* The rate of the path in bytes per second and its delay in microseconds, as measured by
@@ -235,6 +255,13 @@ private:
     uint64_t overtaken_time = 0;
     bool off = false;
     bool fewer_acks = false;
+    bool migrating = false;
+    /* ack intervals: before the last SET_ACK, and from the next one on (0: as it is) */
+    uint32_t former_interval = 0;
+    uint32_t next_interval = 0;
+    /* since when sending is stopped without a pong, 0: it is not */
+    uint64_t stopped_time = 0;
+    bool timer_runs = false;
 
     /* microseconds, 0: unknown */
     uint32_t delay = 0;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "inputs-channel-client.h"
+#include "red-send-control.h"
 #include "test-channel-batch.h"
 #include "test-qxl-device.h"
 #include "test-streaming-agent.h"
@@ -102,9 +103,9 @@ static void drawn_while_waited_for()
     HoldFixture f;
 
     f.draw(1);
-    f.rcc->set_sync_flush(true);
+    f.rcc->get_send_control()->set_sync_flush(true);
     g_assert_cmpint(f.draw(3), ==, 3);
-    f.rcc->set_sync_flush(false);
+    f.rcc->get_send_control()->set_sync_flush(false);
 }
 
 /* Nor if it is for what is being sent only. */

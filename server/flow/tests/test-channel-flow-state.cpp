@@ -4,25 +4,25 @@
 
 #include <glib.h>
 
-#include "red-channel-flow.h"
+#include "red-stream-flow.h"
 
 #define INTERVAL 20
 #define PROBE_BYTES 18
 #define DELAY 10000
 
 /* Send messages of 1000 bytes until a probe is due, and the probe. Returns its id. */
-static uint32_t send_to_probe(RedChannelFlow *flow, uint64_t now)
+static uint32_t send_to_probe(RedStreamFlow *flow, uint64_t now)
 {
     while (!flow->wants_probe()) {
         flow->sent(now, 1000);
     }
-    const uint32_t id = flow->begin_probe();
+    const uint32_t id = flow->get_next_probe();
 
-    flow->sent(now, PROBE_BYTES);
+    flow->probe_sent(now, PROBE_BYTES);
     return id;
 }
 
-static void answer_probes(RedChannelFlow *flow, uint64_t *now, int count)
+static void answer_probes(RedStreamFlow *flow, uint64_t *now, int count)
 {
     for (int i = 0; i < count; ++i) {
         const uint32_t id = send_to_probe(flow, *now);
@@ -35,29 +35,29 @@ static void answer_probes(RedChannelFlow *flow, uint64_t *now, int count)
 /* The interval changes once, with the next SET_ACK, and acks that the client sent before that count as before. */
 static void test_ack_interval()
 {
-    RedChannelFlow flow;
+    RedStreamFlow flow;
     uint64_t now = 1;
 
     g_assert_cmpuint(flow.set_ack(INTERVAL), ==, INTERVAL);
-    g_assert_cmpuint(flow.acked(now, INTERVAL, true), ==, INTERVAL);
+    g_assert_cmpuint(flow.ack_received(now, INTERVAL, true), ==, INTERVAL);
     g_assert_false(flow.wants_fewer_acks());
 
     answer_probes(&flow, &now, RED_STREAM_FLOW_KNOWN);
     g_assert_true(flow.wants_fewer_acks());
     g_assert_false(flow.wants_fewer_acks());
-    g_assert_cmpuint(flow.set_ack(INTERVAL), ==, RED_CHANNEL_FLOW_ACK_INTERVAL);
-    g_assert_cmpuint(flow.acked(now, RED_CHANNEL_FLOW_ACK_INTERVAL, false), ==, INTERVAL);
-    g_assert_cmpuint(flow.acked(now, RED_CHANNEL_FLOW_ACK_INTERVAL, true), ==,
-                     RED_CHANNEL_FLOW_ACK_INTERVAL);
+    g_assert_cmpuint(flow.set_ack(INTERVAL), ==, RED_STREAM_FLOW_ACK_INTERVAL);
+    g_assert_cmpuint(flow.ack_received(now, RED_STREAM_FLOW_ACK_INTERVAL, false), ==, INTERVAL);
+    g_assert_cmpuint(flow.ack_received(now, RED_STREAM_FLOW_ACK_INTERVAL, true), ==,
+                     RED_STREAM_FLOW_ACK_INTERVAL);
     /* a client that goes back to the former generation has nothing to ack */
-    g_assert_cmpuint(flow.acked(now, RED_CHANNEL_FLOW_ACK_INTERVAL, false), ==, 0);
-    g_assert_cmpuint(flow.set_ack(RED_CHANNEL_FLOW_ACK_INTERVAL), ==, RED_CHANNEL_FLOW_ACK_INTERVAL);
+    g_assert_cmpuint(flow.ack_received(now, RED_STREAM_FLOW_ACK_INTERVAL, false), ==, 0);
+    g_assert_cmpuint(flow.set_ack(RED_STREAM_FLOW_ACK_INTERVAL), ==, RED_STREAM_FLOW_ACK_INTERVAL);
 }
 
 /* Nothing follows MIGRATE. */
 static void test_migrate()
 {
-    RedChannelFlow flow;
+    RedStreamFlow flow;
     uint64_t now = 1;
 
     answer_probes(&flow, &now, RED_STREAM_FLOW_KNOWN);
@@ -72,13 +72,13 @@ static void test_migrate()
 /* The timer runs while sending is stopped, once, and a pong or a send begins the wait anew. */
 static void test_timeout()
 {
-    RedChannelFlow flow;
+    RedStreamFlow flow;
     uint64_t now = 1;
     bool timed_out = true;
 
     answer_probes(&flow, &now, 4);
     const uint32_t first = send_to_probe(&flow, now);
-    const uint32_t timeout = flow.get().get_probe_timeout();
+    const uint32_t timeout = flow.get_probe_timeout();
     g_assert_cmpuint(flow.set_stopped(0, false), ==, 0);
     g_assert_cmpuint(flow.set_stopped(now, true), ==, timeout / 1000);
     g_assert_cmpuint(flow.set_stopped(now + 1000, true), ==, 0);
@@ -88,19 +88,19 @@ static void test_timeout()
     g_assert_true(flow.pong_received(now, first));
     const uint32_t again = flow.timer(now + 5000, &timed_out);
     g_assert_false(timed_out);
-    g_assert_cmpuint(again, ==, (flow.get().get_probe_timeout() - 5000) / 1000 + 1);
+    g_assert_cmpuint(again, ==, (flow.get_probe_timeout() - 5000) / 1000 + 1);
 
     /* sending goes on: the timer ends */
     flow.set_stopped(0, false);
     g_assert_cmpuint(flow.timer(now + timeout, &timed_out), ==, 0);
     g_assert_false(timed_out);
-    g_assert_cmpuint(flow.get().get_probe_timeouts(), ==, 0);
+    g_assert_cmpuint(flow.get_probe_timeouts(), ==, 0);
 
     send_to_probe(&flow, now);
     g_assert_cmpuint(flow.set_stopped(now, true), >, 0);
-    g_assert_cmpuint(flow.timer(now + flow.get().get_probe_timeout(), &timed_out), ==, 0);
+    g_assert_cmpuint(flow.timer(now + flow.get_probe_timeout(), &timed_out), ==, 0);
     g_assert_true(timed_out);
-    g_assert_cmpuint(flow.get().get_probe_timeouts(), ==, 1);
+    g_assert_cmpuint(flow.get_probe_timeouts(), ==, 1);
     g_assert_true(flow.may_send(true));
 }
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "red-stream-flow.h"
+#include "red-send-control.h"
 #include "test-channel-batch.h"
 
 #include "push-visibility.h"
@@ -365,7 +365,7 @@ static void paces_what_is_long()
     FlowFixture f;
 
     far = true;
-    f.rcc->expect_path(FAR_RATE, FAR_DELAY);
+    f.rcc->get_send_control()->expect_path(FAR_RATE, FAR_DELAY);
     f.add_items(1);
     f.rcc->push();
     g_assert_cmpuint(paces.size(), ==, 0);

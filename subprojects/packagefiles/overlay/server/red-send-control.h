@@ -1,0 +1,1 @@
+../../../../server/flow/red-send-control.h
