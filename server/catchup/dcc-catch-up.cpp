@@ -11,10 +11,6 @@
 #include "red-client.h"
 #include "red-stream-policy.h"
 
-/* While a large message is sent, this many drawings may wait behind it before the guest must wait. With half, a guest
- * that draws much waits for the image; with twice the value, one client holds most of NUM_DRAWABLES. */
-#define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
-
 /* Whether catch-up is on. */
 static bool is_enabled()
 {
@@ -24,26 +20,18 @@ static bool is_enabled()
 DccCatchUp::DccCatchUp(DisplayChannelClient *init_dcc):
     dcc(init_dcc),
     damage(init_dcc),
-    copies(init_dcc),
-    waiting(init_dcc),
-    refinement(init_dcc)
+    waiting(init_dcc)
 {
 }
 
 void DccCatchUp::stop()
 {
-    refinement.stop();
     is_finished = true;
 }
 
 void DccCatchUp::forget(uint32_t surface_id)
 {
     damage.forget(surface_id);
-}
-
-void DccCatchUp::restored(uint32_t surface_id)
-{
-    refinement.restored(surface_id);
 }
 
 void DccCatchUp::add(Drawable *drawable)
@@ -53,7 +41,6 @@ void DccCatchUp::add(Drawable *drawable)
     dcc_drawing_region(drawable, &changed);
     if (!region_is_empty(&changed)) {
         damage.add(drawable->surface, &changed);
-        refinement.dropped(drawable, &changed);
     }
     region_destroy(&changed);
 }
@@ -86,49 +73,10 @@ void DccCatchUp::add(RedPipeItem *item)
     region_destroy(&changed);
 }
 
-/* The copy is sent before the refresh of the screen, so where its source has damage the client copies wrong
- * pixels: copy the damage, too. */
-void DccCatchUp::keep(RedDrawablePipeItem *item)
-{
-    const RedDrawable *copy = item->drawable->red_drawable.get();
-    const int dx = copy->bbox.left - copy->u.copy_bits.src_pos.x;
-    const int dy = copy->bbox.top - copy->u.copy_bits.src_pos.y;
-    QRegion dest;
-
-    dcc_drawing_region(item->drawable, &dest);
-    damage.copied(&dest, dx, dy);
-    refinement.copied(&dest, dx, dy);
-    region_destroy(&dest);
-    copies.kept();
-    item->is_kept = true;
-}
-
-/* Queue a copy in front of the refresh of the screen. False if it cannot be kept. */
-bool DccCatchUp::keeps(Drawable *drawable)
-{
-    auto refresh = dcc->get_pipe().end();
-
-    if (!copies.can_keep(drawable) ||
-        (damage.is_ready(0) && !copies.find_refresh(drawable, &refresh))) {
-        return false;
-    }
-    auto item = red::make_shared<RedDrawablePipeItem>(dcc, drawable);
-    keep(item.get());
-    if (refresh != dcc->get_pipe().end()) {
-        dcc->pipe_add_after_pos(item, refresh);
-    } else {
-        dcc->pipe_add(item);
-    }
-    return true;
-}
-
-/* Drop all drawings in the pipe, the oldest first, except copies that are kept. @before: the item that
- * was dropped before these. */
-void DccCatchUp::take_all(const RedPipeItem *before)
+/* Drop all drawings in the pipe, the oldest first. */
+void DccCatchUp::take_all()
 {
     auto &pipe = dcc->get_pipe();
-    const bool keep_copies = !copies.is_after_screen(before);
-    bool is_after_refresh = false;
     /* released after the walk, as that may change the pipe; the creation of a surface is added to
      * its front only */
     RedChannelClient::Pipe taken;
@@ -137,22 +85,9 @@ void DccCatchUp::take_all(const RedPipeItem *before)
         const auto pos = std::prev(l);
         RedPipeItem *item = pos->get();
 
-        is_after_refresh = is_after_refresh || item->type == RED_PIPE_ITEM_TYPE_REFRESH;
         if (!dcc_is_drawing(dcc, item)) {
             l = pos;
             continue;
-        }
-        if (keep_copies && item->type == RED_PIPE_ITEM_TYPE_DRAW) {
-            auto dpi = static_cast<RedDrawablePipeItem *>(item);
-
-            if (!dpi->is_kept && !(is_after_refresh && damage.is_ready(0)) &&
-                copies.can_keep(dpi->drawable)) {
-                keep(dpi);
-            }
-            if (dpi->is_kept) {
-                l = pos;
-                continue;
-            }
         }
         taken.splice(taken.begin(), pipe, pos);
         add(item);
@@ -161,7 +96,7 @@ void DccCatchUp::take_all(const RedPipeItem *before)
 
 void DccCatchUp::queue()
 {
-    if (is_queued || is_finished || !(refinement.is_wanted() || damage.is_dirty())) {
+    if (is_queued || is_finished || !damage.is_dirty()) {
         return;
     }
     damage.make_ready();
@@ -169,10 +104,10 @@ void DccCatchUp::queue()
     dcc->pipe_add_type(RED_PIPE_ITEM_TYPE_REFRESH);
 }
 
-void DccCatchUp::pushed(bool waits, uint32_t delay, uint32_t bytes)
+void DccCatchUp::pushed(bool waits, uint32_t delay)
 {
     if (is_enabled()) {
-        waiting.pushed(waits, delay, bytes);
+        waiting.pushed(waits, delay);
     }
 }
 
@@ -187,10 +122,6 @@ uint32_t DccCatchUp::backlog() const
 
     if (size <= MAX_PIPE_SIZE || !is_enabled() || is_finished) {
         return size;
-    }
-    /* nothing can overtake the large message, so the guest need not wait for it */
-    if (waiting.is_passing() && size <= MAX_PASSING_PIPE_SIZE) {
-        return 0;
     }
     /* the next drawing will cause all that are in the pipe to be dropped */
     return damage.is_dirty() || waiting.is_too_long() || waiting.holds_up_others() ? 0 : size;
@@ -232,7 +163,6 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
         return false;
     }
     start();
-    refinement.drawn(drawable);
     const bool unknown = is_unknown(drawable);
     const bool drops_all = all && (waiting.is_too_long() || waiting.holds_up_others() ||
                                    (dcc->get_pipe_size() > MAX_PIPE_SIZE && damage.is_dirty()));
@@ -252,9 +182,7 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
         taken = true;
     }
     if (taken) {
-        if (!all || !keeps(drawable)) {
-            add(drawable);
-        }
+        add(drawable);
         queue();
     }
     return taken;
@@ -266,49 +194,32 @@ bool DccCatchUp::overtakes(RedPipeItem *item)
         return false;
     }
     start();
-    refinement.drawn();
 
     RedSurface *surface = nullptr;
-    const RedDrawablePipeItem *dpi = nullptr;
     bool late = false;
     if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
-        dpi = static_cast<RedDrawablePipeItem *>(item);
-        if (dpi->is_kept) {
-            refinement.sent(dpi->drawable, true);
-            return false;
-        }
-        surface = dpi->drawable->surface;
-        late = waiting.is_late(dpi->drawable);
+        const Drawable *drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
+
+        surface = drawable->surface;
+        late = waiting.is_late(drawable);
     } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
         surface = static_cast<RedUpgradeItem *>(item)->drawable->surface;
     } else {
         surface = DCC_TO_DC(dcc)->priv->surfaces[static_cast<RedImageItem *>(item)->surface_id];
     }
 
-    const bool dirty = surface && damage.is_dirty(surface);
-    if (!late && !dirty) {
-        if (dpi) {
-            refinement.sent(dpi->drawable, false);
-        }
-        return false;
-    }
-    if (!dirty && copies.can_keep(dpi->drawable) && !copies.is_after_screen(item)) {
-        /* this one can be sent now */
-        refinement.sent(dpi->drawable, false);
-        take_all();
-        queue();
+    if (!late && !(surface && damage.is_dirty(surface))) {
         return false;
     }
     add(item);
-    take_all(item);
+    take_all();
     queue();
     return true;
 }
 
 /* The current pixels of @piece, or null. @piece is clipped to the surface: it may come from a client's
  * MIGRATE_DATA, or from an earlier surface with the same number. */
-red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceRect piece,
-                                                     bool can_lossy)
+red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceRect piece)
 {
     DisplayChannel *display = DCC_TO_DC(dcc);
     RedSurface *surface = display->priv->surfaces[surface_id];
@@ -318,11 +229,9 @@ red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceR
     if (rect_is_empty(&piece)) {
         return red::shared_ptr<RedImageItem>();
     }
-    piece_surface = surface_id;
-    piece_area = piece;
     display_channel_draw(display, &piece, surface_id);
     pace.sent(g_get_monotonic_time(), rect_get_area(&piece));
-    return dcc_new_surface_area_image(dcc, surface, &piece, can_lossy);
+    return dcc_new_surface_area_image(dcc, surface, &piece, false);
 }
 
 red::shared_ptr<RedImageItem> DccCatchUp::next()
@@ -332,29 +241,17 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
     SpiceRect piece;
 
     is_queued = false;
-    is_refined = false;
-    copies.refreshed();
     if (is_finished) {
         return image;
     }
     if (damage.take(pace.get_pixels(), &id, &piece)) {
-        /* the guest draws from off-screen surfaces, so losses would spread */
-        image = take_image(id, piece, id == 0);
-    } else if (refinement.take(pace.get_pixels(), &id, &piece)) {
-        image = take_image(id, piece, false);
-        is_refined = true;
+        image = take_image(id, piece);
     }
     queue();
     if (!is_queued) {
         pace.pause();
     }
     return image;
-}
-
-void DccCatchUp::sent(size_t bytes)
-{
-    refinement.refreshed(piece_surface, &piece_area);
-    red_stream_add_refresh(dcc->get_stream(), bytes, is_refined);
 }
 
 bool DccCatchUp::replaces_clip(VideoStreamClipItem *item)
@@ -380,7 +277,6 @@ bool DccCatchUp::forgets_created(uint32_t surface_id)
     auto &pipe = dcc->get_pipe();
 
     forget(surface_id);
-    refinement.forget(surface_id);
     /* messages of videos refer to the screen, too */
     if (surface_id == 0 || !is_enabled() || is_finished || pipe.size() <= MAX_PIPE_SIZE / 2) {
         return false;
@@ -408,7 +304,6 @@ bool DccCatchUp::forgets_created(uint32_t surface_id)
  * surfaces the client has, but not which parts of them. */
 void DccCatchUp::shorten()
 {
-    refinement.pause();
     if (!is_enabled() || is_finished || !damage.is_dirty()) {
         return;
     }
@@ -429,7 +324,7 @@ void DccCatchUp::finish()
     }
     for (uint32_t id = 0; id < NUM_SURFACES; ++id) {
         for (const auto &piece : damage.take_all(id)) {
-            if (auto image = take_image(id, piece, false)) {
+            if (auto image = take_image(id, piece)) {
                 dcc->pipe_add(image);
             }
         }

@@ -4,8 +4,7 @@
  * A drawing is late if it has waited for the path for longer than red_catch_up_late(). It is then
  * dropped with all others that wait in the pipe, and their areas become damage, a region per
  * surface and client. While a surface has damage, drawings on it or from it are not sent, and
- * extend the damage; other items are sent as before. An exception is a COPY_BITS on the screen,
- * as when text scrolls: it is sent ahead of the refresh, and the damage is copied with it.
+ * extend the damage; other items are sent as before.
  *
  * A refresh is an item in the pipe. When its turn comes, it takes a piece of the damage, reads the
  * current pixels from the surface, and is queued at the end of the pipe again if damage is left. So
@@ -18,9 +17,6 @@
  *    from the same pixels as the server.
  *  - A drawing that is dropped adds its destination to the damage. All others that wait are
  *    dropped with it, as they might have read that destination.
- *  - A copy that is kept is sent after all earlier drawings of the screen that are sent, and before
- *    the next piece of the screen. Where its source has damage the client copies wrong pixels, so
- *    the damage is copied, too. If a copy is not kept, its destination becomes damage.
  *  - A piece is taken from the damage that existed when the refresh was queued. All items queued
  *    before the refresh have been sent when its turn comes. Of those queued after it, only frames
  *    of videos and images of older pixels draw on that surface. What has changed since
@@ -31,23 +27,19 @@
  * a video is not refreshed until the video ends.
  *
  * Who does what: this file changes the pipe and has the hooks of the display channel; red-catch-up.h decides;
- * dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep, dcc-backlog.h measures how long
- * drawings and the guest wait, dcc-refine.h resends without losses what a refresh sent as JPEG.
+ * dcc-damage.h keeps the damage, dcc-backlog.h measures how long drawings and the guest wait.
  */
 #ifndef DCC_CATCH_UP_H_
 #define DCC_CATCH_UP_H_
 
 #include "dcc.h"
 #include "dcc-backlog.h"
-#include "dcc-copies.h"
 #include "dcc-damage.h"
-#include "dcc-refine.h"
 #include "red-catch-up.h"
 
 #include "push-visibility.h"
 
 struct Drawable;
-struct RedDrawablePipeItem;
 struct RedImageItem;
 struct VideoStreamClipItem;
 
@@ -62,8 +54,8 @@ public:
     DccCatchUp &operator=(const DccCatchUp &) = delete;
 
     /* The path accepts no more for now. @waits: items are left in the pipe; @delay: the round trip in
-     * microseconds, 0: unknown; @bytes: size of the message that was sent in part, 0: none. */
-    void pushed(bool waits, uint32_t delay, uint32_t bytes);
+     * microseconds, 0: unknown. */
+    void pushed(bool waits, uint32_t delay);
 
     /* Whether the client is behind. An image of a surface that it does not have would then only
      * delay it further: a drawing that needs one becomes damage instead. */
@@ -80,11 +72,8 @@ public:
     /* The turn of a refresh has come. Returns the image to send, or null. */
     red::shared_ptr<RedImageItem> next();
 
-    /* That image became a message of @bytes. */
-    void sent(size_t bytes);
-
     /* Queue a refresh if there is something to send. To be called when that may have changed: when
-     * a video ends or covers less, and when refinement is due. */
+     * a video ends or covers less. */
     void queue();
 
     /* Returns true if a clip of the same video waits in the pipe and now has the value of @item. */
@@ -94,9 +83,6 @@ public:
      * it need not be told. */
     bool forgets_created(uint32_t surface_id);
     void forget(uint32_t surface_id);
-
-    /* The client was migrated from another server and has that surface, parts of it lossy. */
-    void restored(uint32_t surface_id);
 
     /* The worker is about to wait until everything is sent: drop off-screen surfaces that have
      * damage. They are created again when something is drawn from them. */
@@ -118,27 +104,18 @@ public:
 private:
     void add(Drawable *drawable);
     void add(RedPipeItem *item);
-    void take_all(const RedPipeItem *before=nullptr);
-    void keep(RedDrawablePipeItem *item);
-    bool keeps(Drawable *drawable);
+    void take_all();
     bool is_unknown(const Drawable *drawable) const;
     void start();
-    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect piece,
-                                             bool can_lossy);
+    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect piece);
 
     DisplayChannelClient *const dcc;
     DccDamage damage;
-    DccCopies copies;
     DccBacklog waiting;
-    DccRefine refinement;
     RedCatchUpPace pace;
     /* a refresh is in the pipe */
     bool is_queued = false;
     bool is_finished = false;
-    /* surface and area of the image that is being sent, and whether it refines a lossy one */
-    uint32_t piece_surface = 0;
-    SpiceRect piece_area = { 0, 0, 0, 0 };
-    bool is_refined = false;
 };
 
 #include "pop-visibility.h"

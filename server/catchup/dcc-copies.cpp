@@ -10,11 +10,6 @@
 #include "dcc-private.h"
 #include "display-channel-private.h"
 
-/* Maximum of copies kept between two refreshes. A copy takes some 100 bytes, so a refresh waits up to 13 ms
- * for them at 2 Mbit/s. With half as many, the screen of a user who scrolls fast is resent; with twice as
- * many, the delay is nearly long enough to be noticed. */
-#define MAX_KEPT 32
-
 static bool is_kept(const RedPipeItem *item)
 {
     return item->type == RED_PIPE_ITEM_TYPE_DRAW &&
@@ -65,12 +60,15 @@ bool DccCopies::is_after_screen(const RedPipeItem *before) const
     return false;
 }
 
-static SpiceRect get_source(const RedDrawable *copy)
+SpiceRect dcc_copy_source(const RedDrawable *copy)
 {
     const SpicePoint &src = copy->u.copy_bits.src_pos;
+    const auto end = [](int32_t begin, int32_t size) {
+        return static_cast<int32_t>(std::min<int64_t>(int64_t{begin} + size, INT32_MAX));
+    };
 
-    return { src.x, src.y, src.x + copy->bbox.right - copy->bbox.left,
-             src.y + copy->bbox.bottom - copy->bbox.top };
+    return { src.x, src.y, end(src.x, copy->bbox.right - copy->bbox.left),
+             end(src.y, copy->bbox.bottom - copy->bbox.top) };
 }
 
 bool DccCopies::can_keep(const Drawable *drawable) const
@@ -79,18 +77,13 @@ bool DccCopies::can_keep(const Drawable *drawable) const
     const RedSurface *screen = DCC_TO_DC(dcc)->priv->surfaces[0];
     const SpiceRect bounds = dcc_surface_bounds(screen);
 
-    if (copy->type != QXL_COPY_BITS || n_kept == MAX_KEPT || drawable->surface != screen ||
+    if (copy->type != QXL_COPY_BITS || n_kept == MAX_PIPE_SIZE || drawable->surface != screen ||
         !dcc->priv->surface_client_created[0] || !rect_contains(&bounds, &copy->bbox) ||
         (copy->clip.type != SPICE_CLIP_TYPE_NONE && copy->clip.type != SPICE_CLIP_TYPE_RECTS)) {
         return false;
     }
 
-    /* checked first: with coordinates of a hostile guest get_source() could overflow */
-    const SpicePoint &src = copy->u.copy_bits.src_pos;
-    if (src.x < 0 || src.x > bounds.right || src.y < 0 || src.y > bounds.bottom) {
-        return false;
-    }
-    SpiceRect area = get_source(copy);
+    SpiceRect area = dcc_copy_source(copy);
     if (!rect_contains(&bounds, &area)) {
         return false;
     }
@@ -113,7 +106,7 @@ bool DccCopies::find_refresh(const Drawable *drawable,
                              RedChannelClient::Pipe::iterator *refresh) const
 {
     auto &pipe = dcc->get_pipe();
-    SpiceRect area = get_source(drawable->red_drawable.get());
+    SpiceRect area = dcc_copy_source(drawable->red_drawable.get());
 
     rect_union(&area, &drawable->red_drawable->bbox);
     *refresh = std::find_if(pipe.begin(), pipe.end(), [](const RedPipeItemPtr &item) {

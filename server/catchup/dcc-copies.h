@@ -10,6 +10,10 @@
 #include "push-visibility.h"
 
 struct Drawable;
+struct RedDrawable;
+
+/* Where the COPY_BITS @copy reads: the guest's coordinates, be they outside of the surface. */
+SpiceRect dcc_copy_source(const RedDrawable *copy);
 
 /* To be called from the thread of the display only. */
 class DccCopies
@@ -17,8 +21,8 @@ class DccCopies
 public:
     explicit DccCopies(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
-    /* Whether @drawable is a copy that the client can make itself, and fewer copies than the maximum
-     * were kept since the last refresh. */
+    /* Whether @drawable is a copy that the client can make itself, and fewer than MAX_PIPE_SIZE copies
+     * were kept since the last refresh: so many take some 5 KB, for which a refresh waits 20 ms at 2 Mbit/s. */
     bool can_keep(const Drawable *drawable) const;
 
     /* Find the refresh in the pipe in front of which the copy @drawable must be queued. False if

@@ -124,13 +124,6 @@ void DccDamage::add(RedSurface *surface, const QRegion *changed)
     region_destroy(&all);
 }
 
-void DccDamage::copied(const QRegion *dest, int dx, int dy)
-{
-    if (areas[0]) {
-        areas[0]->copied(dest, dx, dy);
-    }
-}
-
 bool DccDamage::is_dirty(const RedSurface *surface) const
 {
     const RedCatchUpArea *area = areas[surface->id];
@@ -175,11 +168,6 @@ void DccDamage::make_ready()
     }
     region_destroy(&hidden);
     region_destroy(&nothing);
-}
-
-bool DccDamage::is_ready(uint32_t surface_id) const
-{
-    return areas[surface_id] && areas[surface_id]->is_ready();
 }
 
 bool DccDamage::take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece)

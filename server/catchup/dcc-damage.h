@@ -45,9 +45,6 @@ public:
      * guest has destroyed. */
     void add(RedSurface *surface, const QRegion *changed);
 
-    /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
-    void copied(const QRegion *dest, int dx, int dy);
-
     /* Whether the surface, or any surface, has damage that a refresh may send, which is damage that
      * no video covers. */
     bool is_dirty(const RedSurface *surface) const;
@@ -58,7 +55,6 @@ public:
 
     /* All damage becomes ready, except under a video. */
     void make_ready();
-    bool is_ready(uint32_t surface_id) const;
 
     /* Take a piece of about @pixels; the screen goes before other surfaces. Returns false if nothing
      * is ready. */

@@ -8,10 +8,6 @@
 #include "display-channel-private.h"
 #include "red-stream-policy.h"
 
-/* Microseconds without a drawing before refinement. Must be less than half a second: a blinking text cursor
- * is drawn that often. Must be more than the time between the frames of a video. */
-#define REFINE_AFTER (250 * 1000)
-
 DccRefine::DccRefine(DisplayChannelClient *init_dcc):
     dcc(init_dcc)
 {
@@ -45,7 +41,7 @@ void DccRefine::drawn()
         if (!timer) {
             timer = dcc->get_channel()->get_core_interface()->timer_new(look, this);
         }
-        red_timer_start(timer, REFINE_AFTER / 1000);
+        red_timer_start(timer, RED_CATCH_UP_LATE / 1000);
         is_timing = true;
     }
 }
@@ -139,13 +135,7 @@ bool DccRefine::reads_made_lossy(const Drawable *drawable) const
     };
 
     if (red_drawable->type == QXL_COPY_BITS) {
-        const SpicePoint &from = red_drawable->u.copy_bits.src_pos;
-        const SpiceRect &box = red_drawable->bbox;
-        const SpiceRect area = {
-            from.x, from.y, from.x + box.right - box.left, from.y + box.bottom - box.top
-        };
-
-        if (is_lossy(drawable->surface, area)) {
+        if (is_lossy(drawable->surface, dcc_copy_source(red_drawable))) {
             return true;
         }
     }
@@ -254,7 +244,7 @@ bool DccRefine::find_still(uint32_t pixels, uint32_t *surface_id, SpiceRect *pie
 /* The timer fires. It runs as long as some area is lossy. */
 void DccRefine::look(DccRefine *self)
 {
-    const bool is_quiet = g_get_monotonic_time() - self->last_drawn >= REFINE_AFTER;
+    const bool is_quiet = g_get_monotonic_time() - self->last_drawn >= RED_CATCH_UP_LATE;
     uint32_t id;
     SpiceRect piece;
 
@@ -267,7 +257,7 @@ void DccRefine::look(DccRefine *self)
         self->is_due = true;
         self->dcc->priv->catch_up.queue();
     }
-    red_timer_start(self->timer, REFINE_AFTER / 1000);
+    red_timer_start(self->timer, RED_CATCH_UP_LATE / 1000);
 }
 
 bool DccRefine::take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece)

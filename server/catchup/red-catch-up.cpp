@@ -7,14 +7,6 @@
 
 #include "red-catch-up.h"
 
-/* A piece of more lines than this is not made narrower than the damage that it covers. With half, a line of text is
- * sent in two pieces; with twice the value, a piece has more of what did not change. */
-#define PIECE_LINES 16
-
-/* The part of a large message's time that is left out in addition, see RedCatchUpPath::waited(). With half the part,
- * parts of an image are sent again; with twice the part, the drawings behind it are older when they are dropped. */
-#define PASSING_PART 4
-
 static uint64_t box_area(const SpiceRect *box)
 {
     return static_cast<uint64_t>(box->right - box->left) * (box->bottom - box->top);
@@ -29,7 +21,7 @@ uint64_t red_catch_up_late(uint32_t delay)
                     uint64_t{RED_CATCH_UP_LATE});
 }
 
-void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message, uint32_t bytes)
+void RedCatchUpPath::pushed(uint64_t now, bool waits)
 {
     if (!waits) {
         first_refused = 0;
@@ -38,38 +30,15 @@ void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message, uint32_t
     }
     if (!first_refused) {
         first_refused = now;
-        first_message = message;
-        first_is_large = message && bytes >= RED_CATCH_UP_LARGE;
-        first_passed = now;
-    } else if (first_message && message != first_message) {
-        first_message = 0;
-        first_passed = now;
-        if (first_is_large) {
-            first_passed += std::min<uint64_t>((now - first_refused) / PASSING_PART,
-                                               RED_CATCH_UP_PASSING);
-        }
     }
     last_refused = now;
 }
 
-uint64_t RedCatchUpPath::waited_from(uint64_t first) const
-{
-    return last_refused > first ? last_refused - first : 0;
-}
-
 uint64_t RedCatchUpPath::refused(uint64_t since) const
 {
-    return waited_from(std::max(since, first_refused));
-}
+    const uint64_t first = std::max(since, first_refused);
 
-uint64_t RedCatchUpPath::waited(uint64_t since) const
-{
-    return first_message ? 0 : waited_from(std::max(since, first_passed));
-}
-
-bool RedCatchUpPath::is_passing() const
-{
-    return first_refused && first_is_large && (first_message || last_refused < first_passed);
+    return last_refused > first ? last_refused - first : 0;
 }
 
 RedCatchUpArea::RedCatchUpArea():
@@ -110,14 +79,6 @@ void RedCatchUpArea::add(const QRegion *changed)
     rect_union(&latest, &extents);
     if (box_area(&latest) > RedCatchUpPace::RED_CATCH_UP_PIECE_MIN) {
         latest = extents;
-    }
-}
-
-void RedCatchUpArea::copied(const QRegion *dest, int dx, int dy)
-{
-    for (QRegion *region : { &waiting, &newer, &older }) {
-        red_catch_up_copied(region, dest, dx, dy);
-        region_simplify(region);
     }
 }
 
@@ -201,60 +162,6 @@ void RedCatchUpArea::get_all(QRegion *all) const
     region_or(all, &older);
 }
 
-RedCatchUpStill::RedCatchUpStill()
-{
-    for (auto &region : drawn_on) {
-        region_init(&region);
-    }
-}
-
-RedCatchUpStill::~RedCatchUpStill()
-{
-    for (auto &region : drawn_on) {
-        region_destroy(&region);
-    }
-}
-
-void RedCatchUpStill::turn(uint64_t now)
-{
-    const uint64_t part = RED_CATCH_UP_STILL / (PARTS - 1);
-
-    for (int i = 0; i < PARTS && now - turned >= part; ++i) {
-        for (int older = PARTS - 1; older > 0; --older) {
-            std::swap(drawn_on[older], drawn_on[older - 1]);
-        }
-        region_clear(&drawn_on[0]);
-        turned = i == PARTS - 1 ? now : turned + part;
-    }
-}
-
-void RedCatchUpStill::drawn(uint64_t now, const QRegion *where)
-{
-    turn(now);
-    region_or(&drawn_on[0], where);
-    region_simplify(&drawn_on[0]);
-}
-
-void RedCatchUpStill::keep_still(uint64_t now, QRegion *region)
-{
-    turn(now);
-    for (const auto &moving : drawn_on) {
-        region_exclude(region, &moving);
-    }
-}
-
-void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy)
-{
-    QRegion moved;
-
-    region_clone(&moved, region);
-    region_offset(&moved, dx, dy);
-    region_and(&moved, dest);
-    region_exclude(region, dest);
-    region_or(region, &moved);
-    region_destroy(&moved);
-}
-
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds)
 {
     QRegion all;
@@ -272,7 +179,7 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
     SpiceRect box = rects[0];
 
     if (box_area(&box) > pixels) {
-        const int32_t width = std::max<int32_t>(pixels / PIECE_LINES, 1);
+        const int32_t width = std::max<int32_t>(pixels / RedCatchUpPace::RED_CATCH_UP_PIECE_SIDE, 1);
 
         box.right = std::min(box.right, box.left + width);
         const int32_t height = std::max<int32_t>(pixels / (box.right - box.left), 1);
@@ -306,8 +213,7 @@ void RedCatchUpPace::start(uint64_t rate)
 
 void RedCatchUpPace::set_pixels(uint64_t wanted)
 {
-    pixels = std::min<uint64_t>(std::max<uint64_t>(wanted, RED_CATCH_UP_PIECE_MIN),
-                                RED_CATCH_UP_PIECE_MAX);
+    pixels = std::min<uint64_t>(std::max<uint64_t>(wanted, RED_CATCH_UP_PIECE_MIN), INT32_MAX);
 }
 
 void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)

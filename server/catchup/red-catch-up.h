@@ -25,14 +25,7 @@ uint64_t red_catch_up_late(uint32_t delay);
 /* Microseconds. With half, users of Wi-Fi get refreshes in place of drawings, twice the bytes; with twice the value,
  * users on slow links see each change 0.15 s later. */
 #define RED_CATCH_UP_LATE (150 * 1000)
-/* Microseconds, see RedCatchUpPath::waited(). With half, users whose link takes 4 s for an image of the screen are
- * sent parts of it again; with twice the value they see the drawings behind it 1 s later. */
-#define RED_CATCH_UP_PASSING (1000 * 1000)
-/* Bytes: more than the output buffer takes. With less, no message blocks the path; with twice as many, images behind
- * which a link of 2 Mbit/s is busy for 0.25 s do not count. */
-#define RED_CATCH_UP_LARGE (64 * 1024)
-
-/* A region of more rectangles becomes their bounds, or is cleared: each change would cost more than the pixels it
+/* A region of more rectangles becomes their bounds: each change would cost more than the pixels it
  * saves. With half, users of screens with much fine change get more pixels again; twice as many cost the worker
  * time. */
 #define RED_CATCH_UP_MAX_RECTS 512
@@ -42,36 +35,16 @@ uint64_t red_catch_up_late(uint32_t delay);
 class RedCatchUpPath
 {
 public:
-    /* At @now the socket accepted no more. @waits: items are left in the pipe; @message: the number
-     * of the message that was sent in part, 0: none; @bytes: its size. */
-    void pushed(uint64_t now, bool waits, uint64_t message, uint32_t bytes);
+    /* At @now the socket accepted no more. @waits: items are left in the pipe. */
+    void pushed(uint64_t now, bool waits);
 
     /* How long an item queued at @since had waited when the path was last blocked. */
     uint64_t refused(uint64_t since) const;
 
-    /* The same, less the time that the blocking message takes, which is the message that was being
-     * sent when the path first blocked. No item can overtake it, and an image of the whole screen
-     * takes long on any link; the few drawings behind it are sent right after it.
-     * After a message of RED_CATCH_UP_LARGE bytes or more, another quarter of its time does not
-     * count, at most RED_CATCH_UP_PASSING microseconds: the drawings behind it often change a part
-     * of that image, and as damage that part would be sent again. */
-    uint64_t waited(uint64_t since) const;
-
-    /* Whether such a large message blocks the path, or was sent so recently that the quarter of its
-     * time is not over. */
-    bool is_passing() const;
-
 private:
-    uint64_t waited_from(uint64_t first) const;
-
     /* when the path was blocked first and last, 0: it is not blocked */
     uint64_t first_refused = 0;
     uint64_t last_refused = 0;
-    /* the message that was partly sent at first_refused (until it is sent), and the time from which
-     * waiting counts */
-    uint64_t first_message = 0;
-    uint64_t first_passed = 0;
-    bool first_is_large = false;
 };
 
 /* The damage of a surface: where the client does not have its current pixels.
@@ -101,11 +74,6 @@ public:
     /* Whether there is no damage at all. */
     bool is_empty() const;
 
-    /* The client is sent a copy onto @dest from @dx pixels to the left and @dy above. The damage
-     * moves with it: @dest becomes damaged where the source is, and undamaged elsewhere. The copy
-     * must be sent before the next piece is taken. */
-    void copied(const QRegion *dest, int dx, int dy);
-
     /* Drop the damage outside of @bounds. */
     void keep(const SpiceRect *bounds);
 
@@ -129,43 +97,12 @@ private:
     bool latest_is_next = true;
 };
 
-/* Moves @region with copied pixels: inside @dest it becomes what it is @dx pixels to the left and @dy above. */
-void red_catch_up_copied(QRegion *region, const QRegion *dest, int dx, int dy);
-
 /* Intersects @region with @bounds. */
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds);
 
 /* A box of at most about @pixels at the start of @region, which is not empty. Small rectangles
  * share a box if they cover half of it. */
 SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
-
-/* Finds areas that have not changed for a while, so that it is worth resending lossy images there. */
-class RedCatchUpStill
-{
-public:
-    RedCatchUpStill();
-    ~RedCatchUpStill();
-    RedCatchUpStill(const RedCatchUpStill &) = delete;
-    RedCatchUpStill &operator=(const RedCatchUpStill &) = delete;
-
-    void drawn(uint64_t now, const QRegion *where);
-
-    /* Removes from @region all areas on which something was drawn in the last RED_CATCH_UP_STILL to
-     * 1.5 times that. */
-    void keep_still(uint64_t now, QRegion *region);
-
-private:
-    void turn(uint64_t now);
-
-    /* areas drawn on, per half of RED_CATCH_UP_STILL, the latest half first */
-    enum { PARTS = 3 };
-    QRegion drawn_on[PARTS];
-    uint64_t turned = 0;
-};
-
-/* Microseconds. With half, a slow animation is refined between its steps; with twice the value, users see a lossy
- * image 1 s longer. */
-#define RED_CATCH_UP_STILL (1000 * 1000)
 
 /* The piece size: how many pixels the path carries in RED_CATCH_UP_PIECE_TIME. It is measured on
  * the pieces sent, as their compression ratio varies more than the rate of a link. */
@@ -194,12 +131,12 @@ private:
 
 public:
     enum {
-        /* Pixels. With half the minimum, slow links get more and smaller images, which compress worse; with
-         * twice the value, a letter waits behind a piece twice as long. A screen of 4K has four times the
-         * maximum: with half, fast links get more images. */
-        RED_CATCH_UP_PIECE_MIN = 96 * 96,
-        RED_CATCH_UP_PIECE_MAX = 2 * 1024 * 1024,
-        /* Microseconds. With half, as with half the minimum; with twice the value, what the user types is shown
+        /* Pixels: the smallest piece is a square of this side, and no piece has fewer lines unless the damage has.
+         * With half, slow links get more and smaller images, which compress worse; with twice the value, a letter
+         * waits behind a piece four times as long. */
+        RED_CATCH_UP_PIECE_SIDE = 96,
+        RED_CATCH_UP_PIECE_MIN = RED_CATCH_UP_PIECE_SIDE * RED_CATCH_UP_PIECE_SIDE,
+        /* Microseconds. With half, as with half the side; with twice the value, what the user types is shown
          * 40 ms later while the rest of the screen is refreshed. */
         RED_CATCH_UP_PIECE_TIME = 40 * 1000,
         /* Microseconds between two measurements. With half, one piece that compresses well decides; with twice the

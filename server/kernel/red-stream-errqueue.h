@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reader of a socket's error queue (Linux, TCP). The kernel reports there that data was acked
- * (red-stream-timestamps.h), and that memory given to MSG_ZEROCOPY is free again
- * (red-stream-zerocopy.h).
+ * (red-stream-timestamps.h).
  *
  * While the queue is not empty, every poll of the socket returns at once with POLLERR. So it is
  * read whenever the socket's watch is called. There is one reader per socket, which passes
@@ -19,16 +18,11 @@
 #include "push-visibility.h"
 
 struct RedStreamNotice {
-    enum { OTHER, ACKED, COMPLETED } what;
-    /* ACKED: the last byte acked, counted from 0 at set_timestamps.
-     * COMPLETED: the last of the sends, see first. */
+    enum { OTHER, ACKED } what;
+    /* ACKED: the last byte acked, counted from 0 at set_timestamps */
     uint32_t last;
     /* ACKED: time of the ack, microseconds, CLOCK_REALTIME */
     int64_t time;
-    /* COMPLETED: the first of the sends, counted from 0 over the calls of send_kept; and whether
-     * the kernel copied the data after all */
-    uint32_t first;
-    bool copied;
 };
 
 /* A consumer of entries; owned by the caller of add(). */

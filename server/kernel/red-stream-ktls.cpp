@@ -41,10 +41,6 @@ static RedStreamSocket make_ktls()
     table.encrypt = ktls_encrypt;
     /* the kernel counts bytes of records, whose number is not known here */
     table.set_timestamps = nullptr;
-    /* encrypting is copying */
-    table.set_zerocopy = nullptr;
-    table.send_kept = nullptr;
-    table.abort = nullptr;
     table.read_notices = nullptr;
     return table;
 }

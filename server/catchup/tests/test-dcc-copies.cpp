@@ -12,7 +12,7 @@ static void scrolled_meanwhile(gconstpointer data)
     const bool is_behind = GPOINTER_TO_INT(data);
     const int before = is_behind ? TOO_MANY : MOST_BEHIND_ONE - MAX_PIPE_SIZE;
     /* with what is new in each they fill the pipe */
-    const int copies = is_behind ? 12 : MAX_PIPE_SIZE / 2 + 5;
+    const int copies = is_behind ? MAX_PIPE_SIZE : MAX_PIPE_SIZE / 2 + 5;
     std::vector<uint32_t> memory(WIDTH * HEIGHT);
     Guest guest;
 

@@ -32,8 +32,7 @@ enum {
     SURFACES = 4,
     /* which become some hundred times as many bytes as a client's buffer has */
     COMMANDS = 3000,
-    /* drawings that may wait for a large message; and more, so that they become damage */
-    MOST_BEHIND_ONE = 8 * MAX_PIPE_SIZE,
+    /* drawings in the pipe; so many become damage */
     TOO_MANY = 10 * MAX_PIPE_SIZE,
 };
 

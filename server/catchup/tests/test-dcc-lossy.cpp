@@ -63,7 +63,7 @@ static void lossy_surface_comes_again()
     guest.create(1);
     guest.device.run();
     /* as often as it is asked whether something is to be sent again */
-    g_usleep(2 * 250 * 1000);
+    g_usleep(2 * RED_CATCH_UP_LATE);
     g_assert_true(client.reads_until([&] { return client.pictures.count(1) != 0; }));
 }
 

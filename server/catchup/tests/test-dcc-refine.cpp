@@ -61,6 +61,19 @@ static void lossy_as_upstream_leaves_it()
     exact_once(false);
 }
 
+/* Where a copy reads is what the guest says, and no coordinate overflows. Only a sanitizer notices. */
+static void copied_from_far_away()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.comes_to_show(guest.pictures));
+    guest.copy_bits(0, { 0, 0, 10, 10 }, INT32_MAX, INT32_MAX);
+    guest.fill(0, { 20, 0, 10, 10 }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -68,6 +81,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refine/exact-when-asked-for", exact_when_asked_for);
     g_test_add_func("/server/dcc-refine/lossy-as-upstream-leaves-it",
                     lossy_as_upstream_leaves_it);
+    g_test_add_func("/server/dcc-refine/copied-from-far-away", copied_from_far_away);
 
     return g_test_run();
 }

@@ -49,7 +49,9 @@ struct Picture
 
         for (int y = 0; y < box.height; ++y) {
             for (int x = 0; x < box.width; ++x) {
-                at(box.left + x, box.top + y) = before.at(left + x, top + y);
+                if (left < from.width - x && top < from.height - y) {
+                    at(box.left + x, box.top + y) = before.at(left + x, top + y);
+                }
             }
         }
     }

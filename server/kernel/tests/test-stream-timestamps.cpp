@@ -249,18 +249,14 @@ static void test_settings()
     RedStreamPolicy policy = { };
 
     g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_false(policy.ktls || policy.timestamps || policy.zerocopy);
-    g_assert_true(red_stream_policy_parse("batch,ktls=on,timestamps=on,zerocopy=4096", &policy));
-    g_assert_true(policy.ktls && policy.timestamps && policy.zerocopy == 4096);
-    g_assert_true(red_stream_policy_parse("cork,ktls=on,ktls=off,zerocopy=16777216,zerocopy=off",
-                                          &policy));
-    g_assert_false(policy.ktls || policy.timestamps || policy.zerocopy);
-    for (const char *text : { "flow,ktls", "flow,timestamps=", "flow,timestamps=2", "flow,zerocopy",
-                              "flow,zerocopy=", "flow,zerocopy=on", "flow,zerocopy=0",
-                              "flow,zerocopy=4095", "flow,zerocopy=16777217", "flow,zerocopy=10k",
-                              "flow,zerocopy=-1" }) {
+    g_assert_false(policy.ktls || policy.timestamps);
+    g_assert_true(red_stream_policy_parse("batch,ktls=on,timestamps=on", &policy));
+    g_assert_true(policy.ktls && policy.timestamps);
+    g_assert_true(red_stream_policy_parse("cork,ktls=on,ktls=off", &policy));
+    g_assert_false(policy.ktls || policy.timestamps);
+    for (const char *text : { "flow,ktls", "flow,timestamps=", "flow,timestamps=2" }) {
         g_assert_false(red_stream_policy_parse(text, &policy));
-        g_assert_false(policy.ktls || policy.timestamps || policy.zerocopy);
+        g_assert_false(policy.ktls || policy.timestamps);
     }
 }
 
