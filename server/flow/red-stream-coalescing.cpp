@@ -13,7 +13,7 @@ uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t del
     if (policy->hold != RED_STREAM_HOLD_AUTO) {
         return policy->hold;
     }
-    return RED_STREAM_COALESCING_DELAY * (delay > RED_STREAM_QUEUE_DELAY ? 2 : 1);
+    return RED_STREAM_COALESCING_DELAY * (delay > RED_STREAM_UNNOTICED ? 2 : 1);
 }
 
 bool RedStreamCoalescing::begin(uint64_t now, uint32_t budget)

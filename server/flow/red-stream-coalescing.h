@@ -16,7 +16,7 @@
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
  * @delay microseconds (0: unknown): RED_STREAM_COALESCING_DELAY, twice that if @delay is more than
- * RED_STREAM_QUEUE_DELAY. 0 in modes without batch. A setting hold=N in @policy overrides it. */
+ * RED_STREAM_UNNOTICED. 0 in modes without batch. A setting hold=N in @policy overrides it. */
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay);
 
 /* Microseconds. With half, there are about a tenth more packets; with twice the value, users see drawings later. */

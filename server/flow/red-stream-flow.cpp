@@ -18,25 +18,10 @@
  * response to a key waits behind a queue of half a round trip. */
 #define STEADY_GAIN_PERCENT 125
 
-/* The rate has stopped growing after FULL_ROUNDS round trips with less growth than STEADY_GAIN_PERCENT, which
- * would find the rest. With fewer the growth ends too early on paths with jitter; with more a queue forms
- * at the start. */
-#define FULL_ROUNDS 3
-
-/* Two probes are RED_STREAM_SLACK apart, or RED_STREAM_FLOW_MIN bytes if that is more, but there are at least
- * BDP_PROBES per BDP, and at most twice as many. A pong costs the client a packet, and client and server a
- * wake-up: with half the distance, clients on slow uplinks send twice as many packets. With half as many probes per
- * BDP the channel sends in bursts. */
-#define BDP_PROBES 8
-
 /* A pong is late if it takes LATE_TIMES as long as on an empty path. If it then comes, it shows a queue (if it took
- * RED_STREAM_QUEUE_DELAY more); without it, it is time for the probe timeout. With 1 the gain alone counts as a queue
+ * RED_STREAM_UNNOTICED more); without it, it is time for the probe timeout. With 1 the gain alone counts as a queue
  * on long paths, and each pong that it delays is a timeout; with 3, sound and keys wait longer behind a queue. */
 #define LATE_TIMES 2
-
-/* When the estimates are old, one RESTART_PART-th of the BDP may be in flight. With twice the value, the queue
- * is half as long if the path became slower while idle. */
-#define RESTART_PART 4
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
@@ -58,10 +43,10 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 
 bool RedStreamFlow::wants_probe() const
 {
-    const uint64_t part = bdp() / BDP_PROBES;
+    const uint64_t part = bdp() / RED_STREAM_FLOW_PROBES;
     const uint64_t least = std::max<uint64_t>(rate * RED_STREAM_SLACK / G_USEC_PER_SEC, RED_STREAM_FLOW_MIN);
     /* the limit is never less than RED_STREAM_FLOW_MIN, so that there are four probes in flight */
-    const uint64_t span = std::max<uint64_t>({ part / 2, std::min(least, part), RED_STREAM_FLOW_MIN / 4 });
+    const uint64_t span = std::max<uint64_t>({ part, std::min(least, 2 * part), RED_STREAM_FLOW_MIN / 4 });
 
     return counted_bytes - probed_counted >= span && in_flight() < G_N_ELEMENTS(probes) && !off &&
            !migrating;
@@ -139,9 +124,9 @@ void RedStreamFlow::probe_timed_out(uint64_t now)
     }
     if (!timed_out) {
         /* it starts anew if as many pongs have come since the last one as the next one would take */
-        const uint64_t longer = std::min<uint64_t>(uint64_t{backoff} * RED_STREAM_FLOW_KNOWN, UINT32_MAX);
+        const uint64_t longer = std::min<uint64_t>(uint64_t{backoff} * RED_STREAM_FLOW_PROBES, UINT32_MAX);
 
-        backoff = pongs - trusted_from < longer ? longer : RED_STREAM_FLOW_KNOWN;
+        backoff = pongs - trusted_from < longer ? longer : RED_STREAM_FLOW_PROBES;
         trusted_from = pongs + backoff;
     }
     timed_out = true;
@@ -180,7 +165,7 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
         remeasuring = true;
     }
 
-    const bool queued = sample > LATE_TIMES * (delay + own) + large + RED_STREAM_QUEUE_DELAY;
+    const bool queued = sample > LATE_TIMES * (delay + own) + large + RED_STREAM_UNNOTICED;
     growing = growing && !queued;
     round_queued = round_queued && queued;
     return queued;
@@ -227,10 +212,11 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
     rate = *std::max_element(rates, rates + RED_STREAM_FLOW_ROUNDS);
 }
 
-/* After a long pause the rate is confirmed step by step, see "Old estimates" in the header. */
+/* After a long pause the rate is confirmed step by step, see "Old estimates" in the header. If the path became
+ * slower while idle, most of this is a queue: so no more than the gain allows on any path. */
 void RedStreamFlow::start_again(uint64_t now)
 {
-    restart = std::max<uint64_t>(full_bdp() / RESTART_PART, RED_STREAM_FLOW_MIN);
+    restart = std::max<uint64_t>(full_bdp() * (STEADY_GAIN_PERCENT - 100) / 100, RED_STREAM_FLOW_MIN);
     restart_time = now;
     restart_begin = sent_bytes;
 }
@@ -264,7 +250,7 @@ void RedStreamFlow::check_full_rate()
     if (rate * 100 >= full_rate * STEADY_GAIN_PERCENT) {
         full_rate = rate;
         full_rounds = 0;
-    } else if (++full_rounds >= FULL_ROUNDS) {
+    } else if (++full_rounds >= RED_STREAM_FLOW_TRIES) {
         growing = false;
     }
 }
@@ -344,12 +330,12 @@ uint32_t RedStreamFlow::get_probe_timeout() const
 /* A quarter of a BDP at least: with that the path stays busy during a coalescing delay. */
 bool RedStreamFlow::is_path_busy() const
 {
-    return !(growing || remeasuring || timed_out || off) && in_flight() >= BDP_PROBES / 2;
+    return !(growing || remeasuring || timed_out || off) && in_flight() >= RED_STREAM_FLOW_PROBES / 4;
 }
 
 bool RedStreamFlow::wants_fewer_acks()
 {
-    const bool wants = !fewer_acks && !off && !migrating && pongs >= RED_STREAM_FLOW_KNOWN;
+    const bool wants = !fewer_acks && !off && !migrating && pongs >= RED_STREAM_FLOW_PROBES;
 
     fewer_acks = fewer_acks || wants;
     next_interval = wants ? RED_STREAM_FLOW_ACK_INTERVAL : next_interval;

@@ -70,16 +70,22 @@
  * two round trips. If a client stops answering, its user waits for that long, once. With half, a busy client
  * would count as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT (300 * 1000)
-/* A path within this host has at most this delay (microseconds) and at least this rate (bytes per second). No
- * user notices half or twice that: networks are much slower, memory is much faster. */
+/* A path within this host has at most this delay (microseconds), and carries RED_STREAM_FLOW_INITIAL bytes meanwhile.
+ * No user notices half or twice that: networks are much slower, memory is much faster. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
-#define RED_STREAM_FLOW_LOCAL_RATE (50 * 1000 * 1000)
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 enum : uint32_t { RED_STREAM_FLOW_PROBE = UINT32_C(1) << 31 };
-/* After this many pongs a client counts as one that answers: it is asked to ack less often, and flow control
+/* Probes per BDP: at most this many, and at least half. Two are RED_STREAM_SLACK apart, or RED_STREAM_FLOW_MIN
+ * bytes if that is more. A pong costs the client a packet, and client and server a wake-up: with twice the value,
+ * clients on slow uplinks send twice as many packets; with half, the channel sends in bursts.
+ * A client that has answered as many counts as one that answers: it is asked to ack less often, and flow control
  * resumes after a probe timeout. After each further timeout it takes this many times as many pongs. With half,
  * users of a client that answers only sometimes wait more often. */
-#define RED_STREAM_FLOW_KNOWN 16
+#define RED_STREAM_FLOW_PROBES 16
+/* A path counts as no faster than measured after this many tries: round trips with less growth than the gain,
+ * which would find the rest, or tests of the main channel. With fewer the growth ends too early on paths with
+ * jitter; with more a queue forms at the start. */
+#define RED_STREAM_FLOW_TRIES 3
 
 /* The ack interval, in messages, of a client that answers probes: its pongs say more than its acks.
  * With half the interval its uplink carries twice as many acks. */
@@ -154,12 +160,12 @@ public:
     uint64_t get_path_rate() const { return growing ? 0 : rate; }
     uint32_t get_path_delay() const { return delay; }
 
-    /* Whether the client is on this host: pongs come within RED_STREAM_FLOW_LOCAL_DELAY, and the
-     * rate is still growing or at least RED_STREAM_FLOW_LOCAL_RATE. */
+    /* Whether the client is on this host, see RED_STREAM_FLOW_LOCAL_DELAY: pongs come within that,
+     * and the rate is still growing or high enough. */
     bool is_local() const
     {
         return !off && delay > 0 && delay <= RED_STREAM_FLOW_LOCAL_DELAY &&
-               (growing || rate >= RED_STREAM_FLOW_LOCAL_RATE);
+               (growing || rate * RED_STREAM_FLOW_LOCAL_DELAY >= uint64_t{RED_STREAM_FLOW_INITIAL} * G_USEC_PER_SEC);
     }
 
     /* The rate in bytes per second at which the kernel is to pace while a message larger than the

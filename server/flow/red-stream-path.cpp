@@ -13,14 +13,14 @@
 
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
 {
-    const uint64_t size = red_stream_policy_link_rate(link) * RED_STREAM_UNSENT_BUDGET / 1000000;
+    const uint64_t size = red_stream_policy_link_rate(link) * 2 * RED_STREAM_UNNOTICED / 1000000;
 
     return size ? std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_FLOW_MIN), UINT32_MAX) : UINT32_MAX;
 }
 
 uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
 {
-    if (!rate || link->path_delay < RED_STREAM_QUEUE_DELAY ||
+    if (!rate || link->path_delay < RED_STREAM_UNNOTICED ||
         red_stream_policy_is_first_hop(link)) {
         return 0;
     }

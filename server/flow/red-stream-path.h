@@ -13,13 +13,11 @@
 
 /* The limit for unsent bytes in the kernel (TCP_NOTSENT_LOWAT): enough to keep the link busy until
  * the channel's thread has compressed the next image, and no more, as bytes in the kernel cannot
- * be dropped. Returns what the link delivers within RED_STREAM_UNSENT_BUDGET, at least
- * RED_STREAM_FLOW_MIN bytes; UINT32_MAX: no limit, as the rate is unknown. */
+ * be dropped. Returns what the link delivers in the time of two send turns, one that is sent and one
+ * that is compressed meanwhile (2 * RED_STREAM_UNNOTICED), at least RED_STREAM_FLOW_MIN bytes;
+ * UINT32_MAX: no limit, as the rate is unknown. */
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link);
 
-/* Microseconds: compressing an image of 1 MB takes about as long. With half, the link is idle meanwhile; with twice the
- * value, 50 ms more of drawings can no longer be dropped. */
-#define RED_STREAM_UNSENT_BUDGET 50000
 /* Bytes: less is never limited, here and by RedStreamFlow. With twice as many, the response to a key waits 0.3 s
  * longer at 100 kbit/s. */
 #define RED_STREAM_FLOW_MIN 4096
@@ -27,13 +25,9 @@ uint32_t red_stream_path_unsent_limit(const RedStreamLink *link);
 /* The pacing rate in bytes per second for a message larger than the BDP, on a path of @rate (0: unknown). Without
  * it TCP fills the router's queue: sound and keys wait behind it, and packets that the router drops are sent again.
  * Returns 1.1 times @rate (or TCP's delivery rate, if higher), 0.6 times while more than 1.1 BDP is in flight.
- * Returns 0 for no limit: on a path with a round trip below RED_STREAM_QUEUE_DELAY, whose queue is not noticed, and
+ * Returns 0 for no limit: on a path with a round trip below RED_STREAM_UNNOTICED, whose queue is not noticed, and
  * behind a relay, whose queue TCP does not know. */
 uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate);
-
-/* Microseconds: the longest queue that no user notices. With less, the jitter of Wi-Fi counts as a queue; with
- * more, sound and keys wait longer behind a queue. */
-#define RED_STREAM_QUEUE_DELAY 25000
 
 #include "pop-visibility.h"
 

@@ -42,7 +42,7 @@ static void test_ack_interval()
     g_assert_cmpuint(flow.ack_received(now, INTERVAL, true), ==, INTERVAL);
     g_assert_false(flow.wants_fewer_acks());
 
-    answer_probes(&flow, &now, RED_STREAM_FLOW_KNOWN);
+    answer_probes(&flow, &now, RED_STREAM_FLOW_PROBES);
     g_assert_true(flow.wants_fewer_acks());
     g_assert_false(flow.wants_fewer_acks());
     g_assert_cmpuint(flow.set_ack(INTERVAL), ==, RED_STREAM_FLOW_ACK_INTERVAL);
@@ -60,7 +60,7 @@ static void test_migrate()
     RedStreamFlow flow;
     uint64_t now = 1;
 
-    answer_probes(&flow, &now, RED_STREAM_FLOW_KNOWN);
+    answer_probes(&flow, &now, RED_STREAM_FLOW_PROBES);
     while (!flow.wants_probe()) {
         flow.sent(now, 1000);
     }

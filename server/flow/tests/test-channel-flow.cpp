@@ -218,7 +218,7 @@ static void keeps_its_acks_in_migration()
 {
     FlowFixture f;
 
-    f.answered = RED_STREAM_FLOW_KNOWN - 1;
+    f.answered = RED_STREAM_FLOW_PROBES - 1;
     for (int i = 0; f.probes <= f.answered; ++i) {
         g_assert_cmpint(i, <, 1000);
         f.add_items(FEW);

@@ -28,7 +28,7 @@ static void test_hold_budget()
 
     g_assert_true(red_stream_policy_parse("flow", &policy));
     g_assert_cmpuint(red_stream_coalescing_delay(&policy, 0), ==, RED_STREAM_COALESCING_DELAY);
-    g_assert_cmpuint(red_stream_coalescing_delay(&policy, RED_STREAM_QUEUE_DELAY), ==,
+    g_assert_cmpuint(red_stream_coalescing_delay(&policy, RED_STREAM_UNNOTICED), ==,
                      RED_STREAM_COALESCING_DELAY);
     g_assert_cmpuint(red_stream_coalescing_delay(&policy, UINT32_MAX), ==,
                      2 * RED_STREAM_COALESCING_DELAY);

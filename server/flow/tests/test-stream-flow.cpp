@@ -907,7 +907,7 @@ static void test_fewer_acks()
     RedStreamFlow flow;
     uint64_t now = 1;
 
-    for (int i = 0; i < RED_STREAM_FLOW_KNOWN; ++i) {
+    for (int i = 0; i < RED_STREAM_FLOW_PROBES; ++i) {
         g_assert_false(flow.wants_fewer_acks());
         const uint32_t id = flow.get_next_probe();
 

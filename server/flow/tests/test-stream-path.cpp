@@ -91,7 +91,7 @@ static void test_pace()
     g_assert_cmpuint(red_stream_path_pace(&link, 250000), ==, 4 * up);
 
     /* a short path, and a relay */
-    link.path_delay = RED_STREAM_QUEUE_DELAY - 1;
+    link.path_delay = RED_STREAM_UNNOTICED - 1;
     g_assert_cmpuint(red_stream_path_pace(&link, 250000), ==, 0);
     link.path_delay = 100000;
     link.rtt = 60;

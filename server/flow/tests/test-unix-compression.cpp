@@ -47,6 +47,23 @@ static void answer_probes(RedStreamFlow *flow, uint64_t delay, uint64_t *now)
     }
 }
 
+/* Whether a client counts as local whose path is busy, and carries @rate bytes per second. */
+static bool is_local_at(uint64_t rate)
+{
+    RedStreamFlow flow;
+    uint64_t now = 1000 * 1000;
+
+    for (int i = 0; i < 20; ++i) {
+        flow.sent(now, rate * NEAR / G_USEC_PER_SEC - 18);
+        const uint32_t id = flow.get_next_probe();
+        flow.probe_sent(now, 18);
+        now += NEAR;
+        g_assert_true(flow.pong_received(now, id));
+    }
+    g_assert_cmpuint(flow.get_path_rate(), ==, rate);
+    return flow.is_local();
+}
+
 static void known()
 {
     uint64_t now = 1000 * 1000;
@@ -57,6 +74,8 @@ static void known()
     g_assert_true(near_by.is_local());
     answer_probes(&far_away, FAR, &now);
     g_assert_false(far_away.is_local());
+    g_assert_true(is_local_at(40 * 1000 * 1000));
+    g_assert_false(is_local_at(20 * 1000 * 1000));
 }
 
 int main(int argc, char *argv[])

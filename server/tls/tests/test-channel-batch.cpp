@@ -198,7 +198,7 @@ struct SlowClient final: public TestChannelClient
     {
         static uint8_t data[1000];
 
-        g_usleep(2 * RED_STREAM_TURN_MAX);
+        g_usleep(2 * RED_STREAM_UNNOTICED);
         const ssize_t n = read(peer, data, sizeof(data));
         arrived += MAX(n, 0);
         g_assert_cmpuint(arrived, ==, sent * (sizeof(SpiceMiniDataHeader) + PART_SIZE));
