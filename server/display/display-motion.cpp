@@ -10,24 +10,6 @@
 #include "red-stream-policy.h"
 #include "video-stream.h"
 
-/* Drawings are held for at most so many nanoseconds, and at most so many of them, or of those that replace
- * them. A screen that QEMU sends in columns of 32 pixels is about five hundred drawings. All are queued
- * at once, after up to MAX_PASSING_PIPE_SIZE others, and the display has NUM_DRAWABLES. */
-#define MAX_HELD_TIME (NSEC_PER_SEC / 1000)
-#define MAX_HELD 512
-
-/* Bytes of the largest screen (7680 x 4320) with a mirror, which takes twice as many. A guest may create
- * larger screens. */
-#define MAX_SCREEN (7680 * 4320 * 4)
-
-/* A drawing with more clip rectangles is passed on. Guest kernels use a few. */
-#define MAX_CLIP_RECTS 64
-
-/* The stage turns itself off for guests that draw other things than bitmaps. Such a drawing adds
- * OTHER_WEIGHT to a score, a bitmap subtracts 1; off at MAX_OTHERS, on again at 0. */
-#define OTHER_WEIGHT 4
-#define MAX_OTHERS 200
-
 /* The result is used if it saves at least one in MIN_SAVED pixels, or half of the drawings. */
 #define MIN_SAVED 8
 
@@ -91,9 +73,6 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
         return false;
     }
 
-    if (uint64_t{screen->context.width} * screen->context.height * *bytes > MAX_SCREEN) {
-        return false;
-    }
     /* its lines are listed, however few are drawn */
     if (bitmap.y > static_cast<uint32_t>(screen->context.height)) {
         return false;
@@ -118,7 +97,7 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     case SPICE_CLIP_TYPE_NONE:
         return true;
     case SPICE_CLIP_TYPE_RECTS:
-        return drawable->clip.rects->num_rects <= MAX_CLIP_RECTS;
+        return drawable->clip.rects->num_rects <= RED_MOTION_MAX_RECTS;
     default:
         return false;
     }
@@ -159,55 +138,84 @@ bool DisplayMotion::plays(const RedDrawable *drawable) const
     return false;
 }
 
-/* Whether @drawable may be the next frame of a video that is not detected yet. Uses the conditions of
- * is_next_stream_frame() and video_stream_add_frame(). */
-bool DisplayMotion::may_play(const RedDrawable *drawable, uint64_t now)
+/* The trace of an earlier drawing at the place of this one, or null. */
+DisplayMotion::Trace *DisplayMotion::find_trace(const RedDrawable *drawable)
 {
-    if (display->priv->stream_video == SPICE_STREAM_VIDEO_OFF ||
-        rect_get_area(&drawable->bbox) < RED_STREAM_MIN_SIZE) {
-        return false;
-    }
-
     for (auto &trace : traces) {
-        if (!rect_is_equal(&trace.where, &drawable->bbox)) {
-            continue;
+        if (rect_is_equal(&trace.where, &drawable->bbox)) {
+            return &trace;
         }
-        const bool is_next = now - trace.time <= RED_STREAM_DETECTION_MAX_DELTA;
-        SpiceBitmap *bitmap = &drawable->u.copy.src_bitmap->u.bitmap;
-
-        trace.time = now;
-        if (!is_next) {
-            trace.since_gradual = RED_STREAM_FRAMES_RESET_CONDITION + 1;
-            return false;
-        }
-        if (bitmap_has_extra_stride(bitmap) ||
-            bitmap_get_graduality_level(bitmap) != BITMAP_GRADUAL_LOW) {
-            trace.since_gradual = 0;
-        } else if (trace.since_gradual <= RED_STREAM_FRAMES_RESET_CONDITION) {
-            ++trace.since_gradual;
-        }
-        return trace.since_gradual <= RED_STREAM_FRAMES_RESET_CONDITION;
     }
-
-    const Trace trace = { drawable->bbox, now, RED_STREAM_FRAMES_RESET_CONDITION + 1 };
-    if (traces.size() < TRACES) {
-        traces.push_back(trace);
-    } else {
-        traces[next_trace++ % TRACES] = trace;
-    }
-    return false;
+    return nullptr;
 }
 
-/* Update the score that turns the stage on and off: guests that mainly draw other things than bitmaps
- * gain nothing from the mirror. */
+/* Whether @drawable may be the next frame of a video that is not detected yet. Uses the conditions of
+ * is_next_stream_frame() and video_stream_add_frame(). */
+bool DisplayMotion::may_play(const RedDrawable *drawable)
+{
+    const Trace *trace = rect_get_area(&drawable->bbox) < RED_STREAM_MIN_SIZE ? nullptr : find_trace(drawable);
+
+    return trace && trace->since_gradual <= RED_STREAM_FRAMES_RESET_CONDITION &&
+           spice_get_monotonic_time_ns() - trace->time <= RED_STREAM_DETECTION_MAX_DELTA;
+}
+
+/* Note where those held drawings are that may be frames, and whether their content is smooth. That takes long
+ * to find out, and need not be for text, for what mostly moved (in a camera's video hardly any pixel
+ * moves exactly), and for a change smaller than any video. Returns whether a single drawing may be one. */
+bool DisplayMotion::note_frames(const RedMotionFound &found, bool is_text)
+{
+    const bool is_known = is_text || found.moved_pixels > found.changed_pixels ||
+                          found.changed_pixels < RED_STREAM_MIN_SIZE;
+    const unsigned long_ago = RED_STREAM_FRAMES_RESET_CONDITION + 1;
+    const uint64_t now = spice_get_monotonic_time_ns();
+
+    for (const auto &drawable : held) {
+        if (display->priv->stream_video == SPICE_STREAM_VIDEO_OFF ||
+            rect_get_area(&drawable->bbox) < RED_STREAM_MIN_SIZE) {
+            continue;
+        }
+        Trace *trace = find_trace(drawable.get());
+        if (!trace) {
+            const Trace added = { drawable->bbox, now, long_ago };
+
+            if (traces.size() < RED_MOTION_MAX_RECTS) {
+                traces.push_back(added);
+            } else {
+                traces[next_trace++ % traces.size()] = added;
+            }
+            continue;
+        }
+        const bool is_next = now - trace->time <= RED_STREAM_DETECTION_MAX_DELTA;
+        SpiceBitmap *bitmap = &drawable->u.copy.src_bitmap->u.bitmap;
+
+        trace->time = now;
+        if (!is_next) {
+            trace->since_gradual = long_ago;
+        } else if (!is_known && (bitmap_has_extra_stride(bitmap) ||
+                                 bitmap_get_graduality_level(bitmap) != BITMAP_GRADUAL_LOW)) {
+            trace->since_gradual = 0;
+        } else {
+            trace->since_gradual = MIN(trace->since_gradual + 1, long_ago);
+        }
+    }
+    return held.size() == 1 && !is_known && may_play(held[0].get());
+}
+
+/* Turn the stage off when other drawings have drawn a screen more than bitmaps, and on again when bitmaps
+ * have drawn as much: guests that mainly draw other things gain nothing from the mirror. */
 void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
 {
-    if (drawable->surface_id != 0) {
+    const RedSurface *screen = display->priv->surfaces[0];
+
+    if (!screen || drawable->surface_id != 0) {
         return;
     }
-    const int before = others;
-    others = is_fit ? MAX(others - 1, 0) : MIN(others + OTHER_WEIGHT, MAX_OTHERS);
-    if (others == MAX_OTHERS) {
+    SpiceRect where = { 0, 0, static_cast<int>(screen->context.width), static_cast<int>(screen->context.height) };
+    const uint64_t all = rect_get_area(&where), before = others;
+    rect_sect(&where, &drawable->bbox);
+    const uint64_t pixels = rect_is_empty(&where) ? 0 : rect_get_area(&where);
+    others = is_fit ? others - MIN(others, pixels) : MIN(others + pixels, all);
+    if (others == all) {
         is_off = true;
         drop();
     } else if (others == 0) {
@@ -221,39 +229,36 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
     return !held.empty() && motion->is_written(drawable->bbox);
 }
 
-/* Fill unknown parts of the mirror from the canvas, if that is no more work than the bitmaps were. */
+/* Fill unknown parts of the mirror from the canvas. */
 void DisplayMotion::look()
 {
     const RedSurface *screen = display->priv->surfaces[0];
-    SpiceRect where = { 0, 0, motion->get_width(), motion->get_height() };
+    const SpiceRect all = { 0, 0, motion->get_width(), motion->get_height() };
     QRegion unknown;
     RingItem *item;
+    uint32_t n_rects;
 
+    looks = false;
     region_init(&unknown);
-    region_add(&unknown, &where);
+    region_add(&unknown, &all);
     region_exclude(&unknown, motion->get_known());
     /* clients have lossy frames of videos, not the pixels of the canvas */
     RING_FOREACH(item, &display->priv->streams) {
         region_remove(&unknown, &SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
     }
-    region_extents(&unknown, &where);
+    SpiceRect *rects = region_dup_rects(&unknown, &n_rects);
     region_destroy(&unknown);
+    for (uint32_t i = 0; i < n_rects; ++i) {
+        const SpiceRect &where = rects[i];
 
-    const uint64_t pixels = rect_get_area(&where);
-    if (pixels > may_read) {
-        return;
+        counters.read += rect_get_area(&where);
+        display_channel_draw(display, &where, 0);
+        screen->context.canvas->ops->read_bits(screen->context.canvas,
+                                               motion->line(where.left, where.top),
+                                               motion->get_stride(), &where);
+        motion->know(where);
     }
-    looks = false;
-    if (pixels == 0) {
-        return;
-    }
-    may_read = 0;
-    counters.read += pixels;
-    display_channel_draw(display, &where, 0);
-    screen->context.canvas->ops->read_bits(screen->context.canvas, motion->line(where.left, where.top),
-                                           motion->get_stride(), &where);
-    motion->know(where);
-    forget_videos();
+    g_free(rects);
 }
 
 /* Invalidate the mirror inside @where. */
@@ -295,7 +300,6 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
     if (!motion) {
         motion.reset(new RedMotion(screen->context.width, screen->context.height, bytes));
         looks = true;
-        may_read = uint64_t(screen->context.width) * screen->context.height;
     }
     if (held.empty()) {
         /* the last drawings may have started one */
@@ -319,7 +323,6 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
                           where.right - where.left);
         }
         motion->wrote(where);
-        may_read += rect_get_area(&where);
     }
     held.push_back(std::move(drawable));
     return true;
@@ -359,26 +362,16 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
         return;
     }
 
-    const uint64_t now = spice_get_monotonic_time_ns();
-    const bool is_frame = may_play(drawable.get(), now);
-    if (is_frame || overlaps(drawable.get()) || held.size() >= MAX_HELD ||
-        (!held.empty() && now - held_since >= MAX_HELD_TIME)) {
+    const bool is_frame = may_play(drawable.get());
+    if (is_frame || overlaps(drawable.get()) || held.size() >= RED_MOTION_MAX_RECTS) {
         flush();
-    }
-    if (held.empty()) {
-        held_since = now;
     }
     if (!hold(std::move(drawable), bytes)) {
         flush();
         pass(std::move(drawable));
     } else if (is_frame) {
-        flush(true);
+        flush();
     }
-}
-
-void DisplayMotion::flush()
-{
-    flush(false);
 }
 
 /* Whether most changed pixels differ from their neighbours, as in photos and video. */
@@ -397,16 +390,13 @@ bool DisplayMotion::is_noise(const RedMotionFound &found) const
 }
 
 /* Whether to draw what the comparison has found instead of what the guest drew. */
-bool DisplayMotion::is_worth(const RedMotionFound &found, bool may_play) const
+bool DisplayMotion::is_worth(const RedMotionFound &found) const
 {
     const size_t bytes = found.changed_pixels * motion->get_bytes();
 
-    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS || found.moves.size() + found.changed.size() > MAX_HELD) {
+    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS ||
+        found.moves.size() + found.changed.size() > RED_MOTION_MAX_RECTS) {
         return false;
-    }
-    if (may_play) {
-        /* in a camera's video hardly any pixel moves exactly, so this is no video */
-        return found.moved_pixels * 2 > found.written_pixels;
     }
     const uint64_t saved = found.written_pixels - MIN(found.changed_pixels, found.written_pixels);
 
@@ -487,7 +477,7 @@ bool DisplayMotion::find_planes(const RedMotionFound &found)
            motion->is_shown(&bounds) && find_planes(bounds, changed.data(), changed.size());
 }
 
-void DisplayMotion::flush(bool may_play)
+void DisplayMotion::flush()
 {
     if (held.empty()) {
         return;
@@ -495,9 +485,10 @@ void DisplayMotion::flush(bool may_play)
 
     std::vector<red::shared_ptr<RedDrawable>> drawn;
     const RedMotionFound &found = motion->find();
-    const bool can_plane = !may_play && takes_planes();
+    const bool can_plane = takes_planes();
     const bool all_planes = can_plane && find_planes(found);
-    const bool worth = all_planes || is_worth(found, may_play);
+    const bool is_frame = note_frames(found, all_planes);
+    const bool worth = all_planes || (!is_frame && is_worth(found));
 
     std::swap(drawn, held);
     if (!worth) {
@@ -523,7 +514,7 @@ void DisplayMotion::flush(bool may_play)
     for (const auto &where : found.changed) {
         /* if it is all that changed, it was tried, unless nothing is known any more */
         if (can_plane && found.changed.size() > 1 && find_planes(where, &where, 1) &&
-            drawings + planes.size() <= MAX_HELD) {
+            drawings + planes.size() <= RED_MOTION_MAX_RECTS) {
             drawings += planes.size() - 1;
             emit_planes(where);
         } else {

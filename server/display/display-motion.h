@@ -3,12 +3,12 @@
  * equal areas are not drawn, changed areas become few drawings.
  *
  * The worker passes all drawings to draw(), and calls flush() before it does anything else. Opaque
- * DRAW_COPYs of bitmaps onto the screen are held until flush(), until two of them overlap, or for a
- * millisecond. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
- * as a guest would send them, with bitmaps owned by the server: the guest's resources are released
- * at once. If the gain is small, the held drawings are passed on unchanged; where most pixels differ from
- * their neighbours, as in photos and video, fewer drawings are no gain. All other drawings are passed
- * on unchanged and in order.
+ * DRAW_COPYs of bitmaps onto the screen are held until flush(), or until two of them overlap.
+ * red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs as a guest would
+ * send them, with bitmaps owned by the server: the guest's resources are released at once. If the gain
+ * is small, the held drawings are passed on unchanged; where most pixels differ from their neighbours,
+ * as in photos and video, fewer drawings are no gain. All other drawings are passed on unchanged and in
+ * order.
  *
  * A changed area of few colours is drawn as images of two colours (red-planes.h), if all clients
  * are known to decode them.
@@ -16,9 +16,9 @@
  * Videos are passed on unchanged: drawings where a video plays, and drawings repeated at one place
  * that may be detected as a video, see video-stream.cpp.
  *
- * Memory per display: two screens of pixels, only while a client is connected and most drawings of
- * the screen are bitmaps, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to be sent. A
- * screen of more pixels than 7680 x 4320 has no stage. To be used from the thread of the display.
+ * Memory per display: two screens of pixels, only while a client is connected and bitmaps draw as much
+ * of the screen as other drawings, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to be sent
+ * or rendered. To be used from the thread of the display.
  */
 #ifndef DISPLAY_MOTION_H_
 #define DISPLAY_MOTION_H_
@@ -75,12 +75,13 @@ private:
          * number that video detection takes into account */
         unsigned since_gradual;
     };
-    enum { TRACES = 64 };
 
     bool is_fit(const RedDrawable *drawable, int *bytes) const;
     bool find_lines(const SpiceBitmap *bitmap);
     bool plays(const RedDrawable *drawable) const;
-    bool may_play(const RedDrawable *drawable, uint64_t now);
+    Trace *find_trace(const RedDrawable *drawable);
+    bool may_play(const RedDrawable *drawable);
+    bool note_frames(const RedMotionFound &found, bool is_text);
     void know(const RedDrawable *drawable, bool is_fit);
     bool overlaps(const RedDrawable *drawable) const;
     void look();
@@ -88,9 +89,8 @@ private:
     void forget_videos();
     bool hold(red::shared_ptr<RedDrawable> &&drawable, int bytes);
     void pass(red::shared_ptr<RedDrawable> &&drawable);
-    void flush(bool may_play);
     bool is_noise(const RedMotionFound &found) const;
-    bool is_worth(const RedMotionFound &found, bool may_play) const;
+    bool is_worth(const RedMotionFound &found) const;
     bool takes_planes() const;
     bool find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects);
     bool find_planes(const RedMotionFound &found);
@@ -102,17 +102,14 @@ private:
 
     DisplayChannel *const display;
     std::unique_ptr<RedMotion> motion;
-    /* held drawings in order, since when, and the generation of the last one */
+    /* held drawings in order, and the generation of the last one */
     std::vector<red::shared_ptr<RedDrawable>> held;
-    uint64_t held_since = 0;
     uint32_t generation = 0;
-    /* grows with each drawing that is not a bitmap, falls with each bitmap */
-    int others = 0;
+    /* pixels that other drawings drew less those that bitmaps drew; from 0 to those of the screen */
+    uint64_t others = 0;
     bool is_off = false;
     /* before the next drawing is held, fill unknown parts of the mirror from the canvas */
     bool looks = false;
-    /* at most so many pixels: those of the bitmaps since the last time */
-    uint64_t may_read = 0;
     std::vector<Trace> traces;
     size_t next_trace = 0;
     /* lines of the bitmap that is being read, from its top */

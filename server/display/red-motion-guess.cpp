@@ -4,57 +4,42 @@
 #include <config.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
 
 #include <common/rect.h>
 
 #include "red-motion.h"
 
-/* Cells of the new picture that are looked for. The old one has to be looked at wherever it has
- * changed, as something may have moved by any number of lines. */
-#define MAX_FEATURES 4096
-/* places in each picture that look the same: more would not say which became which */
-#define MAX_PLACES 4
-/* places that agree, or it is no guess */
-#define MIN_VOTES 6
-/* Columns of cells in which vertical moves are looked for. */
-#define MAX_COLUMNS 8
+/* What hashes are multiplied by: 2^64 divided by the golden ratio. */
+#define FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /* Goes along a line and knows a hash of the last CELL pixels. */
 template <typename Pixel>
 struct Roller {
-    enum : uint32_t { FACTOR = 0x9e3779b1, SPREAD = 0x85ebca6b };
-
     const Pixel *line;
-    uint32_t hash = 0;
+    uint64_t hash = 0;
     unsigned same = 0;
     Pixel last = 0;
 
     explicit Roller(const uint8_t *init_line): line(reinterpret_cast<const Pixel *>(init_line)) {}
 
     /* what the oldest of so many pixels and one more has been multiplied by */
-    static constexpr uint32_t get_leaves(int pixels)
+    static constexpr uint64_t get_leaves(int pixels)
     {
         return pixels > 0 ? get_leaves(pixels - 1) * FACTOR : 1;
     }
 
-    static uint32_t value(Pixel pixel)
-    {
-        const uint32_t spread = (static_cast<uint32_t>(pixel) + 1) * SPREAD;
-
-        return spread ^ (spread >> 15);
-    }
-
     void take(Pixel pixel)
     {
-        hash = hash * FACTOR + value(pixel);
+        hash = hash * FACTOR + pixel;
         same = pixel == last ? same + 1 : 1;
         last = pixel;
     }
 
-    void leave(Pixel pixel, uint32_t leaves) { hash -= value(pixel) * leaves; }
+    void leave(Pixel pixel, uint64_t leaves) { hash -= pixel * leaves; }
 
-    uint32_t get() const { return (hash ^ (hash >> 16)) * SPREAD; }
+    uint32_t get() const { return hash * FACTOR >> 32; }
 };
 
 /* Places of the new picture by what is there. A sorted list: a guest could choose pixels of which a
@@ -64,7 +49,7 @@ public:
     void add(uint32_t feature, int x, int y)
     {
         list.push_back({ feature, x, y, 0 });
-        filter[word(feature)] |= bit(feature);
+        filter[static_cast<uint16_t>(feature)] = true;
     }
 
     void sort()
@@ -80,7 +65,7 @@ public:
     void look_up(uint32_t feature, uint64_t *looked, Use use)
     {
         /* nearly all that is looked up is not there */
-        if (!(filter[word(feature)] & bit(feature))) {
+        if (!filter[static_cast<uint16_t>(feature)]) {
             return;
         }
         *looked += g_bit_storage(list.size());
@@ -91,7 +76,8 @@ public:
         const auto is_same = [&](size_t other) {
             return other < list.size() && list[other].feature == feature;
         };
-        if (!is_same(i) || is_same(i + MAX_PLACES) || list[i].old_places++ >= MAX_PLACES) {
+        if (!is_same(i) || is_same(i + RedMotion::MAX_MOVES) ||
+            list[i].old_places++ >= RedMotion::MAX_MOVES) {
             return;
         }
         for (; is_same(i); ++i, ++*looked) {
@@ -104,19 +90,13 @@ public:
 private:
     struct Place { uint32_t feature; int x, y; unsigned old_places; };
 
-    enum { WORDS = 1024 };
-
-    static size_t word(uint32_t feature) { return feature >> 6 & (WORDS - 1); }
-    static uint64_t bit(uint32_t feature) { return uint64_t{1} << (feature >> 26); }
-
     std::vector<Place> list;
-    uint64_t filter[WORDS] = {};
+    std::bitset<UINT16_MAX + 1> filter;
 };
 
 /* A hash of the bytes of a cell; 0 if they repeat after 8: such a cell tells nothing. */
 static uint32_t hash_cell(const uint8_t *cell, size_t size)
 {
-    const uint64_t factor = 0x9e3779b97f4a7c15;
     uint64_t hash = size, word;
 
     if (size <= sizeof(word) ||
@@ -125,20 +105,21 @@ static uint32_t hash_cell(const uint8_t *cell, size_t size)
     }
     for (; size >= sizeof(word); cell += sizeof(word), size -= sizeof(word)) {
         memcpy(&word, cell, sizeof(word));
-        hash = hash * factor + word;
+        hash = hash * FACTOR + word;
     }
     word = 0;
     memcpy(&word, cell, size);
-    hash = (hash ^ word) * factor;
-    hash = (hash ^ hash >> 32) * factor;
+    hash = (hash ^ word) * FACTOR;
+    hash = (hash ^ hash >> 32) * FACTOR;
     return MAX(hash >> 32, 1u);
 }
 
-/* Of each part of the bounds the column in which most has changed. */
+/* Of each part of the bounds the column in which most has changed; as many as there may be moves side by
+ * side. */
 std::vector<int> RedMotion::choose_columns() const
 {
     const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
-    const int parts = MIN(end - first, MAX_COLUMNS);
+    const int parts = MIN(end - first, MAX_MOVES);
     std::vector<unsigned> counts(end - first);
     std::vector<int> columns;
 
@@ -172,7 +153,8 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
         Places places;
 
         found.looked += uint64_t{2 * CELL} * (bounds.bottom - bounds.top);
-        for (int y = bounds.top; y < bounds.bottom; ++y) {
+        /* every second line tells enough */
+        for (int y = bounds.top; y < bounds.bottom; y += 2) {
             if (is_changed[static_cast<size_t>(y) * cells + cell]) {
                 const uint32_t feature = hash_cell(at(next, cell * CELL, y), size);
 
@@ -194,7 +176,7 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
     for (int i = 0; i < 2; ++i) {
         const auto best = std::max_element(votes.begin(), votes.end());
 
-        if (*best < MIN_VOTES) {
+        if (*best == 0) {
             break;
         }
         shifts->push_back({ 0, static_cast<int>(best - votes.begin()) - height });
@@ -207,7 +189,7 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
 template <typename Pixel, typename Use>
 void RedMotion::for_features(int y, Use use)
 {
-    constexpr uint32_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
+    constexpr uint64_t leaves = Roller<Pixel>::get_leaves(CELL - 1);
     const uint8_t *changed = &is_changed[static_cast<size_t>(y) * cells];
     const int end = (bounds.right + CELL - 1) / CELL;
 
@@ -235,32 +217,33 @@ void RedMotion::for_features(int y, Use use)
     }
 }
 
-/* Guess by how much something has moved: cells of the new picture that have changed are looked for
+/* Guess by how much something has moved: some cells of the new picture that have changed are looked for
  * in the old one, anywhere where it has changed, too. */
 template <typename Pixel>
 void RedMotion::vote(std::vector<Shift> *shifts)
 {
     Places places;
 
-    for_changed(changed_cells / MAX_FEATURES + 1, [&](int cell, int y) {
-        Roller<Pixel> roller(line(cell * CELL, y));
+    take_samples();
+    for (const auto &cell : samples) {
+        Roller<Pixel> roller(line(cell.x, cell.y));
 
         /* no CELL pixels of the old picture have the hash of a narrower cell */
-        if (cell_end(cell) - cell * CELL < CELL) {
-            return;
+        if (cell.pixels < CELL) {
+            continue;
         }
-        found.looked += CELL;
         for (int i = 0; i < CELL; ++i) {
             roller.take(roller.line[i]);
         }
         if (roller.same < CELL) {
-            places.add(roller.get(), cell * CELL, y);
+            places.add(roller.get(), cell.x, cell.y);
         }
-    });
+    }
+    found.looked += samples.size() * CELL;
     places.sort();
 
     std::vector<Shift> seen;
-    for (int y = bounds.top; places.size() > 0 && y < bounds.bottom; ++y) {
+    for (int y = bounds.top; places.size() > 0 && y < bounds.bottom; y += 2) {
         for_features<Pixel>(y, [&](int x, uint32_t feature) {
             places.look_up(feature, &found.looked, [&](int to_x, int to_y) {
                 seen.push_back({ to_x - x, to_y - y });
@@ -285,7 +268,7 @@ void RedMotion::add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts)
         for (end = i + 1; end < seen->size() && (*seen)[end].dx == shift.dx &&
                           (*seen)[end].dy == shift.dy; ++end) {
         }
-        if (end - i >= MIN_VOTES && (shift.dx || shift.dy)) {
+        if (shift.dx || shift.dy) {
             best.push_back({ shift, end - i });
         }
     }

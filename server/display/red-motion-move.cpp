@@ -13,12 +13,6 @@
 
 /* A move saves more than this part of what has changed, as it has to be looked for among that. */
 #define MIN_GAIN_PART 64
-/* Cells that are looked at to see whether a guess is worth it, pixels of an edge to see where it
- * is. */
-#define MAX_SAMPLES 128
-
-/* Another vertical move is looked for if this part of what had changed is left. */
-#define WORTH_PART 8
 /* A move in any direction has to be right for this part of it, going by samples, as has a vertical
  * one before these: what is by chance would break up the next ones. */
 #define SURE_PART 4
@@ -29,7 +23,10 @@
 
 void RedMotion::take_samples()
 {
-    for_changed(changed_cells / MAX_SAMPLES + 1, [&](int cell, int y) {
+    if (!samples.empty()) {
+        return;
+    }
+    for_changed(changed_cells / RED_MOTION_SAMPLES + 1, [&](int cell, int y) {
         samples.push_back({ cell * CELL, y, cell_end(cell) - cell * CELL });
     });
 }
@@ -42,9 +39,7 @@ uint64_t RedMotion::estimate(Shift shift)
     if (changed_cells == 0) {
         return 0;
     }
-    if (samples.empty()) {
-        take_samples();
-    }
+    take_samples();
     for (const auto &cell : samples) {
         const int from_x = cell.x - shift.dx, from_y = cell.y - shift.dy;
 
@@ -61,8 +56,8 @@ void RedMotion::score(Shift shift)
     const int first = bounds.left / CELL;
     const int columns = (bounds.right + CELL - 1) / CELL - first;
     const int rows = (bounds.bottom - bounds.top + BLOCK_LINES - 1) / BLOCK_LINES;
-    /* outweighs a screen full of blocks that match */
-    const int never = -(1 << 30);
+    /* outweighs any screen full of blocks that match: its bytes are no more than INT_MAX */
+    const int never = INT_MIN;
 
     /* what is copied must be on the screen */
     int left = first, right = first + columns;
@@ -194,8 +189,8 @@ int RedMotion::strip_gain(Shift shift, const SpiceRect &strip)
         return INT_MIN;
     }
     /* one side is short, and of the other some pixels tell enough */
-    const int step_x = (strip.right - strip.left) / MAX_SAMPLES + 1;
-    const int step_y = (strip.bottom - strip.top) / MAX_SAMPLES + 1;
+    const int step_x = (strip.right - strip.left) / RED_MOTION_SAMPLES + 1;
+    const int step_y = (strip.bottom - strip.top) / RED_MOTION_SAMPLES + 1;
 
     found.looked += count_pixels(strip) / step_x / step_y;
     return bytes == 2 ? count_gain<uint16_t>(strip, from, step_x, step_y) :
@@ -350,29 +345,30 @@ void RedMotion::try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain)
     }
 }
 
-/* Moves up and down, of a part of what has changed: the next one is looked for in what the last one
- * left. */
-void RedMotion::find_vertical(uint64_t all, uint64_t part)
+/* Moves of parts of what has changed: each is looked for in what the last one left. */
+void RedMotion::find_next(uint64_t all)
 {
-    std::vector<Shift> shifts;
+    bool tries_others = true;
 
-    for (uint64_t before = 0; changed_cells != before && is_worth_search() &&
-                              changed_cells * WORTH_PART >= all; ) {
+    for (uint64_t before = 0; changed_cells != before && is_worth_search(); ) {
+        std::vector<Shift> lines, others;
+        const auto try_part = [&](const std::vector<Shift> &shifts, uint64_t part) {
+            try_shifts(shifts, MAX(MIN_GAIN / 2, changed_cells * CELL / part));
+        };
+
         before = changed_cells;
-        shifts.clear();
-        vote_lines(&shifts);
-        try_shifts(shifts, MAX(MIN_GAIN / 2, changed_cells * CELL / part));
+        vote_lines(&lines);
+        try_part(lines, SURE_PART);
+        /* lines of text that move aside look as if some had moved up or down */
+        if (changed_cells == before && tries_others && changed_cells * 3 >= all) {
+            tries_others = false;
+            guess(&others);
+            try_part(others, SURE_PART);
+        }
+        if (changed_cells == before) {
+            try_part(lines, MIN_GAIN_PART);
+        }
     }
-}
-
-/* Moves in any direction, of much that has changed: a window that is dragged. */
-void RedMotion::find_others()
-{
-    const uint64_t before = changed_cells;
-    std::vector<Shift> shifts;
-
-    guess(&shifts);
-    try_shifts(shifts, MAX(MIN_GAIN / 2, before * CELL / SURE_PART));
 }
 
 /* Whether to leave out this search, as the last ones, for changes of this area, were in vain. */
@@ -408,11 +404,6 @@ void RedMotion::find_moves()
         return;
     }
     vain_bounds = bounds;
-    /* lines of text that move aside look as if some had moved up or down */
-    find_vertical(all, SURE_PART);
-    if (changed_cells * 3 >= all && is_worth_search()) {
-        find_others();
-    }
-    find_vertical(all, MIN_GAIN_PART);
-    in_vain = changed_cells + all / WORTH_PART < all ? 0 : in_vain + 1;
+    find_next(all);
+    in_vain = changed_cells < all ? 0 : in_vain + 1;
 }

@@ -8,9 +8,6 @@
 
 #include "red-motion.h"
 
-/* Rectangles in all: for more the bounds. Of a quarter of them all pairs are looked at. */
-#define MAX_CHANGED 256
-
 /* Make one rectangle of two, if that adds little. */
 bool RedMotion::merge_changed(size_t into, size_t other)
 {
@@ -33,7 +30,7 @@ void RedMotion::add_changed(const SpiceRect &span, uint64_t filled)
 
     /* the latest ones are those above it */
     const size_t added = found.changed.size() - 1;
-    const size_t first = added > MAX_CHANGED / 4 ? added - MAX_CHANGED / 4 : 0;
+    const size_t first = added > RED_MOTION_SAMPLES ? added - RED_MOTION_SAMPLES : 0;
     for (size_t i = added; i-- > first; ) {
         ++found.looked;
         if (merge_changed(i, added)) {
@@ -136,10 +133,10 @@ void RedMotion::merge_pairs()
 {
     auto &changed = found.changed;
 
-    if (changed.size() > MAX_CHANGED && is_wanted(&bounds)) {
+    if (changed.size() > RED_MOTION_MAX_RECTS && is_wanted(&bounds)) {
         changed.assign(1, bounds);
     }
-    bool is_merged = changed.size() <= MAX_CHANGED / 4;
+    bool is_merged = changed.size() <= RED_MOTION_SAMPLES;
     while (is_merged) {
         is_merged = false;
         for (size_t i = 0; i < changed.size(); ++i) {

@@ -8,9 +8,6 @@
 
 #include "red-motion.h"
 
-/* What is known is forgotten if it takes more rectangles than this to say. */
-#define MAX_RECTS 1024
-
 RedMotion::RedMotion(int init_width, int init_height, int init_bytes):
     width(init_width),
     height(init_height),
@@ -88,7 +85,7 @@ bool RedMotion::knows_all() const
 void RedMotion::forget(const SpiceRect *where)
 {
     region_remove(&known, where);
-    if (pixman_region32_n_rects(&known) > MAX_RECTS) {
+    if (pixman_region32_n_rects(&known) > RED_MOTION_MAX_RECTS) {
         region_clear(&known);
     }
 }
@@ -260,7 +257,7 @@ void RedMotion::take_written()
         region_or(&wanted, &where);
         add_unknown(&where);
     }
-    if (pixman_region32_n_rects(&wanted) > MAX_RECTS) {
+    if (pixman_region32_n_rects(&wanted) > RED_MOTION_MAX_RECTS) {
         /* each change would be cut along all of these: draw what was written */
         found.changed.assign(rects, rects + n_rects);
         found.changed_pixels = found.written_pixels;
@@ -287,7 +284,7 @@ const RedMotionFound &RedMotion::find()
         show(rect);
     }
     std::swap(known, wanted);
-    if (pixman_region32_n_rects(&known) > MAX_RECTS) {
+    if (pixman_region32_n_rects(&known) > RED_MOTION_MAX_RECTS) {
         region_clear(&known);
     }
     return found;

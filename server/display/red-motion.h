@@ -24,6 +24,14 @@
 
 #include "push-visibility.h"
 
+/* Rectangles of one screen: drawings that are held, or what is drawn instead; where they were before; a
+ * guest's clip; what is known. A screen that QEMU sends in columns of 32 pixels is about five hundred
+ * drawings. All are queued at once, after up to MAX_PASSING_PIPE_SIZE others, and the display has
+ * NUM_DRAWABLES. */
+#define RED_MOTION_MAX_RECTS 512
+/* Of more cells, pixels of an edge, lines or rectangles, some are looked at: so many. */
+#define RED_MOTION_SAMPLES 128
+
 /* Copy the pixels at @src, an area of the size of @dest that may overlap it, to @dest. */
 struct RedMotionMove {
     SpiceRect dest;
@@ -41,8 +49,8 @@ struct RedMotionFound {
     uint64_t moved_pixels;
     uint64_t changed_pixels;
     /* pixels compared or hashed, and steps of searches. At most 80 per pixel of the screen, whatever the
-     * guest draws: 24 for up to 24 guesses (1 each), 12 for up to 6 moves (2 each), 24 for up to 8
-     * searches in columns (3 each), 18 for the search in any direction, 2 for the rectangles. More if
+     * guest draws: 36 for up to 36 guesses (1 each), 12 for up to 6 moves (2 each), 21 for up to 7
+     * searches in columns (3 each), 8 for the search in any direction, 2 for the rectangles. More if
      * the screen is wider than 8192 pixels */
     uint64_t looked;
 };
@@ -51,6 +59,10 @@ class RedMotion
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
+
+    /* moves in one picture; guesses that are tried at once; places that look the same, of which more would
+     * not say which became which */
+    enum { MAX_MOVES = 6 };
 
     /* @bytes per pixel: 2 or 4. Memory: two images of this size, and one byte per 32 pixels. At
      * first no pixel of the screen is known. */
@@ -101,12 +113,10 @@ private:
     enum {
         /* pixels per cell (a part of a line), lines of cells per block */
         CELL = 32,
-        BLOCK_LINES = 8,
+        BLOCK_LINES = 16,
         /* pixels that cost as much as a message, which has 80 to 120 bytes without them: a move saves
          * more or it is none, and so many equal ones are sent to have one rectangle instead of two */
         MIN_GAIN = 2048,
-        /* moves in one picture, and guesses that are tried at once */
-        MAX_MOVES = 6,
     };
     struct Shift { int dx, dy; };
     /* a changed cell: its first pixel, and how many it has */
@@ -143,8 +153,7 @@ private:
 
     /* red-motion-move.cpp: found.moves, done to the first image */
     void find_moves();
-    void find_vertical(uint64_t all, uint64_t part);
-    void find_others();
+    void find_next(uint64_t all);
     bool is_in_vain();
     /* fewer pixels than two moves are worth are sent rather than searched for */
     bool is_worth_search() const { return changed_cells * CELL >= 2 * MIN_GAIN; }

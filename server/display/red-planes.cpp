@@ -2,12 +2,9 @@
 #include <config.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "red-motion.h"
 #include "red-planes.h"
-
-/* Lines of which changes from pixel to pixel are counted. */
-#define SAMPLE_LINES 32
 
 static uint32_t get_colour(const uint8_t *line, int x)
 {
@@ -48,25 +45,61 @@ static int run_end(const uint8_t *line, int x, int width)
     return x;
 }
 
+/* Set the bits of pixels @from to @end of a line. */
+static void set_bits(uint8_t *line, int from, int end)
+{
+    for (; from < end && from % 8; ++from) {
+        line[from / 8] |= 0x80 >> from % 8;
+    }
+    for (; from + 8 <= end; from += 8) {
+        line[from / 8] = 0xff;
+    }
+    for (; from < end; ++from) {
+        line[from / 8] |= 0x80 >> from % 8;
+    }
+}
+
 namespace {
 
+/* The pixels of one colour, as bits of the whole image, and their bounds. */
 struct Colour {
     uint32_t colour;
     uint64_t pixels;
     SpiceRect where;
+    std::vector<uint8_t> bits;
 };
 
-/* Pixels of one colour, from the end of the run before, or from the left of a line, on. */
-struct Run {
-    int end;
-    /* in the order in which colours are met */
-    uint8_t colour;
-};
-
-/* The colours of a picture, in the order in which they are met, and its runs. */
+/* The colours of an image, in the order in which they are met. */
 class Colours
 {
 public:
+    Colours(int width, int height): stride((static_cast<size_t>(width) + 7) / 8), size(stride * height) {}
+
+    /* Adds a line. Returns false if there are too many colours. */
+    bool add(const uint8_t *line, int y, int width)
+    {
+        for (int x = 0, end; x < width; x = end) {
+            end = run_end(line, x, width);
+            Colour *found = find(get_colour(line, x));
+            if (!found) {
+                return false;
+            }
+            SpiceRect *where = &found->where;
+            where->left = MIN(where->left, x);
+            where->right = MAX(where->right, end);
+            where->top = MIN(where->top, y);
+            where->bottom = y + 1;
+            found->pixels += end - x;
+            set_bits(&found->bits[y * stride], x, end);
+        }
+        return true;
+    }
+
+    std::vector<Colour> colours;
+    /* bytes per line of their bits */
+    const size_t stride;
+
+private:
     /* Null if there are too many. */
     Colour *find(uint32_t colour)
     {
@@ -82,36 +115,10 @@ public:
         if (colours.size() == RED_PLANES_MAX_COLOURS) {
             return nullptr;
         }
-        colours.push_back({ colour, 0, { G_MAXINT, G_MAXINT, 0, 0 } });
+        colours.push_back({ colour, 0, { G_MAXINT, G_MAXINT, 0, 0 }, std::vector<uint8_t>(size) });
         return use(colours.size() - 1);
     }
 
-    bool count(const uint8_t *line, int y, int width)
-    {
-        for (int x = 0, end; x < width; x = end) {
-            end = run_end(line, x, width);
-            Colour *found = find(get_colour(line, x));
-            if (!found) {
-                return false;
-            }
-            SpiceRect *where = &found->where;
-            where->left = MIN(where->left, x);
-            where->right = MAX(where->right, end);
-            where->top = MIN(where->top, y);
-            where->bottom = y + 1;
-            found->pixels += end - x;
-            if (runs.size() == RED_PLANES_MAX_RUNS) {
-                return false;
-            }
-            runs.push_back({ end, static_cast<uint8_t>(last) });
-        }
-        return true;
-    }
-
-    std::vector<Colour> colours;
-    std::vector<Run> runs;
-
-private:
     Colour *use(size_t index)
     {
         if (index != last) {
@@ -121,71 +128,47 @@ private:
         return &colours[index];
     }
 
+    const size_t size;
     size_t last = 0, before_last = 0;
 };
 
 } // namespace
 
-static void set_bits(uint8_t *line, int from, int end)
-{
-    for (; from < end && from % 8; ++from) {
-        line[from / 8] |= 0x80 >> from % 8;
-    }
-    for (; from + 8 <= end; from += 8) {
-        line[from / 8] = 0xff;
-    }
-    for (; from < end; ++from) {
-        line[from / 8] |= 0x80 >> from % 8;
-    }
-}
-
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes)
 {
-    Colours found;
+    Colours found(width, height);
+    auto &colours = found.colours;
 
     planes->clear();
     for (int y = 0; y < height; ++y) {
-        if (!found.count(pixels + y * stride, y, width)) {
+        if (!found.add(pixels + y * stride, y, width)) {
             return false;
         }
     }
-
-    const auto &colours = found.colours;
-    std::vector<uint8_t> order(colours.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](uint8_t a, uint8_t b) {
-        return colours[a].pixels > colours[b].pixels;
+    std::stable_sort(colours.begin(), colours.end(), [](const Colour &a, const Colour &b) {
+        return a.pixels > b.pixels;
     });
-    const uint32_t ground = colours[order[0]].colour;
-    planes->push_back({ { 0, 0, width, height },
-                        { ground, order.size() > 1 ? colours[order[1]].colour : ground }, {} });
-    for (size_t i = 2; i < order.size(); ++i) {
-        const Colour &colour = colours[order[i]];
 
-        planes->push_back({ colour.where, { 0, ground ^ colour.colour }, {} });
+    const uint32_t ground = colours[0].colour;
+    Colour *second = &colours[colours.size() > 1];
+    if (second->colour == ground) {
+        std::fill(second->bits.begin(), second->bits.end(), 0);
     }
-    /* which plane has a colour */
-    RedPlane *plane_of[RED_PLANES_MAX_COLOURS] = {};
-    for (size_t i = 0; i < planes->size(); ++i) {
-        RedPlane *plane = &(*planes)[i];
+    planes->push_back({ { 0, 0, width, height }, { ground, second->colour }, std::move(second->bits) });
+    for (size_t i = 2; i < colours.size(); ++i) {
+        const Colour &colour = colours[i];
+        const int first = colour.where.left / 8;
+        RedPlane plane = { colour.where, { 0, ground ^ colour.colour }, {} };
 
-        plane->bits.resize(plane->stride() * plane->height());
-        if (i + 1 < order.size()) {
-            plane_of[order[i + 1]] = plane;
+        plane.where.left = first * 8;
+        plane.bits.reserve(plane.stride() * plane.height());
+        for (int y = plane.where.top; y < plane.where.bottom; ++y) {
+            const auto line = colour.bits.begin() + y * found.stride + first;
+
+            plane.bits.insert(plane.bits.end(), line, line + plane.stride());
         }
-    }
-
-    auto run = found.runs.begin();
-    for (int y = 0; y < height; ++y) {
-        for (int x = 0; x < width; x = run++->end) {
-            RedPlane *plane = plane_of[run->colour];
-
-            if (plane) {
-                set_bits(&plane->bits[(y - plane->where.top) * plane->stride()],
-                         x - plane->where.left, run->end - plane->where.left);
-            }
-        }
+        planes->push_back(std::move(plane));
     }
     return true;
 }
@@ -202,7 +185,7 @@ size_t red_planes_estimate(const std::vector<RedPlane> &planes)
 
 size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height)
 {
-    const int step = height / SAMPLE_LINES + 1;
+    const int step = height / RED_MOTION_SAMPLES + 1;
     size_t changes = 0, lines = 0;
 
     for (int y = 0; y < height; y += step, ++lines) {

@@ -4,8 +4,8 @@
  * A screen of text has up to 16 colours. With 32 bits per pixel GLZ takes some 2.5 bytes for each
  * change from a pixel to the next. Four bits per pixel and a palette are not small either, as LZ
  * finds whole bytes only. With one bit per pixel, a line of a glyph is hardly more than a byte. So
- * the two most frequent colours make one image, and each further colour makes one, no larger
- * than necessary, that is XORed onto it.
+ * the two most frequent colours make one image, and each further colour makes one, of its bounds
+ * and up to 7 pixels on their left, that is XORed onto it.
  *
  * Pure functions: no channel, no encoder. Any thread.
  */
@@ -18,12 +18,8 @@
 
 #include "push-visibility.h"
 
-enum {
-    RED_PLANES_MAX_COLOURS = 16,
-    /* maximum of runs, which are pixels of one colour side by side. A run takes 8 bytes while an image
-     * is split; a 4K screen full of text has half as many */
-    RED_PLANES_MAX_RUNS = 4 * 1024 * 1024,
-};
+/* An image of more colours is not split. While it is, each colour takes a bit per pixel. */
+#define RED_PLANES_MAX_COLOURS 16
 
 struct RedPlane {
     /* within the image, not empty */
@@ -41,8 +37,7 @@ struct RedPlane {
 
 /* Splits an image of 32 bits per pixel that is not empty; the highest byte is ignored. The first
  * plane covers all of it and is drawn first; the others are XORed in any order, each at its @where.
- * Returns false if there are more than RED_PLANES_MAX_COLOURS colours or RED_PLANES_MAX_RUNS runs,
- * as soon as one more is met. */
+ * Returns false if there are more than RED_PLANES_MAX_COLOURS colours, as soon as one more is met. */
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes);
 
