@@ -121,15 +121,15 @@ def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], 
     assert len(commands) == 1
 
 
-@pytest.mark.parametrize(("reason", "measured"), [("the run took too long", 1), ("the final picture is not the reference picture", 0)])
-def test_a_page_that_failed_is_not_called_done(commands: Runs, call: Callable[..., int], tmp_path: Path, reason: str,
+@pytest.mark.parametrize(("wrong_picture", "measured"), [(False, 1), (True, 0)])
+def test_a_page_that_failed_is_not_called_done(commands: Runs, call: Callable[..., int], tmp_path: Path, wrong_picture: bool,
                                                measured: int) -> None:
     """A row without a run that counts is measured again; a run with a wrong picture is kept, and the status says so each time."""
     made = document("lan", 6, environment.library_tree())
     made["plan"]["cells"] = list(dict.fromkeys(map(results.address, made["runs"])))
     for run in made["runs"]:
         if run["mode"] == "flow" and (measured or run["repeat"] == 2):
-            run.update(valid=False, invalid_reason=reason)
+            run.update(valid=False, invalid_reason="why", lossy=wrong_picture)
     results.write_text(tmp_path / "lan/compare.json", json.dumps(made))
     assert call("lan") == 1 - measured
     assert len(commands) == measured

@@ -36,6 +36,12 @@ def test_the_final_picture_must_be_the_reference() -> None:
     assert runs[0]["invalid_reason"] == "the final picture is not the reference picture"
 
 
+def test_a_run_that_fails_otherwise_has_no_wrong_picture() -> None:
+    runs = [run("cork", "a"), run("flow", "b"), {**run("batch", "b"), "valid": False, "lossy": None}]
+    pictures.compare(runs, {"r": {pictures.END: "b"}})
+    assert list(map(pictures.is_wrong, runs)) == [True, False, False]
+
+
 def test_without_a_reference_the_majority_is_it() -> None:
     assert judged([run("cork", "a"), run("batch", "b"), run("flow", "a")]) == [GOOD, BAD, GOOD]
 
