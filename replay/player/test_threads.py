@@ -37,7 +37,7 @@ _SUPPRESSIONS = paths.ROOT / "server" / "devel" / "tests" / "tsan.supp"
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = paths.build_dir() / "threads"
     steps = Steps(tmp_path_factory.mktemp("threads") / "log")
-    bases.configure("the project for ThreadSanitizer", paths.ROOT, folder, _OPTIONS, steps)
+    bases.configure("the project for ThreadSanitizer", paths.ROOT, folder, _OPTIONS, steps, bases.COMPILER)
     steps.run("building for ThreadSanitizer", ["ninja", "-C", folder, _PLAYER, *(f"{_SERVER_TESTS}/{name}" for name in _WITH_THREADS)])
     return folder
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,10 @@ from bench.common import paths
 from bench.common.steps import Steps
 
 
-# For builds with tests, whose programs are all linked again when the library changes: gold takes a third of the time.
+# For builds that are only for tests.
+_QUICK = shlex.quote(str(paths.ROOT / "replay" / "bench" / "build" / "quick-compiler.sh"))
+COMPILER = {"CC": f"{_QUICK} cc", "CXX": f"{_QUICK} c++"}
+# For those without sanitizers, whose programs are all linked again when the library changes: gold takes a third of the time.
 LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}
 
 
@@ -36,9 +40,9 @@ class Base:
 
 def configure(title: str, source: Path, build: Path, options: list[str], steps: Steps,
               env: dict[str, str] | None = None) -> None:
-    """Runs meson setup, unless it was done with the same options. ninja notices changes of meson.build."""
+    """Runs meson setup, unless it was done with the same options and environment. ninja notices changes of meson.build."""
     stamp = build / ".configured-with"
-    wanted = "\n".join([str(source), *options])
+    wanted = "\n".join([str(source), *options, *(f"{name}={value}" for name, value in (env or {}).items())])
     if (build / "build.ninja").is_file() and stamp.is_file() and stamp.read_text() == wanted:
         return
     shutil.rmtree(build / "meson-private", ignore_errors=True)
@@ -53,7 +57,7 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
     home = paths.cache_dir() / "bases" / f"{version}-{'patched' if patched else 'stock'}"
     upstream.fetch(version, steps)
     base = Base(version, patched, home / "source", build or home / "build",
-                {**upstream.protocol_environment(version, steps), **(LINKER if tests else {})})
+                {**upstream.protocol_environment(version, steps), **({**COMPILER, **LINKER} if tests else {})})
     upstream.make_tree(version, base.source, patched)
     options = ["-Dmanual=false", f"-Dtests={str(tests).lower()}", *(["-Doptimization=1", "-Ddebug=false"] if tests else [])]
     configure(base.name, base.source, base.build, options, steps, base.env)

@@ -35,5 +35,5 @@ def build_dir() -> Path:
 
 def configure(steps: Steps) -> Path:
     """Configures the build directory; ninja can run in it then."""
-    bases.configure("the sanitized project", paths.ROOT, build_dir(), _OPTIONS, steps)
+    bases.configure("the sanitized project", paths.ROOT, build_dir(), _OPTIONS, steps, bases.COMPILER)
     return build_dir()

@@ -18,14 +18,18 @@ _MODES = [mode for mode in modes.MODES if mode != modes.STOCK]
 _UPSTREAMS_OWN = 26     # with smartcard
 
 
-@pytest.mark.parametrize("mode", _MODES)
-@pytest.mark.parametrize("version", upstream.RELEASES)
-def test_upstreams_suite(version: str, mode: str, tmp_path: Path) -> None:
-    steps = Steps(tmp_path / "log")
-    base = bases.with_tests(version, steps)
+@pytest.fixture(scope="module", params=upstream.RELEASES)
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[bases.Base, set[str]]:
+    """A release, and the names of upstream's tests."""
+    base = bases.with_tests(request.param, Steps(tmp_path_factory.mktemp("bases") / "log"))
     listed = mesontest.listed(base.build)
-    upstreams = {name for name, project in listed.items() if project != mesontest.PROJECT} - overlay.tests()
+    return base, {name for name, project in listed.items() if project != mesontest.PROJECT} - overlay.tests()
+
+
+@pytest.mark.parametrize("mode", _MODES)
+def test_upstreams_suite(built: tuple[bases.Base, set[str]], mode: str, tmp_path: Path) -> None:
+    base, upstreams = built
     assert len(upstreams) >= _UPSTREAMS_OWN
-    passed = mesontest.run_suite(f"upstream's tests of {base.name} in mode {mode}", base.build, upstreams, steps,
+    passed = mesontest.run_suite(f"upstream's tests of {base.name} in mode {mode}", base.build, upstreams, Steps(tmp_path / "log"),
                                  env={"SPICE_STREAM": mode})
     assert passed == len(upstreams)

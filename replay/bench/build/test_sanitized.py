@@ -16,13 +16,17 @@ from bench.runs import modes
 _UPSTREAMS_OWN = 26     # with smartcard
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
+    """The build directory, and the names of upstream's tests."""
+    build = sanitized.configure(Steps(tmp_path_factory.mktemp("sanitized") / "log"))
+    return build, {name for name, project in mesontest.listed(build).items() if project != mesontest.PROJECT} - overlay.tests()
+
+
 @pytest.mark.parametrize("mode", [mode for mode in modes.MODES if mode != modes.STOCK])
-def test_upstreams_suite(mode: str, tmp_path: Path) -> None:
-    steps = Steps(tmp_path / "log")
-    build = sanitized.configure(steps)
-    upstreams = {name for name, project in mesontest.listed(build).items()
-                 if project != mesontest.PROJECT} - overlay.tests()
+def test_upstreams_suite(built: tuple[Path, set[str]], mode: str, tmp_path: Path) -> None:
+    build, upstreams = built
     assert len(upstreams) >= _UPSTREAMS_OWN
-    passed = mesontest.run_suite(f"upstream's tests under sanitizers in mode {mode}", build, upstreams, steps,
+    passed = mesontest.run_suite(f"upstream's tests under sanitizers in mode {mode}", build, upstreams, Steps(tmp_path / "log"),
                                  rebuild=True, env={**sanitized.ENV, "SPICE_STREAM": mode})
     assert passed == len(upstreams)

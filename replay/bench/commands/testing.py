@@ -22,7 +22,6 @@ from bench.series import optional
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # test files at a time, at most: many start several processes
 _SPACE = 6 * space.GB   # disk space for a tree without builds
-_PROCESSES = 2 * (os.cpu_count() or 1)      # C tests at a time: they often wait
 _FEW = 3            # at most so many failed tests of a part are repeated
 
 
@@ -86,7 +85,7 @@ def _c_tests(steps: Steps, tests: Outcome) -> str:
 
 def _optional(steps: Steps, tests: Outcome) -> str:
     """Tests the optional series, in builds of their own, under sanitizers."""
-    return ", ".join(_suite(f"the tests of {name}", optional.build(name, steps, sanitize=True), optional.tests(name), steps,
+    return ", ".join(_suite(f"the tests of {name}", optional.build(name, steps), optional.tests(name), steps,
                             tests, sanitized.ENV) for name in sorted(overlay.optional()))
 
 
@@ -103,7 +102,7 @@ def _suite(title: str, build: Path, names: Iterable[str], steps: Steps, tests: O
         found = Outcome()
         outcome.meson_log(build).unlink(missing_ok=True)
         try:
-            mesontest.run_suite(what, build, chosen, steps, rebuild=True, env=env, processes=_PROCESSES)
+            mesontest.run_suite(what, build, chosen, steps, rebuild=True, env=env)
         except BenchError as error:
             found.add_meson(build)
             if not found.failed:        # it did not come to its tests

@@ -25,7 +25,6 @@ from bench.series import builds, export, otherroot
 _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # without SPICE_STREAM
 _AUTOTOOLS = "autotools"    # as _DEFAULT, but by upstream's other build system
-_PROCESSES = 3 * (os.cpu_count() or 1)          # tests at once: they mostly wait
 _CHOICES = re.compile(r"option\('stream-mode',[^)]*choices *: *\[([^]]*)\]")
 _MODE = re.compile(r"option\('stream-mode',[^)]*?\bvalue *: *'([\w-]+)'")
 
@@ -168,11 +167,10 @@ def _check(state: State, tree: export.Tree, build: Path, steps: Steps, environme
     steps.run(f"building {what}", ["ninja", "-C", build], quiet=True, env=environment)
     listed = mesontest.listed(build).keys()
     if state.mode == _DEFAULT or state.mode in builds.BUILDS:
-        passed = mesontest.run_suite(f"tests of {what}", build, listed, steps, processes=_PROCESSES)
+        passed = mesontest.run_suite(f"tests of {what}", build, listed, steps)
     else:   # our tests choose their modes
         passed = mesontest.run_suite(f"upstream's tests of {what} in mode {state.mode}", build,
-                                     listed - overlay.tests(), steps, env={"SPICE_STREAM": state.mode},
-                                     processes=_PROCESSES)
+                                     listed - overlay.tests(), steps, env={"SPICE_STREAM": state.mode})
     if state.mode in builds.BUILDS:     # unlike the folder of a release, this one is not used again
         shutil.rmtree(build)
     return _passed(state, passed, began)

@@ -16,8 +16,8 @@ from bench.series import export
 _WHO = export.Author("optional", "optional")
 
 
-def build(name: str, steps: Steps, sanitize: bool = False) -> Path:
-    """The build directory, whose server/tests/ has the tests of the series; takes seconds if nothing changed."""
+def build(name: str, steps: Steps) -> Path:
+    """The build directory, sanitized, whose server/tests/ has the tests of the series; takes seconds if nothing changed."""
     home = paths.cache_dir() / "optional" / name
     wanted = upstream.below(name)
     upstream.fetch(upstream.DEFAULT, steps)
@@ -32,11 +32,10 @@ def build(name: str, steps: Steps, sanitize: bool = False) -> Path:
             tree.folder.rename(home / "source")
 
     upstream.refresh(home / "source", _fingerprint(wanted), make)
-    env = upstream.protocol_environment(upstream.DEFAULT, steps)
-    what = f"spice {upstream.DEFAULT} with {name}{', sanitized' if sanitize else ''}"
-    target = home / ("sanitized" if sanitize else "build")
-    options = ["-Dmanual=false", "-Doptimization=1", *(sanitized.FLAGS if sanitize else ["-Ddebug=false"])]
-    bases.configure(what, home / "source", target, options, steps, env)
+    env = {**upstream.protocol_environment(upstream.DEFAULT, steps), **bases.COMPILER}
+    what = f"spice {upstream.DEFAULT} with {name}, sanitized"
+    target = home / "sanitized"
+    bases.configure(what, home / "source", target, ["-Dmanual=false", "-Doptimization=0", *sanitized.FLAGS], steps, env)
     # Not all tests: under sanitizers each of 100 programs has 50 MB and takes a second to link.
     steps.run(f"building {what}", ["ninja", "-C", target, *(f"server/tests/{test}" for test in sorted(tests(name)))], quiet=True,
               env=env)

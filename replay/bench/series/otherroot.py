@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -33,7 +32,6 @@ def check(what: str, tree: Path, architecture: str, options: list[str], steps: S
     inner = Path(builder.inside(build))
     builder.run(f"configuring {what}", ["meson", "setup", str(inner), builder.inside(source), *options])
     builder.run(f"building {what}", ["ninja", "-C", str(inner)])
-    passed = mesontest.run_suite(f"tests of {what}", inner, (), steps, processes=3 * (os.cpu_count() or 1),
-                                 inside=builder.entered([], "/"))
+    passed = mesontest.run_suite(f"tests of {what}", inner, (), steps, inside=builder.entered([], "/"))
     shutil.rmtree(build)
     return passed
