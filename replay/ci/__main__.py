@@ -23,8 +23,8 @@ from bench.common.steps import Steps
 from ci import root, verdict
 
 _COMMANDS = (("./run", "compare"), ("./run", "test"))
-_KEPT = ("build/setup.log", "build/test.log", "build/pytest.xml", "build/tests.json", "build/meson-logs/testlog.txt",
-         "build/sanitize/meson-logs/testlog.txt")
+_KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
+         "build/tests.json", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
 _INTERRUPTED = 130
 _SPACE = 10 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
 

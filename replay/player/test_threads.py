@@ -14,37 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases, sanitized, upstream
+from bench.build import sanitized
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
 from recorder import cutting
 
-_OPTIONS = ["-Db_sanitize=thread", *sanitized.SMALL, "-Doptimization=1"]
 _COMMANDS = 2000
 _SECONDS = 120
 
-
-_PLAYER = "replay/player/spice-player"
-_SERVER_TESTS = f"subprojects/spice-{upstream.DEFAULT}/server/tests"
-# With the cases left out: here a batch of drawings ends by time, before it is complete, so more images are sent than these allow.
-_WITH_THREADS = {"test-two-displays": [], "test-display-motion": ["/server/display-motion/text-in-colours",
-                                                                  "/server/display-motion/text-in-two-colours"]}
 _SUPPRESSIONS = paths.ROOT / "server" / "devel" / "tests" / "tsan.supp"
 
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = paths.build_dir() / "threads"
-    steps = Steps(tmp_path_factory.mktemp("threads") / "log")
-    bases.configure("the project for ThreadSanitizer", paths.ROOT, folder, _OPTIONS, steps, bases.COMPILER)
-    steps.run("building for ThreadSanitizer", ["ninja", "-C", folder, _PLAYER, *(f"{_SERVER_TESTS}/{name}" for name in _WITH_THREADS)])
-    return folder
+    return sanitized.for_threads(Steps(tmp_path_factory.mktemp("threads") / "log"))
 
 
 @pytest.fixture(scope="module")
 def player(build: Path) -> Path:
-    return build / _PLAYER
+    return build / sanitized.PLAYER
 
 
 def trimmed(name: str, folder: Path) -> Path:
@@ -75,9 +64,9 @@ def test_no_report(recording: str, mode: str, player: Path, tmp_path: Path) -> N
     assert (status, client.returncode) == (0, 0), (tmp_path / "player.log").read_text() + client.stderr
 
 
-@pytest.mark.parametrize("name", _WITH_THREADS)
+@pytest.mark.parametrize("name", sanitized.WITH_THREADS)
 def test_of_the_server(name: str, build: Path) -> None:
-    skips = [option for case in _WITH_THREADS[name] for option in ("-s", case)]
-    done = subprocess.run([build / _SERVER_TESTS / name, *skips], capture_output=True, text=True, timeout=300, check=False,
+    skips = [option for case in sanitized.WITH_THREADS[name] for option in ("-s", case)]
+    done = subprocess.run([build / sanitized.SERVER_TESTS / name, *skips], capture_output=True, text=True, timeout=300, check=False,
                           env={**os.environ, "TSAN_OPTIONS": f"exitcode=66 suppressions={_SUPPRESSIONS}"})
     assert done.returncode == 0, done.stdout + done.stderr

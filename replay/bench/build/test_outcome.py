@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bench.build import outcome
 from bench.build.outcome import Outcome
 from bench.commands import testing
+from bench.common import paths
 from bench.common.errors import BenchError
 
 _XML = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
@@ -85,3 +87,10 @@ def test_few_are_run_once_more(failed: list[str], wrong: str | None) -> None:
 
 def test_a_test_is_found_again() -> None:
     assert outcome.place("replay.bench.build.test_outcome::test_x[a.b-c]") == f"{Path(__file__)}::test_x[a.b-c]"
+
+
+def test_what_builds_runs_after_what_is_built_ahead() -> None:
+    """Two builds in one folder disturb each other."""
+    builds = re.compile(r"\b(?:bases\.with_tests|optional\.build|sanitized\.configure|sanitized\.for_threads)\(")
+    found = {str(file.relative_to(paths.ROOT)) for file in (paths.ROOT / "replay").rglob("test_*.py") if builds.search(file.read_text())}
+    assert found == set(testing._NEED_BUILDS)

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from bench.build import bases, mesontest, outcome, overlay, sanitized, setup, upstream
@@ -23,6 +28,8 @@ VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # test files at a time, at most: many start several processes
 _SPACE = 6 * space.GB   # disk space for a tree without builds
 _FEW = 3            # at most so many failed tests of a part are repeated
+# The Python tests that need more than ./run setup builds.
+_NEED_BUILDS = ("replay/bench/build/test_bases.py", "replay/bench/build/test_sanitized.py", "replay/player/test_threads.py")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -41,12 +48,20 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.build_dir() / "test.log")
     tests = Outcome()
     outcome.file().unlink(missing_ok=True)
+    with contextlib.suppress(BenchError):       # here, as tests need them, too; these report errors
+        for version in upstream.RELEASES:
+            upstream.protocol_environment(version, steps)
+            upstream.fetch(version, steps)
+    ahead = multiprocessing.get_context("fork").Process(target=_build_ahead, daemon=True)
+    ahead.start()
+    needed = [str(paths.ROOT / file) for file in _NEED_BUILDS]
     parts: list[tuple[str, Callable[[], str]]] = [
-        ("builds of every release", lambda: _build_releases(steps)),
         ("C tests", lambda: _c_tests(steps, tests)),
+        ("Python tests", lambda: _python_tests("pytest", [f"--ignore={file}" for file in needed], tests)),
+        ("builds of every release", lambda: _build_releases(ahead, steps)),
         ("optional series", lambda: _optional(steps, tests)),
         ("sanitizers", lambda: _sanitizers(steps, tests)),
-        ("Python tests", lambda: _python_tests(tests)),
+        ("Python tests of these builds", lambda: _python_tests("pytest-builds", needed, tests)),
     ]
     passed, failed = [], []
     for name, part in parts:
@@ -72,7 +87,28 @@ def execute(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _build_releases(steps: Steps) -> str:
+def _build_ahead() -> None:
+    """Builds, while the first parts often wait, what the others need. These build it again, which takes seconds, and report errors."""
+    os.nice(10)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+        steps = Steps(paths.build_dir() / "test-ahead.log")
+
+        def build_sanitized() -> None:
+            build = sanitized.configure(steps)
+            steps.run("building the sanitized project", ["ninja", "-C", build, *mesontest.programs(build)])
+
+        builds: list[Callable[[], object]] = [
+            build_sanitized, lambda: sanitized.for_threads(steps),
+            *(partial(bases.with_tests, version, steps) for version in upstream.RELEASES),
+            *(partial(optional.build, name, steps) for name in sorted(overlay.optional()))]
+        for build in builds:
+            with contextlib.suppress(BenchError):
+                build()
+
+
+def _build_releases(ahead: BaseProcess, steps: Steps) -> str:
+    ahead.join()
     for version in upstream.RELEASES:
         bases.with_tests(version, steps)
     return str(len(upstream.RELEASES))
@@ -124,11 +160,11 @@ def _tried(tests: Outcome, first: Outcome, run: Callable[[list[str]], Outcome]) 
     return str(first.passed + (again.passed if again else 0))
 
 
-def _python_tests(tests: Outcome) -> str:
+def _python_tests(name: str, which: list[str], tests: Outcome) -> str:
     # One more than there are processors, for a test often waits: for a link, or for a machine that boots. Those of one file
     # one after the other: they share what they build.
     workers = min((os.cpu_count() or 1) + 1, _AT_ONCE)
-    report = paths.build_dir() / "pytest.xml"
+    report = paths.build_dir() / f"{name}.xml"
 
     def run(arguments: list[str]) -> Outcome:
         report.unlink(missing_ok=True)
@@ -138,7 +174,7 @@ def _python_tests(tests: Outcome) -> str:
         if status and not found.failed:
             raise BenchError("Python tests failed: see above")
         return found
-    return _tried(tests, run(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"]),
+    return _tried(tests, run(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile", *which]),
                   lambda failed: run([outcome.place(name) for name in failed]))
 
 
