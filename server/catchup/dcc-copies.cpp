@@ -77,7 +77,7 @@ bool DccCopies::can_keep(const Drawable *drawable) const
     const RedSurface *screen = DCC_TO_DC(dcc)->priv->surfaces[0];
     const SpiceRect bounds = dcc_surface_bounds(screen);
 
-    if (copy->type != QXL_COPY_BITS || n_kept == MAX_PIPE_SIZE || drawable->surface != screen ||
+    if (copy->type != QXL_COPY_BITS || n_kept == MAX_PIPE_SIZE / 2 || drawable->surface != screen ||
         !dcc->priv->surface_client_created[0] || !rect_contains(&bounds, &copy->bbox) ||
         (copy->clip.type != SPICE_CLIP_TYPE_NONE && copy->clip.type != SPICE_CLIP_TYPE_RECTS)) {
         return false;

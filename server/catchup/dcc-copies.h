@@ -21,8 +21,9 @@ class DccCopies
 public:
     explicit DccCopies(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
-    /* Whether @drawable is a copy that the client can make itself, and fewer than MAX_PIPE_SIZE copies
-     * were kept since the last refresh: so many take some 5 KB, for which a refresh waits 20 ms at 2 Mbit/s. */
+    /* Whether @drawable is a copy that the client can make itself, and fewer than half of MAX_PIPE_SIZE
+     * copies were kept since the last refresh: as many take some 2 KB, for which a refresh waits 10 ms
+     * at 2 Mbit/s. With twice as many copies alone would make the pipe count as full. */
     bool can_keep(const Drawable *drawable) const;
 
     /* Find the refresh in the pipe in front of which the copy @drawable must be queued. False if

@@ -179,7 +179,9 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
     SpiceRect box = rects[0];
 
     if (box_area(&box) > pixels) {
-        const int32_t width = std::max<int32_t>(pixels / RedCatchUpPace::RED_CATCH_UP_PIECE_SIDE, 1);
+        const int32_t lines = std::min<int32_t>(box.bottom - box.top,
+                                                RedCatchUpPace::RED_CATCH_UP_PIECE_SIDE);
+        const int32_t width = std::max<int32_t>(pixels / lines, 1);
 
         box.right = std::min(box.right, box.left + width);
         const int32_t height = std::max<int32_t>(pixels / (box.right - box.left), 1);

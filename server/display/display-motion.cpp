@@ -96,8 +96,22 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     switch (drawable->clip.type) {
     case SPICE_CLIP_TYPE_NONE:
         return true;
-    case SPICE_CLIP_TYPE_RECTS:
-        return drawable->clip.rects->num_rects <= RED_MOTION_MAX_RECTS;
+    case SPICE_CLIP_TYPE_RECTS: {
+        const SpiceClipRects *clip = drawable->clip.rects;
+        uint64_t pixels = 0;
+
+        if (clip->num_rects > RED_MOTION_MAX_RECTS) {
+            return false;
+        }
+        for (uint32_t i = 0; i < clip->num_rects; ++i) {
+            SpiceRect where = bbox;
+
+            rect_sect(&where, &clip->rects[i]);
+            pixels += rect_is_empty(&where) ? 0 : rect_get_area(&where);
+        }
+        /* what overlaps would be compared once per rectangle */
+        return pixels <= static_cast<uint64_t>(rect_get_area(&bbox));
+    }
     default:
         return false;
     }
@@ -211,11 +225,12 @@ void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
         return;
     }
     SpiceRect where = { 0, 0, static_cast<int>(screen->context.width), static_cast<int>(screen->context.height) };
-    const uint64_t all = rect_get_area(&where), before = others;
+    const uint64_t all = uint64_t{screen->context.width} * screen->context.height, before = others;
     rect_sect(&where, &drawable->bbox);
-    const uint64_t pixels = rect_is_empty(&where) ? 0 : rect_get_area(&where);
+    const uint64_t pixels = rect_is_empty(&where) ? 0 :
+                            uint64_t(where.right - where.left) * (where.bottom - where.top);
     others = is_fit ? others - MIN(others, pixels) : MIN(others + pixels, all);
-    if (others == all) {
+    if (!is_fit && before + pixels > all) {
         is_off = true;
         drop();
     } else if (others == 0) {
@@ -229,8 +244,8 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
     return !held.empty() && motion->is_written(drawable->bbox);
 }
 
-/* Fill unknown parts of the mirror from the canvas. */
-void DisplayMotion::look()
+/* Fill unknown parts of the mirror from the canvas, except what the next drawing covers (null: nothing). */
+void DisplayMotion::look(const SpiceRect *covered)
 {
     const RedSurface *screen = display->priv->surfaces[0];
     const SpiceRect all = { 0, 0, motion->get_width(), motion->get_height() };
@@ -242,6 +257,9 @@ void DisplayMotion::look()
     region_init(&unknown);
     region_add(&unknown, &all);
     region_exclude(&unknown, motion->get_known());
+    if (covered) {
+        region_remove(&unknown, covered);
+    }
     /* clients have lossy frames of videos, not the pixels of the canvas */
     RING_FOREACH(item, &display->priv->streams) {
         region_remove(&unknown, &SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
@@ -305,7 +323,7 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
         /* the last drawings may have started one */
         forget_videos();
         if (looks) {
-            look();
+            look(clip ? nullptr : &bbox);
         }
     }
     for (uint32_t i = 0; i < (clip ? clip->num_rects : 1); ++i) {

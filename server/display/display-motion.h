@@ -84,7 +84,7 @@ private:
     bool note_frames(const RedMotionFound &found, bool is_text);
     void know(const RedDrawable *drawable, bool is_fit);
     bool overlaps(const RedDrawable *drawable) const;
-    void look();
+    void look(const SpiceRect *covered);
     void forget(SpiceRect where);
     void forget_videos();
     bool hold(red::shared_ptr<RedDrawable> &&drawable, int bytes);

@@ -136,6 +136,11 @@ bool RedMotion::find_best(SpiceRect *dest)
     const int rows = scores.size() / columns;
     int64_t best = std::max<int64_t>(MIN_GAIN, changed_cells * CELL / MIN_GAIN_PART);
     bool is_found = false;
+
+    /* the time grows with the square of the width */
+    if (columns > RED_MOTION_MAX_RECTS) {
+        return false;
+    }
     std::vector<int64_t> sums(rows);
     /* of all blocks from a column on, what the best ones may come to */
     std::vector<int64_t> most(columns + 1);

@@ -73,7 +73,11 @@ struct Colour {
 class Colours
 {
 public:
-    Colours(int width, int height): stride((static_cast<size_t>(width) + 7) / 8), size(stride * height) {}
+    Colours(int width, int height):
+        stride((static_cast<size_t>(width) + 7) / 8),
+        max_colours(MIN(RED_PLANES_MAX_COLOURS, MAX(2, width * sizeof(uint32_t) / stride)))
+    {
+    }
 
     /* Adds a line. Returns false if there are too many colours. */
     bool add(const uint8_t *line, int y, int width)
@@ -90,6 +94,8 @@ public:
             where->top = MIN(where->top, y);
             where->bottom = y + 1;
             found->pixels += end - x;
+            /* the lines up to this one: most images that have too many colours show them soon */
+            found->bits.resize((y + 1) * stride);
             set_bits(&found->bits[y * stride], x, end);
         }
         return true;
@@ -112,10 +118,10 @@ private:
                 return use(i);
             }
         }
-        if (colours.size() == RED_PLANES_MAX_COLOURS) {
+        if (colours.size() == max_colours) {
             return nullptr;
         }
-        colours.push_back({ colour, 0, { G_MAXINT, G_MAXINT, 0, 0 }, std::vector<uint8_t>(size) });
+        colours.push_back({ colour, 0, { G_MAXINT, G_MAXINT, 0, 0 }, {} });
         return use(colours.size() - 1);
     }
 
@@ -128,7 +134,8 @@ private:
         return &colours[index];
     }
 
-    const size_t size;
+    /* so many that their bits take no more bytes than the pixels, of which a narrow image has few per line */
+    const size_t max_colours;
     size_t last = 0, before_last = 0;
 };
 
@@ -155,6 +162,7 @@ bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int heigh
     if (second->colour == ground) {
         std::fill(second->bits.begin(), second->bits.end(), 0);
     }
+    second->bits.resize(found.stride * height);
     planes->push_back({ { 0, 0, width, height }, { ground, second->colour }, std::move(second->bits) });
     for (size_t i = 2; i < colours.size(); ++i) {
         const Colour &colour = colours[i];

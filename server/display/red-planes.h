@@ -18,7 +18,8 @@
 
 #include "push-visibility.h"
 
-/* An image of more colours is not split. While it is, each colour takes a bit per pixel. */
+/* An image of more colours is not split. While it is, each colour takes a bit per pixel, and all of them at most the
+ * bytes of the image: so an image of fewer than 4 pixels per line may have fewer colours. */
 #define RED_PLANES_MAX_COLOURS 16
 
 struct RedPlane {

@@ -316,6 +316,12 @@ static void pieces_have_lines()
         g_assert_cmpint(piece.right, ==, width);
         g_assert_cmpint(piece.bottom, ==, LINES);
     }
+    /* and damage of fewer lines makes longer pieces, not smaller ones */
+    const Region line(0, 0, 1000, LINES / 4);
+    const SpiceRect piece = red_catch_up_piece(&line, LINES * LINES);
+
+    g_assert_cmpint(piece.right, ==, 4 * LINES);
+    g_assert_cmpint(piece.bottom, ==, LINES / 4);
 }
 
 /* A path that takes a piece every 100 ms gets smaller ones, one that takes them at once larger

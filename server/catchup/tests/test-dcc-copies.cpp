@@ -10,9 +10,9 @@ static void scrolled_meanwhile(gconstpointer data)
 {
     enum { WIDTH = 64, HEIGHT = 200, LINE = 2 };
     const bool is_behind = GPOINTER_TO_INT(data);
-    const int before = is_behind ? TOO_MANY : MOST_BEHIND_ONE - MAX_PIPE_SIZE;
+    const int before = is_behind ? TOO_MANY : MOST_BEHIND_ONE - MAX_PIPE_SIZE + 5;
     /* with what is new in each they fill the pipe */
-    const int copies = is_behind ? MAX_PIPE_SIZE : MAX_PIPE_SIZE / 2 + 5;
+    const int copies = MAX_PIPE_SIZE / 2;
     std::vector<uint32_t> memory(WIDTH * HEIGHT);
     Guest guest;
 

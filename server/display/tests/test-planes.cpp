@@ -73,7 +73,7 @@ static void same_pixels()
         /* those of one line and one column, too */
         Picture picture(1 + g_rand_int_range(rand, 0, round % 5 ? 40 : 1),
                         1 + g_rand_int_range(rand, 0, round % 7 ? 20 : 1));
-        const int n_colours = g_rand_int_range(rand, 1, RED_PLANES_MAX_COLOURS + 1);
+        const int n_colours = g_rand_int_range(rand, 1, MIN(RED_PLANES_MAX_COLOURS, 4 * picture.width) + 1);
         std::vector<uint32_t> colours;
         std::vector<RedPlane> planes;
 
@@ -113,6 +113,13 @@ static void too_many_colours()
 
     picture.at(29, 29) = RED_PLANES_MAX_COLOURS;
     g_assert_false(picture.split(&planes));
+
+    /* each colour takes a byte per line, the pixels take 4 */
+    Picture narrow(1, 5);
+    for (int y = 0; y < narrow.height; ++y) {
+        narrow.at(0, y) = y;
+    }
+    g_assert_false(narrow.split(&planes));
 }
 
 /* The two colours that are most make the first one, a word in another colour one of its size. */
