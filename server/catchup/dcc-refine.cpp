@@ -7,9 +7,14 @@
 #include "dcc-private.h"
 #include "display-channel-private.h"
 #include "red-stream-policy.h"
+#include "video-stream.h"
+
+/* Microseconds. What upstream waits until it ends a video and resends its area without losses. */
+static const uint64_t STILL_TIME = RED_STREAM_TIMEOUT / NSEC_PER_MICROSEC;
 
 DccRefine::DccRefine(DisplayChannelClient *init_dcc):
-    dcc(init_dcc)
+    dcc(init_dcc),
+    still(STILL_TIME)
 {
     for (auto &region : made_lossy) {
         region_init(&region);
@@ -218,7 +223,7 @@ bool DccRefine::find_still(uint32_t pixels, uint32_t *surface_id, SpiceRect *pie
     for (uint32_t id = 0; id < made_lossy.size() && !found; ++id) {
         QRegion lossy;
 
-        if (id != 0 && now - last_off_screen < RED_CATCH_UP_STILL) {
+        if (id != 0 && now - last_off_screen < STILL_TIME) {
             continue;
         }
         if (!get_lossy(id, &lossy)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Refinement: an area that a refresh sent as JPEG, or that was drawn from such an area, is resent once
  * without losses. Pixels that upstream would have sent with losses are left out, unless
- * RedStreamPolicy::exact is set. The area must not have changed for RED_CATCH_UP_STILL, the pipe must
+ * RedStreamPolicy::exact is set. The area must not have changed for a second, the pipe must
  * be empty, and nothing may have been drawn anywhere for RED_CATCH_UP_LATE, which is longer than the time
  * between frames of a video and shorter than that of a blinking text cursor. Part of catch-up, see
  * dcc-catch-up.h, which sends the pieces. */

@@ -208,7 +208,7 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
 
 void RedCatchUpPace::start(uint64_t rate)
 {
-    /* a pixel per byte, which is what photographs take; after RED_CATCH_UP_PACE_TIME it is measured */
+    /* a pixel per byte, which is what photographs take; after RED_CATCH_UP_LATE it is measured */
     set_pixels(rate * RED_CATCH_UP_PIECE_TIME / 1000000);
     started = true;
 }
@@ -224,7 +224,8 @@ void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)
         since = now;
         pixels_since = 0;
     }
-    if (now - since >= RED_CATCH_UP_PACE_TIME) {
+    /* in less time a busy client counts as a slow path */
+    if (now - since >= RED_CATCH_UP_LATE) {
         const uint64_t fit = pixels_since * RED_CATCH_UP_PIECE_TIME / (now - since);
         /* grow slowly: after a piece that compresses well, the next one must not become late */
         set_pixels((pixels + fit) / 2);

@@ -139,9 +139,6 @@ public:
         /* Microseconds. With half, as with half the side; with twice the value, what the user types is shown
          * 40 ms later while the rest of the screen is refreshed. */
         RED_CATCH_UP_PIECE_TIME = 40 * 1000,
-        /* Microseconds between two measurements. With half, one piece that compresses well decides; with twice the
-         * value, the first pieces have the wrong size for longer. */
-        RED_CATCH_UP_PACE_TIME = 200 * 1000,
     };
 };
 

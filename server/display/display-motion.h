@@ -16,9 +16,10 @@
  * Videos are passed on unchanged: drawings where a video plays, and drawings repeated at one place
  * that may be detected as a video, see video-stream.cpp.
  *
- * Memory per display: two screens of pixels, only while a client is connected and bitmaps draw as much
- * of the screen as other drawings, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to be sent
- * or rendered. To be used from the thread of the display.
+ * Memory per display: two screens of pixels, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to
+ * be sent or rendered. There is no mirror while no client is connected, nor from when other drawings
+ * have drawn a screen more than bitmaps until bitmaps have drawn as much. To be used from the thread of
+ * the display.
  */
 #ifndef DISPLAY_MOTION_H_
 #define DISPLAY_MOTION_H_

@@ -11,8 +11,8 @@
 
 #include "red-motion.h"
 
-/* What hashes are multiplied by: 2^64 divided by the golden ratio. */
-#define FACTOR UINT64_C(0x9e3779b97f4a7c15)
+/* What hashes are multiplied by. */
+#define FACTOR UINT64_C(0x9e3779b97f4a7c15)     /* fact: 2^64 divided by the golden ratio */
 
 /* Goes along a line and knows a hash of the last CELL pixels. */
 template <typename Pixel>

@@ -20,6 +20,7 @@
 
 #include <common/region.h>
 
+#include "red-catch-up.h"
 #include "red-common.h"
 
 #include "push-visibility.h"
@@ -28,7 +29,7 @@
  * guest's clip; what is known. A screen that QEMU sends in columns of 32 pixels is about five hundred
  * drawings. All are queued at once, after up to MAX_PASSING_PIPE_SIZE others, and the display has
  * NUM_DRAWABLES. */
-#define RED_MOTION_MAX_RECTS 512
+#define RED_MOTION_MAX_RECTS RED_CATCH_UP_MAX_RECTS
 /* Of more cells, pixels of an edge, lines or rectangles, some are looked at: so many. */
 #define RED_MOTION_SAMPLES 128
 

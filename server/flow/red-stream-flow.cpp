@@ -10,10 +10,6 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
-/* Gain on the BDP while the rate grows. Pongs show a full path one round trip late. Until then a router
- * with a queue of one BDP must not drop packets, which it does at 200, TCP's own gain. At 140 a long
- * path takes 1.7 times as many round trips to fill. */
-#define GROWING_GAIN_PERCENT 175
 /* Gain on the BDP afterwards. At 112 it takes twice as long to find that a path became faster; at 150 the
  * response to a key waits behind a queue of half a round trip. */
 #define STEADY_GAIN_PERCENT 125
@@ -268,7 +264,7 @@ uint64_t RedStreamFlow::full_bdp() const
 {
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
     const uint64_t time = growing ?
-        std::max(uint64_t{delay} * GROWING_GAIN_PERCENT / 100, steady) : steady;
+        std::max(uint64_t{delay} * RED_STREAM_GROWING_GAIN_PERCENT / 100, steady) : steady;
     const uint64_t least = growing ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
 
     return std::max(rate * time / G_USEC_PER_SEC, least);

@@ -5,11 +5,10 @@
 
 #include "red-stream-path.h"
 
-/* The pacing rate in percent of the path's rate: PACED_UP while at most PACED_UP percent of the BDP is in
- * flight, so that a path that became faster is found, otherwise PACED_DOWN. At 150 the router's queue grows
- * five times as fast as at 110; at 90 it drains a quarter as fast as at 60. */
+/* The pacing rate in percent of the path's rate while at most so much of the BDP is in flight: more than the
+ * rate, so that a path that became faster is found. At 150 the router's queue grows five times as fast. With
+ * more in flight, as BBR does, the inverse of the gain that filled the queue drains it. */
 #define PACED_UP_PERCENT 110
-#define PACED_DOWN_PERCENT 60
 
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
 {
@@ -33,5 +32,6 @@ uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
     const uint64_t full = rate * delay / 1000000 * PACED_UP_PERCENT / 100;
     const uint64_t in_flight = uint64_t{link->unacked} * link->mss;
 
-    return rate * (in_flight > full ? PACED_DOWN_PERCENT : PACED_UP_PERCENT) / 100;
+    return in_flight > full ? rate * 100 / RED_STREAM_GROWING_GAIN_PERCENT :
+                              rate * PACED_UP_PERCENT / 100;
 }

@@ -21,8 +21,6 @@
 #include "red-stream-flow.h"
 #include "red-stream-live.h"
 
-static_assert(sizeof(RedStreamLive) <= RED_STREAM_LIVE_SIZE, "the file holds it");
-
 #ifdef _WIN32
 
 const char *red_stream_live_folder()
@@ -95,9 +93,9 @@ static RedStreamLive *map_file(const char *name)
         return nullptr;
     }
     /* if the disk is full, a page without a block would raise SIGBUS later */
-    const int error = posix_fallocate(fd, 0, RED_STREAM_LIVE_SIZE);
+    const int error = posix_fallocate(fd, 0, sizeof(RedStreamLive));
     if (error == 0) {
-        memory = mmap(nullptr, RED_STREAM_LIVE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        memory = mmap(nullptr, sizeof(RedStreamLive), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     } else {
         errno = error;
     }
@@ -200,7 +198,7 @@ void red_stream_live_close(int stream)
         std::lock_guard<std::mutex> lock(streams_mutex);
 
         streams.erase(stream);
-        munmap(live, RED_STREAM_LIVE_SIZE);
+        munmap(live, sizeof(RedStreamLive));
         unlink(name);
         g_free(name);
     }

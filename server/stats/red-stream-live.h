@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The stats files: the state of the streams of a running process, for a reader outside.
  *
- * With SPICE_STREAM_STATS=FOLDER, an existing folder, each stream of a channel keeps a file of
- * RED_STREAM_LIVE_SIZE bytes there, PID-STREAM, and removes it when the stream is freed. The file
- * is mapped by both sides, so an update is a few stores and a reader sees the current state.
+ * With SPICE_STREAM_STATS=FOLDER, an existing folder, each stream of a channel keeps a file there,
+ * PID-STREAM, with a RedStreamLive in it, and removes it when the stream is freed. The file is mapped by both sides, so an update is a few stores and a reader sees the current state.
  * Integers are in the machine's byte order. Each one is written atomically, the file is not.
  *
  * If a file cannot be created, this warns once and does without. A file of that name, left by an
@@ -23,7 +22,6 @@
 
 class RedStreamFlow;
 
-#define RED_STREAM_LIVE_SIZE 256
 #define RED_STREAM_LIVE_MAGIC "spice-2"
 #define RED_STREAM_LIVE_UNKNOWN UINT64_MAX
 

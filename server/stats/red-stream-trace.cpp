@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include <glib.h>
 
@@ -16,9 +17,6 @@
 #include "red-stream-flow.h"
 #include "red-stream-live.h"
 #include "red-stream-trace.h"
-
-/* A line is shorter, but for a write of very many iovecs, which is cut. */
-#define LINE_MAX_SIZE 1024
 
 /* Not inherited by child processes; where there is no exec() fopen() does not know the flag. */
 #ifdef _WIN32
@@ -68,58 +66,33 @@ public:
     }
     ~TraceLine()
     {
-        text[size - 1] = '\n'; /* instead of the last space */
+        text.back() = '\n'; /* instead of the last space */
         /* stdio locks the file, so a line is never torn by another thread's */
-        fwrite(text, 1, size, trace_file());
+        fwrite(text.data(), 1, text.size(), trace_file());
     }
 
     void number(int64_t value)
     {
-        if (value < 0) {
-            text[size++] = '-';
-        }
-        digits(value < 0 ? -static_cast<uint64_t>(value) : value);
-        text[size++] = ' ';
+        text += std::to_string(value) + ' ';
     }
 
     void word(const char *what)
     {
-        const size_t length = strlen(what);
-
-        memcpy(text + size, what, length);
-        size += length;
-        text[size++] = ' ';
+        text += what;
+        text += ' ';
     }
 
-    /* with commas, as many as fit */
+    /* with commas */
     void lengths(const struct iovec *iov, int iovcnt)
     {
-        for (int i = 0; i < iovcnt && size < sizeof(text) - DIGITS_MAX - 1; ++i) {
-            digits(iov[i].iov_len);
-            text[size++] = ',';
+        for (int i = 0; i < iovcnt; ++i) {
+            text += std::to_string(iov[i].iov_len) + ',';
         }
-        text[size - 1] = ' '; /* instead of the last comma */
+        text.back() = ' '; /* instead of the last comma */
     }
 
 private:
-    enum { DIGITS_MAX = 20 }; /* fact: of a number of 64 bits */
-
-    void digits(uint64_t value)
-    {
-        char reversed[DIGITS_MAX];
-        int count = 0;
-
-        do {
-            reversed[count++] = '0' + value % 10;
-            value /= 10;
-        } while (value);
-        while (count) {
-            text[size++] = reversed[--count];
-        }
-    }
-
-    char text[LINE_MAX_SIZE];
-    size_t size = 0;
+    std::string text;
 };
 
 int red_stream_trace_new()

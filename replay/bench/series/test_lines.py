@@ -10,7 +10,7 @@ import pytest
 from bench.common import paths
 from bench.series import lines
 
-_MOST_CONSTANTS = {"tls": 4, "flow": 18, "catchup": 10, "display": 16, "stats": 2}
+_MOST_CONSTANTS = {"tls": 4, "flow": 16, "catchup": 5, "display": 14, "stats": 0}
 _MOST_NEW = {"tls": 1450}
 _MOST_NEW_IN_A_PATCH = {"tls": 600, "catchup": 1250}
 _MOST_HOOKS = {"tls": 199}

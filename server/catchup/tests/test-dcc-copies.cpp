@@ -84,6 +84,32 @@ static void copies_now_and_then()
     g_assert_true(client.reads_until(shows));
 }
 
+/* The client is sent the first refresh, of another surface, while drawings of the screen still wait: one
+ * that reads the other surface is damage, and is newer than a copy that waits. */
+static void drawn_after_a_copy()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    guest.fill(0, { TEST_QXL_WIDTH - 5, TEST_QXL_HEIGHT - 5, 5, 5 }, 0x123456, false);
+    guest.copy_bits(0, { 0, 0, SIDE, SIDE }, 0, 2);
+    guest.copy(0, { 10, 10, SIDE / 2, SIDE / 2 }, 1, 0, 0);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -93,6 +119,7 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/dcc-copies/scrolled-until-behind", GINT_TO_POINTER(false),
                          scrolled_meanwhile);
     g_test_add_func("/server/dcc-copies/copies-now-and-then", copies_now_and_then);
+    g_test_add_func("/server/dcc-copies/drawn-after-a-copy", drawn_after_a_copy);
 
     return g_test_run();
 }

@@ -33,7 +33,7 @@ static std::map<int, RedStreamLive> look()
         g_assert_cmpint(sscanf(name, "%d-%d", &pid, &stream), ==, 2);
         g_assert_cmpint(pid, ==, getpid());
         g_assert_true(g_file_get_contents(path, &content, &size, nullptr));
-        g_assert_cmpuint(size, ==, RED_STREAM_LIVE_SIZE);
+        g_assert_cmpuint(size, ==, sizeof(RedStreamLive));
         memcpy(&found[stream], content, sizeof(RedStreamLive));
         g_free(content);
         g_free(path);
