@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The ground truth of a recording over time, and the staleness of a run against it.
 
-It is found once per recording and kept: the recording is played much faster than recorded, over a LAN without losses,
+It is found once per recording and kept: the stock library plays the recording much faster than recorded, over a LAN without losses,
 with a probe for each moment. A probe says when the drawings behind it are due, so the speed does not matter. The
 server is made to keep all probes: dropping covered ones would merge several moments into one.
 """
@@ -12,6 +12,7 @@ import itertools
 import json
 import struct
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.lab import lab, links
 from bench.measure import staleness, latency
-from bench.runs import libraries
+from bench.runs import libraries, modes
 from bench.runs.endpoints import Endpoints
 from bench.runs.runspec import RunSpec
 from recorder import recordings
@@ -27,7 +28,7 @@ from recorder.recordings import Recording
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # speed, relative to the recorded pace
-_VERSION = 4                        # increase it if another truth would be found: cached ones are then discarded
+_VERSION = 5                        # increase it if another truth would be found: cached ones are then discarded
 
 
 def wanted(spec: RunSpec) -> bool:
@@ -51,24 +52,38 @@ def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], be
         return b"".join(_RECORD.pack(due[when], tile, means) for when, tile, means in _RECORD.iter_unpack(file.read()))
 
 
-def look(recording: Recording) -> None:
-    """Finds the ground truth unless it is cached."""
-    file = kept(recording)
+def make(file: Path, recording: Recording, pace: str, read: Callable[[Endpoints], bytes], probe_every: int | None = None) -> None:
+    """Unless the file exists, writes to it what `read` finds when the stock library has played the recording over a LAN without losses.
+    Not the patched library, which is what is measured. If the manifest knows the last picture, that must have been shown."""
     if file.exists():
         return
-    spec = RunSpec(recording, libraries.find("patched"), "normal", "plain", pace=str(_FAST), probe_every=1, jpeg="never")
+    spec = RunSpec(recording, libraries.find(libraries.STOCK), modes.STOCK, "plain", pace=pace, probe_every=probe_every, jpeg="never")
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as name, lab.connect(links.LINKS["lan"]) as where:
-        folder = Path(name)
-        with Endpoints(spec, where, folder, None, recordings.unpacked(recording), at_probes=True) as both:
+        found = Path(name) / "found"
+        with Endpoints(spec, where, Path(name), None, recordings.unpacked(recording), at_probes=True if probe_every else None) as both:
             both.play(None)
-            if both.status(both.player) != 0 or both.status(both.client) != 0:
-                complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
-                raise BenchError(f"{recording.name} cannot be played to see what it shows: {complaint}")
-            player, client = both.done["player"], both.done["client"]
-        found = _due(both.screen, player["probes"], client["probes"], player["begun_ns"], client["end_ns"])
-        (folder / "found").write_bytes(found)
-        (folder / "found").replace(file)
+            _check(both, recording, pace)
+            found.write_bytes(read(both))
+        found.replace(file)
+
+
+def _check(both: Endpoints, recording: Recording, pace: str) -> None:
+    """Raises BenchError unless all was played, to the right picture."""
+    if both.status(both.player) != 0 or both.status(both.client) != 0:
+        complaint = both.player.last_complaint() or (both.client.last_complaint() if both.client else "")
+        raise BenchError(f"{recording.name} cannot be played at pace {pace} to see what it shows: {complaint}")
+    shown, known = both.done["client"]["sha256"], recording.picture_sha256
+    if known and shown != known:
+        raise BenchError(f"{recording.name} at pace {pace}: stock's last picture is {str(shown)[:12]}, the manifest's {known[:12]}")
+
+
+def look(recording: Recording) -> None:
+    """Finds the ground truth unless it is cached."""
+    def read(both: Endpoints) -> bytes:
+        player, client = both.done["player"], both.done["client"]
+        return _due(both.screen, player["probes"], client["probes"], player["begun_ns"], client["end_ns"])
+    make(kept(recording), recording, str(_FAST), read, probe_every=1)
 
 
 def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: dict[str, Any] | None,

@@ -3,24 +3,38 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import struct
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy
 import pytest
 
 from bench.common import paths
+from bench.common.errors import BenchError
 from bench.conftest import needs
-from bench.runs import groundtruth
+from bench.runs import bursts, groundtruth
+from live import tiles
 from recorder import qxl, recordings
-from recorder.commands import Bitmap, Copy, Drawable, Fill, Rect
+from recorder.commands import Bitmap, Copy, CopyBits, Drawable, Drawing, Fill, Invers, Rect
+from recorder.recordings import Recording
+from recorder.stage import Stage
 from recorder.writer import RecordingWriter
 
-
-pytestmark = needs(paths.player, paths.client, paths.patched_library)
+pytestmark = needs(paths.player, paths.client, paths.stock_library)
 
 WIDTH, HEIGHT = 1024, 512
 SHADES = range(20, 240, 20)
+
+SCREEN = Rect(0, 0, 160, 96)
+NOISE = Bitmap(qxl.BitmapFormat.BIT32, SCREEN.width, SCREEN.height, random.Random(1).randbytes(SCREEN.width * SCREEN.height * 4))
+PAUSE = 0.3
+DRAWINGS: tuple[tuple[Rect, Drawing], ...] = (
+    (SCREEN, Fill(0x204060)), (SCREEN, Copy(NOISE, SCREEN)), (Rect.at(16, 24, 64, 40), CopyBits(40, 8)), (Rect(8, 8, 90, 60), Invers()),
+    (Rect(3, 5, 70, 80), Fill(0x00FF00, qxl.Rop.XOR)), (SCREEN, Fill(0x808080)))
 
 
 def _much_at_once(path: Path) -> None:
@@ -45,3 +59,60 @@ def test_all_is_due_when_it_was_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
               if tile == 0 and means == (means & 0xff) * 0x01010101}
     assert {shade: round(corner.get(shade, -1), 1) for shade in SHADES} == {
         shade: round(0.1 * number, 1) for number, shade in enumerate(SHADES, 1)}
+
+
+def _painted(path: Path) -> tuple[list[tiles.Pixels], str]:
+    """Writes a session with a pause before each drawing. What the independent painter shows after each, and the hash of the last."""
+    shown = []
+    with path.open("wb") as file:
+        stage = Stage(file)
+        assert stage.canvas
+        stage.create_primary(SCREEN.width, SCREEN.height)
+        for box, drawing in DRAWINGS:
+            stage.pause(PAUSE)
+            stage.draw(box, drawing)
+            pixels = stage.canvas.primary.pixels
+            shown.append(numpy.stack([pixels >> shift & 0xFF for shift in (16, 8, 0)], axis=2).astype(numpy.uint8))
+    return shown, stage.canvas.primary.sha256()
+
+
+Session = tuple[Recording, list[tiles.Pixels]]
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """The recording as if it were in the manifest. The library that is measured is not there."""
+    def missing() -> Path:
+        raise BenchError("the reference is not of the patched library")
+    monkeypatch.setattr(paths, "patched_library", missing)
+    monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
+    shown, last = _painted(tmp_path / "a.rec")
+    return replace(recordings.looked_into(recordings.find(str(tmp_path / "a.rec"))), picture_sha256=last), shown
+
+
+def test_what_is_due_is_what_the_independent_painter_shows(session: Session) -> None:
+    recording, shown = session
+    groundtruth.look(recording)
+    log = numpy.frombuffer(groundtruth.kept(recording).read_bytes(), tiles._RECORD)
+    means = numpy.full_like(tiles.means_of(shown[0]), -1)
+    for number, pixels in enumerate(shown, 1):
+        now = log[numpy.round(log["when"] / (PAUSE * 1e9)) == number]
+        tiles.apply(means, tiles.Look(0, now["tile"].astype(numpy.int64), now["means"]))
+        assert (means == tiles.means_of(pixels)).all(), number
+
+
+def test_a_burst_ends_with_what_the_independent_painter_shows(session: Session) -> None:
+    """The last drawing ends no burst: no pause follows."""
+    recording, shown = session
+    bursts.look(recording)
+    means = [(pixels.reshape(3, 32, 5, 32, 3).astype(int).sum((1, 3)) // 32 ** 2).astype(numpy.uint8) for pixels in shown[:-1]]
+    assert bursts.kept(recording).read_text().splitlines() == [base64.b64encode(one.tobytes()).decode() for one in means]
+
+
+@pytest.mark.parametrize(("look", "kept"), [(groundtruth.look, groundtruth.kept), (bursts.look, bursts.kept)])
+def test_a_reference_that_is_not_the_manifests_is_refused(session: Session, look: Callable[[Recording], None],
+                                                          kept: Callable[[Recording], Path]) -> None:
+    recording = replace(session[0], picture_sha256="0" * 64)
+    with pytest.raises(BenchError, match="the manifest's 000000000000"):
+        look(recording)
+    assert not kept(recording).exists()
