@@ -7,6 +7,7 @@ import lzma
 import shutil
 from pathlib import Path
 
+from bench.common import paths
 from bench.common.errors import BenchError
 from recorder import manifest, recordings
 from recorder.play import WITHOUT_STREAMS, play
@@ -75,7 +76,7 @@ def attach(args: argparse.Namespace) -> int:
     if any(entry["name"] == name for entry in manifest.load()):
         raise BenchError(f"a recording {name} exists: rename the file", 2)
     recordings.check(source)
-    played = play(source, seconds=_LONGEST, options=WITHOUT_STREAMS)
+    played = play(source, library=paths.stock_library(), seconds=_LONGEST, options=WITHOUT_STREAMS)
     if not played.good:
         told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]
         raise BenchError(f"{source} was not played to its end: {told[-1]}")

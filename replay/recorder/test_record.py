@@ -2,6 +2,7 @@
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from bench.common.errors import BenchError
 from bench.conftest import needs
 from recorder import manifest, record
 from recorder.commands import Drawable, Fill, Rect
-from recorder.play import play
+from recorder.play import Played, play
 from recorder.writer import RecordingWriter
 
 BOX = Rect(0, 0, 8, 8)
@@ -47,8 +48,15 @@ def test_pictures_are_of_one_mode_whatever_the_callers_is(tmp_path: Path, monkey
     assert play(manifest.FOLDER / "tiny.rec.xz").player_log == "mode flow,catchup=off\n"
 
 
-@needs(paths.player, paths.client)
-def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
+@needs(paths.player, paths.client, paths.stock_library)
+def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries = []
+
+    def noted(*arguments: Any, **more: Any) -> Played:
+        played = play(*arguments, **more)
+        libraries.append(Path(played.player["library"]).resolve().parent)
+        return played
+    monkeypatch.setattr(record, "play", noted)
     with (tmp_path / "own.rec").open("wb") as file:
         writer = RecordingWriter(file)
         writer.create_primary(80, 80)
@@ -58,6 +66,7 @@ def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path) -> None:
     assert record.execute(parsed("--attach", str(tmp_path / "own.rec"), *about)) == 0
     entry = manifest.load(shipped)[0]
     assert (entry["name"], entry["commands"], entry["kind"], entry["upstream"]) == ("own", 50, "real", "unknown")
+    assert libraries == [paths.stock_library().resolve()]       # what is measured is not its own judge
     assert manifest.check(shipped) == [] and len(entry["picture_sha256"]) == 64
     for arguments, told in ((about, "exists"), (("--driver", "d"), "--what")):
         with pytest.raises(BenchError, match=re.escape(told)):
