@@ -67,7 +67,7 @@ def moments(entry: Entry) -> tuple[int, ...]:
 
 def known(entry: Entry) -> dict[int, str]:
     """The pictures in the manifest."""
-    pictures = {_END: entry["picture_sha256"]}
+    pictures = {**dict(entry.get("pauses", ())), _END: entry["picture_sha256"]}
     if entry.get("checkpoint"):
         pictures[entry["checkpoint"]["command"]] = entry["checkpoint"]["sha256"]
     return {command: picture for command, picture in pictures.items() if picture}

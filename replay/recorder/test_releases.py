@@ -5,7 +5,7 @@ import pytest
 
 from bench.build import bases, upstream
 from bench.common.steps import Steps
-from recorder import releases
+from recorder import manifest, releases
 from recorder.play import Played
 
 ENTRY = {"name": "some", "commands": 80, "picture_sha256": "aa", "checkpoint": {"command": 50, "sha256": "bb"}}
@@ -37,6 +37,16 @@ def test_another_picture_is_told() -> None:
 
 def test_one_that_all_show_but_not_the_manifest_is_told() -> None:
     assert releases.rows(ENTRY, {"a": seen(final="xx"), "b": seen(final="xx")})[1] == 2
+
+
+def test_the_pictures_at_pauses_are_of_the_manifest_too() -> None:
+    entry = {**ENTRY, "pauses": [[20, "p"], [40, "other"]]}
+    lines, wrong = releases.rows(entry, {"a": seen(), "b": seen()})
+    assert lines[:2] == ["| some | 20 | p | manifest | equal | equal |", "| some | 40 | other | manifest | q | q |"] and wrong == 2
+
+
+def test_the_pauses_of_the_shipped_recordings_are_compared() -> None:
+    assert [entry["name"] for entry in manifest.load() if not {command for command, _ in entry.get("pauses", ())} <= {*releases.moments(entry)}] == []
 
 
 def test_what_did_not_play_is_told() -> None:
