@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """./run diff A [B]: what is better or worse in B than in A, two result files; or in the second library of one file.
 
-Exit status 0: nothing is worse; 1: something is worse; 2: not comparable.
+Exit status 0: nothing is worse; 1: something is worse, or only B has a wrong picture; 2: not comparable.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import argparse
 import collections
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from bench.common import table
 from bench.common.errors import BenchError
-from bench.measure import metrics, stats
+from bench.measure import metrics, pictures, stats
 from bench.measure.stats import Verdict
 from bench.report import grouping, report
 from bench.runs import conditions, libraries, modes, results
@@ -45,9 +45,9 @@ Key = tuple[str, ...]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare row by row, or the two libraries in one. "
-                          "Exit status 0: B is the same or better. 1: B is worse. 2: not comparable, for example because the machines "
-                          "differ, B lacks a row of A, or more than half of the comparisons are too uncertain to exclude a change of "
-                          "10 %. Three runs per row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency "
+                          "Exit status 0: B is the same or better. 1: B is worse, or only B has a wrong picture. 2: not comparable, for "
+                          "example because the machines differ, B lacks a row of A, or more than half of the comparisons are too "
+                          "uncertain to exclude a change of 10 %. Three runs per row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency "
                           "mostly, of 25 % nearly always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of "
                           "results of one library, one pair says worse by chance, and one better.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
@@ -129,7 +129,7 @@ def _judged(shift: stats.Shift, name: str, sessions: Machine) -> stats.Compariso
 
 
 def _cautions(before: Result, after: Result, lines: list[Line], sessions: Machine) -> list[str]:
-    """What the user must know of times."""
+    """What the user must know of times, and of runs that are not compared."""
     shown = {line[1] for line in lines}
     jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
     said = []
@@ -143,6 +143,11 @@ def _cautions(before: Result, after: Result, lines: list[Line], sessions: Machin
     if known := [name for name in of_machine if name not in unknown]:
         said.append(f"{' and '.join(known)}: judged relative to stock, which changed by "
                     + " and ".join(f"{math.expm1(sessions[name].log):+.0%}" for name in known) + " (the machine).")
+    bad = [sum(not run["valid"] for run in result["runs"]) for result in (before, after)]
+    if any(bad):
+        said.append(f"Runs that do not count: {bad[0]} of {len(before['runs'])} before, {bad[1]} of {len(after['runs'])} after.")
+    if jpeg := sorted("/".join(key) for key in _rows(after).keys() - _rows(before).keys() if key[-1].endswith(grouping.LOSSY)):
+        said.append(f"JPEG only in B, so not compared: {', '.join(jpeg)}.")
     return said
 
 
@@ -191,11 +196,11 @@ def _together_page(found: Together, lines: list[Line], everything: bool) -> str:
     return table.markdown(("mode", "figure", "change of all rows", "n", "verdict"), rows, left=2) if rows else ""
 
 
-def _broken(before: Result, after: Result) -> list[str]:
-    """Rows with runs that count in the first result, and none in the second, with JPEG or without."""
-    first, second = ({"/".join(key).removesuffix(grouping.LOSSY) for key, runs in _rows(each).items() if any(run["valid"] for run in runs)}
-                     for each in (before, after))
-    return sorted(first - second)
+def _alone(one: Result, other: Result, has: Callable[[Run], bool]) -> str:
+    """The rows with such a run in the first result, and none in the second, with JPEG or without."""
+    first, second = ({"/".join(key).removesuffix(grouping.LOSSY) for key, runs in _rows(each).items() if any(map(has, runs))}
+                     for each in (one, other))
+    return ", ".join(sorted(first - second))
 
 
 def split(result: Result) -> tuple[Result, Result]:
@@ -235,10 +240,13 @@ def execute(args: argparse.Namespace) -> int:
         print(f"\n{of_all}")
     if differing:
         raise BenchError(f"not comparable: {', '.join(differing)} differ", NOT_COMPARABLE)
-    if Verdict.WORSE in {one.verdict for one in (*(line[2] for line in lines), *all_rows.values())}:
+    wrong = _alone(after, before, pictures.is_wrong)
+    if wrong:
+        print(f"\nWrong pictures only in B: {wrong}")
+    if wrong or Verdict.WORSE in {one.verdict for one in (*(line[2] for line in lines), *all_rows.values())}:
         return WORSE
-    if broken := _broken(before, after):
-        raise BenchError(f"not comparable: B has no valid run of {', '.join(broken)}", NOT_COMPARABLE)
+    if broken := _alone(before, after, lambda run: run["valid"]):
+        raise BenchError(f"not comparable: B has no valid run of {broken}", NOT_COMPARABLE)
     unknown = sum(not _is_told(found) and not _is_told(all_rows.get((key[-1], name), found)) for key, name, found, *_ in lines)
     if unknown > _MOST_UNKNOWN * len(lines):
         raise BenchError(f"nothing can be said of {unknown} of {len(lines)} figures: measure more runs per row (--repeat)",

@@ -189,6 +189,28 @@ def test_a_row_that_only_the_first_has_is_2(tmp_path: Path, before: dict[str, An
     assert run_diff(tmp_path, before, jpeg) == 0      # the mode is there, whatever the server did to pictures
 
 
+def test_a_wrong_picture_in_one_of_several_runs_is_worse(tmp_path: Path, before: dict[str, Any],
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    next(run for run in other["runs"] if run["mode"] == "batch").update(valid=False, lossy=True, invalid_reason="another picture")
+    assert run_diff(tmp_path, before, other) == 1
+    out = capsys.readouterr().out
+    assert "Wrong pictures only in B: tiny/lan/max/plain/batch\n" in out
+    assert "Runs that do not count: 0 of 20 before, 1 of 20 after.\n" in out
+    assert run_diff(tmp_path, other, other) == run_diff(tmp_path, other, before) == 0
+    assert "Wrong pictures" not in capsys.readouterr().out
+
+
+def test_rows_that_became_jpeg_are_named(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    other = copy.deepcopy(before)
+    for run in other["runs"]:
+        run["lossy"] = run["mode"] == "batch" and run["transport"] == "tls" and run["repeat"] > 2
+    assert run_diff(tmp_path, before, other) == 0
+    assert "JPEG only in B, so not compared: tiny/lan/max/tls/batch, JPEG.\n" in capsys.readouterr().out
+    assert run_diff(tmp_path, other, other) == 0
+    assert "JPEG only" not in capsys.readouterr().out
+
+
 def test_both_tables_say_how_many_runs(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     fewer = {**before, "runs": [run for run in before["runs"] if run["repeat"] < 5]}
     run_diff(tmp_path, before, fewer, "--metrics", "packets")
