@@ -180,7 +180,7 @@ def page(found: Sequence[Cell], facts: dict[str, Any]) -> str:
         "# Client compatibility\n",
         f"**Worse than stock: {len(worse) or 'none'}.** {len(cells)} runs: {sum(cell.outcome == GOOD for cell in cells)} good, "
         f"{sum(cell.outcome == BAD for cell in cells)} bad, {sum(cell.outcome == NOT_RUN for cell in cells)} not run. Each run is one "
-        "[scenario](#scenarios) in one mode. A cell without modes means all modes of its row.\n",
+        f"[scenario](#scenarios) in one mode. A cell without modes means all modes of its row. {table.repeated(cells)}\n",
         f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}.\n",
         table.markdown(cells, modes, plans.SCENARIOS, "client"),
         _messages(cells, modes),

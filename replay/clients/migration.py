@@ -199,7 +199,7 @@ def page(found: list[Cell], facts: dict[str, str]) -> str:
         )
     again = sum(cell.figures.get("tries", 1) > 1 for cell in cells)
     lines.append(f"\nOn a busy machine a migration sometimes stops a guest with an emulated processor, with any library. Such a migration is "
-                 f"repeated once: {again} of these {len(cells)} were.")
+                 f"repeated once: {again} of these {len(cells)} were. {table.repeated(cells)}")
     for title, outcome in (("Bad", BAD), ("Not run", table.NOT_RUN)):
         if told := table.reasons(cells, outcome):
             lines += [f"\n## {title}\n", told]

@@ -28,6 +28,7 @@ class Cell:
     date: str = ""
     library: str = ""  # date of its last change, as in a package's version
     figures: dict[str, float] = field(default_factory=dict)
+    was_bad: int = 0  # bad runs with the same library that this one replaced
 
     @property
     def is_migration(self) -> bool:
@@ -66,12 +67,20 @@ def load(folder: Path, name: str) -> tuple[list[Cell], dict[str, Any]]:
 
 
 def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
-    """A cell that was run replaces the old one; a cell that could not be run does not."""
+    """A cell that was run replaces the old one; a cell that could not be run does not. Replaced bad ones are counted."""
     cells = {cell.key: cell for cell in old}
     for cell in new:
-        if cell.outcome != NOT_RUN or cells.get(cell.key, cell).outcome == NOT_RUN:
+        before = cells.get(cell.key)
+        if before and before.library == cell.library:
+            cell = replace(cell, was_bad=before.was_bad + (before.outcome == BAD))
+        if cell.outcome != NOT_RUN or before is None or before.outcome == NOT_RUN:
             cells[cell.key] = cell
     return list(cells.values())
+
+
+def repeated(cells: Iterable[Cell]) -> str:
+    """What became of bad runs that were repeated. Before that day they were not counted."""
+    return f"Bad runs that a repeat with the same library replaced, since 29 November 2026: {sum(cell.was_bad for cell in cells) or 'none'}."
 
 
 def typed(cells: Iterable[Cell]) -> list[Cell]:

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -93,6 +94,19 @@ def test_a_cell_is_replaced_by_one_that_was_run() -> None:
     old = [_cell("flow", GOOD, says="before"), _cell("stock", NOT_RUN)]
     new = [_cell("flow", NOT_RUN), _cell("stock", GOOD, says="now")]
     assert [cell.says for cell in table.merged(old, new)] == ["before", "now"]
+
+
+def test_bad_runs_that_were_repeated_are_counted() -> None:
+    first, again = [_cell("flow", BAD), _cell("stock", BAD)], [_cell("flow", BAD), replace(_cell("stock", GOOD), library="newer")]
+    for new in (again[:1], again):      # as the cells of a command grow, from the same old ones
+        found = table.merged(first, new)
+    assert [cell.was_bad for cell in found] == [1, 0]       # a newer library's run is no repeat
+    found = table.merged(found, [_cell("flow", GOOD)])
+    assert [(cell.outcome, cell.was_bad) for cell in found] == [(GOOD, 2), (GOOD, 0)]
+    facts = {"date": "d", "qemu": "q", "release": "r", "guest": "g", "versions": {}}
+    moved = [replace(cell, mode="stock>flow") for cell in found]
+    for page in (command.page(found, facts), migration.page(moved, facts)):
+        assert "a repeat with the same library replaced, since 29 November 2026: 2." in page
 
 
 def test_results_are_kept(tmp_path: Path) -> None:
