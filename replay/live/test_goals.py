@@ -10,7 +10,7 @@ from live.test_live import _run
 def test_who_is_quicker_and_smaller_than_both_is_not_listed() -> None:
     runs = [_run("stock"), _run("flow", lags=[0.4] * 20, bytes=900_000), _run("vnc")]
     assert goals.misses(runs) == (None, 0, 1)
-    assert "1 of 1 rows meet all three." in (goals.text(runs) or "")
+    assert "1 of 1 rows meet each goal that applies (a way that was not measured, as VNC with sound, sets none)." in (goals.text(runs) or "")
 
 
 def test_each_miss_says_by_how_much() -> None:
