@@ -16,6 +16,7 @@ import pytest
 from bench.common.errors import BenchError
 from bench.lab import links
 from bench.measure.steal import StealTime
+from bench.measure.validity import STOLEN_LIMIT
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Qemu
 from live.short import short
@@ -415,6 +416,15 @@ def test_sessions_are_numbers_and_not_of_vnc() -> None:
     for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", "1", "--modes", "vnc")):
         with pytest.raises(BenchError, match="--sessions"):
             command.sessions_of(_arguments(*wrong))
+
+
+def test_sessions_beside_a_busy_host_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54, 150)
+    shares = iter((None, STOLEN_LIMIT, STOLEN_LIMIT + 0.01))
+    monkeypatch.setattr(StealTime, "share", lambda *_: next(shares))
+    assert [command._quietly("flow", 8, lambda: row) for _ in range(2)] == [row, row]
+    with pytest.raises(BenchError, match="flow, 8 sessions: the host took 6% of the processors: run it again"):
+        command._quietly("flow", 8, lambda: row)
 
 
 def test_the_rows_of_sessions() -> None:
