@@ -12,6 +12,7 @@ from bench import samples
 from bench.cli import COMMANDS
 from bench.commands import makeresults, readme
 from bench.common import paths
+from bench.report import onetable
 from bench.runs import modes
 
 _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "server/*.md", "replay/*.md")
@@ -22,6 +23,11 @@ _MODES = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("file", [readme.README, readme.MODES, readme.NOTES, readme.PICTURE], ids=lambda file: file.name)
 def test_what_is_shown_is_what_was_measured(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == readme.contents()[file], "run ./run results --index"
+
+
+def test_the_index_and_the_one_table_are_of_the_runs() -> None:
+    assert (paths.RESULTS / "README.md").read_text(encoding="utf-8") == makeresults.index(paths.RESULTS), "run ./run results --index"
+    assert (paths.RESULTS / "table.csv").read_text(encoding="utf-8") == onetable.text(makeresults._one_table(paths.RESULTS))
 
 
 def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
