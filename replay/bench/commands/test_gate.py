@@ -20,7 +20,9 @@ No test here compares sessions. Of 17 pairs of pages in this tree's history with
 from __future__ import annotations
 
 import collections
+import math
 import random
+import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,7 +30,7 @@ import pytest
 
 from bench.commands import diff
 from bench.common import paths
-from bench.measure import stats
+from bench.measure import metrics, stats
 from bench.measure.stats import Verdict
 from bench.runs import results
 
@@ -89,6 +91,21 @@ def _threes(page: Result, source: random.Random) -> tuple[Result, Result]:
 def _drawn(page: Result, how: Callable[[Result, random.Random], tuple[Result, Result]]) -> Iterator[tuple[Result, Result]]:
     source = random.Random(1)
     return (how(page, source) for _ in range(_DRAWS))
+
+
+def _variances(name: str) -> Iterator[float]:
+    """Of the logarithm of a figure between the runs of its row, once per run."""
+    for page in _PAGES:
+        for runs in _kinds(_load(page)):
+            logs = [math.log(value) for value in metrics.values(runs, name) if value > 0]
+            if len(logs) > 1:
+                yield from [statistics.variance(logs)] * len(logs)
+
+
+@pytest.mark.parametrize("name", [name for name in diff._METRICS if not name.startswith("response")])      # these pages have none
+def test_the_usual_spread_is_that_of_the_pages(name: str) -> None:
+    """Half as much more at most, as a row has few runs."""
+    assert math.sqrt(statistics.fmean(_variances(name))) <= 1.5 * metrics._SPREAD[name]
 
 
 def test_halves_of_one_page_are_seldom_called_worse() -> None:
