@@ -47,9 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Compares two result files of ./run compare row by row, or the two libraries in one. "
                           "Exit status 0: B is the same or better. 1: B is worse, or only B has a wrong picture. 2: not comparable, for "
                           "example because the machines differ, B lacks a row of A, or more than half of the comparisons are too "
-                          "uncertain to exclude a change of 10 %. Three runs per row show a change of 5 % in packets or bytes and of 15 % in CPU; of 15 % in latency "
-                          "mostly, of 25 % nearly always. CPU and seconds of two files are judged relative to stock's. Of 20 pairs of "
-                          "results of one library, one pair says worse by chance, and one better.")
+                          "uncertain to exclude a change of 10 %. Three runs per row of a quiet host mostly show a change of 5 % in packets "
+                          "or bytes and of 15 % in CPU or latency; a busy host hides larger ones. CPU and seconds of two files are judged "
+                          "relative to stock's. Of 20 pairs of results of one library, one pair says worse by chance, and one better.")
     parser.add_argument("before", metavar="A", type=Path, help="a result file")
     parser.add_argument("after", metavar="B", type=Path, nargs="?", help="another result file (default: compare the two libraries in A)")
     parser.add_argument("--metrics", metavar="LIST", help=f"metrics to compare, of those below (default: {','.join(_METRICS[:4])},...); "
@@ -96,9 +96,16 @@ def machine(before: Result, after: Result) -> Machine:
     """Of two sessions: the change of the same stock library. Unknown if they have no row of it in common."""
     first, second = ({key: runs for key, runs in _rows(each).items() if _is_stock(key)} for each in (before, after))
     same = before["environment"]["libraries"].get(libraries.STOCK) == after["environment"]["libraries"].get(libraries.STOCK)
-    found = {name: [shift for key in first.keys() & second.keys() if (shift := metrics.shift(first[key], second[key], name))]
-             for name in _OF_MACHINE}
+    found = {name: [shift for key in first.keys() & second.keys()
+                    if (shift := metrics.shift(first[key], second[key], name, usual))]
+             for name, usual in _spreads(before, after, _OF_MACHINE).items()}
     return {name: stats.pooled(shifts) if shifts and same else _MACHINE_UNKNOWN for name, shifts in found.items()}
+
+
+def _spreads(before: Result, after: Result, names: Iterable[str]) -> dict[str, float]:
+    """Of each metric in these files, so that a busy host hides a change and does not make one."""
+    rows = [*_rows(before).values(), *_rows(after).values()]
+    return {name: metrics.spread(rows, name) for name in names}
 
 
 def _is_stock(key: Key) -> bool:
@@ -108,7 +115,7 @@ def _is_stock(key: Key) -> bool:
 def compared(before: Result, after: Result, names: list[str], sessions: Machine) -> list[Line]:
     """Every metric of every row that both files have: key, metric, comparison (corrected for the number of all), both medians
     with intervals, and the change as measured. Not stock's metrics of the machine: the others are relative to them."""
-    first, second = _rows(before), _rows(after)
+    first, second, spreads = _rows(before), _rows(after), _spreads(before, after, names)
     lines: list[Line] = []
     for key in sorted(first.keys() & second.keys()):
         for name in names:
@@ -117,7 +124,7 @@ def compared(before: Result, after: Result, names: list[str], sessions: Machine)
             old, new = metrics.values(first[key], name), metrics.values(second[key], name)
             if not old and not new:
                 continue
-            shift = metrics.shift(first[key], second[key], name)
+            shift = metrics.shift(first[key], second[key], name, spreads[name])
             one = _judged(shift, name, sessions) if shift else metrics.compared(first[key], second[key], name)
             lines.append((key, name, one, stats.estimate(old), stats.estimate(new), shift))
     judged = stats.gated([line[2] for line in lines], _FALSE_ROW)

@@ -192,17 +192,37 @@ def compared(before: Sequence[Run], after: Sequence[Run], name: str) -> stats.Co
     return stats.compare(old, new, metric.noise, metric.more)
 
 
-# Relative standard deviation from run to run: root mean square over all rows of results/, rounded. Where nothing is known
-# yet (responses), that of a similar metric.
+# Relative standard deviation from run to run on a quiet host: root mean square over all rows of results/ at commit dbad2011, rounded.
+# Where nothing is known yet (responses), that of a similar metric.
 _SPREAD = {"packets": 0.02, "data_packets": 0.02, "message_bytes": 0.02, "tcp_payload_bytes": 0.02, "wire_bytes": 0.02,
            "overhead": 0.05, "overhead_ratio": 0.05, "over_minimum": 0.05, "tls_records": 0.03, "client_packets": 0.05,
            "cpu": 0.07, "cpu_around": 0.07, "wall": 0.06, "latency_p50": 0.20, "latency_p95": 0.12, "latency_p99": 0.30,
            "response_p50": 0.20, "response_p95": 0.15, "staleness_p95": 0.08}
 _SPREAD_UNKNOWN = 0.20
+_USUAL_FREEDOM = 16     # weight of the usual spread beside that of the rows at hand, in degrees of freedom
 
 
-def shift(before: Iterable[Run], after: Iterable[Run], name: str) -> stats.Shift | None:
-    return stats.shift(*_of_every_run(list(before), list(after), name), _SPREAD.get(name, _SPREAD_UNKNOWN))
+def spread(rows: Iterable[Iterable[Run]], name: str) -> float:
+    """The relative standard deviation of a metric from run to run, of all these rows together: a busy host has a larger one than usual.
+    Few rows are weighed against what is usual; the least is half of that, and of CPU and seconds all of it, as a host that is quiet now
+    may be busy in the next session. Captured runs and others apart."""
+    usual = _SPREAD.get(name, _SPREAD_UNKNOWN)
+    squares, freedom = _USUAL_FREEDOM * usual ** 2, _USUAL_FREEDOM
+    for runs in rows:
+        kinds: dict[bool, list[float]] = {False: [], True: []}
+        for run in runs:
+            if run["valid"] and (value := METRICS[name].read(run) or 0) > 0:
+                kinds[run["captured"]].append(math.log(value))
+        for logs in kinds.values():
+            if len(logs) > 1:
+                squares += statistics.variance(logs) * (len(logs) - 1)
+                freedom += len(logs) - 1
+    return max(math.sqrt(squares / freedom), usual if METRICS[name].without_capture else usual / 2)
+
+
+def shift(before: Iterable[Run], after: Iterable[Run], name: str, usual: float) -> stats.Shift | None:
+    """usual: spread() of the metric."""
+    return stats.shift(*_of_every_run(list(before), list(after), name), usual)
 
 
 def _of_every_run(before: Sequence[Run], after: Sequence[Run], name: str) -> tuple[list[float], list[float]]:

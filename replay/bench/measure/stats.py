@@ -214,10 +214,11 @@ def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shi
 
 def pooled(shifts: Sequence[Shift]) -> Shift:
     """The common change of several rows, each weighted by its precision. Where rows disagree by more than their errors explain, the error
-    of the common change grows with the disagreement."""
+    of the common change grows with the disagreement. A row's error is an estimate of few runs: the mean of 1 / error ** 2 is
+    freedom / (freedom - 2) times that of the true error."""
     if len(shifts) == 1:
         return shifts[0]
-    weights = [1 / one.error ** 2 for one in shifts]
+    weights = [max(one.freedom - 2, 1) / one.freedom / one.error ** 2 for one in shifts]
     log = sum(weight * one.log for weight, one in zip(weights, shifts, strict=True)) / sum(weights)
     apart = sum(weight * (one.log - log) ** 2 for weight, one in zip(weights, shifts, strict=True))
     freedom, more = sum(one.freedom for one in shifts), len(shifts) - 1

@@ -32,11 +32,11 @@ def test_a_change_of_cpu_is_taken_from_captured_runs_too() -> None:
 
     before = [taken(True, 2.0), taken(True, 2.1), taken(False, 1.0)]
     after = [taken(True, 2.2), taken(True, 2.31), taken(False, 1.1)]
-    found = metrics.shift(before, after, "cpu")
+    found = metrics.shift(before, after, "cpu", 0.07)
     assert found is not None and found.log == pytest.approx(math.log(1.1)) and not found.lone
-    timed = metrics.shift(before, after[2:], "cpu")
+    timed = metrics.shift(before, after[2:], "cpu", 0.07)
     assert timed is not None and timed.log == pytest.approx(math.log(1.1)) and timed.lone
-    assert metrics.shift(before[:2], after[2:], "cpu") is None
+    assert metrics.shift(before[:2], after[2:], "cpu", 0.07) is None
 
 
 def test_times_are_of_runs_without_a_capture() -> None:
@@ -83,3 +83,18 @@ def test_staleness_is_of_the_screen_alone() -> None:
 
 def test_what_only_some_runs_have() -> None:
     assert metrics.values([run(), run(download={"share": 0.4})], "own_share") == [0.4]
+
+
+def test_a_busy_host_has_a_larger_spread() -> None:
+    def row(low: float, high: float, captured: bool = True) -> list[dict[str, Any]]:
+        return [run(captured=captured, cpu_seconds={"user": seconds, "system": 0.0}, server={"packets": seconds * 1000})
+                for seconds in (low, high)]
+
+    assert metrics.spread([], "cpu") == metrics.spread([row(1.0, 1.0)[:1]], "cpu") == pytest.approx(0.07)
+    busy = [row(1.0, 1.3)] * 100
+    assert metrics.spread(busy, "cpu") == pytest.approx(math.log(1.3) / math.sqrt(2), rel=0.1)
+    quiet = [row(1.0, 1.0)] * 100
+    assert metrics.spread(quiet, "cpu") == pytest.approx(0.07)      # the next session may be busy
+    assert metrics.spread(quiet, "packets") == pytest.approx(0.01)
+    two_kinds = [row(1.0, 1.0) + row(2.0, 2.0, captured=False)] * 100      # a capture's cost is no spread
+    assert metrics.spread(two_kinds, "packets") == pytest.approx(0.01)
