@@ -24,6 +24,7 @@ PICTURE = paths.RESULTS / "seconds.svg"
 SESSIONS = {"linux-boot": "boot of Linux", "linux-desktop": "Linux desktop", "linux-video": "desktop with video",
             "vga-text-boot": "scrolling text (VGA)"}
 LIVE_LINK = "20M40ms"
+_LIBRARY = "measured with"          # the last column of that table, if its rows are of several libraries
 _LIVE_GUEST = re.compile(r"\| \w+-std ")     # whose rows of all links are shown
 _OURS = "flow"
 _CPU_MODES = (modes.STOCK, "cork", "batch", _OURS)
@@ -52,14 +53,16 @@ TABLES = {
 
 @cache
 def _runs(folder: str) -> list[metrics.Run]:
+    """None of a folder that was not measured yet."""
     packed = paths.RESULTS / folder / "compare.json.xz"
-    runs: list[metrics.Run] = results.load(packed if packed.is_file() else packed.with_suffix(""))["runs"]
+    found = next((file for file in (packed, packed.with_suffix("")) if file.is_file()), None)
+    runs: list[metrics.Run] = results.load(found)["runs"] if found else []
     return runs
 
 
 def _targets() -> str | None:
     wanted = {where for target in targets.TARGETS for where in (target.where, target.base) if where}
-    return targets.markdown({where: _runs(where) for where in wanted if (paths.RESULTS / where).is_dir()})
+    return targets.markdown({where: _runs(where) for where in wanted if _runs(where)})
 
 
 def _values(folder: str, link: str, session: str, mode: str, transport: str, metric: str) -> list[float]:
@@ -118,7 +121,10 @@ def live() -> str | None:
         return None
     head, line, *rows = found[1].splitlines(keepends=True)
     of_link = [row for row in rows if f"| {LIVE_LINK} |" in row]
-    return "".join([head, line, *(row for row in rows if row in of_link or _LIVE_GUEST.match(row))]) if of_link else None
+    shown = [row for row in rows if row in of_link or _LIVE_GUEST.match(row)]
+    if _LIBRARY in head and len({row.rsplit("|", 2)[1] for row in shown}) == 1:     # results/live/README.md says which
+        head, line, *shown = (row.rsplit("|", 2)[0] + "|\n" for row in (head, line, *shown))
+    return "".join([head, line, *shown]) if of_link else None
 
 
 def _between(text: str, name: str, table: str) -> str:
