@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,9 @@ def author() -> Author:
     return Author(*found)
 
 
+_CONTEXTS = (10, 6, 4)      # lines; more of them join hunks, between which nothing may be missing
+
+
 class Tree:
     """A git tree of a release to which patches are added as they are exported; new tests are not listed beside one of
     away_from."""
@@ -70,12 +73,16 @@ class Tree:
             raise BenchError(said[-1].removeprefix("error: "))
         return done.stdout
 
-    def add(self, file: Path) -> None:
-        """Commits one patch with all files that it adds."""
+    def add(self, file: Path, placed: Sequence[str] = ()) -> list[str]:
+        """Commits one patch with all files that it adds. Returns its changes to other files with more context than the patch has, and
+        with none: where patches before it are missing, these are `placed`, as its own lines could be found in another place."""
         patch = patchfile.read(file)
         try:
-            if patch.diff:
+            if placed and patch.diff:
+                self._place(placed, patch.diff)
+            elif patch.diff:
                 self.git("apply", "--index", "-C1", given=patch.diff)
+            found = [self.git("diff", "--cached", f"-U{lines}") for lines in (*_CONTEXTS, 0)]
             new = brings.said(patch.body)
             new += brings.headers(paths.ROOT, new, self.there | {entry.file for entry in new})
             kept = overlay.sources(paths.ROOT)
@@ -89,6 +96,24 @@ class Tree:
         self.git("add", "-Af")
         self.git("commit", "-q", "--cleanup=verbatim", "-F", "-", given=(
             f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self.who.signature}\n"))
+        return found
+
+    def _place(self, placed: Sequence[str], diff: str) -> None:
+        """Applies the first that changes the right functions; git tries all lines of its context before fewer."""
+        for least, one in [(least, one) for least in (3, 2, 1) for one in (*placed[:-1], diff)]:
+            try:
+                self.git("apply", "--index", f"-C{least}", given=one)
+            except BenchError:
+                continue
+            if functions(self.git("diff", "--cached", "-U0")) == functions(placed[-1]):
+                return
+            self.git("reset", "-q", "--hard")
+        raise BenchError("it needs patches before it")
+
+
+def functions(diff: str) -> list[str]:
+    """The files and functions that the hunks of a diff without context change. Of a function the name, as arguments may be others."""
+    return [line.split(" @@", 1)[-1].partition("(")[0].split(" ")[-1] for line in diff.splitlines() if line.startswith(("+++ ", "@@ "))]
 
 
 def _patches(version: str, one: str) -> list[Path]:
@@ -107,13 +132,25 @@ def _patches(version: str, one: str) -> list[Path]:
 def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Tree, str]:
     """The tree with series or single patches, in this order, on the base of the first; also the commit before them."""
     files = [file for one in which for file in _patches(version, one)]
+    placed = _placed(version, dict.fromkeys(one.partition("/")[0] for one in which if "/" in one), who)
     tree = Tree(version, folder, who)
     for file in upstream.series(version, upstream.below(files[0].parent.name)[:-1]):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
-        tree.add(file)
+        tree.add(file, placed.get(file, ()))
     return tree, base
+
+
+def _placed(version: str, names: Iterable[str], who: Author) -> dict[Path, list[str]]:
+    """What Tree.add() returns of each patch of these series, all of them applied."""
+    found: dict[Path, list[str]] = {}
+    for name in names:
+        with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
+            tree = Tree(version, Path(work, "tree"), who)
+            for file in upstream.series(version, upstream.below(name)):
+                found[file] = tree.add(file)
+    return found
 
 
 def every_series(tree: Tree) -> Iterator[tuple[str, Path]]:

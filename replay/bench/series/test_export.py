@@ -77,13 +77,21 @@ def test_patches_that_apply_without_the_others(version: str, tmp_path: Path) -> 
     for name, base, count in (("fixes", upstream.RELEASE, None), ("display", "fixes", 4)):
         there = set(tree.there)
         files = upstream.series(version, [name])[:count]
+        placed = {file: tree.add(file) for file in files}
+        tree.git("tag", name)
+        after = set(tree.there)
+        needy = []
         for file in files:
-            tree.add(file)
             tree.git("reset", "-q", "--hard", base)
             tree.there = set(there)
-        for file in files:
-            tree.add(file)
-        tree.git("tag", name)
+            try:
+                tree.add(file, placed[file])
+            except BenchError as error:
+                assert "it needs patches before it" in str(error)
+                needy.append(f"{name}/{file.name[:4]}")
+        assert needy == (["fixes/0003"] if name == "fixes" else []), "FAULTS.md says so"
+        tree.git("reset", "-q", "--hard", name)
+        tree.there = after
 
 
 def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
