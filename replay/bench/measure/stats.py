@@ -214,8 +214,9 @@ def shift(before: Sequence[float], after: Sequence[float], spread: float) -> Shi
 
 def pooled(shifts: Sequence[Shift]) -> Shift:
     """The common change of several rows, each weighted by its precision. Where rows disagree by more than their errors explain, the error
-    of the common change grows with the disagreement. A row's error is an estimate of few runs: the mean of 1 / error ** 2 is
-    freedom / (freedom - 2) times that of the true error."""
+    of the common change grows with the disagreement. If a row's error is estimated from few runs, the mean of
+    1 / error ** 2 is freedom / (freedom - 2) times that of the true error. As a part of freedom is prior knowledge, this is a little too
+    careful, as it should be: spreads differ between rows, and there are outliers (test_gate.py)."""
     if len(shifts) == 1:
         return shifts[0]
     weights = [max(one.freedom - 2, 1) / one.freedom / one.error ** 2 for one in shifts]
