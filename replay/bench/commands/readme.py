@@ -113,8 +113,8 @@ def cpu() -> str:
 
 
 def live() -> str | None:
-    """The short table of results/live; of other guests than those with standard VGA the rows of one link. None without rows of
-    that link."""
+    """The short table of results/live; of other guests than those with standard VGA the rows of one link. The library is not a column
+    if all these rows are of one. None without rows of that link."""
     page = paths.RESULTS / "live" / "README.md"
     found = re.search(r"^## In short\n(?:[^|\n].*\n|\n)*((?:\|.*\n)+)", page.read_text(), re.MULTILINE) if page.is_file() else None
     if found is None:

@@ -223,6 +223,18 @@ def test_pages_that_are_missing_leave_the_tables_as_they_are(monkeypatch: pytest
         readme._runs.cache_clear()
 
 
+def test_the_readme_names_the_library_of_live_rows_if_there_are_several(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def shown(*measured: str) -> str:
+        rows = "".join(f"| text-std | 20M40ms | {library} |\n" for library in measured)
+        results.write_text(tmp_path / "live/README.md", f"## In short\n\n| guest | link | {readme._LIBRARY} |\n|---|---|--:|\n"
+                           f"{rows}| text-qxl | lan | older |\n")
+        return readme.live() or ""
+
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    assert shown("one", "one") == "| guest | link |\n|---|---|\n" + "| text-std | 20M40ms |\n" * 2
+    assert "| text-std | 20M40ms | two |\n" in shown("one", "two")
+
+
 def test_a_folder_has_one_page(tmp_path: Path) -> None:
     for where in ("pace", "pace/plain"):
         _measured(tmp_path / where, "one", "two")

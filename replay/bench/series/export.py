@@ -48,7 +48,9 @@ def author() -> Author:
     return Author(*found)
 
 
-_CONTEXTS = (10, 6, 4)      # lines; more of them join hunks, between which nothing may be missing
+# Lines of context that tell where a change goes if patches before it are missing: more of them join hunks, between which nothing may be
+# missing then. The last diff tells only which functions it changes.
+CONTEXTS = (10, 6, 4, 0)
 
 
 class Tree:
@@ -73,16 +75,16 @@ class Tree:
             raise BenchError(said[-1].removeprefix("error: "))
         return done.stdout
 
-    def add(self, file: Path, placed: Sequence[str] = ()) -> list[str]:
-        """Commits one patch with all files that it adds. Returns its changes to other files with more context than the patch has, and
-        with none: where patches before it are missing, these are `placed`, as its own lines could be found in another place."""
+    def add(self, file: Path, placed: Sequence[str] = (), contexts: Sequence[int] = ()) -> list[str]:
+        """Commits one patch with all files that it adds. Returns its changes to other files as a diff for each of `contexts`, in lines.
+        placed: those of CONTEXTS, if patches before it are missing, as the patch's own lines could be found in another place."""
         patch = patchfile.read(file)
         try:
             if placed and patch.diff:
                 self._place(placed, patch.diff)
             elif patch.diff:
                 self.git("apply", "--index", "-C1", given=patch.diff)
-            found = [self.git("diff", "--cached", f"-U{lines}") for lines in (*_CONTEXTS, 0)]
+            found = [self.git("diff", "--cached", f"-U{lines}") for lines in contexts]
             new = brings.said(patch.body)
             new += brings.headers(paths.ROOT, new, self.there | {entry.file for entry in new})
             kept = overlay.sources(paths.ROOT)
@@ -113,7 +115,13 @@ class Tree:
 
 def functions(diff: str) -> list[str]:
     """The files and functions that the hunks of a diff without context change. Of a function the name, as arguments may be others."""
-    return [line.split(" @@", 1)[-1].partition("(")[0].split(" ")[-1] for line in diff.splitlines() if line.startswith(("+++ ", "@@ "))]
+    found = []
+    for line in diff.splitlines():
+        if line.startswith("+++ "):
+            found.append(line)
+        elif line.startswith("@@ "):
+            found.append("".join(re.findall(r"[\w:~]+", line.split(" @@", 1)[1].partition("(")[0])[-1:]))
+    return found
 
 
 def _patches(version: str, one: str) -> list[Path]:
@@ -143,13 +151,13 @@ def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple
 
 
 def _placed(version: str, names: Iterable[str], who: Author) -> dict[Path, list[str]]:
-    """What Tree.add() returns of each patch of these series, all of them applied."""
+    """The diffs of each patch of these series, where all of them are applied."""
     found: dict[Path, list[str]] = {}
     for name in names:
         with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
             tree = Tree(version, Path(work, "tree"), who)
             for file in upstream.series(version, upstream.below(name)):
-                found[file] = tree.add(file)
+                found[file] = tree.add(file, contexts=CONTEXTS)
     return found
 
 

@@ -77,7 +77,7 @@ def test_patches_that_apply_without_the_others(version: str, tmp_path: Path) -> 
     for name, base, count in (("fixes", upstream.RELEASE, None), ("display", "fixes", 4)):
         there = set(tree.there)
         files = upstream.series(version, [name])[:count]
-        placed = {file: tree.add(file) for file in files}
+        placed = {file: tree.add(file, contexts=export.CONTEXTS) for file in files}
         tree.git("tag", name)
         after = set(tree.there)
         needy = []
@@ -104,6 +104,16 @@ def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
     for name in ("fixes", "tls"):
         git(tree, "am", "-q", *export.export(upstream.DEFAULT, [name], tmp_path / name, _WHO))
     assert "\nFor spice 0.15.2 with fixes.\n" in (tmp_path / "tls/0000-cover-letter.txt").read_text()
+
+
+def test_what_a_security_update_needs_is_the_top_of_the_table(tmp_path: Path) -> None:
+    """The command of FAULTS.md. An export fails if a patch would change another function than with all others."""
+    text = (paths.ROOT / "patches/FAULTS.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^    \./run export ((?:.+\\\n)+.+) DIR --release (?:\S+)$", text, re.MULTILINE)
+    wanted = [f"fixes/{number}" for number in re.findall(r"\d{4}", command)]
+    rows = re.findall(r"^\| (\d{4}) \|.* \| (security.*?) \| .*?\| \*{0,2}(critical|high)\*{0,2} \|", text, re.MULTILINE)
+    assert sorted(wanted) == sorted(f"fixes/{number}" for number, *_ in rows) and f"the first {len(rows)} rows" in text
+    assert len(export.export(upstream.DEFAULT, wanted, tmp_path / "mails", _WHO)) == len(wanted)
 
 
 def test_the_smallest_useful_set_needs_no_other_fix(tmp_path: Path) -> None:
