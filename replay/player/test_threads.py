@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""No ThreadSanitizer report in library or player: recordings over TLS, with the pointer moved by another thread than
-the one that draws; two displays with a thread each, which share a client's image dictionary; the display stage, while
-clients come and go.
+"""No ThreadSanitizer report in library or player: recordings over TLS, with the pointer moved by another thread than the one
+that draws.
 
 The build is kept in build/threads. By itself: ./run test replay/player/test_threads.py
 """
@@ -22,8 +21,6 @@ from recorder import cutting
 
 _COMMANDS = 2000
 _SECONDS = 120
-
-_SUPPRESSIONS = paths.ROOT / "server" / "devel" / "tests" / "tsan.supp"
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +59,3 @@ def test_no_report(recording: str, mode: str, player: Path, tmp_path: Path) -> N
             playing.kill()
     assert [report.read_text() for report in tmp_path.glob("report.*")] == []
     assert (status, client.returncode) == (0, 0), (tmp_path / "player.log").read_text() + client.stderr
-
-
-@pytest.mark.parametrize("name", sanitized.WITH_THREADS)
-def test_of_the_server(name: str, build: Path) -> None:
-    skips = [option for case in sanitized.WITH_THREADS[name] for option in ("-s", case)]
-    done = subprocess.run([build / sanitized.SERVER_TESTS / name, *skips], capture_output=True, text=True, timeout=300, check=False,
-                          env={**os.environ, "TSAN_OPTIONS": f"exitcode=66 suppressions={_SUPPRESSIONS}"})
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -92,5 +92,6 @@ def test_a_test_is_found_again() -> None:
 def test_what_builds_runs_after_what_is_built_ahead() -> None:
     """Two builds in one folder disturb each other."""
     builds = re.compile(r"\b(?:bases\.with_tests|optional\.build|sanitized\.configure|sanitized\.for_threads)\(")
-    found = {str(file.relative_to(paths.ROOT)) for file in (paths.ROOT / "replay").rglob("test_*.py") if builds.search(file.read_text())}
+    found = {str(file.relative_to(paths.ROOT)) for folder in ("replay", "server") for file in (paths.ROOT / folder).rglob("test_*.py")
+             if builds.search(file.read_text())}
     assert found == set(testing._NEED_BUILDS)

@@ -29,7 +29,8 @@ _AT_ONCE = 4        # test files at a time, at most: many start several processe
 _SPACE = 6 * space.GB   # disk space for a tree without builds
 _FEW = 3            # at most so many failed tests of a part are repeated
 # The Python tests that need more than ./run setup builds.
-_NEED_BUILDS = ("replay/bench/build/test_bases.py", "replay/bench/build/test_sanitized.py", "replay/player/test_threads.py")
+_NEED_BUILDS = ("replay/bench/build/test_bases.py", "replay/bench/build/test_sanitized.py", "replay/player/test_threads.py",
+                "server/devel/tests/test_server_threads.py")
 
 
 def execute(args: argparse.Namespace) -> int:
