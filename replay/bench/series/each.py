@@ -25,6 +25,7 @@ from bench.series import builds, export, otherroot
 _WHO = export.Author("each", "each")
 _DEFAULT = "default"    # without SPICE_STREAM
 _AUTOTOOLS = "autotools"    # as _DEFAULT, but by upstream's other build system
+_UNBUILT = "CHANGELOG.md"   # no build reads it, and it says what the patches' messages say
 _CHOICES = re.compile(r"option\('stream-mode',[^)]*choices *: *\[([^]]*)\]")
 _MODE = re.compile(r"option\('stream-mode',[^)]*?\bvalue *: *'([\w-]+)'")
 
@@ -35,7 +36,7 @@ class Checked:
     release: str
     patch: str
     mode: str
-    tree: str           # git's hash of the tree
+    tree: str           # git's hash of the tree without _UNBUILT
     tests: int
     seconds: int
     when: str
@@ -89,6 +90,12 @@ def default_mode(options: str) -> list[str]:
     return [f"-Dstream-mode={found[1]}"] if found else []
 
 
+def built_tree(tree: export.Tree) -> str:
+    """git's hash of what is built of HEAD."""
+    kept = [line for line in tree.git("ls-tree", "HEAD").splitlines(keepends=True) if not line.endswith(f"\t{_UNBUILT}\n")]
+    return tree.git("mktree", given="".join(kept)).strip()
+
+
 def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[State]]:
     """A git tree with every series; the states after each patch, and after each series in every mode that exists by then. Each
     series is based on another one: the last that is not optional contains all."""
@@ -97,7 +104,7 @@ def states(version: str, folder: Path) -> tuple[export.Tree, list[State], list[S
     whole: list[State] = []
 
     def now(patch: str, mode: str = _DEFAULT) -> State:
-        return State(version, patch, mode, *tree.git("rev-parse", "HEAD", "HEAD^{tree}").split())
+        return State(version, patch, mode, tree.git("rev-parse", "HEAD").strip(), built_tree(tree))
 
     for name, file in export.every_series(tree):
         patch = f"{name}/{file.name[:4]}"

@@ -176,6 +176,23 @@ def test_what_there_is_to_try(tmp_path: Path) -> None:
     assert (tmp_path / "tree/README").stat().st_mtime >= began
 
 
+def test_a_tree_is_what_is_built(tmp_path: Path) -> None:
+    def git(*arguments: str, given: str = "") -> str:
+        return subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a", *arguments], text=True, input=given,
+                              capture_output=True, check=True).stdout
+
+    def tree(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text)
+        git("add", "-A")
+        git("commit", "-q", "-m", "x")
+        return each.built_tree(SimpleNamespace(git=git))  # type: ignore[arg-type]
+
+    git("init", "-q")
+    first = tree("a.c", "")
+    assert tree("CHANGELOG.md", "new") == first
+    assert tree("a.c", "int a;") != first
+
+
 def test_a_patch_that_changed_is_done_again_and_what_it_was_is_forgotten(stand: Stand) -> None:
     stand.run()
     stand.trees = ["t1", "new"]
