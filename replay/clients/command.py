@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import setup, upstream
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
-from bench.runs import results
 from clients import guest, machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
 from clients.errors import BREAKS, Failed, NotRun
@@ -285,7 +284,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
         finally:
             player.end()
             if cells:  # also if interrupted
-                results.write_text(args.output / "README.md", page(everything, facts))
+                atomic.write_text(args.output / "README.md", page(everything, facts))
     worse = table.worse_than(STOCK, everything)
     print(f"{args.output / 'README.md'}: {len(cells)} cells played, {len(worse)} of all there are worse than stock")
     return 1 if worse or any(cell.outcome == BAD and cell.mode != STOCK for cell in cells) else 0

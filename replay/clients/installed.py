@@ -17,12 +17,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.common import paths, proc
+from bench.common import atomic, paths, proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import capture
 from bench.measure import pcap
-from bench.runs import results
 from clients import guest, machine, packages, table, target
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
@@ -135,6 +134,6 @@ def execute(args: argparse.Namespace) -> int:
                     world.nobody()
     others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
-    results.write_text(file, json.dumps([asdict(each) for each in everything], indent=1) + "\n")
+    atomic.write_text(file, json.dumps([asdict(each) for each in everything], indent=1) + "\n")
     print(page(everything))
     return 0

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.build import upstream
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links
-from bench.runs import results
 from clients import guest, machine, packages, table, target
 from clients.command import HOME, NAME, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver
@@ -232,7 +231,7 @@ def execute(args: argparse.Namespace) -> int:
                     everything = table.merged(old, cells)
                     table.save(args.output, NAME, everything, facts)
                     moved = [one for one in everything if one.is_migration]
-                    results.write_text(args.output / "migration.md", page(moved, facts["migration"]))
+                    atomic.write_text(args.output / "migration.md", page(moved, facts["migration"]))
     bad = [cell for cell in cells if cell.outcome == BAD]
     print(f"{args.output / 'migration.md'}: {len(cells)} migrations, {len(bad)} bad")
     return 1 if bad else 0

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.common import atomic
 from bench.common.errors import BenchError
-from bench.runs import results
 
 GOOD, BAD, NOT_RUN = "good", "bad", "not run"
 
@@ -52,7 +52,7 @@ def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
 
 def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
     """Saves the results. Cells not measured again keep their old result."""
-    results.write_text(folder / f"{name}.json", json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n")
+    atomic.write_text(folder / f"{name}.json", json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n")
 
 
 def load(folder: Path, name: str) -> tuple[list[Cell], dict[str, Any]]:

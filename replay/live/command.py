@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import setup, upstream
-from bench.common import commit, paths
+from bench.common import atomic, commit, paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import links
-from bench.runs import environment, results
+from bench.runs import environment, libraries
 from clients import packages
 from clients.machine import qemu_version
 from live import cell, deployment, goals, guests, page, sessions, sets, ways
@@ -90,8 +90,8 @@ class Kept:
         """Writes the file with today's `facts`, which name the trees of earlier runs, too."""
         trees = dict.fromkeys([*(run["tree"] for run in self.runs.values() if "tree" in run), facts["tree"]])
         facts = {**facts, "tree": ", ".join(trees)}
-        results.write_text(self.file, json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
-        results.write_text(self.file.parent / "README.md", page.page(
+        atomic.write_text(self.file, json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
+        atomic.write_text(self.file.parent / "README.md", page.page(
             list(self.runs.values()), self.thrown_out, facts, short(self.runs.values()), goals.text(self.runs.values())))
 
 
@@ -123,11 +123,13 @@ def _say(record: Record, left: float) -> str:
 def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
     """Ways and numbers of sessions; raises BenchError, one line."""
     counts = sets.names(args.sessions, ())
-    if not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
+    if not counts or not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
         raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
     shown = sets.names(args.modes, ("stock", "flow"))
     if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
         raise BenchError("--sessions plays recordings, which VNC and browsers cannot show: leave them out", 2)
+    for name in shown:
+        ways.check(name)
     return [(way, int(count)) for count in counts for way in shown]
 
 
@@ -146,7 +148,7 @@ def _scale(args: argparse.Namespace) -> int:
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name, _ in wanted}
     rows = [_quietly(name, count, functools.partial(sessions.measure, shown[name], count)) for name, count in wanted]
-    results.write_text(args.out / "sessions.md", sessions.page(rows, _facts()))
+    atomic.write_text(args.out / "sessions.md", sessions.page(rows, _facts()))
     print(sessions.table(rows))
     return 0
 
@@ -161,6 +163,12 @@ def execute(args: argparse.Namespace) -> int:
     if args.set == deployment.NAME:
         return deployment.execute(args, _facts())
     plans = sets.planned(args)
+    if args.library:
+        libraries.find(str(args.library.resolve()))
+    if args.sessions is not None and (args.guests or args.scenarios or args.links or args.count or args.repeat != 1):
+        raise BenchError("--sessions plays recordings on this machine: of the other options it takes --modes, --library and --output", 2)
+    if not args.dry_run:
+        atomic.require(args.out)
     if args.dry_run and args.sessions is not None:
         print(f"{len(sessions_of(args))} rows, half a minute to a minute each")
         return 0

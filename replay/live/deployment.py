@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.build import setup
-from bench.common import paths, proc, table
+from bench.common import atomic, paths, proc, table
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links, linktest
 from bench.lab.lab import Lab
-from bench.runs import environment, results
+from bench.runs import environment
 from clients import guest, machine, packages, target
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk
@@ -397,7 +397,7 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str]
         records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": seen.says, "invalid": invalid,
                         "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
         steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
-        results.write_text(file, json.dumps(records, indent=1) + "\n")
-        results.write_text(file.with_suffix(".md"), page(records, facts))
+        atomic.write_text(file, json.dumps(records, indent=1) + "\n")
+        atomic.write_text(file.with_suffix(".md"), page(records, facts))
     print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count")
     return 1 if failed else 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import links
-from live import guests
+from live import guests, ways
 from live.cell import Plan
 from live.scenarios import SCENARIOS
 
@@ -74,6 +74,8 @@ def names(given: str | None, default: Sequence[str]) -> list[str]:
 
 def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
     """Round by round, so that changes of the machine affect all."""
+    for way in names(args.modes, part.ways):
+        ways.check(way)
     over = [links.find(name).name for name in names(args.links, part.links)]
     played = names(args.scenarios, part.scenarios)
     for name in played:

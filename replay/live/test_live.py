@@ -179,7 +179,7 @@ def test_how_long_it_takes_is_known_from_runs() -> None:
 
 
 @pytest.mark.parametrize("wrong", [("--guests", "dos"), ("--scenarios", "sleep"), ("--links", "string"), ("--repeat", "0"),
-                                   ("--count", "0")])
+                                   ("--count", "0"), ("--modes", "rdp"), ("--modes", "flow:catchup=of")])
 def test_what_there_is_not_is_refused(wrong: tuple[str, str]) -> None:
     with pytest.raises(BenchError):
         sets.planned(_arguments(*wrong))
@@ -413,9 +413,16 @@ def test_what_a_process_has_used_is_read_of_it() -> None:
 
 def test_sessions_are_numbers_and_not_of_vnc() -> None:
     assert command.sessions_of(_arguments("--sessions", "1,8", "--modes", "flow")) == [("flow", 1), ("flow", 8)]
-    for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", "1", "--modes", "vnc")):
+    for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", ""), ("--sessions", "1", "--modes", "vnc")):
         with pytest.raises(BenchError, match="--sessions"):
             command.sessions_of(_arguments(*wrong))
+    with pytest.raises(BenchError, match="unknown mode"):
+        command.sessions_of(_arguments("--sessions", "1", "--modes", "rdp"))
+
+
+def test_options_that_sessions_do_not_have_are_refused() -> None:
+    with pytest.raises(BenchError, match="--sessions plays recordings"):
+        command.execute(_arguments("--sessions", "1", "--links", "lan", "--dry-run"))
 
 
 def test_sessions_beside_a_busy_host_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,15 @@ def of_tree(name: str) -> bool:
     return " (" not in name and _shows(name) not in (VNC, modes.STOCK)
 
 
+def check(name: str) -> None:
+    """Raises BenchError, one line, for what is no way."""
+    if name == VNC or name in BROWSERS:
+        return
+    if name.partition(":")[0] not in modes.MODES:
+        raise BenchError(f"unknown mode '{name}': choose {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
+    modes.check(name)
+
+
 def find(name: str, folder: Path | None = None) -> Way:
     """`folder` has the library of every mode except stock; without it, the tree's is used."""
     if name in BROWSERS:
@@ -59,9 +68,7 @@ def find(name: str, folder: Path | None = None) -> Way:
         return replace(find(shown, folder), name=title(name, folder), page=page)
     if name == VNC:
         return Way(VNC, None)
-    if name.partition(":")[0] not in modes.MODES:
-        raise BenchError(f"unknown mode '{name}': choose {VNC}, {', '.join(BROWSERS)}, or a mode: {', '.join(modes.MODES)}", 2)
-    modes.check(name)
+    check(name)
     if name == modes.STOCK:
         return Way(name, libraries.find(libraries.STOCK))
     library = libraries.find(str(folder) if folder else libraries.PATCHED)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ def kept(path: Path, part: Range) -> Iterator[Event]:
 def cut(path: Path, part: Range, out: Path) -> None:
     """The recording has been checked. `out` appears when it is complete, compressed as its name says; something that is no file
     is written to."""
-    target = out.with_name(f"{out.name}.part") if out.is_file() or not out.exists() else out
+    target = out.with_name(f".{out.name}.{os.getpid()}.part") if out.is_file() or not out.exists() else out
     try:
         with packed.begun(target, out.name) as file:
             file.write(HEADER)

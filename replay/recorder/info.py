@@ -14,7 +14,7 @@ from recorder.describe import describe
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Validates each recording as the player does and describes it. Exit status 2: one is damaged."
-    parser.add_argument("files", metavar="FILE", nargs="+", help="name of a shipped recording, or a path")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="name of a shipped recording, or a path; a part of it: FILE@FROM-TO (s)")
     parser.add_argument("--json", action="store_true", help="one JSON object per recording")
 
 
@@ -32,9 +32,11 @@ def execute(args: argparse.Namespace) -> int:
     status = 0
     for name in args.files:
         try:
-            path = recordings.find(name).path
+            wanted = recordings.find(name)
+            path = recordings.looked_into(wanted).path
             checked = recordings.check(path)        # before reading, as the reader's error is not meant for users
-            facts = {**describe(path), **checked, "file": str(path)}      # for a compressed one the player gets "-"
+            shown = name if wanted.part else str(path)      # for a compressed one the player gets "-"
+            facts = {**describe(path), **checked, "file": shown}
         except BenchError as error:     # one file after the other
             print(f"bench: {error}", file=sys.stderr)
             status = max(status, error.status)

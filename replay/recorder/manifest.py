@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.common import atomic
 from recorder.describe import describe
 from recorder.reader import RecordingError
 from recorder.recordings import sha256_of
@@ -34,7 +35,7 @@ def load(folder: Path | None = None) -> list[Entry]:
 
 def save(entries: list[Entry], folder: Path | None = None) -> None:
     text = json.dumps({**SCHEMA, "recordings": entries}, indent=2)
-    ((folder or FOLDER) / "manifest.json").write_text(text + "\n")
+    atomic.write_text((folder or FOLDER) / "manifest.json", text + "\n")
 
 
 def add(entry: Entry, folder: Path | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import os
 import shutil
 from pathlib import Path
 
@@ -52,15 +53,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if args.attach:
         return attach(args)
+    if args.what or args.driver or args.licence:
+        raise BenchError("these options describe the recording that --attach FILE names: give FILE", 2)
     print(ATTACH)
     return 0
 
 
 def pack(raw: Path, packed: Path) -> None:
-    part = packed.with_name(packed.name + ".part")
-    with open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
-        shutil.copyfileobj(source, target, 1 << 20)
-    part.rename(packed)
+    part = packed.with_name(f".{packed.name}.{os.getpid()}.part")
+    try:
+        with open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        part.rename(packed)
+    except OSError as error:
+        raise BenchError(f"{packed}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def attach(args: argparse.Namespace) -> int:
@@ -82,7 +90,11 @@ def attach(args: argparse.Namespace) -> int:
         raise BenchError(f"{source} was not played to its end: {told[-1]}")
     file = f"{name}.rec.xz"
     pack(source, manifest.FOLDER / file)
-    manifest.add({"name": name, "file": file, "kind": "real", "what": args.what, "driver": args.driver, "licence": args.licence,
-                  "upstream": "unknown", "made": "recorded by its contributor", "picture_sha256": played.client["sha256"]})
+    try:
+        manifest.add({"name": name, "file": file, "kind": "real", "what": args.what, "driver": args.driver, "licence": args.licence,
+                      "upstream": "unknown", "made": "recorded by its contributor", "picture_sha256": played.client["sha256"]})
+    except BaseException:
+        (manifest.FOLDER / file).unlink()
+        raise
     print(f"{name} is now one of the recordings")
     return 0

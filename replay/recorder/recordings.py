@@ -76,6 +76,8 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     whole, part = _split(wanted)
     if part is not None:
         found, which = find(whole, folder), wanted.rpartition("@")[2]
+        if found.seconds is not None:
+            begins(wanted, part[0], found.seconds, "s")
         return replace(found, name=f"{found.name}@{which}", seconds=part[1] - part[0], part=part,
                        picture_sha256=dict(found.parts).get(which), pauses=())
     folder = folder or paths.RECORDINGS
@@ -101,6 +103,12 @@ def find(wanted: str, folder: Path | None = None) -> Recording:
     return Recording(_plain_name(path), path, digest, entry.get("commands"), entry.get("picture_sha256"),
                      tuple((command, shown) for command, shown in entry.get("pauses", ())),
                      tuple(entry.get("parts", {}).items()), entry.get("seconds"))
+
+
+def begins(wanted: str, first: float, end: float, unit: str) -> None:
+    """Raises BenchError if nothing is left of a part that begins there."""
+    if first >= end:
+        raise BenchError(f"recording {wanted}: the part begins at {first:g} {unit}, and the recording ends at {end:g}", 2)
 
 
 def check(path: Path) -> dict[str, Any]:
@@ -130,7 +138,7 @@ def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
     made_from = hashlib.sha256(f"{whole.sha256} {sha256_of(Path(cutting.__file__))} {part}".encode()).hexdigest()
     kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
     if not kept.is_file():
-        check(whole.path)
+        begins(whole.name, part[0], check(whole.path)["seconds"], "s")
         kept.parent.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_name(f"{made_from}.{os.getpid()}.rec")
         try:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
+import errno
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.conftest import needs
@@ -82,3 +85,49 @@ def test_damaged_files_are_not_taken_in(tmp_path: Path, shipped: Path) -> None:
             record.execute(parsed("--attach", str(tmp_path / name), *about))
         assert caught.value.status == 2
     assert manifest.load(shipped) == []
+
+
+def test_what_describes_a_recording_needs_one() -> None:
+    with pytest.raises(BenchError, match="--attach"):
+        record.execute(parsed("--what", "w"))
+
+
+def test_a_manifest_that_cannot_be_written_stays_as_it_is(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (shipped / "manifest.json").read_bytes()
+
+    def full(_self: Path, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(BenchError, match="No space left"):
+        manifest.save([{"name": "new"}])
+    assert (shipped / "manifest.json").read_bytes() == before and len(list(shipped.iterdir())) == 1
+
+
+def test_a_recording_that_cannot_be_packed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "own.rec").write_bytes(b"SPICE_REPLAY 1\n")
+    monkeypatch.setattr(record.shutil, "copyfileobj", full)
+    with pytest.raises(BenchError, match="own.rec.xz: No space left"):
+        record.pack(tmp_path / "own.rec", tmp_path / "own.rec.xz")
+    assert [file.name for file in tmp_path.iterdir()] == ["own.rec"]
+
+
+@needs(paths.player)
+def test_a_part_is_described_and_what_is_beyond_the_end_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "own.rec.part").write_text("kept")
+    assert cli.main(["record", "trim", "tiny@0-0.05", "-o", str(tmp_path / "own.rec")]) == 0
+    assert (tmp_path / "own.rec.part").read_text() == "kept"
+    capsys.readouterr()
+    assert cli.main(["record", "info", "tiny@0-0.05", "--json"]) == 0
+    part = json.loads(capsys.readouterr().out)
+    assert part["file"] == "tiny@0-0.05" and part["commands"] < manifest_of("tiny")["commands"]
+    for wrong in (["tiny@500-600"], ["tiny", "--commands", "100000:"]):
+        assert cli.main(["record", "trim", *wrong, "-o", str(tmp_path / "no.rec")]) == 2
+        assert "the recording ends at" in capsys.readouterr().err and not (tmp_path / "no.rec").exists()
+
+
+def manifest_of(name: str) -> dict[str, Any]:
+    return next(entry for entry in manifest.load() if entry["name"] == name)

@@ -30,6 +30,10 @@ def execute(args: argparse.Namespace) -> int:
         part = Range(int(first or 0), int(last) if last else math.inf, by_command=True)
         if part.first > part.last:
             raise BenchError("the range ends before it begins", 2)
-    recordings.check(recording.path)
+    ends = recordings.check(recording.path)
+    if args.commands is not None:
+        recordings.begins(args.file, part.first, ends["commands"], "commands")
+    elif recording.part:
+        recordings.begins(args.file, recording.part[0], ends["seconds"], "s")
     cut(recording.path, part, args.output)
     return 0

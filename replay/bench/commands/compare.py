@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.build import setup
 from bench.commands import request
-from bench.common import paths, privileges
+from bench.common import atomic, paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish, report
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--output", metavar="DIR", type=Path, default=paths.OWN_RESULTS, help="for compare.md, compare.csv, compare.json (default: results/own); "
                      "resumes there, or adds runs to what is there")
     out.add_argument("--keep", metavar="DIR", type=Path, help="keep captures of tcpdump, and traces of the patched library")
-    out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time, measure nothing")
+    out.add_argument("--dry-run", action="store_true", help="list the rows and the estimated time; builds what is missing, measures nothing")
 
 
 def prepare(asked: request.Request) -> request.Request:
@@ -185,7 +185,11 @@ def _tell(args: argparse.Namespace, result: dict[str, Any]) -> int:
 
 
 def execute(args: argparse.Namespace) -> int:
-    asked = prepare(request.read(args))
+    asked = request.read(args)
+    for folder in (args.output, args.keep) if not args.dry_run else ():
+        if folder:
+            atomic.require(folder)
+    asked = prepare(asked)
     cells = request.cells(asked)
     if args.dry_run:
         runs, seconds = foretold(asked)

@@ -19,7 +19,7 @@ from typing import Any
 from bench.build import setup
 from bench.commands import compare, readme, request
 from bench.commands.folders import COMPARE, PARTS, Part, RELEASES, TABLE
-from bench.common import paths, table
+from bench.common import atomic, paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.lab import links
@@ -117,9 +117,7 @@ def pack(folder: Path) -> None:
     """Compresses the result file, to a tenth of its size."""
     plain = folder / _RUNS
     if plain.is_file():
-        packed = folder / f".{_PACKED}.part"
-        packed.write_bytes(lzma.compress(plain.read_bytes(), preset=9))
-        packed.replace(folder / _PACKED)
+        atomic.write_bytes(folder / _PACKED, lzma.compress(plain.read_bytes(), preset=9))
         plain.unlink()
 
 
@@ -127,7 +125,7 @@ def unpack(folder: Path) -> None:
     """Unpacks the result file of a comparison that is continued or gets more runs."""
     packed = folder / _PACKED
     if packed.is_file() and not (folder / _RUNS).is_file():
-        results.write_text(folder / _RUNS, lzma.decompress(packed.read_bytes()).decode())
+        atomic.write_text(folder / _RUNS, lzma.decompress(packed.read_bytes()).decode())
 
 
 def write_page(folder: str, output: Path) -> None:
@@ -139,7 +137,7 @@ def write_page(folder: str, output: Path) -> None:
             for name in _WRITTEN:
                 (output / part.where / name).unlink(missing_ok=True)
     if found:
-        results.write_text(output / folder / _PAGE, report.page(found, f"../{_INDEX}#columns"))
+        atomic.write_text(output / folder / _PAGE, report.page(found, f"../{_INDEX}#columns"))
 
 
 def _make(part: Part, output: Path, repeat: int | None) -> bool:
@@ -148,7 +146,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     if part.kind == RELEASES:
         done = _run(["recorder.releases"], stdout=subprocess.PIPE)
         if done.stdout:
-            results.write_text(output / _RELEASES, "# Every recording on every release\n\n"
+            atomic.write_text(output / _RELEASES, "# Every recording on every release\n\n"
                                f"Library {_short(environment.library_tree())}.\n\n{done.stdout}")
         return done.returncode == 0
     argv = command(part, output, repeat)
@@ -272,22 +270,24 @@ def fill_tables(page: Path, output: Path) -> None:
         if shown:
             text = re.sub(rf"(<!-- {mark}:.*-->\n)(?:.*\n)*?(<!-- end -->)", lambda found, table=shown: found[1] + table + found[2],
                           text)
-    results.write_text(page, text)
+    atomic.write_text(page, text)
 
 
 def _note(output: Path) -> None:
     if documents := _one_table(output):
-        results.write_text(output / _TABLE, onetable.text(documents))
-    results.write_text(output / _INDEX, index(output))
+        atomic.write_text(output / _TABLE, onetable.text(documents))
+    atomic.write_text(output / _INDEX, index(output))
     if output == paths.RESULTS:
         readme.update()
         fill_tables(paths.ROOT / "docs/modes.md", output)
 
 
 def write_pages(files: Sequence[Path]) -> None:
-    """Of what was measured before, beside it."""
+    """Of what was measured before, beside it. Of a compressed file only the table of figures: in results/ the page beside it is of all
+    parts of the folder."""
     for file in files:
-        written = publish.write(results.load_complete(file), file.parent, Path(file.name.removesuffix(".xz")).stem)
+        name = Path(file.name.removesuffix(".xz")).stem
+        written = publish.write(results.load_complete(file), file.parent, name, page=not file.name.endswith(".xz"))
         print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
 
 
@@ -296,6 +296,8 @@ def execute(args: argparse.Namespace) -> int:
     if files and len(files) < len(args.names):
         raise BenchError("give folders of results/ or result files, not both", 2)
     if files:
+        if args.dry_run or args.index or args.repeat is not None or args.output != paths.RESULTS:
+            raise BenchError("the pages of result files are written beside them, without options", 2)
         write_pages(files)
         return 0
     parts = chosen(args.names)
@@ -304,7 +306,7 @@ def execute(args: argparse.Namespace) -> int:
         raise BenchError("--repeat must be at least 1", 2)
     told = [] if args.index else foretell(parts, args.output, args.repeat)
     if args.dry_run:
-        print("\n".join(told))
+        print("".join(f"{line}\n" for line in told), end="")
         return 0
     print("".join(f"results: {line}\n" for line in told[-1:]), end="", file=sys.stderr)
     missing = []

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from bench.commands import targets
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.measure import metrics
 from bench.report import grouping
 from bench.runs import modes, results
@@ -176,4 +176,4 @@ def picture() -> str:
 def update() -> None:
     _runs.cache_clear()
     for file, text in contents().items():
-        results.write_text(file, text)
+        atomic.write_text(file, text)

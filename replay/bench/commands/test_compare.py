@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bench.commands import compare, request
+from bench.common import atomic
 from bench.common.errors import BenchError
 from bench.conftest import Bench, processes, wait_until
 from bench.runs import matrix, results
@@ -129,10 +130,11 @@ def test_tools_that_are_not_built_are_one_line(bench: Bench, fake_tree: Path) ->
     assert "spice-drain is not built" in done.stderr
 
 
-def test_a_place_that_cannot_be_written_is_one_line(bench: Bench) -> None:
-    done = bench.compare("--repeat", "1", "--modes", "gather", "--transport", "plain", "--output", "/proc/no")
-    assert done.returncode == 1
-    assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write /proc/no/compare.json")
+@pytest.mark.parametrize("option", ["--output", "--keep"])
+def test_a_folder_that_takes_no_file_is_said_before_the_first_run(option: str, bench: Bench) -> None:
+    done = bench.compare("--repeat", "1", "--modes", "gather", "--transport", "plain", option, "/proc/no")
+    assert done.returncode == 1 and "[1/" not in done.stderr
+    assert done.stderr.strip().split("\n")[-1].startswith("bench: cannot write in /proc/no: ")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root to mount a small disk")
@@ -264,7 +266,7 @@ def test_other_comparisons_are_kept_aside(bench: Bench) -> None:
 
 def test_a_file_that_is_no_result_is_left_alone(bench: Bench) -> None:
     file = bench.output / "compare.json"
-    results.write_text(file, "mine")
+    atomic.write_text(file, "mine")
     done = bench.compare("--modes", "gather", "--repeat", "1", "--transport", "plain")
     assert done.returncode == 2 and "compare.json is not JSON" in done.stderr and done.stderr.count("\n") == 1
     assert file.read_text() == "mine"

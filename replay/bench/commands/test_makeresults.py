@@ -16,7 +16,7 @@ import pytest
 
 from bench import cli, samples
 from bench.commands import compare, folders, makeresults, readme, request
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.report import onetable, report
 from bench.runs import environment, results
@@ -42,9 +42,9 @@ def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
         if "--output" in argv:
             folder = Path(argv[argv.index("--output") + 1])
             repeats = int(argv[argv.index("--repeat") + 1])
-            results.write_text(folder / "compare.json", json.dumps(
+            atomic.write_text(folder / "compare.json", json.dumps(
                 document(str(folder.relative_to(tmp_path)), repeats, environment.library_tree())))
-            results.write_text(folder / "compare.md", "# Comparison\n")
+            atomic.write_text(folder / "compare.md", "# Comparison\n")
         return subprocess.CompletedProcess(argv, 0, stdout="| a |\n|---|\n| 1 |\n", stderr="")
 
     monkeypatch.setattr(makeresults, "_run", run)
@@ -110,13 +110,13 @@ def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Calla
 def test_a_part_that_is_by_now_another_one_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     made = document("lan", 6, environment.library_tree())
     made["command"].remove("tls")
-    results.write_text(tmp_path / "lan/compare.json", json.dumps(made))
+    atomic.write_text(tmp_path / "lan/compare.json", json.dumps(made))
     assert call("lan") == 0
     assert "tls" in results.load(tmp_path / "lan/compare.json.xz")["command"]
 
 
 def test_what_was_interrupted_goes_on(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
-    results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, environment.library_tree(), complete=False)))
+    atomic.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, environment.library_tree(), complete=False)))
     assert call("lan") == 0
     assert len(commands) == 1
 
@@ -130,22 +130,22 @@ def test_a_page_that_failed_is_not_called_done(commands: Runs, call: Callable[..
     for run in made["runs"]:
         if run["mode"] == "flow" and (measured or run["repeat"] == 2):
             run.update(valid=False, invalid_reason="why", lossy=wrong_picture)
-    results.write_text(tmp_path / "lan/compare.json", json.dumps(made))
+    atomic.write_text(tmp_path / "lan/compare.json", json.dumps(made))
     assert call("lan") == 1 - measured
     assert len(commands) == measured
 
 
 def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
-    results.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, "another")))
+    atomic.write_text(tmp_path / "lan/compare.json", json.dumps(document("lan", 6, "another")))
     makeresults.pack(tmp_path / "lan")
-    results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, "another")))
+    atomic.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, "another")))
     makeresults.pack(tmp_path / "staleness")
     assert call("lan") == 0
     assert len(commands) == 1
     said = (tmp_path / "README.md").read_text().splitlines()[2]
     assert said == "**The pages were measured with 2 versions of the library** (last column)."
     assert "notes.md" not in (tmp_path / "README.md").read_text()
-    results.write_text(tmp_path / "notes.md", "busy")
+    atomic.write_text(tmp_path / "notes.md", "busy")
     assert call("staleness") == 0
     assert f"\nAll pages were measured with library {environment.library_tree()[:12]}.\n" in (tmp_path / "README.md").read_text()
     assert "[notes.md](notes.md)" in (tmp_path / "README.md").read_text()
@@ -153,7 +153,7 @@ def test_what_is_of_another_library_is_made_anew(commands: Runs, call: Callable[
 
 def test_a_dry_run_adds_up_what_is_left(commands: Runs, call: Callable[..., int], tmp_path: Path,
                                         capsys: pytest.CaptureFixture[str]) -> None:
-    results.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, environment.library_tree())))
+    atomic.write_text(tmp_path / "staleness/compare.json", json.dumps(document("staleness", 4, environment.library_tree())))
     assert call("staleness", "pace/plain", "recordings/releases", "--repeat", "2", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
         "staleness: is done", "staleness/links: 2 runs, about 2:00", "staleness/quiet: 2 runs, about 2:00",
@@ -195,7 +195,7 @@ def test_what_measures_nothing_is_named_and_the_next_follows(commands: Runs, mon
 
 
 def _measured(folder: Path, *recordings: str) -> None:
-    results.write_text(folder / "compare.json", json.dumps(samples.result(["stock", "flow"], repeats=1, recordings=recordings)))
+    atomic.write_text(folder / "compare.json", json.dumps(samples.result(["stock", "flow"], repeats=1, recordings=recordings)))
     makeresults.pack(folder)
 
 
@@ -226,7 +226,7 @@ def test_pages_that_are_missing_leave_the_tables_as_they_are(monkeypatch: pytest
 def test_the_readme_names_the_library_of_live_rows_if_there_are_several(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def shown(*measured: str) -> str:
         rows = "".join(f"| text-std | 20M40ms | {library} |\n" for library in measured)
-        results.write_text(tmp_path / "live/README.md", f"## In short\n\n| guest | link | {readme._LIBRARY} |\n|---|---|--:|\n"
+        atomic.write_text(tmp_path / "live/README.md", f"## In short\n\n| guest | link | {readme._LIBRARY} |\n|---|---|--:|\n"
                            f"{rows}| text-qxl | lan | older |\n")
         return readme.live() or ""
 
@@ -238,7 +238,7 @@ def test_the_readme_names_the_library_of_live_rows_if_there_are_several(monkeypa
 def test_a_folder_has_one_page(tmp_path: Path) -> None:
     for where in ("pace", "pace/plain"):
         _measured(tmp_path / where, "one", "two")
-        results.write_text(tmp_path / where / "compare.md", "old")
+        atomic.write_text(tmp_path / where / "compare.md", "old")
     makeresults.write_page("pace", tmp_path)
     page = (tmp_path / "pace/compare.md").read_text()
     assert not (tmp_path / "pace/plain/compare.md").exists()
@@ -262,7 +262,7 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
         for run in made["runs"]:
             run["wall_seconds"] = 80.0 if run["mode"] == "stock" else 3.4 if "relay" not in run["link"] else 3.6
             run["download"] = {"share": 0.3, "bits_a_second": 1, "server_bits_a_second": 1}
-        results.write_text(tmp_path / where / "compare.json", json.dumps(made))
+        atomic.write_text(tmp_path / where / "compare.json", json.dumps(made))
         makeresults.pack(tmp_path / where)
 
     assert makeresults.distances(tmp_path) is None
@@ -299,3 +299,21 @@ def test_results_has_at_most_40_files() -> None:
     """Those of the repository: compare.csv is made by who wants one."""
     files = [file for file in paths.RESULTS.rglob("*") if file.is_file() and paths.OWN_RESULTS not in file.parents and file.name != "compare.csv"]
     assert len(files) <= 40
+
+
+def test_the_page_beside_a_packed_file_is_left_alone(tmp_path: Path) -> None:
+    """In results/ it is of all parts of the folder."""
+    text = json.dumps(samples.result(["stock", "flow"], repeats=3)).encode()
+    (tmp_path / "compare.json.xz").write_bytes(lzma.compress(text))
+    (tmp_path / "compare.md").write_text("of several parts")
+    (tmp_path / "mine.json").write_bytes(text)
+    assert cli.main(["results", str(tmp_path / "compare.json.xz"), str(tmp_path / "mine.json")]) == 0
+    assert (tmp_path / "compare.md").read_text() == "of several parts"
+    assert {file.name for file in tmp_path.iterdir()} == {"compare.json.xz", "compare.md", "compare.csv", "mine.json", "mine.md", "mine.csv"}
+
+
+@pytest.mark.parametrize("option", [["--dry-run"], ["--index"], ["--repeat", "2"], ["--output", "x"]])
+def test_result_files_take_no_option(option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(samples.result(["stock"], repeats=1)))
+    assert cli.main(["results", str(tmp_path / "mine.json"), *option]) == 2
+    assert "without options" in capsys.readouterr().err and [file.name for file in tmp_path.iterdir()] == ["mine.json"]

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 from pathlib import Path
 from typing import Any
 
+from bench.common import atomic
 from bench.common.errors import BenchError
 from bench.runs import modes
 
@@ -17,6 +17,7 @@ SCHEMA = "spice-bench-results"
 VERSION = 1
 
 _PARTS = {"command": list, "environment": dict, "plan": dict, "complete": bool, "warm_ups": list, "runs": list}
+_ENVIRONMENT = {"kernel": object, "cpu": object, "packages": dict, "recordings": dict, "libraries": dict}
 # fields that identify row and repeat of a run
 RUN_KEY = ("recording", "link", "pace", "transport", "library", "mode", "repeat")
 _XZ = b"\xfd7zXZ\0"
@@ -27,27 +28,8 @@ def document(environment: dict[str, Any], command: list[str], plan: dict[str, An
             "complete": False, "seconds": 0.0, "warm_ups": [], "runs": []}
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replaces the file's text at once, or not at all. Something that is no file, such as /dev/stdout, is written to."""
-    if path.exists() and not path.is_file():
-        try:
-            path.write_text(text)
-        except OSError as error:
-            raise BenchError(f"cannot write {path}: {error.strerror}") from None
-        return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text)
-        part.replace(path)
-    except OSError as error:
-        raise BenchError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def save(result: dict[str, Any], file: Path) -> None:
-    write_text(file, _text(result))
+    atomic.write_text(file, _text(result))
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -67,7 +49,7 @@ def load(path: Path) -> dict[str, Any]:
         raise BenchError(f"{path}: {error.strerror}", 2) from None
     except lzma.LZMAError as error:
         raise BenchError(f"{path} is damaged: {error}", 2) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BenchError(f"{path} is not JSON: {error}", 2) from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
         raise BenchError(f"{path} is not a result file of ./run compare", 2)
@@ -102,9 +84,21 @@ def _damage(result: dict[str, Any]) -> str | None:
     for name, kind in _PARTS.items():
         if not isinstance(result.get(name), kind):
             return f"it has no {name}"
+    if not all(isinstance(word, str) for word in result["command"]):
+        return "its command is not made of words"
+    environment = result["environment"]
+    for name, kind in _ENVIRONMENT.items():
+        if name not in environment or not isinstance(environment[name], kind):
+            return f"its environment has no {name}"
+    if not all(isinstance(library, dict) and "patched" in library for library in environment["libraries"].values()):
+        return "a library does not say whether it is patched"
     for number, run in enumerate(result["runs"], 1):
         if not isinstance(run, dict) or any(name not in run for name in (*RUN_KEY, "valid")):
             return f"run {number} does not say what it is of"
+        if not all(isinstance(run[name], str) for name in RUN_KEY if name != "repeat"):
+            return f"run {number} does not say what it is of"
+        if run["valid"] and not all(isinstance(run.get(side), dict) for side in ("server", "client")):
+            return f"run {number} has no figures"
         if str(run["mode"]).split(":", 1)[0] not in modes.MODES:
             return f"run {number} is in an unknown mode, {run['mode']}"
     return None

@@ -96,20 +96,22 @@ def test_what_the_manifest_does_not_know_is_looked_up(folder: Path, fake_tree: P
 
 
 def test_a_part_is_cut_once(folder: Path, fake_tree: Path) -> None:
-    part = recordings.find("one@2-4.5", folder)
-    assert (part.name, part.seconds, part.picture_sha256) == ("one@2-4.5", 2.5, None)
+    part = recordings.find("one@0.5-1", folder)
+    assert (part.name, part.seconds, part.picture_sha256) == ("one@0.5-1", 0.5, None)
     cut = recordings.looked_into(part)
     assert (cut.commands, cut.seconds) == (300, 1.0)
     plain = recordings.unpacked(cut)
     assert plain.read_bytes() == b"SPICE_REPLAY 1\n" and cut.sha256 == recordings.sha256_of(plain)
     plain.write_bytes(b"kept")
     assert recordings.unpacked(recordings.looked_into(part)).read_bytes() == b"kept"
-    assert recordings.unpacked(recordings.looked_into(recordings.find("one@2-4", folder))).read_bytes() != b"kept"
+    assert recordings.unpacked(recordings.looked_into(recordings.find("one@0.5-0.75", folder))).read_bytes() != b"kept"
 
 
 def test_a_part_that_cannot_be(folder: Path, fake_tree: Path) -> None:
     with pytest.raises(BenchError, match="one@4-2: a part must begin before it ends"):
         recordings.find("one@4-2", folder)
+    with pytest.raises(BenchError, match="recording one@600-700: the part begins at 600 s, and the recording ends at 1"):
+        recordings.looked_into(recordings.find("one@600-700", folder))
     with pytest.raises(BenchError, match="no recording 'two'"):
         recordings.find("two@1-2", folder)
     (fake_tree / "seventh.rec").write_bytes(CONTENT)

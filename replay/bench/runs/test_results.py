@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,3 +39,22 @@ def test_a_packed_file(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="compare.json.xz is damaged: ") as caught:
         results.load(file)
     assert caught.value.status == 2
+
+
+@pytest.mark.parametrize("change", [
+    {"environment": {}}, {"environment": {"kernel": "6.1", "cpu": {}, "packages": {}, "libraries": {}}}, {"command": [1, 2]},
+    {"environment": {"kernel": "6.1", "cpu": {}, "packages": {}, "recordings": {}, "libraries": {"stock": {}}}},
+    {"runs": [{**samples.run("stock", "tls", 1), "link": 5}]}, {"runs": [{**samples.run("stock", "tls", 1), "server": None}]}])
+def test_damage_is_said_before_a_figure_is_wanted(change: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "compare.json"
+    file.write_text(json.dumps({**samples.result(["stock"], repeats=1), **change}))
+    with pytest.raises(BenchError, match="compare.json is damaged: ") as caught:
+        results.load(file)
+    assert caught.value.status == 2
+
+
+def test_what_is_nested_too_deeply_is_no_result(tmp_path: Path) -> None:
+    file = tmp_path / "compare.json"
+    file.write_text("[" * 100_000)
+    with pytest.raises(BenchError, match="is not JSON"):
+        results.load(file)

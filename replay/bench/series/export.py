@@ -129,7 +129,8 @@ def _patches(version: str, one: str) -> list[Path]:
     name, _, number = one.partition("/")
     if name == NOT_EXPORTED:
         raise BenchError(f"{NOT_EXPORTED} is only for this repository: choose another series", 2)
-    upstream.below(name)    # whether there is such a series
+    if name not in upstream.bases():
+        raise BenchError(f"unknown series {name}: choose one of {', '.join(one for one in upstream.bases() if one != NOT_EXPORTED)}", 2)
     files = upstream.series(version, [name])
     found = [file for file in files if number in ("", file.name[:4])]
     if not found:
@@ -234,10 +235,20 @@ def export(version: str, which: Sequence[str], target: Path, who: Author) -> lis
         tree, base = make(version, which, Path(work, "tree"), who)
         written = Path(work, "mails")
         mails(tree, which, base, written)
-        target.mkdir(parents=True, exist_ok=True)
-        for mail in sorted(written.iterdir()):
-            shutil.move(mail, target / mail.name)
+        _put(sorted(written.iterdir()), target)
     return sorted(target.glob("*.patch"))
+
+
+def _put(files: Sequence[Path], target: Path) -> None:
+    """All files, or none: a folder with a part of a series would be sent."""
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        for file in files:
+            shutil.copy(file, target / file.name)
+    except OSError as error:
+        for file in files:
+            (target / file.name).unlink(missing_ok=True)
+        raise BenchError(f"{target}: {error.strerror}") from None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

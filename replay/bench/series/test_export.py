@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import email
+import errno
 import os
 import re
 import subprocess
@@ -275,3 +276,15 @@ def test_without_a_name_in_git_there_is_no_export(tmp_path: Path, monkeypatch: p
         monkeypatch.setenv(f"GIT_CONFIG_{name}", os.devnull)
     with pytest.raises(BenchError, match="set user.name and user.email"):
         export.author()
+
+
+def test_a_full_disk_leaves_no_part_of_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: Path, target: Path) -> None:
+        Path(target).write_text("part")
+        if source.name == "2":
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export.shutil, "copy", full)
+    with pytest.raises(BenchError, match="mails: No space left"):
+        export._put([tmp_path / "1", tmp_path / "2"], tmp_path / "mails")
+    assert list((tmp_path / "mails").iterdir()) == []
