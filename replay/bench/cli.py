@@ -45,7 +45,7 @@ COMMANDS = {
 EXAMPLES = {
     "compare": "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --repeat 1; "
                "./run compare FILE.rec --pace recorded --modes stock,flow",
-    "diff": "./run diff results/lan/compare.json.xz results/own/compare.json; "
+    "diff": "./run compare --output before; ./run compare --output after; ./run diff before/compare.json after/compare.json; "
             "./run compare linux-desktop --library git:HEAD~1 --library patched --modes flow; ./run diff results/own/compare.json",
     "results": "./run results --dry-run; ./run results main; ./run results distance staleness --repeat 2; "
                "./run results results/own/compare.json",
@@ -198,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):      # whoever read the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         else:
-            print(f"bench: {error.filename or 'the system'}: {error.strerror}", file=sys.stderr)
+            print(f"bench: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("bench: interrupted", file=sys.stderr)

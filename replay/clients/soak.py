@@ -208,10 +208,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if args.minutes <= 0:
         raise BenchError("--minutes must be more than 0", 2)
+    mode = stream_mode(args.modes)
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
     made = guest.prepare(steps)
-    library = libraries(upstream.DEFAULT, [stream_mode(args.modes)], steps)[0]
+    library = libraries(upstream.DEFAULT, [mode], steps)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
         home = Path(name) / "machine"

@@ -82,6 +82,8 @@ def _rows(result: Result) -> dict[Key, list[Run]]:
 
 def _wanted(text: str | None) -> list[str]:
     names = list(_METRICS) if text is None else [name for name in text.split(",") if name]
+    if not names:
+        raise BenchError(f"no metric is given: choose of {', '.join(metrics.METRICS)}", 2)
     for name in names:
         if name not in metrics.METRICS:
             raise BenchError(f"unknown metric '{name}': choose one of {', '.join(metrics.METRICS)}", 2)
@@ -238,7 +240,9 @@ def execute(args: argparse.Namespace) -> int:
     sessions = machine(before, after) if args.after else {}
     lines = compared(before, after, names, sessions)
     if not lines:
-        raise BenchError("not comparable: no row (recording, link, pace, mode) is in both", NOT_COMPARABLE)
+        common = _rows(before).keys() & _rows(after).keys()
+        raise BenchError(f"not comparable: no row has {', '.join(names)}" if common else
+                         "not comparable: no row (recording, link, pace, mode) is in both", NOT_COMPARABLE)
     print(_page(lines, args.metrics is not None))
     for caution in _cautions(before, after, lines, sessions):
         print(f"\n{caution}")

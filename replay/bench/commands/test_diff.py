@@ -61,7 +61,7 @@ def test_another_machine_is_no_change_of_the_library(tmp_path: Path, before: dic
     assert run_diff(tmp_path, alone, changed(alone, 1.3), "--metrics", "cpu,packets,message_bytes") == 0
     assert "the machine may change cpu by 20% or more" in capsys.readouterr().out
     other = changed(before, 1.3)
-    other["environment"]["libraries"] = {"stock": {"sha256": "another"}}
+    other["environment"]["libraries"] = {"stock": {"sha256": "another", "patched": False}}
     assert run_diff(tmp_path, before, other, "--metrics", "cpu,packets,message_bytes") == 0
 
 
@@ -318,3 +318,9 @@ def test_what_was_sent_as_jpeg_is_a_row_of_its_own() -> None:
     assert [(row[0], row[1], row[-1]) for row in rows] == [
         ("stock, JPEG", "plain", "3+0/4"), ("batch", "plain", "1+0/1"), ("batch, JPEG", "plain", "3+0/3"),
         ("stock", "tls", "1+0/1"), ("stock, JPEG", "tls", "3+0/3"), ("batch", "tls", "1+0/1"), ("batch, JPEG", "tls", "3+0/3")]
+
+
+def test_metrics_that_no_row_has_are_said(tmp_path: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for wanted, said in (("", "no metric is given"), (",", "no metric is given"), ("sound_p95", "no row has sound_p95")):
+        assert run_diff(tmp_path, before, before, "--metrics", wanted) == diff.NOT_COMPARABLE
+        assert said in capsys.readouterr().err

@@ -52,6 +52,20 @@ def _name(value: str | None) -> str:
     return value
 
 
+def _one_of(*names: str) -> Callable[[str | None], str]:
+    """Of those that spice-player knows."""
+    def read(value: str | None) -> str:
+        if value not in names:
+            raise ValueError
+        return value
+    return read
+
+
+COMPRESSIONS = ("auto-glz", "auto-lz", "off", "quic", "glz", "lz", "lz4")
+JPEGS = ("auto", "always", "never")
+STREAMINGS = ("filter", "off", "all")
+
+
 def _flag(value: str | None) -> bool:
     if value is not None:
         raise ValueError
@@ -79,14 +93,14 @@ def _channels(value: str | None) -> str:
 
 
 _READ: dict[str, Callable[[str | None], Any]] = {
-    "tls": _version, "congestion": _name, "slow_client": _factor, "beside_download": _flag, "compression": _name, "jpeg": _name,
-    "streaming": _name, "channels": _channels, "show_surfaces": _flag}
+    "tls": _version, "congestion": _name, "slow_client": _factor, "beside_download": _flag, "compression": _one_of(*COMPRESSIONS),
+    "jpeg": _one_of(*JPEGS), "streaming": _one_of(*STREAMINGS), "channels": _channels, "show_surfaces": _flag}
 HELP = {
     "tls": f"tls={' or '.join(certs.VERSIONS)}", "congestion": f"congestion=NAME: TCP's algorithm at both ends (default {lab.CONGESTION})",
     "slow-client": "slow-client=FACTOR: the client takes that many times as long (1 or more)",
     "beside-download": "beside-download: a bulk TCP download shares the link",
-    "compression": "compression=NAME: of images", "jpeg": "jpeg=NAME (default: over a slow link)",
-    "streaming": "streaming=NAME: of video (default: off at pace max); names: spice-player --help",
+    "compression": f"compression={'|'.join(COMPRESSIONS)}: of images", "jpeg": f"jpeg={'|'.join(JPEGS)} (default: over a slow link)",
+    "streaming": f"streaming={'|'.join(STREAMINGS)}: of video (default: off at pace max)",
     "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+inputs+pointer+port:MIB",
     "show-surfaces": "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment"}
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",

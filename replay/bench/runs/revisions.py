@@ -36,7 +36,10 @@ def _built(tree: Path) -> Path | None:
 
 def library(revision: str) -> tuple[str, Path]:
     """The commit, and the directory of its libspice-server.so.1. Built once, which takes as long as ./run setup."""
-    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    try:
+        commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    except BenchError as error:
+        raise BenchError(f"library {PREFIX}{revision}: {error}", 2) from None
     tree = paths.cache_dir() / "revisions" / commit
     found = _built(tree)
     if found:

@@ -228,7 +228,7 @@ def _go_on(args: argparse.Namespace) -> int:
         now = [one for one in kept if one.release != version or any(state.is_in([one]) for state in known)]
         chosen = [state for state in ({**built, _AUTOTOOLS: made}[args.build] if args.build else whole if args.whole else each)
                   if not args.which or {state.patch, state.patch.split("/")[0]} & set(args.which)]
-        unknown = {name for name in args.which if "/" in name} - {state.patch for state in chosen}
+        unknown = {name for name in args.which if "/" in name} - {state.patch for state in known}
         if unknown:
             raise BenchError(f"release {version} has no {', '.join(sorted(unknown))}", 2)
         wanted += len(chosen)
@@ -243,6 +243,8 @@ def _go_on(args: argparse.Namespace) -> int:
             record(now)
         kept = now
     shutil.rmtree(source)
+    if not wanted:
+        raise BenchError(f"nothing of {', '.join(args.which) or ', '.join(args.release)} is built this way", 2)
     for line in left:
         print(line)
     if left:

@@ -218,3 +218,10 @@ def test_another_architecture_is_built_for_the_default_release_alone() -> None:
 def test_the_root_has_what_the_library_needs_and_no_emulator() -> None:
     named = otherroot.packages()
     assert {"g++", "meson", "libpixman-1-dev", "libgdk-pixbuf-2.0-dev"} <= set(named) and "qemu-system-x86" not in named
+
+
+def test_what_is_not_built_this_way_is_no_success(stand: Stand) -> None:
+    stand.run()
+    for which, build in ((("devel",), None), (("fixes/0001",), "clang")):
+        with pytest.raises(BenchError, match=f"nothing of {which[0]} is built this way"):
+            stand.run(which=which, build=build)
