@@ -114,7 +114,7 @@ def test_asking_for_help_installs_nothing(machine: Machine) -> None:
     assert machine.apt_calls() == []
 
 
-@pytest.mark.parametrize("command", ["results", "clients", "patches", "recipes", "deb recipes --release 0.16.0", "compare --dry-run",
+@pytest.mark.parametrize("command", ["results", "clients", "patches", "patches each", "compare --dry-run",
                                      "live --set main --dry-run", "no-such-command"])
 def test_what_does_not_build_only_names_what_is_missing(machine: Machine, command: str) -> None:
     machine.debian("one")
@@ -124,10 +124,10 @@ def test_what_does_not_build_only_names_what_is_missing(machine: Machine, comman
     assert machine.run(*command.split(), RUN_NO_PACKAGES="1").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["watch", "diff", "installed"])
+@pytest.mark.parametrize("command", ["watch", "diff", "installed", "export", "patches export fixes DIR", "deb recipes --release 0.16.0"])
 def test_what_reads_files_or_looks_itself_needs_no_package(machine: Machine, command: str) -> None:
     machine.debian("")
-    assert machine.run(command).returncode == 0
+    assert machine.run(*command.split()).returncode == 0
     assert machine.apt_calls() == []
 
 

@@ -169,8 +169,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
         { "show-surfaces", 0, 0, G_OPTION_ARG_NONE, &options->show_surfaces,
           "in pauses and at the end, draw every other surface onto the primary", NULL },
         { "channels", 0, 0, G_OPTION_ARG_STRING, &options->channels,
-          "made-up traffic on the other channels: all, or of sound, sound-raw, record, inputs, "
-          "pointer, agent[:KIB], port[:MIB]", "LIST" },
+          "made-up traffic on the other channels: all, or of sound, sound-raw, inputs, pointer, "
+          "port[:MIB]", "LIST" },
         { "timeout", 0, 0, G_OPTION_ARG_INT, &timeout,
           "give up after that long without progress (default 60)", "SECONDS" },
         { "read-ahead", 0, 0, G_OPTION_ARG_INT, &read_ahead,
