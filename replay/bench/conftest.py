@@ -18,7 +18,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import libraries
 from bench.runs.runspec import RunSpec
-from recorder import recordings
+from recordings import catalogue
 
 FAKES = Path(__file__).parent / "fakes"
 
@@ -66,7 +66,7 @@ def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def spec(fake_tree: Path) -> RunSpec:
-    return RunSpec(recordings.find(str(fake_tree / "tiny.rec")), libraries.find("patched"), "gather", "plain")
+    return RunSpec(catalogue.find(str(fake_tree / "tiny.rec")), libraries.find("patched"), "gather", "plain")
 
 
 def wait_until(happened: Callable[[], object], limit: float = 60.0) -> None:

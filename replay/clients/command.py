@@ -27,7 +27,7 @@ from clients.plans import Plan
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 from clients.world import World
 from distro import changes
-from recorder import releases
+from recordings import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
 HOME = paths.OWN_RESULTS / "clients"

@@ -24,7 +24,7 @@ from clients import soak, target
 from clients.errors import Failed
 from clients.soak import Record, Visitor
 from clients.target import PLAIN, TLS, Target
-from recorder import recordings
+from recordings import catalogue
 
 RECORDING = "vga-text-boot"
 ENOUGH = 5  # messages of the display channel: its surface, what is on it, and what is drawn
@@ -42,7 +42,7 @@ def _server() -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Target]]]:
         "--tls-port",
         str(ports[1]),
     ]
-    argv += ["--tls-cert", made.certificate, "--tls-key", made.key, "--tls-ca", made.ca, recordings.unpacked(recordings.find(RECORDING))]
+    argv += ["--tls-cert", made.certificate, "--tls-key", made.key, "--tls-ca", made.ca, catalogue.unpacked(catalogue.find(RECORDING))]
     environment = {**os.environ, "LD_LIBRARY_PATH": str(paths.patched_library())}
     server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
     assert server.stdout

@@ -22,7 +22,7 @@ from bench.lab import certs, netns
 from bench.measure import latency
 from clients import target
 from live.ways import Way
-from recorder import recordings
+from recordings import catalogue
 
 RECORDING = "linux-desktop@15-30"
 SECONDS = 10.0          # seconds that are measured, of the 15 of the recording
@@ -108,7 +108,7 @@ def page(rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
 
 def measure(way: Way, count: int) -> Row:
     """Starts all players and clients, then measures a part of the time in which all play."""
-    recording = recordings.unpacked(recordings.looked_into(recordings.find(RECORDING)))
+    recording = catalogue.unpacked(catalogue.looked_into(catalogue.find(RECORDING)))
     made = certs.kept(target.HOST)
     with netns.create() as where, contextlib.ExitStack() as open_:
         ports = itertools.count(_FIRST_PORT)

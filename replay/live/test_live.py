@@ -23,7 +23,7 @@ from live.short import short
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
-from recorder import manifest
+from recordings import manifest
 
 
 def _screen(shade: int = 0, width: int = 40, height: int = 24) -> tiles.Pixels:

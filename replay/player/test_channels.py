@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import tiny
+from recordings.test_support import tiny
 from test_player import Start, play_all, start, write
 
 __all__ = ["start"]     # a fixture

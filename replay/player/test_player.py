@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import tiny
 from bench.common import paths
 from bench.lab import certs, lab
-from recorder import cutting
-from recorder.commands import Composite, Rect
-from recorder.qxl import CompositeOp
-from tiny import Tiny
+from recordings import cutting
+from recordings.test_support import tiny
+from recordings.test_support.commands import Composite, Rect
+from recordings.test_support.qxl import CompositeOp
+from recordings.test_support.tiny import Tiny
 
 TIMEOUT = 60
 

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-import tiny
 from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
-from recorder import cutting, recordings
-from recorder.commands import Rect
-from recorder.reader import HEADER, Event
-from tiny import Tiny
+from recordings import catalogue, cutting
+from recordings.reader import HEADER, Event
+from recordings.test_support import tiny
+from recordings.test_support.commands import Rect
+from recordings.test_support.tiny import Tiny
 
 TIMEOUT = 60
 
@@ -98,7 +98,7 @@ def test_packing_is_told_by_the_first_bytes(tmp_path: Path,
                                             pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "a recording"
     path.write_bytes(pack(tiny.small().data))
-    assert recordings.check(path)["commands"] == tiny.small().commands
+    assert catalogue.check(path)["commands"] == tiny.small().commands
     assert (accepts(path.read_bytes())) == (path.read_bytes() == tiny.small().data)
 
 
@@ -235,7 +235,7 @@ def test_refuses_a_damaged_packing(tmp_path: Path, pack: Callable[[bytes], bytes
     for damaged in (packed[:-20], packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1:]):
         file.write_bytes(damaged)
         with pytest.raises(BenchError, match=str(file)) as caught:
-            recordings.check(file)
+            catalogue.check(file)
         assert caught.value.status == 2 and "\n" not in str(caught.value)
 
 
@@ -244,7 +244,7 @@ def test_a_packed_one_is_refused_by_its_name(tmp_path: Path, pack: Callable[[byt
     file = tmp_path / "bad"
     file.write_bytes(pack(HEADER + b"event 0 2 1 1\n" + bytes(1 << 20)))
     with pytest.raises(BenchError, match=f"^recording {file}: byte 15: event: 2 is neither command nor message$"):
-        recordings.check(file)
+        catalogue.check(file)
 
 
 def verdicts(folder: Path, versions: list[bytes]) -> list[bool]:

@@ -17,7 +17,7 @@ from bench.build import sanitized
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
-from recorder import cutting
+from recordings import cutting
 
 _COMMANDS = 2000
 _SECONDS = 120

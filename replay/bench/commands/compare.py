@@ -22,7 +22,7 @@ from bench.measure import pictures
 from bench.report import publish, report
 from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, results
 from bench.runs.runspec import RunSpec
-from recorder import recordings
+from recordings import catalogue
 
 _SEED = 1       # seed of the order of the runs
 
@@ -48,7 +48,7 @@ def prepare(asked: request.Request) -> request.Request:
         program()
     for name in asked.libraries or []:
         libraries.find(name)        # a revision is built
-    return replace(asked, recordings=[recordings.looked_into(recording) for recording in asked.recordings])
+    return replace(asked, recordings=[catalogue.looked_into(recording) for recording in asked.recordings])
 
 
 def foretold(asked: request.Request) -> tuple[int, float]:
@@ -118,7 +118,7 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[st
     privileges.acquire(sys.argv[1:])
     matrix.remove_stale()
     for recording in asked.recordings:
-        recordings.unpacked(recording)
+        catalogue.unpacked(recording)
     for cell in cells:
         if groundtruth.wanted(cell):
             groundtruth.look(cell.recording)

@@ -26,7 +26,7 @@ from bench.lab import links
 from bench.measure import pictures
 from bench.report import grouping, onetable, publish, report
 from bench.runs import environment, results
-from recorder import recordings
+from recordings import catalogue
 
 _INDEX = "README.md"
 _MAIN = "main"
@@ -144,7 +144,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     """Returns whether every row has runs that count. Raises BenchError if interrupted, as all later parts would be."""
     folder = output / part.where
     if part.kind == RELEASES:
-        done = _run(["recorder.releases"], stdout=subprocess.PIPE)
+        done = _run(["recordings.releases"], stdout=subprocess.PIPE)
         if done.stdout:
             atomic.write_text(output / _RELEASES, "# Every recording on every release\n\n"
                                f"Library {_short(environment.library_tree())}.\n\n{done.stdout}")
@@ -332,7 +332,7 @@ def _foretold(part: Part, output: Path, repeat: int | None) -> tuple[int, float]
     parser = argparse.ArgumentParser()
     compare.configure(parser)
     asked = request.read(parser.parse_intermixed_args(command(part, output, repeat)[1:]))
-    return compare.foretold(replace(asked, recordings=[recordings.looked_into(one) for one in asked.recordings]))
+    return compare.foretold(replace(asked, recordings=[catalogue.looked_into(one) for one in asked.recordings]))
 
 
 def foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> list[str]:

@@ -15,7 +15,7 @@ from bench.lab import links
 from bench.runs import atonce, conditions, libraries, modes, revisions, runspec
 from bench.runs.conditions import Conditions
 from bench.runs.runspec import RunSpec
-from recorder import recordings
+from recordings import catalogue
 
 NEWCOMER = "vga-text-boot"
 NEWCOMER_PACED = "linux-desktop@30-38"      # at the pace it was recorded
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    recordings: list[recordings.Recording]
+    recordings: list[catalogue.Recording]
     modes: list[str]
     modes_named: bool = False
     libraries: list[str] | None = None
@@ -122,8 +122,8 @@ def _is_first_look(args: argparse.Namespace) -> bool:
     return not (args.recordings or args.pace or args.links)
 
 
-def _recordings(args: argparse.Namespace) -> list[recordings.Recording]:
-    found = [recordings.find(name) for name in args.recordings or
+def _recordings(args: argparse.Namespace) -> list[catalogue.Recording]:
+    found = [catalogue.find(name) for name in args.recordings or
              ([NEWCOMER, NEWCOMER_PACED] if _is_first_look(args) else [NEWCOMER])]
     if len({one.name for one in found}) < len(found):
         raise BenchError("two recordings have the same name: rename one file", 2)
@@ -166,7 +166,7 @@ def rows(request: Request) -> list[tuple[libraries.Library, str]]:
     return found
 
 
-def _pause_at(recording: recordings.Recording, pace: str) -> tuple[int, ...]:
+def _pause_at(recording: catalogue.Recording, pace: str) -> tuple[int, ...]:
     """Evenly spread over the recording; only at pace max, as a pause would disturb the times of what follows."""
     pauses = _PAUSES if pace == "max" and recording.commands else 0
     return tuple((recording.commands or 0) * part // (pauses + 1) for part in range(1, pauses + 1))

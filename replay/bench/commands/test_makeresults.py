@@ -20,7 +20,7 @@ from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.report import onetable, report
 from bench.runs import environment, results
-from recorder import recordings
+from recordings import catalogue
 
 Runs = list[list[str]]
 
@@ -290,7 +290,7 @@ def test_the_index_of_the_tree_is_what_is_there() -> None:
 
 def test_the_one_table_names_what_it_lacks() -> None:
     shown = {name for part in folders.PARTS if part.where in folders.TABLE for name in re.split("[ @]", part.arguments)}
-    assert [name for name in recordings.manifest() if (name in shown) == (f"{name} " in onetable.LACKS)] == []
+    assert [name for name in catalogue.manifest() if (name in shown) == (f"{name} " in onetable.LACKS)] == []
     plain, every = (text.removeprefix("--modes ").split(",") for text in (folders._PLAIN_MODES, folders._EVERY_MODE))
     assert all((mode in plain) != (f"`{mode}`" in onetable.LACKS) for mode in every)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from recorder import recordings
+from recordings import catalogue
 
 _ALWAYS = (
     "Real links and other machines: links are emulated on one host, with one kernel, one CPU type and one release of the client's library. Server, "
@@ -25,7 +25,7 @@ _QEMU = ("{names}: staleness and seconds of a live machine. QEMU itself made the
 
 def drawn_by_qemu(names: Iterable[str]) -> list[str]:
     """The recordings, of these or of which these are parts, that have QEMU's own updates."""
-    known = recordings.manifest()
+    known = catalogue.manifest()
     return sorted({whole for name in names if "QEMU itself draws" in known.get(whole := name.partition("@")[0], {}).get("driver", "")})
 
 

@@ -10,7 +10,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import groundtruth
 from bench.runs.endpoints import Endpoints
-from recorder.recordings import Recording
+from recordings.catalogue import Recording
 
 _VERSION = 2        # increase it if other pictures would be found: cached ones are then discarded
 

@@ -16,7 +16,7 @@ from bench.build import overlay, upstream
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.runs.libraries import Library
-from recorder.recordings import Recording, sha256_of
+from recordings.catalogue import Recording, sha256_of
 
 # Packages that matter, besides our own programs.
 _IN_USE = ("libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "socat")

@@ -23,8 +23,8 @@ from bench.measure import staleness, latency
 from bench.runs import libraries, modes
 from bench.runs.endpoints import Endpoints
 from bench.runs.runspec import RunSpec
-from recorder import recordings
-from recorder.recordings import Recording
+from recordings import catalogue
+from recordings.catalogue import Recording
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # speed, relative to the recorded pace
@@ -61,7 +61,7 @@ def make(file: Path, recording: Recording, pace: str, read: Callable[[Endpoints]
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as name, lab.connect(links.LINKS["lan"]) as where:
         found = Path(name) / "found"
-        with Endpoints(spec, where, Path(name), None, recordings.unpacked(recording), at_probes=True if probe_every else None) as both:
+        with Endpoints(spec, where, Path(name), None, catalogue.unpacked(recording), at_probes=True if probe_every else None) as both:
             both.play(None)
             _check(both, recording, pace)
             found.write_bytes(read(both))

@@ -18,9 +18,9 @@ from typing import Any
 from bench.common.progress import Progress
 from bench.lab import links
 from bench.runs import atonce, expected, results, run
-from bench.runs.workers import Workers, timed
 from bench.runs.runspec import RunSpec
-from recorder import recordings
+from bench.runs.workers import Workers, timed
+from recordings import catalogue
 
 _PREFIX = "spice-bench-"
 
@@ -70,7 +70,7 @@ def scratch() -> Iterator[Path]:
 
 def perform(spec: RunSpec) -> dict[str, Any]:
     """Does one run in a folder of its own."""
-    plain = recordings.unpacked(spec.recording)
+    plain = catalogue.unpacked(spec.recording)
     with scratch() as folder:
         return run.perform(spec, folder, plain)
 

@@ -11,7 +11,7 @@ from bench.lab.links import Link
 from bench.runs import modes
 from bench.runs.conditions import Conditions
 from bench.runs.libraries import Library
-from recorder.recordings import Recording
+from recordings.catalogue import Recording
 
 TRANSPORTS = ("plain", "tls")
 # How long the client waits, at a marker, for a picture that no longer changes, and with it for what other channels still

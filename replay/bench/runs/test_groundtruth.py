@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import random
 import struct
 from collections.abc import Callable
@@ -18,11 +19,11 @@ from bench.common.errors import BenchError
 from bench.conftest import needs
 from bench.runs import bursts, groundtruth
 from live import tiles
-from recorder import qxl, recordings
-from recorder.commands import Bitmap, Copy, CopyBits, Drawable, Drawing, Fill, Invers, Rect
-from recorder.recordings import Recording
-from recorder.stage import Stage
-from recorder.writer import RecordingWriter
+from recordings import catalogue
+from recordings.catalogue import Recording
+from recordings.test_support import qxl
+from recordings.test_support.commands import Bitmap, Copy, CopyBits, Drawable, Drawing, Fill, Invers, Need, Rect
+from recordings.test_support.writer import RecordingWriter
 
 pytestmark = needs(paths.player, paths.client, paths.stock_library)
 
@@ -32,9 +33,29 @@ SHADES = range(20, 240, 20)
 SCREEN = Rect(0, 0, 160, 96)
 NOISE = Bitmap(qxl.BitmapFormat.BIT32, SCREEN.width, SCREEN.height, random.Random(1).randbytes(SCREEN.width * SCREEN.height * 4))
 PAUSE = 0.3
-DRAWINGS: tuple[tuple[Rect, Drawing], ...] = (
-    (SCREEN, Fill(0x204060)), (SCREEN, Copy(NOISE, SCREEN)), (Rect.at(16, 24, 64, 40), CopyBits(40, 8)), (Rect(8, 8, 90, 60), Invers()),
-    (Rect(3, 5, 70, 80), Fill(0x00FF00, qxl.Rop.XOR)), (SCREEN, Fill(0x808080)))
+Pixels = numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.uint32]]
+
+
+def _moved(screen: Pixels) -> None:
+    screen[24:64, 16:80] = screen[8:48, 40:104].copy()
+
+
+def _inverted(screen: Pixels) -> None:
+    screen[8:60, 8:90] ^= 0xFFFFFF
+
+
+def _mixed(screen: Pixels) -> None:
+    screen[5:80, 3:70] ^= 0x00FF00
+
+
+# each with what it does to the screen: the same in numpy, which shares no code with spice-server
+DRAWINGS: tuple[tuple[Rect, Drawing, Callable[[Pixels], None]], ...] = (
+    (SCREEN, Fill(0x204060), lambda screen: screen.fill(0x204060)),
+    (SCREEN, Copy(NOISE, SCREEN), lambda screen: numpy.copyto(screen, numpy.frombuffer(NOISE.data, "<u4").reshape(screen.shape) & 0xFFFFFF)),
+    (Rect.at(16, 24, 64, 40), CopyBits(40, 8), _moved),
+    (Rect(8, 8, 90, 60), Invers(), _inverted),
+    (Rect(3, 5, 70, 80), Fill(0x00FF00, qxl.Rop.XOR), _mixed),
+    (SCREEN, Fill(0x808080), lambda screen: screen.fill(0x808080)))
 
 
 def _much_at_once(path: Path) -> None:
@@ -52,7 +73,7 @@ def _much_at_once(path: Path) -> None:
 
 def test_all_is_due_when_it_was_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _much_at_once(tmp_path / "a.rec")
-    recording = recordings.looked_into(recordings.find(str(tmp_path / "a.rec")))
+    recording = catalogue.looked_into(catalogue.find(str(tmp_path / "a.rec")))
     monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
     groundtruth.look(recording)
     corner = {means & 0xff: when / 1e9 for when, tile, means in struct.iter_unpack("=qII", groundtruth.kept(recording).read_bytes())
@@ -62,18 +83,20 @@ def test_all_is_due_when_it_was_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def _painted(path: Path) -> tuple[list[tiles.Pixels], str]:
-    """Writes a session with a pause before each drawing. What the independent painter shows after each, and the hash of the last."""
+    """Writes a session with a pause before each drawing. What the screen shows after each, and the hash of the last."""
+    screen = numpy.zeros((SCREEN.height, SCREEN.width), numpy.uint32)
     shown = []
     with path.open("wb") as file:
-        stage = Stage(file)
-        assert stage.canvas
-        stage.create_primary(SCREEN.width, SCREEN.height)
-        for box, drawing in DRAWINGS:
-            stage.pause(PAUSE)
-            stage.draw(box, drawing)
-            pixels = stage.canvas.primary.pixels
-            shown.append(numpy.stack([pixels >> shift & 0xFF for shift in (16, 8, 0)], axis=2).astype(numpy.uint8))
-    return shown, stage.canvas.primary.sha256()
+        writer = RecordingWriter(file)
+        writer.create_primary(SCREEN.width, SCREEN.height)
+        for box, drawing, paint in DRAWINGS:
+            writer.pause(PAUSE)
+            effect = qxl.Effect.REVERT_ON_DUP if paint in (_inverted, _mixed) else qxl.Effect.OPAQUE
+            reads = (Need(0, Rect.at(40, 8, box.width, box.height)),) if paint == _moved else ()
+            writer.draw(Drawable(box, drawing, effect=effect, needs=reads))
+            paint(screen)
+            shown.append(numpy.stack([screen >> shift & 0xFF for shift in (16, 8, 0)], axis=2).astype(numpy.uint8))
+    return shown, hashlib.sha256(screen.astype("<u4").tobytes()).hexdigest()
 
 
 Session = tuple[Recording, list[tiles.Pixels]]
@@ -87,10 +110,10 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     monkeypatch.setattr(paths, "patched_library", missing)
     monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
     shown, last = _painted(tmp_path / "a.rec")
-    return replace(recordings.looked_into(recordings.find(str(tmp_path / "a.rec"))), picture_sha256=last), shown
+    return replace(catalogue.looked_into(catalogue.find(str(tmp_path / "a.rec"))), picture_sha256=last), shown
 
 
-def test_what_is_due_is_what_the_independent_painter_shows(session: Session) -> None:
+def test_what_is_due_is_what_was_drawn(session: Session) -> None:
     recording, shown = session
     groundtruth.look(recording)
     log = numpy.frombuffer(groundtruth.kept(recording).read_bytes(), tiles._RECORD)
@@ -101,7 +124,7 @@ def test_what_is_due_is_what_the_independent_painter_shows(session: Session) -> 
         assert (means == tiles.means_of(pixels)).all(), number
 
 
-def test_a_burst_ends_with_what_the_independent_painter_shows(session: Session) -> None:
+def test_a_burst_ends_with_what_was_drawn(session: Session) -> None:
     """The last drawing ends no burst: no pause follows."""
     recording, shown = session
     bursts.look(recording)

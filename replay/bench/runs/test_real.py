@@ -22,7 +22,7 @@ from bench.conftest import Bench, needs, needs_emulator
 from bench.lab import links
 from bench.runs import libraries, matrix, runspec
 from bench.runs.runspec import RunSpec
-from recorder import recordings
+from recordings import catalogue
 
 pytestmark = needs(paths.player, paths.client, paths.patched_library, paths.stock_library)
 
@@ -34,7 +34,7 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def tiny(library: str, mode: str, transport: str) -> RunSpec:
-    return RunSpec(recordings.find("tiny"), libraries.find(library), mode, transport)
+    return RunSpec(catalogue.find("tiny"), libraries.find(library), mode, transport)
 
 
 def on_time(planned: list[RunSpec], jobs: int) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def test_pictures_are_the_same_whoever_draws() -> None:
 
 def test_every_surface_is_the_same_whoever_draws() -> None:
     def shown(library: str, mode: str, transport: str, surfaces: bool) -> str:
-        spec = replace(tiny(library, mode, transport), recording=recordings.find("all-commands"), pause_at=(104,),
+        spec = replace(tiny(library, mode, transport), recording=catalogue.find("all-commands"), pause_at=(104,),
                        show_surfaces=surfaces)
         record = matrix.perform(spec)
         assert record["valid"], record["invalid_reason"]
@@ -87,7 +87,7 @@ def test_every_surface_is_the_same_whoever_draws() -> None:
 
 def test_jpeg_is_where_it_was_asked_for() -> None:
     """By itself the server uses it over slow links only."""
-    shown = [matrix.perform(replace(tiny("patched", "flow", "plain"), recording=recordings.find("all-commands"),
+    shown = [matrix.perform(replace(tiny("patched", "flow", "plain"), recording=catalogue.find("all-commands"),
                                     jpeg=jpeg))["picture_sha256"] for jpeg in (None, "never", "always")]
     assert shown[0] == shown[1] != shown[2]
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.runs import libraries
-from recorder import recordings
+from recordings import catalogue
 
 CONTENT = b"SPICE_REPLAY 1\n" + b"event 0 1 2 1\n" * 1000      # of a worker that is woken up
 
@@ -21,7 +21,7 @@ def folder(fake_tree: Path) -> Path:
     shipped = fake_tree / "shipped"
     shipped.mkdir()
     (shipped / "one.rec.xz").write_bytes(lzma.compress(CONTENT))
-    digest = recordings.sha256_of(shipped / "one.rec.xz")
+    digest = catalogue.sha256_of(shipped / "one.rec.xz")
     (shipped / "manifest.json").write_text(json.dumps({"recordings": [
         {"name": "one", "file": "one.rec.xz", "sha256": digest, "commands": 7, "picture_sha256": "ab",
          "parts": {"1-2": "cd"}},
@@ -30,31 +30,31 @@ def folder(fake_tree: Path) -> Path:
 
 
 def test_by_name_and_by_path(folder: Path) -> None:
-    one = recordings.find("one", folder)
+    one = catalogue.find("one", folder)
     assert (one.name, one.commands, one.picture_sha256) == ("one", 7, "ab")
-    assert recordings.find(str(folder / "one.rec.xz"), folder) == one
+    assert catalogue.find(str(folder / "one.rec.xz"), folder) == one
 
 
 def test_of_some_parts_the_picture_is_known(folder: Path) -> None:
-    assert [recordings.find(f"one@{which}", folder).picture_sha256 for which in ("1-2", "1-3")] == ["cd", None]
+    assert [catalogue.find(f"one@{which}", folder).picture_sha256 for which in ("1-2", "1-3")] == ["cd", None]
 
 
 def test_one_s_own_recording_has_no_manifest_entry(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.rec").write_bytes(CONTENT)
-    mine = recordings.find(str(tmp_path / "mine.rec"), folder)
+    mine = catalogue.find(str(tmp_path / "mine.rec"), folder)
     assert (mine.name, mine.commands, mine.picture_sha256) == ("mine", None, None)
-    assert recordings.unpacked(mine) == tmp_path / "mine.rec"
+    assert catalogue.unpacked(mine) == tmp_path / "mine.rec"
 
 
 @pytest.mark.parametrize("pack", [lzma.compress, gzip.compress])
 def test_unpacked_once(folder: Path, tmp_path: Path, pack: object) -> None:
     path = tmp_path / "p.rec.x"
     path.write_bytes(pack(CONTENT))     # type: ignore[operator]
-    found = recordings.find(str(path), folder)
-    copy = recordings.unpacked(found)
+    found = catalogue.find(str(path), folder)
+    copy = catalogue.unpacked(found)
     assert copy.read_bytes() == CONTENT
     path.write_bytes(b"\xfd7zXZ\0 no longer")
-    assert recordings.unpacked(found) == copy
+    assert catalogue.unpacked(found) == copy
 
 
 @pytest.mark.parametrize(("wanted", "reason"), [
@@ -64,14 +64,14 @@ def test_unpacked_once(folder: Path, tmp_path: Path, pack: object) -> None:
 ])
 def test_what_is_not_there(folder: Path, wanted: str, reason: str) -> None:
     with pytest.raises(BenchError, match=reason):
-        recordings.find(wanted, folder)
+        catalogue.find(wanted, folder)
 
 
 def test_a_damaged_one_leaves_nothing_in_the_cache(folder: Path, fake_tree: Path) -> None:
     path = folder / "cut.rec.xz"
     path.write_bytes(lzma.compress(CONTENT)[:-30])
     with pytest.raises(BenchError, match=r"cut.rec.xz is damaged"):
-        recordings.unpacked(recordings.find(str(path), folder))
+        catalogue.unpacked(catalogue.find(str(path), folder))
     assert list((fake_tree / "cache/recordings").iterdir()) == []
 
 
@@ -79,48 +79,48 @@ def test_a_full_disk_is_not_filled_further(folder: Path, fake_tree: Path, monkey
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage(100, 99, 1))
     with pytest.raises(BenchError, match="no space left in"):
-        recordings.unpacked(recordings.find("one", folder))
+        catalogue.unpacked(catalogue.find("one", folder))
     assert list((fake_tree / "cache/recordings").iterdir()) == []
 
 
 def test_a_damaged_manifest_is_said(folder: Path) -> None:
     (folder / "manifest.json").write_text("{")
     with pytest.raises(BenchError, match="manifest.json is damaged"):
-        recordings.find("one", folder)
+        catalogue.find("one", folder)
 
 
 def test_what_the_manifest_does_not_know_is_looked_up(folder: Path, fake_tree: Path) -> None:
-    assert recordings.looked_into(recordings.find("one", folder)).commands == 7
-    mine = recordings.looked_into(recordings.find(str(fake_tree / "tiny.rec"), folder))
+    assert catalogue.looked_into(catalogue.find("one", folder)).commands == 7
+    mine = catalogue.looked_into(catalogue.find(str(fake_tree / "tiny.rec"), folder))
     assert (mine.commands, mine.seconds) == (300, 1.0)
 
 
 def test_a_part_is_cut_once(folder: Path, fake_tree: Path) -> None:
-    part = recordings.find("one@0.5-1", folder)
+    part = catalogue.find("one@0.5-1", folder)
     assert (part.name, part.seconds, part.picture_sha256) == ("one@0.5-1", 0.5, None)
-    cut = recordings.looked_into(part)
+    cut = catalogue.looked_into(part)
     assert (cut.commands, cut.seconds) == (300, 1.0)
-    plain = recordings.unpacked(cut)
-    assert plain.read_bytes() == b"SPICE_REPLAY 1\n" and cut.sha256 == recordings.sha256_of(plain)
+    plain = catalogue.unpacked(cut)
+    assert plain.read_bytes() == b"SPICE_REPLAY 1\n" and cut.sha256 == catalogue.sha256_of(plain)
     plain.write_bytes(b"kept")
-    assert recordings.unpacked(recordings.looked_into(part)).read_bytes() == b"kept"
-    assert recordings.unpacked(recordings.looked_into(recordings.find("one@0.5-0.75", folder))).read_bytes() != b"kept"
+    assert catalogue.unpacked(catalogue.looked_into(part)).read_bytes() == b"kept"
+    assert catalogue.unpacked(catalogue.looked_into(catalogue.find("one@0.5-0.75", folder))).read_bytes() != b"kept"
 
 
 def test_a_part_that_cannot_be(folder: Path, fake_tree: Path) -> None:
     with pytest.raises(BenchError, match="one@4-2: a part must begin before it ends"):
-        recordings.find("one@4-2", folder)
+        catalogue.find("one@4-2", folder)
     with pytest.raises(BenchError, match="recording one@600-700: the part begins at 600 s, and the recording ends at 1"):
-        recordings.looked_into(recordings.find("one@600-700", folder))
+        catalogue.looked_into(catalogue.find("one@600-700", folder))
     with pytest.raises(BenchError, match="no recording 'two'"):
-        recordings.find("two@1-2", folder)
+        catalogue.find("two@1-2", folder)
     (fake_tree / "seventh.rec").write_bytes(CONTENT)
     with pytest.raises(BenchError, match="recording .*seventh.rec: byte 7: it has no seventh byte"):
-        recordings.looked_into(recordings.find(f"{fake_tree}/seventh.rec@7-8", folder))
+        catalogue.looked_into(catalogue.find(f"{fake_tree}/seventh.rec@7-8", folder))
     assert not (fake_tree / "cache/recordings").exists()
     named_so = fake_tree / "mine@1-2"
     named_so.write_bytes(CONTENT)
-    assert recordings.find(str(named_so), folder).part is None
+    assert catalogue.find(str(named_so), folder).part is None
 
 
 def test_libraries(fake_tree: Path) -> None:

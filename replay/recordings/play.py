@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bench.common import paths
-from recorder import recordings
+from recordings import catalogue
 
 LIBRARY_COMPLAINTS = ("CRITICAL", "ERROR", "WARNING")
 # Video streams are lossy, depending on timing. Without them the same commands give the same picture.
@@ -112,7 +112,7 @@ def play(recording: Path, *, png: Path | None = None, library: Path | None = Non
     environment = {**os.environ, "SPICE_STREAM": "flow,catchup=off"}
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
-    plain = recordings.unpacked(recordings.find(str(recording)))
+    plain = catalogue.unpacked(catalogue.find(str(recording)))
     until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="spice-play-") as folder, \
             tempfile.TemporaryFile() as player_out, tempfile.TemporaryFile() as player_log, \

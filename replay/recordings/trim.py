@@ -8,8 +8,8 @@ import math
 from pathlib import Path
 
 from bench.common.errors import BenchError
-from recorder import recordings
-from recorder.cutting import Range, cut, seconds
+from recordings import catalogue
+from recordings.cutting import Range, cut, seconds
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    recording = recordings.find(args.file)
+    recording = catalogue.find(args.file)
     part = seconds(*(recording.part or (0, math.inf)))
     if args.commands is not None:
         first, colon, last = args.commands.partition(":")
@@ -30,10 +30,10 @@ def execute(args: argparse.Namespace) -> int:
         part = Range(int(first or 0), int(last) if last else math.inf, by_command=True)
         if part.first > part.last:
             raise BenchError("the range ends before it begins", 2)
-    ends = recordings.check(recording.path)
+    ends = catalogue.check(recording.path)
     if args.commands is not None:
-        recordings.begins(args.file, part.first, ends["commands"], "commands")
+        catalogue.begins(args.file, part.first, ends["commands"], "commands")
     elif recording.part:
-        recordings.begins(args.file, recording.part[0], ends["seconds"], "s")
+        catalogue.begins(args.file, recording.part[0], ends["seconds"], "s")
     cut(recording.path, part, args.output)
     return 0

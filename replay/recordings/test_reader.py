@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recorder.reader import HEADER, Blob, Event, Reader, RecordingError, read_events
+from recordings.reader import HEADER, Blob, Event, Reader, RecordingError, read_events
 
 SMALL = HEADER + b"event 0 1 22 100\nevent 1 0 4 200\nbinary 0 message 7:a\nbinar\n" + b"event 2 1 2 300\n"
 

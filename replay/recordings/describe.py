@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from recorder import qxl
-from recorder.reader import Event, Reader, open_recording
-from recorder.recordings import sha256_of
+from recordings import qxl
+from recordings.catalogue import sha256_of
+from recordings.reader import Event, Reader, open_recording
 
 _COMMAND_KINDS = {qxl.Command.CURSOR: ("CURSOR_", qxl.CursorCommand), qxl.Command.SURFACE: ("SURFACE_", qxl.SurfaceCommand)}
 _BITMAPS = dict(enumerate("1BIT_LE 1BIT_BE 4BIT_LE 4BIT_BE 8BIT 16BIT 24BIT 32BIT RGBA 8BIT_A".split(), start=1))

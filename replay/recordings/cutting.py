@@ -17,8 +17,8 @@ from pathlib import Path
 
 from bench.common import packed
 from bench.common.errors import BenchError
-from recorder import qxl
-from recorder.reader import HEADER, Event, read_events
+from recordings import qxl
+from recordings.reader import HEADER, Event, read_events
 
 _ENDS = {qxl.Worker.DESTROY_SURFACES, qxl.Worker.DESTROY_PRIMARY_SURFACE, qxl.Worker.DESTROY_SURFACES_ASYNC,
          qxl.Worker.DESTROY_PRIMARY_SURFACE_ASYNC}

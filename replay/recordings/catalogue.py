@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.common import packed, paths
 from bench.common.errors import BenchError
-from recorder import cutting
+from recordings import cutting
 
 _CHUNK = 1 << 20
 _KEEP_FREE = 256 << 20      # disk space that must stay free when a recording is unpacked

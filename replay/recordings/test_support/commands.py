@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from recorder import qxl
+from recordings.test_support import qxl
 
 
 @dataclass(frozen=True)

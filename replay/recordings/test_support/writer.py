@@ -15,11 +15,11 @@ from __future__ import annotations
 import struct
 from typing import BinaryIO
 
-from recorder import qxl
-from recorder.commands import (AlphaBlend, Bitmap, Blackness, Blend, Brush, Composite, Copy, CopyBits, CursorShape, Drawable,
+from recordings.reader import HEADER, Blob, Event
+from recordings.test_support import qxl
+from recordings.test_support.commands import (AlphaBlend, Bitmap, Blackness, Blend, Brush, Composite, Copy, CopyBits, CursorShape, Drawable,
                                DrawNothing, Fill, FromSurface, Image, Invers, Mask, NOWHERE, Need, Opaque, Pattern, Quic,
                                Rect, Rop3, Stroke, Text, Transparent, Whiteness)
-from recorder.reader import HEADER, Blob, Event
 
 START_NS = 1_000_000_000     # the first event's time
 COMMAND_NS = 20_000          # default time between events

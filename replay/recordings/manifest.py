@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The manifest of the shipped recordings: what people wrote about each, and what is computed from its bytes.
 
-  python3 -m recorder.manifest      compares the files with the manifest; exit status 1 and a line per difference
+  python3 -m recordings.manifest      compares the files with the manifest; exit status 1 and a line per difference
 
 ./run record --attach adds an entry. `checkpoint`, `pauses` and `parts` (pictures at some commands, at some parts' ends) are by hand.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import atomic
-from recorder.describe import describe
-from recorder.reader import RecordingError
-from recorder.recordings import sha256_of
+from recordings.catalogue import sha256_of
+from recordings.describe import describe
+from recordings.reader import RecordingError
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 SCHEMA = {"schema": "spice-recordings", "version": 1,

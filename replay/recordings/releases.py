@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plays every shipped recording with the stock and the patched library of every release, and compares the pictures.
 
-  python3 -m recorder.releases [NAME...]        the table, in Markdown; exit status 1 if a picture differs
+  python3 -m recordings.releases [NAME...]        the table, in Markdown; exit status 1 if a picture differs
 
 Pictures are compared at the end, at the manifest's checkpoint and at three moments between. Those that the manifest
 lacks must equal the first library's. Missing libraries are built first.
@@ -17,8 +17,8 @@ from bench.build import bases, upstream
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from recorder import manifest
-from recorder.play import WITHOUT_STREAMS, Played, play
+from recordings import manifest
+from recordings.play import WITHOUT_STREAMS, Played, play
 
 PARTS = 4                    # distance between the moments
 SECONDS = 600
@@ -99,7 +99,7 @@ def rows(entry: Entry, seen: dict[str, Shown]) -> tuple[list[str], int]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="recorder.releases", description="Every recording with every release's library.")
+    parser = argparse.ArgumentParser(prog="recordings.releases", description="Every recording with every release's library.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     chosen = parser.parse_args(arguments)
     entries = [entry for entry in manifest.load() if not chosen.names or entry["name"] in chosen.names]
@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
             print("\n".join(lines), flush=True)
             wrong += more
     except BenchError as error:
-        print(f"recorder.releases: {error}", file=sys.stderr)
+        print(f"recordings.releases: {error}", file=sys.stderr)
         return error.status
     print(f"\n{len(entries)} recordings x {len(built)} libraries, {wrong} pictures differ.")
     return 1 if wrong else 0

@@ -8,8 +8,8 @@ import json
 import sys
 
 from bench.common.errors import BenchError
-from recorder import recordings
-from recorder.describe import describe
+from recordings import catalogue
+from recordings.describe import describe
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +32,9 @@ def execute(args: argparse.Namespace) -> int:
     status = 0
     for name in args.files:
         try:
-            wanted = recordings.find(name)
-            path = recordings.looked_into(wanted).path
-            checked = recordings.check(path)        # before reading, as the reader's error is not meant for users
+            wanted = catalogue.find(name)
+            path = catalogue.looked_into(wanted).path
+            checked = catalogue.check(path)        # before reading, as the reader's error is not meant for users
             shown = name if wanted.part else str(path)      # for a compressed one the player gets "-"
             facts = {**describe(path), **checked, "file": shown}
         except BenchError as error:     # one file after the other

@@ -12,10 +12,10 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.conftest import needs
-from recorder import manifest, record
-from recorder.commands import Drawable, Fill, Rect
-from recorder.play import Played, play
-from recorder.writer import RecordingWriter
+from recordings import manifest, record
+from recordings.play import Played, play
+from recordings.test_support.commands import Drawable, Fill, Rect
+from recordings.test_support.writer import RecordingWriter
 
 BOX = Rect(0, 0, 8, 8)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recorder import manifest
-from recorder.reader import HEADER
+from recordings import manifest
+from recordings.reader import HEADER
 
 WRITTEN = dict(name="some", file="some.rec", kind="synthetic", what="nothing", driver="none", made="by hand",
                upstream="none", licence="none")

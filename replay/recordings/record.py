@@ -10,9 +10,9 @@ from pathlib import Path
 
 from bench.common import paths
 from bench.common.errors import BenchError
-from recorder import manifest, recordings
-from recorder.play import WITHOUT_STREAMS, play
-from recorder.reader import open_recording
+from recordings import catalogue, manifest
+from recordings.play import WITHOUT_STREAMS, play
+from recordings.reader import open_recording
 
 _LONGEST = 600      # timeout of playing it at pace max, in seconds
 
@@ -78,12 +78,12 @@ def attach(args: argparse.Namespace) -> int:
     lacking = [field for field in ("what", "driver", "licence") if not getattr(args, field)]
     if lacking:
         raise BenchError(f"these options describe the recording and are missing: {', '.join('--' + field for field in lacking)}", 2)
-    name = recordings.find(str(source.resolve())).name
+    name = catalogue.find(str(source.resolve())).name
     if not name or name.startswith("."):
         raise BenchError(f"'{source.name}' is not a name for a recording: begin it with another character than a dot", 2)
     if any(entry["name"] == name for entry in manifest.load()):
         raise BenchError(f"a recording {name} exists: rename the file", 2)
-    recordings.check(source)
+    catalogue.check(source)
     played = play(source, library=paths.stock_library(), seconds=_LONGEST, options=WITHOUT_STREAMS)
     if not played.good:
         told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]

@@ -5,8 +5,8 @@ import pytest
 
 from bench.build import bases, upstream
 from bench.common.steps import Steps
-from recorder import manifest, releases
-from recorder.play import Played
+from recordings import manifest, releases
+from recordings.play import Played
 
 ENTRY = {"name": "some", "commands": 80, "picture_sha256": "aa", "checkpoint": {"command": 50, "sha256": "bb"}}
 LOOKED = (20, 40, 50, 60)

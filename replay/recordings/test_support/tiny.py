@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes small recordings, for tests, with the recorder's writer.
+"""Writes small recordings, for tests, with the writer beside this file.
 
     recording = Tiny()
     recording.primary(100, 80)
@@ -17,11 +17,11 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from recorder import qxl
-from recorder.commands import (AlphaBlend, Bitmap, Blackness, Blend, Composite, Copy, CopyBits, CursorShape, Drawable, Drawing,
+from recordings.test_support import qxl
+from recordings.test_support.commands import (AlphaBlend, Bitmap, Blackness, Blend, Composite, Copy, CopyBits, CursorShape, Drawable, Drawing,
                                DrawNothing, Fill, FromSurface, Glyph, Image, Invers, Mask, Need, Opaque, Palette, Pattern, Quic,
                                Rect, Rop3, Segment, Stroke, Text, Transparent, Whiteness)
-from recorder.writer import RecordingWriter
+from recordings.test_support.writer import RecordingWriter
 
 MESSAGE_WAKEUP, MESSAGE_DESTROY_SURFACES, MESSAGE_CREATE_PRIMARY = 2, 19, 20
 MESSAGE_DESTROY_PRIMARY, MESSAGE_DESTROY_SURFACES_ASYNC = 21, 28
