@@ -143,7 +143,7 @@ def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple
     files = [file for one in which for file in _patches(version, one)]
     placed = _placed(version, dict.fromkeys(one.partition("/")[0] for one in which if "/" in one), who)
     tree = Tree(version, folder, who)
-    for file in upstream.series(version, upstream.below(files[0].parent.name)[:-1]):
+    for file in upstream.series(version, upstream.below(which[0].partition("/")[0])[:-1]):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
