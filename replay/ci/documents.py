@@ -19,7 +19,7 @@ from bench.common.errors import BenchError
 _KINDS = ("text", "except", "add", "with", "before")
 RULES = Path(__file__).with_name("documents.txt")
 _LEFT_OUT = ("CHANGELOG.md",)       # tells what was
-_PROGRAM = re.compile(r"\./run\b|\.ci/run\b|(?:build|replay)/\S+ --|LD_\w+=\S+ \S|(?:meson|ninja|git|apt|apt-get|apt-cache|apt-mark|"
+_PROGRAM = re.compile(r"\./run\b|\.ci/run\b|(?:build|replay)/\S+ --|[A-Z_]+=\S+ \S|(?:meson|ninja|git|apt|apt-get|apt-cache|apt-mark|"
                       r"dpkg-\w+|dpkg|qm|virsh|semanage|systemctl|ssh|scp|python3|makepkg|fedpkg|abuild) +\S")
 _NAMED = re.compile(r"(?:\./run|\.ci/run)(?: [a-z]+)*(?: \[.*\])?(?P<option> --[a-z-]+)?")
 _SPAN = re.compile(r"(?<!`)`([^`]+)`")
