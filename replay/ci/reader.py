@@ -55,6 +55,7 @@ class Reader:
         self._open = ExitStack()
         self._guest: dict[str, str] | None = None
         self._cwd = self._work = paths.ROOT
+        self._good: set[str] = set()        # what was run in the clone: to the next document that says so it is known
 
     def __enter__(self) -> Reader:
         return self
@@ -94,14 +95,19 @@ class Reader:
         return f"{' '.join(words)} --help{f' | grep -e {option}' if option else ''}"
 
     def _run(self, command: Command, text: str, how: str, says: str) -> Done:
+        in_clone = bool(_IN_THE_CLONE.match(command.text))
+        if in_clone and text in self._good:
+            return self._said(Done(str(command), command.text, how, says, 0, 0))
         began = time.monotonic()
         try:
-            status, said = self._shell(text, bool(_IN_THE_CLONE.match(command.text)))
+            status, said = self._shell(text, in_clone)
         except (Failed, BenchError) as error:
             status, said = 1, str(error)
         with self._log.open("a", encoding="utf-8") as log:
             log.write(f"\n# {command}\n$ {text}\n{said}\n")
         done = Done(str(command), command.text, how, says, status, time.monotonic() - began)
+        if in_clone and not status:
+            self._good.add(text)
         if status:
             print("\n".join(said.splitlines()[-_WORDS:]), file=sys.stderr)
         return self._said(done)

@@ -86,6 +86,12 @@ def test_a_command_that_is_named_is_one_and_has_the_option(tmp_path: Path) -> No
         (NAMED, 0), (NAMED, 0), (NAMED, 2), (NAMED, 1)]
 
 
+def test_what_was_run_in_the_clone_is_not_run_again(tmp_path: Path) -> None:
+    assert _read("`./run diff`, `./run diff`\n\n    true\n    true\n", "", tmp_path) == [(NAMED, 0)] * 2 + [(RAN, 0)] * 2
+    said = (tmp_path / "log").read_text()
+    assert (said.count("$ ./run diff --help"), said.count("$ true")) == (1, 2)
+
+
 def test_a_readers_files_are_safe_outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(BenchError, match="only .ci/run starts it"):
