@@ -16,6 +16,7 @@ import pytest
 
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.fakes import patient
 from bench.runs import libraries
 from bench.runs.runspec import RunSpec
 from recordings import catalogue
@@ -47,7 +48,9 @@ def _program(path: Path, script: str) -> None:
 
 @pytest.fixture
 def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A tree with stand-ins for the programs and both libraries, one recording, and a cache of its own."""
+    """A tree with stand-ins for the programs and both libraries, one recording, and a cache of its own; on a machine that is never too
+    busy."""
+    patient.make(monkeypatch.setattr)
     build = tmp_path / "build"
     _program(build / "replay" / "player" / "spice-player", "player.py")
     _program(build / "replay" / "drain" / "spice-drain", "client.py")
@@ -110,7 +113,7 @@ class Bench:
         self.output = folder / "results"
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "bench", *arguments]
+        return [sys.executable, "-m", "bench.fakes.patient", *arguments]
 
     def environment(self, **extra: str) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **extra}

@@ -33,7 +33,7 @@ def run(mode: str, transport: str, repeat: int, recording: str = "tiny", link: s
             "sent": 100, "received": 100, "dropped": 0, "p50": sorted(latencies)[50], "p95": sorted(latencies)[95],
             "p99": sorted(latencies)[99], "max": max(latencies), "values": latencies},
         "seen": None if pace == "max" else {"age": {"mean": 1.0, "max": 9.0, "p50": 0.0, "p95": 6.0, "p99": 8.0}, "recovery": []},
-        "picture_sha256": "ab", "pauses": [], "lossy": False, "channel_bytes": {"main": 1000},
+        "picture_sha256": "ab", "pauses": [], "lossy": False, "low_bandwidth": None, "channel_bytes": {"main": 1000},
         "streams": None, "channels": None,
         "link_books": None, "pcap": None, "attempt": 1, "took_seconds": 3.0, "beside_runs": 0,
     }

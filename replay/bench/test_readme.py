@@ -89,7 +89,7 @@ def test_the_part_of_the_gain_in_cpu_that_is_not_sending(monkeypatch: pytest.Mon
         run["cpu_seconds"] = {"user": seconds, "system": 0.0}
     monkeypatch.setattr(readme, "_runs", lambda folder: runs)
     rows = readme.cpu().splitlines()[2:]
-    assert rows[0] == "| boot of Linux | 1.00 | 0.80 | 0.60 | 0.98 | – | 2 |"
+    assert rows[0] == "| recorded boot of Linux | 1.00 | 0.80 | 0.60 | 0.98 | – | 2 |"
     assert rows[1] == "| Linux desktop | 1.00 | 0.80 | 0.60 | 0.50 | 40 % | 2 |"
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""python3 -m ci: runs the README's two commands on a commit, in a minimal root."""
+"""python3 -m ci [STEP ...]: a commit in a minimal root, on the road of road.py, or on some steps of it."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -20,13 +22,25 @@ from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
-from ci import root, verdict
+from ci import reader, root, verdict
+from ci.road import ROAD
 
-_COMMANDS = (("./run", "compare"), ("./run", "test"))
 _KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
-         "build/tests.json", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
+         "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.json", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
 _INTERRUPTED = 130
-_SPACE = 10 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
+_SPACE = 14 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
+
+
+@dataclass(frozen=True)
+class Went:
+    """How a step went; without a status it was not tried."""
+    status: int | None
+    seconds: float
+
+    def __str__(self) -> str:
+        if self.status is None:
+            return "NOT TRIED, as a step before it failed"
+        return f"{'green' if self.status == 0 else f'RED (status {self.status})'} after {duration(self.seconds)}"
 
 
 def cache() -> Path:
@@ -77,15 +91,36 @@ def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float
             child.wait()
 
 
-def report(folder: Path, statuses: dict[str, tuple[int, float]]) -> int:
+def walk(place: Path, archives: Path, wanted: Sequence[str]) -> dict[str, Went]:
+    """Takes the steps of the road, or some of them."""
+    went: dict[str, Went] = {}
+    for step in ROAD:
+        if wanted and step.name not in wanted:
+            continue
+        if step.on in went and went[step.on].status:
+            went[step.name] = Went(None, 0)
+            continue
+        print(f"ci: {step.name}: {step.command}", file=sys.stderr, flush=True)
+        then = f" && {{ {step.then}; }}" if step.then else ""
+        went[step.name] = Went(*run(place, archives, ["bash", "-o", "pipefail", "-c", f"{step.command}{then}"]))
+    return went
+
+
+def report(folder: Path, went: dict[str, Went]) -> int:
     """Prints the result; its last line has the format of test runners."""
     file = folder / "build" / outcome.file().name
     tests = verdict.judge(outcome.read(file) if file.is_file() else Outcome(), verdict.allowed(verdict.ALLOWED.read_text()))
-    without_tests = [command for command, (status, _) in statuses.items()
-                     if status and not (command == "./run test" and tests.failed)]
-    tests.failed += without_tests
-    for command, (status, seconds) in statuses.items():
-        print(f"{command}: {'green' if status == 0 else f'RED (status {status})'} after {duration(seconds)}")
+    read = folder / "build" / reader.file().name
+    done = [reader.Done(**one) for one in json.loads(read.read_text())] if read.is_file() else []
+    tests.passed += sum(not one.status for one in done if one.how in (reader.RAN, reader.NAMED, reader.ONLY))
+    wrong = [f"{one.command} (status {one.status})" for one in done if one.status]
+    own = {"test": tests.failed, "documents": wrong}        # steps that name what failed
+    tests.failed += [f"{step.name}: {step.command}" for step in ROAD
+                     if step.name in went and went[step.name].status != 0 and not own.get(step.name)] + wrong
+    for step in ROAD:
+        print(f"{step.name}: {step.command}: {went[step.name] if step.name in went else 'not asked for'}")
+    for line in _of_documents(done):
+        print(line)
     for line in ["skipped, by reason:", *tests.reasons()] if tests.skipped else ["skipped: none"]:
         print(line)
     for name in tests.flaky:
@@ -94,6 +129,19 @@ def report(folder: Path, statuses: dict[str, tuple[int, float]]) -> int:
         print(f"FAILED: {name}")
     print(tests.summary)
     return 1 if tests.failed else 0
+
+
+def _of_documents(done: Sequence[reader.Done]) -> list[str]:
+    """What was not run of the documents, or not as it stands there, by reason."""
+    counts = ", ".join(f"{sum(one.how == how for one in done)} {what}" for how, what in (
+        (reader.RAN, "run"), (reader.ROADS, "of the road"), (reader.NAMED, "only named, which exist"), (reader.ONLY, "run in a shorter form"),
+        (reader.NOT_RUN, "not run")))
+    lines = [f"commands of the documents: {counts}"] if done else []
+    for how in (reader.ONLY, reader.NOT_RUN):
+        for reason in dict.fromkeys(one.says for one in done if one.how == how):
+            lines += [f"  {how}{' ' if how == reader.ONLY else ': '}{reason}",
+                      *(f"      {one.command}" for one in done if (one.how, one.says) == (how, reason))]
+    return lines
 
 
 def keep_logs(folder: Path, target: Path) -> None:
@@ -108,7 +156,9 @@ def keep_logs(folder: Path, target: Path) -> None:
         print(f"ci: logs not kept: {error}", file=sys.stderr)
 
 
-def main() -> int:
+def main(wanted: Sequence[str] = ()) -> int:
+    if unknown := [name for name in wanted if name not in {step.name for step in ROAD}]:
+        raise BenchError(f"unknown step '{unknown[0]}': choose of {', '.join(step.name for step in ROAD)}", 2)
     if os.geteuid():
         raise BenchError("making a root and namespaces takes root")
     folder = cache()
@@ -125,8 +175,7 @@ def main() -> int:
             kept = root.Cache(folder, steps)
             kept.unpack(work / "clone", work / "root")
             print(f"ci: {commit} on a bare {root.SUITE}", file=sys.stderr, flush=True)
-            statuses = {" ".join(command): run(work / "root", kept.archives, command) for command in _COMMANDS}
-            status = report(work / "root" / root.FOLDER, statuses)
+            status = report(work / "root" / root.FOLDER, walk(work / "root", kept.archives, wanted))
             if status:
                 keep_logs(work / "root" / root.FOLDER, folder / "last-failed")
             return status
@@ -142,7 +191,7 @@ if __name__ == "__main__":
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        code = main()
+        code = main(sys.argv[1:])
     except BenchError as error:
         print(f"ci: {error}", file=sys.stderr)
         code = error.status

@@ -17,19 +17,21 @@ from bench.build.debsource import Place, codename, machine_sources, places
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from clients import packages
 
 SUITE = "bookworm"
 FOLDER = "srv/spice-batch"          # the clone's place in the root: readable for all, as some tests run as nobody
 _ENTER = Path(__file__).with_name("enter.sh")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
-_LISTS = ("packages.txt", "packages-ci.txt")    # in the commit: lists of the packages that ./run would install
+# in the commit: the packages that ./run would install, those for tests, and of those for clients what ./run installed names
+_LISTS = ("packages.txt", "packages-ci.txt", "packages-clients.txt")
 
 
 def environment() -> dict[str, str]:
     """The environment variables of this machine that are passed into the root."""
     proxies = {name: value for plain in _PROXIES for name in (plain, plain.upper()) if (value := os.environ.get(name))}
-    return {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "CI": "true", **proxies}
+    return {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "CI": "true", **debroot.QUIET, **proxies}
 
 
 def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> list[str]:
@@ -82,8 +84,9 @@ class Cache:
         try:
             debroot.make(SUITE, root, sources, self._steps, archives=self.archives)
             debroot.copy_access(root)
+            (root / "etc/apt/apt.conf.d/01yes").write_text('APT::Get::Assume-Yes "true";\n')      # as its user would answer
             wanted = [name for file in _LISTS for name in _packages(clone / file)]
-            clean = ["env", "-i", *(f"{name}={value}" for name, value in {**environment(), **debroot.QUIET}.items())]
+            clean = ["env", "-i", *(f"{name}={value}" for name, value in environment().items())]
             for title, command in (
                     ("taking up certificates", ["update-ca-certificates"]),
                     ("asking for package lists", ["apt-get", "-q", "update"]),
@@ -99,7 +102,7 @@ class Cache:
 
 
 def _packages(file: Path) -> list[str]:
-    return [name for line in file.read_text().splitlines() if (name := line.split("#")[0].strip())]
+    return [name for line in file.read_text().split(packages.OTHERS)[0].splitlines() if (name := line.split("#")[0].strip())]
 
 
 def _key(clone: Path, sources: Sequence[Place]) -> str:

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,8 @@ from bench.build.outcome import Outcome
 from bench.common import paths
 from bench.common.errors import BenchError
 from ci import __main__ as ci
-from ci import root, verdict
+from ci import reader, root, verdict
+from ci.road import ROAD
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root to enter a root")
 _SOURCES = [Place(parse_list("deb http://mirror.invalid/debian bookworm main")[0], "bookworm")]
@@ -38,21 +40,43 @@ def test_every_allowed_reason_is_that_of_a_test() -> None:
         assert pattern.pattern.split(":")[0] in sources
 
 
+_WENT = {step.name: ci.Went(0, 61.0) for step in ROAD}
+
+
+def _written(folder: Path, name: str, what: object) -> None:
+    (folder / "build").mkdir(exist_ok=True)
+    (folder / "build" / name).write_text(json.dumps(what))
+
+
 def test_the_last_line_is_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    statuses = {"./run compare": (0, 61.0), "./run test": (1, 600.0)}
-    (tmp_path / "build").mkdir()
-    written = {"passed": 7, "failed": ["a::b"], "flaky": ["e::f"], "skipped": {"no TCP_INFO": ["c"], "not installed": ["d"]}}
-    (tmp_path / "build/tests.json").write_text(json.dumps(written))
-    assert ci.report(tmp_path, statuses) == 1
+    _written(tmp_path, "tests.json", {"passed": 7, "failed": ["a::b"], "flaky": ["e::f"],
+                                      "skipped": {"no TCP_INFO": ["c"], "not installed": ["d"]}})
+    assert ci.report(tmp_path, {**_WENT, "test": ci.Went(1, 600.0)}) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == "7 passed, 2 failed, 1 skipped"
     assert [line for line in said if line.startswith("FAILED")][0] == "FAILED: a::b"
     assert "    1  no TCP_INFO" in said and "flaky, passed when run once more: e::f" in said
+    assert "compare: ./run compare: green after 1:01" in said
 
 
 def test_a_command_that_comes_to_no_tests_has_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ci.report(tmp_path, {"./run compare": (1, 3.0), "./run test": (1, 3.0)}) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 2 failed, 0 skipped"
+    failed = {name: ci.Went(1, 3.0) for name in ("compare", "test", "documents")}
+    assert ci.report(tmp_path, {**_WENT, **failed, "go back": ci.Went(None, 0)}) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "0 passed, 4 failed, 0 skipped"
+    assert "go back: apt-get install --allow-downgrades libspice-server1/bookworm: NOT TRIED, as a step before it failed" in said
+
+
+def test_what_is_not_run_of_the_documents_is_told_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = [reader.Done(f"a.md:{line}: {text}", text, how, says, status, 1.0) for line, (text, how, says, status) in enumerate((
+        ("./run setup", reader.RAN, "", 0), ("qm list", reader.NOT_RUN, "no host", 0), ("./run live", reader.ONLY, "--dry-run: long", 0),
+        ("./run diff", reader.NAMED, "", 1)), 1)]
+    _written(tmp_path, "documents.json", [asdict(one) for one in done])
+    assert ci.report(tmp_path, {**_WENT, "documents": ci.Went(1, 3.0)}) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "2 passed, 1 failed, 0 skipped" and "FAILED: a.md:4: ./run diff (status 1)" in said
+    assert said[said.index("  not run: no host") + 1] == "      a.md:2: qm list"
+    assert said[said.index("  only run with --dry-run: long") + 1] == "      a.md:3: ./run live"
 
 
 def _git(folder: Path, *arguments: str) -> None:
@@ -97,13 +121,13 @@ def test_little_of_the_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("https_proxy", "http://proxy.invalid")
     environment = root.environment()
     assert environment["https_proxy"] == "http://proxy.invalid"
-    assert environment.keys() <= {"PATH", "HOME", "LANG", "CI", *root._PROXIES, *map(str.upper, root._PROXIES)}
+    assert environment.keys() <= {"PATH", "HOME", "LANG", "CI", "DEBIAN_FRONTEND", *root._PROXIES, *map(str.upper, root._PROXIES)}
 
 
 def test_a_full_disk_is_said_before_anything_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPICE_CI_CACHE", str(tmp_path))
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3 * 10**9))
-    with pytest.raises(BenchError, match="^[^\n]* has 3.0 GB free, and 10 are needed: [^\n]*SPICE_CI_CACHE$"):
+    with pytest.raises(BenchError, match="^[^\n]* has 3.0 GB free, and 14 are needed: [^\n]*SPICE_CI_CACHE$"):
         ci.main()
     assert not list(tmp_path.iterdir())
 

@@ -47,7 +47,7 @@ class Seen:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a test guest that draws text in a QEMU (TCG) with the installed libspice-server, and counts with "
                           "tcpdump what is sent to spice-gtk (most bytes of a line of text are images, as the guest scrolls). Prints the counts beside those of earlier runs, of other versions: "
-                          "run it before and after you install. Needs root.")
+                          "run it before and after you install. At the end the client must show QEMU's screen, pixel by pixel. Needs root.")
     parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="NAME", help="one: tls or plain (%(default)s)")
 
 
@@ -99,6 +99,7 @@ def _draw(world: World, transport: str) -> Seen:
         raise BenchError(f"tcpdump did not see everything: {told.error or f'{told.dropped} packets dropped'}")
     if lines < _LEAST_LINES:
         raise BenchError(f"the guest drew only {lines} lines in {_SECONDS:.0f} s: run it again when the machine is idle")
+    world.must_show(client, world.card())
     found = pcap.analyse(file, ports)
     return Seen(version(), transport, lines, found.server.data_packets, found.server.wire_bytes, found.client.packets, table.now())
 

@@ -252,6 +252,10 @@ class Machine:
         self.qmp("screendump", filename=str(file), **({"device": _SECOND} if display else {}))
         return picture.from_ppm(file.read_bytes())
 
+    @property
+    def pid(self) -> int:
+        return self._qemu.pid
+
     def running(self) -> bool:
         return self._qemu.poll() is None
 

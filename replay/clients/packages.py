@@ -12,7 +12,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 
 _LIST = paths.ROOT / "packages-clients.txt"
-_OTHERS = "# other clients"
+OTHERS = "# other clients"
 # Of packages.txt, which is not looked for before ./run installed. QEMU is not among them: Proxmox VE's package has another name.
 _OF_RUN = ("ethtool", "iproute2", "openssl", "tcpdump", "util-linux")
 _INSTALL = ("apt-get", "install", "--no-install-recommends")
@@ -21,7 +21,7 @@ _INSTALL = ("apt-get", "install", "--no-install-recommends")
 def wanted(few: bool = False) -> list[str]:
     """`few`: only what is needed for a guest and a client without a window, but all of that."""
     text = _LIST.read_text()
-    lines = (line.split("#")[0].strip() for line in (text.split(_OTHERS)[0] if few else text).splitlines())
+    lines = (line.split("#")[0].strip() for line in (text.split(OTHERS)[0] if few else text).splitlines())
     return [*(_OF_RUN if few else ()), *(line for line in lines if line)]
 
 

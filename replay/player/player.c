@@ -69,6 +69,7 @@ typedef struct Player {
     struct rusage started_usage, ended_usage;
 
     Progress progress;
+    gint bandwidth;             /* a Bandwidth; atomic, set by the thread that logs */
 
     int status;
     char *error;
@@ -516,6 +517,7 @@ static void conclude(void)
         .cpu_user = seconds_between(player.started_usage.ru_utime, player.ended_usage.ru_utime),
         .cpu_system = seconds_between(player.started_usage.ru_stime, player.ended_usage.ru_stime),
         .channels = channels,
+        .bandwidth = g_atomic_int_get(&player.bandwidth),
         .marker = fed->status == FEEDER_FED,
     };
 
@@ -569,9 +571,27 @@ static void crashed(int signal_number)
     raise(signal_number);
 }
 
+/*
+ * A library of any kind says in a message of level debug what its bandwidth test led to when the display channel was connected.
+ * This setting is auto, so it is enabled on a slow path; jpeg, which is told in the same way, may be set otherwise.
+ */
+static void note_bandwidth(const GLogField *fields, gsize n_fields)
+{
+    for (gsize i = 0; i < n_fields; i++) {
+        const char *found = strcmp(fields[i].key, "MESSAGE") == 0 ? strstr(fields[i].value, "zlib-over-glz ") : NULL;
+
+        if (found) {
+            g_atomic_int_set(&player.bandwidth, strstr(found, "enabled") ? BANDWIDTH_LOW : BANDWIDTH_HIGH);
+        }
+    }
+}
+
 /* An assertion ends in SIGTRAP, which the worker's thread blocks. */
 static GLogWriterOutput logged(GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
+    if (level & G_LOG_LEVEL_DEBUG) {
+        note_bandwidth(fields, n_fields);
+    }
     if (level & (G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL)) {
         tell_of_crash("assertion");
     }

@@ -131,6 +131,8 @@ bool report_done(const ReportDone *done)
     printf(",\"cpu_user\":%.6f,\"cpu_system\":%.6f", done->cpu_user, done->cpu_system);
     printf(",\"cpu_feeder_user\":%.6f,\"cpu_feeder_system\":%.6f", fed->cpu_user,
            fed->cpu_system);
+    printf(",\"low_bandwidth\":%s", done->bandwidth == BANDWIDTH_UNKNOWN ? "null"
+                                    : done->bandwidth == BANDWIDTH_LOW ? "true" : "false");
     printf(",\"library\":");
     print_library();
     printf(",\"started_ns\":%" G_GINT64_FORMAT ",\"begun_ns\":%" G_GINT64_FORMAT

@@ -10,12 +10,16 @@
 
 /* What the player says on standard output: one JSON object a line. */
 
+/* What the server took the first client's path for at connect: over a slow one it sends JPEG. */
+typedef enum Bandwidth { BANDWIDTH_UNKNOWN, BANDWIDTH_LOW, BANDWIDTH_HIGH } Bandwidth;
+
 typedef struct ReportDone {
     uint64_t expected_commands;
     const FeederResult *fed;
     int64_t started_ns, ended_ns;
     double cpu_user, cpu_system;
     const char *channels;       /* JSON of what the other channels' devices did, or NULL */
+    Bandwidth bandwidth;
     bool marker;                /* the client has seen the end, else only sent it */
 } ReportDone;
 

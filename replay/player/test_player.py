@@ -11,6 +11,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -146,6 +147,51 @@ def test_plays_to_the_end(start: Start, tmp_path: Path) -> None:
     assert player["probes"] == []
     assert client["end"] == "marker"
     assert (client["width"], client["height"]) == (100, 80)
+
+
+class Narrow:
+    """A relay to a port that takes some seconds for a megabyte from there."""
+
+    _PIECE, _PAUSE = 8192, 0.02
+
+    def __init__(self, port: int) -> None:
+        self._server = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, server = self._listener.accept()[0], socket.create_connection(("127.0.0.1", self._server))
+                for source, target, pause in ((client, server, 0.0), (server, client, self._PAUSE)):
+                    threading.Thread(target=self._copy, args=(source, target, pause), daemon=True).start()
+
+    def _copy(self, source: socket.socket, target: socket.socket, pause: float) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(self._PIECE):
+                target.sendall(data)
+                time.sleep(pause)
+            target.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.mark.parametrize("library", [paths.patched_library, paths.stock_library])
+def test_what_the_server_took_the_path_for_is_told_of_every_library(start: Start, tmp_path: Path, library: Callable[[], Path],
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bandwidth test has 256 000 bytes: at 0.4 MB/s or less a slow path. A busy machine may make a path of any other slow."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library()))
+    file = write(tmp_path, tiny.small())
+    player, _ = play_all(start, file)
+    assert player["low_bandwidth"] in (True, False)
+    play = start(file)
+    with contextlib.closing(Narrow(play.port)) as relay:
+        play.connect("--host", "127.0.0.1", "--port", str(relay.port))
+        player, _ = play.finish()
+    assert player["low_bandwidth"] is True
+    assert Path(player["library"]).parent == library()
 
 
 def test_standard_input_makes_no_difference(start: Start, tmp_path: Path) -> None:

@@ -63,11 +63,11 @@ class Builder:
     def prepare(self, places: Sequence[Place]) -> None:
         """Installs the tools. require_for() installs what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
-        if self._knows(self.tools):
+        if self.knows(self.tools):
             return
         self.install(f"the tools of {self.suite}", ["install", *self.tools], " ".join(self.tools))
 
-    def _knows(self, packages: Sequence[str]) -> bool:
+    def knows(self, packages: Sequence[str]) -> bool:
         try:
             states = self.run("looking for tools", ["dpkg-query", "-W", "-f", "${db:Status-Status}\n", *packages])
         except StepFailed:
@@ -130,5 +130,9 @@ class RootBuilder(Builder):
         super().prepare(places)
 
     def _make(self, places: Sequence[Place]) -> None:
+        here = Builder(self.suite, self.home, self.steps, ("debootstrap",))
+        here.work.mkdir(parents=True, exist_ok=True)
+        if not here.knows(here.tools):
+            here.install("debootstrap", ["install", "debootstrap"], "debootstrap")
         debroot.make(self.suite, self.root, places, self.steps, architecture=self.architecture)
         (self.root / self._READY).touch()

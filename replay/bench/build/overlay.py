@@ -51,9 +51,9 @@ def find(name: str, root: Path = paths.ROOT) -> Path:
     return root / sources(root)[Path("server", name)]
 
 
-def tests(root: Path = paths.ROOT) -> set[str]:
-    """The names of our tests. Upstream names each after its file; a fuzzer's test replays its corpus."""
-    return {file.stem for file in files(root)
+def tests(root: Path = paths.ROOT, names: Collection[str] | None = None) -> set[str]:
+    """The names of our tests, of all series or some. Upstream names each after its file; a fuzzer's test replays its corpus."""
+    return {file.stem for file in sources(root, names)
             if file.parts[:2] == ("server", "tests") and (file.match("test-*.c*") or file.match("fuzz-*.c*"))}
 
 

@@ -21,7 +21,7 @@ README = paths.ROOT / "README.md"
 MODES = paths.ROOT / "docs/modes.md"
 NOTES = paths.RESULTS / "notes.md"
 PICTURE = paths.RESULTS / "seconds.svg"
-SESSIONS = {"linux-boot": "boot of Linux", "linux-desktop": "Linux desktop", "linux-video": "desktop with video",
+SESSIONS = {"linux-boot": "recorded boot of Linux", "linux-desktop": "Linux desktop", "linux-video": "desktop with video",
             "vga-text-boot": "scrolling text (VGA)"}
 LIVE_LINK = "20M40ms"
 _LIBRARY = "measured with"          # the last column of that table, if its rows are of several libraries
@@ -31,7 +31,7 @@ _CPU_MODES = (modes.STOCK, "cork", "batch", _OURS)
 _LEAST_GAIN = 0.1       # of stock's CPU: parts of a smaller gain would be noise
 _NAMES = {modes.STOCK: "stock", _OURS: "this library"}
 _COLOURS = {modes.STOCK: "#4d4d4d", _OURS: "#d55e00"}
-_TITLE = "Seconds for a whole session over 20 Mbit/s and 40 ms, TLS"
+_TITLE = "Seconds to send a recorded session over 20 Mbit/s and 40 ms, TLS"
 _WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # size of the picture, in SVG units
 
 

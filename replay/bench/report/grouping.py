@@ -12,7 +12,7 @@ from bench.measure import metrics
 from bench.runs import modes
 
 Run = dict[str, Any]
-Cell = tuple[str, str, str, bool]   # transport, library, mode, whether pictures were lossy (JPEG)
+Cell = tuple[str, str, str, bool]   # transport, library, mode, is_slow()
 Group = tuple[str, str, str]    # recording, link, pace
 
 LOSSY = ", JPEG"
@@ -23,12 +23,19 @@ def _rank(cell: Cell) -> tuple[int, int, str, str, bool]:
     return (("plain", "tls").index(transport), list(modes.MODES).index(modes.base(mode).name), mode, library, slow)
 
 
+def is_slow(run: Run) -> bool:
+    """Whether the server took the link for slow at connect, and so sent JPEG. Runs that do not tell (before November 2026): whether a
+    picture that was looked at had losses; between these pictures JPEG may have been sent unnoticed."""
+    slow = run.get("low_bandwidth")
+    return bool(run["lossy"] if slow is None else slow)
+
+
 def cells(runs: list[Run]) -> dict[Cell, list[Run]]:
     """Runs of one group by row, in the order of the tables. A run that does not count, and whose pictures are unknown, is in the
     row of its mode's other runs."""
     found: dict[Cell, list[Run]] = collections.defaultdict(list)
     for run in sorted(runs, key=lambda run: not run["valid"]):
-        cell = (run["transport"], run["library"], run["mode"], bool(run["valid"] and run["lossy"]))
+        cell = (run["transport"], run["library"], run["mode"], run["valid"] and is_slow(run))
         other = (*cell[:3], True)
         found[other if not run["valid"] and cell not in found and other in found else cell].append(run)
     return {cell: found[cell] for cell in sorted(found, key=_rank)}

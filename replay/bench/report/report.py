@@ -14,7 +14,7 @@ from bench.common.progress import duration
 from bench.lab import links
 from bench.measure import metrics, stats
 from bench.report import channeltable, limits, verdict
-from bench.report.grouping import LOSSY, Cell, Group, Run, baseline, cells, groups, name
+from bench.report.grouping import LOSSY, Cell, Group, Run, baseline, cells, groups, is_slow, name
 from bench.runs import modes
 
 _COLUMNS = """\
@@ -127,7 +127,7 @@ def _counting(runs: list[Run]) -> str:
 
 
 def _any_baseline(found: Mapping[Cell, list[Run]], of: Cell) -> Cell | None:
-    """The baseline, even if only one of the two had lossy pictures."""
+    """The baseline, even if the server took the link for slow in only one of the two."""
     return baseline(found, of) or baseline(found, (*of[:3], not of[3]))
 
 
@@ -354,7 +354,7 @@ def group_section(group: Group, runs: list[Run]) -> str:
 
 def _over_tls(group: list[Run], mode: str, slow: bool) -> list[Run]:
     """The runs over TLS of the tree's own libraries."""
-    return [run for run in group if run["transport"] == "tls" and run["mode"] == mode and bool(run["lossy"]) == slow
+    return [run for run in group if run["transport"] == "tls" and run["mode"] == mode and is_slow(run) == slow
             and run["library"] in ("stock", "patched")]
 
 

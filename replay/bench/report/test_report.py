@@ -38,6 +38,17 @@ def test_bytes_are_compared_with_stock_whatever_either_did_to_pictures() -> None
     assert [row["of stock"] for row in _rows(report.cost_table(result["runs"])) if row["mode"].startswith("flow")] == ["150.0 %"] * 2
 
 
+def test_runs_that_the_server_took_for_slow_are_a_row_of_their_own() -> None:
+    """Whatever picture they ended with: bytes of JPEG and of others have no common median."""
+    result = samples.result(["stock"], repeats=4)
+    _wire(result, stock=2_000_000)
+    for run in result["runs"]:
+        slow = run["low_bandwidth"] = run["repeat"] % 2 == 0
+        run["server"]["wire_bytes"] = 2_000_000 if slow else 4_000_000
+    rows = [(row["mode"], row["wire"]) for row in _rows(report.cost_table(result["runs"])) if row["transport"] == "tls"]
+    assert rows == [("stock", "4.00 MB"), ("stock, JPEG", "2.00 MB")]
+
+
 def test_without_stock_upstreams_way_is_the_measure() -> None:
     result = samples.result(["cork", "flow"], repeats=1)
     _wire(result, cork=2_000_000, flow=1_000_000)

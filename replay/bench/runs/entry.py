@@ -104,7 +104,7 @@ def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path |
         "wall_seconds": _wall(spec, run), "stolen": run.stolen,
         "latency": _latency(spec, run), "latency_missing": _latency_missing(spec, run), "seen": run.seen, "response": _response(spec, run),
         "picture_sha256": client.get("sha256"), "picture_blocks": client.get("blocks"), "picture_tiles": client.get("tiles"),
-        "pauses": run.pauses, "lossy": None,
+        "pauses": run.pauses, "lossy": None, "low_bandwidth": (run.player or {}).get("low_bandwidth"),
         "channel_bytes": client.get("bytes"),
         "channels": channels.report(spec.channels, run.player, run.client),
         "streams": (run.player or {}).get("streams"),

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +64,29 @@ class Tree:
         self.git("add", "-Af")
         self.git("commit", "-qm", f"spice {version}")
         self.there: set[Path] = set()
+        self._ends: dict[str, set[Path]] = {}       # of the series that are there, each tagged with its name
+        self._end(upstream.RELEASE)
+        self.placed: dict[Path, list[str]] = {}     # the diffs of their patches
+
+    def _end(self, name: str) -> None:
+        self.git("tag", name)
+        self._ends[name] = set(self.there)
+
+    def at(self, name: str) -> None:
+        """Checks out the end of a series, or the release."""
+        for _ in self.grow(name):
+            pass
+
+    def grow(self, name: str) -> Iterator[Path]:
+        """The same; what is not there yet is made on its base. Yields each patch after its commit."""
+        if name not in self._ends:
+            yield from self.grow(upstream.bases()[name])
+            for file in upstream.series(self.version, [name]):
+                self.placed[file] = self.add(file, contexts=CONTEXTS)
+                yield file
+            self._end(name)
+        self.git("checkout", "-qf", name)
+        self.there = set(self._ends[name])
 
     def git(self, *arguments: str, given: str = "") -> str:
         done = subprocess.run(["git", "-C", self.folder, "-c", "diff.noprefix=false", *arguments], input=given,
@@ -138,45 +161,28 @@ def _patches(version: str, one: str) -> list[Path]:
     return found
 
 
-def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Tree, str]:
-    """The tree with series or single patches, in this order, on the base of the first; also the commit before them."""
-    files = [file for one in which for file in _patches(version, one)]
-    placed = _placed(version, dict.fromkeys(one.partition("/")[0] for one in which if "/" in one), who)
-    tree = Tree(version, folder, who)
-    for file in upstream.series(version, upstream.below(files[0].parent.name)[:-1]):
-        tree.add(file)
+def make(tree: Tree, which: Sequence[str]) -> str:
+    """Commits series or single patches, in this order, on the base of the first; returns the commit before them."""
+    chosen = {one: _patches(tree.version, one) for one in which}
+    series = {one: one.partition("/")[0] for one in which}
+    single = {series[one] for one in which if "/" in one}
+    for name in sorted(single):     # where all of its patches are applied tells where one belongs
+        tree.at(name)
+    tree.at(upstream.bases()[series[which[0]]])
     base = tree.git("rev-parse", "HEAD").strip()
-    for file in files:
-        tree.add(file, placed.get(file, ()))
-    return tree, base
-
-
-def _placed(version: str, names: Iterable[str], who: Author) -> dict[Path, list[str]]:
-    """The diffs of each patch of these series, where all of them are applied."""
-    found: dict[Path, list[str]] = {}
-    for name in names:
-        with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-            tree = Tree(version, Path(work, "tree"), who)
-            for file in upstream.series(version, upstream.below(name)):
-                found[file] = tree.add(file, contexts=CONTEXTS)
-    return found
+    for one, files in chosen.items():
+        for file in files:
+            tree.add(file, tree.placed[file] if series[one] in single else ())
+    return base
 
 
 def every_series(tree: Tree) -> Iterator[tuple[str, Path]]:
     """Commits each series on its base, which is tagged with its name, and tags the end of it. Yields the name and the patch after
     each commit; the tag of a series comes after its last one."""
-    tree.git("tag", upstream.RELEASE)
-    brought = {upstream.RELEASE: set(tree.there)}
-    for name, base in upstream.bases().items():
-        if name == NOT_EXPORTED:
-            continue
-        tree.git("checkout", "-q", base)
-        tree.there = set(brought[base])
-        for file in upstream.series(tree.version, [name]):
-            tree.add(file)
-            yield name, file
-        tree.git("tag", name)
-        brought[name] = tree.there
+    for name in upstream.bases():
+        if name != NOT_EXPORTED:
+            for file in tree.grow(name):
+                yield name, file
 
 
 def _with(which: Sequence[str]) -> str:
@@ -232,7 +238,8 @@ def export(version: str, which: Sequence[str], target: Path, who: Author) -> lis
         raise BenchError(f"{target} exists and is not empty: choose another folder", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree, base = make(version, which, Path(work, "tree"), who)
+        tree = Tree(version, Path(work, "tree"), who)
+        base = make(tree, which)
         written = Path(work, "mails")
         mails(tree, which, base, written)
         _put(sorted(written.iterdir()), target)

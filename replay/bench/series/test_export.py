@@ -44,7 +44,6 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
     made = export.Tree(version, tmp_path / "made", _WHO)
     tree = tmp_path / "tree"
     git(tmp_path, "clone", "-q", made.folder, tree)
-    git(tree, "tag", upstream.RELEASE)
     for _ in export.every_series(made):
         pass
     for name, base in upstream.bases().items():
@@ -67,32 +66,6 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
         for mail in mails:
             check_mail(mail)
         check_cover(name, (tmp_path / name / "0000-cover-letter.txt").read_text(encoding="utf-8"), len(mails))
-
-
-@pytest.mark.parametrize("version", upstream.RELEASES)
-def test_patches_that_apply_without_the_others(version: str, tmp_path: Path) -> None:
-    """Each of fixes on the release, and each of display that no setting turns off on it with fixes."""
-    upstream.fetch(version, Steps(tmp_path / "log"))
-    tree = export.Tree(version, tmp_path / "tree", _WHO)
-    tree.git("tag", upstream.RELEASE)
-    for name, base, count in (("fixes", upstream.RELEASE, None), ("display", "fixes", 4)):
-        there = set(tree.there)
-        files = upstream.series(version, [name])[:count]
-        placed = {file: tree.add(file, contexts=export.CONTEXTS) for file in files}
-        tree.git("tag", name)
-        after = set(tree.there)
-        needy = []
-        for file in files:
-            tree.git("reset", "-q", "--hard", base)
-            tree.there = set(there)
-            try:
-                tree.add(file, placed[file])
-            except BenchError as error:
-                assert "it needs patches before it" in str(error)
-                needy.append(f"{name}/{file.name[:4]}")
-        assert needy == (["fixes/0003"] if name == "fixes" else []), "FAULTS.md says so"
-        tree.git("reset", "-q", "--hard", name)
-        tree.there = after
 
 
 def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
