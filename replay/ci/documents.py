@@ -11,6 +11,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from bench.common import paths
@@ -92,15 +93,14 @@ def found() -> list[Command]:
 
 @dataclass(frozen=True)
 class Rule:
-    """Of documents.txt: for the commands that begin so, in one document, in a folder or in all."""
+    """Of documents.txt: for the commands that begin so, in the documents that the pattern matches."""
     kind: str
     says: str
     document: str
     begins: str
 
     def holds_for(self, command: Command) -> bool:
-        if self.kind == "text" and not command.in_block or self.document not in ("", command.document) and not (
-                self.document.endswith("/") and command.document.startswith(self.document)):
+        if self.kind == "text" and not command.in_block or not fnmatchcase(command.document, self.document or "*"):
             return False
         return command.text == self.begins[:-1] if self.begins.endswith("$") else command.text.startswith(self.begins)
 
@@ -122,9 +122,7 @@ def rules(text: str) -> list[Rule]:
         else:
             began = True
             document, separator, begins = line.rpartition(".md: ")
-            if not separator and line.startswith("results/"):
-                document, begins = line, ""
-            found += [Rule(kind, says, f"{document}.md" if separator else document, begins) for kind, says in above]
+            found += [Rule(kind, says, f"{document}.md" if separator else "", begins) for kind, says in above]
     return found
 
 

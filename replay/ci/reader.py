@@ -101,7 +101,7 @@ class Reader:
         began = time.monotonic()
         try:
             status, said = self._shell(text, in_clone)
-        except (Failed, BenchError) as error:
+        except (Failed, BenchError, subprocess.TimeoutExpired) as error:
             status, said = 1, str(error)
         with self._log.open("a", encoding="utf-8") as log:
             log.write(f"\n# {command}\n$ {text}\n{said}\n")
