@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import overlay, patchfile, upstream
+from bench.build import newfiles, patchfile, upstream
 from bench.common import paths
 
 _LENGTH = 72
@@ -27,7 +27,7 @@ def _texts() -> dict[Path, str]:
     files += [file for folder in ("docs", "patches", "server", "replay", "packaging") for file in sorted((root / folder).rglob("*.md"))]
     files += [*sorted((root / "results").glob("*.md")), *(root / "results/live").glob("*.md")]
     files += [file for ending in ("py", "c", "h") for file in sorted((root / "replay").rglob(f"*.{ending}"))]
-    files += [root / kept for kept in overlay.sources().values() if kept.suffix in (".cpp", ".h")]
+    files += [root / kept for kept in newfiles.sources().values() if kept.suffix in (".cpp", ".h")]
     return {**{file: file.read_text(encoding="utf-8") for file in files},
             **{file: patchfile.read(file).message for file in _PATCHES}}
 
@@ -63,13 +63,12 @@ def test_a_commit_has_a_short_subject_with_an_area() -> None:
 
 def test_each_setting_is_described() -> None:
     """In the documents, upstream's manual, the warning about a bad value, and what --modes accepts."""
-    header, source = (Path("server", f"red-stream-policy.{end}") for end in ("h", "cpp"))
-    built = paths.ROOT / "subprojects" / upstream.wrap()["directory"]
-    settings = set(_SETTING.findall((built / header).read_text(encoding="utf-8")))
+    header, source = (paths.ROOT / f"server/tls/red-stream-policy.{end}" for end in ("h", "cpp"))
+    settings = set(_SETTING.findall(header.read_text(encoding="utf-8")))
     assert {"record", "hold", "catchup"} <= settings and "ktls" not in settings
     manual = "".join(file.read_text(encoding="utf-8") for file in upstream.series() if "docs/manual/" in file.read_text())
     places = {"docs/modes.md": (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8"), "docs/manual": manual,
-              "the warning": (built / source).read_text(encoding="utf-8"),
+              "the warning": source.read_text(encoding="utf-8"),
               "replay/bench/runs/modes.py": (paths.ROOT / "replay/bench/runs/modes.py").read_text(encoding="utf-8")}
     missing = [f"{place}: {name}" for place, text in places.items() for name in sorted(settings)
                if not re.search(rf"`{name}[=`]|\{{ \"{name}\", |\"{name}(=|\": \()", text)]

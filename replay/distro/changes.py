@@ -33,10 +33,10 @@ def patches(version: str) -> list[Patch]:
     context, as the distribution has patches of its own."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree = export.Tree(version, Path(work, "tree"), _US, _TURNED_OFF)
+        tree = export.Mails(version, Path(work, "tree"), _US, _TURNED_OFF)
         found = []
         for name in upstream.built():
-            for file in upstream.series(version, [name]) if name != export.NOT_EXPORTED else []:
+            for file in upstream.series(version, [name]) if name != upstream.DEVEL else []:
                 if _SUBPROJECT in file.name:
                     continue
                 tree.add(file)

@@ -37,7 +37,7 @@ def stock(version: str, steps: Steps) -> bases.Base:
     """0.15.1 lacks a script that its meson.build names for `meson dist`, and without it nothing is configured."""
     source = _home(version, "stock") / "source"
     upstream.fetch(version, steps)
-    upstream.make_tree(version, source, patched=False)
+    upstream.make_tree(version, source, ())
     script = source / "build-aux" / "meson-dist"
     if not script.exists():
         script.write_text("#!/bin/sh\n")

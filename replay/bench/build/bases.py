@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.build import mesontest, overlay, upstream
+from bench.build import mesontest, newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 
@@ -59,11 +59,11 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
     upstream.fetch(version, steps)
     base = Base(version, patched, home / "source", build or home / "build",
                 {**upstream.protocol_environment(version, steps), **({**COMPILER, **LINKER} if tests else {})})
-    upstream.make_tree(version, base.source, patched)
+    upstream.make_tree(version, base.source, upstream.built() if patched else ())
     options = ["-Dmanual=false", f"-Dtests={str(tests).lower()}", *(["-Doptimization=1", "-Ddebug=false"] if tests else [])]
     configure(base.name, base.source, base.build, options, steps, base.env)
     first = not (base.build / ".ninja_log").is_file()
-    targets = [name for name in mesontest.programs(base.build) if Path(name).name not in overlay.tests()] if tests else []
+    targets = [name for name in mesontest.programs(base.build) if Path(name).name not in newfiles.tests()] if tests else []
     steps.run(f"building {base.name}", ["ninja", "-C", base.build, *targets], quiet=not first, env=base.env)
     return base
 

@@ -6,21 +6,21 @@
     Changelog: A line for users; it may go on
      in lines that begin with a space.
 
-The lines in NOTED are for patches/FAULTS.md, see replay/bench/series/faults.py.
+The text in brackets says where an export lists sources and headers, if not behind the one with the most similar name. A header in
+tests/ comes with the first test that includes it, if no line names it. The lines in NOTED are for patches/FAULTS.md, see faults.py.
 
-The text in brackets says where an export lists sources and headers, if not behind the one with the most similar name.
-A header in tests/ comes with the first test that includes it, if no line names it. In the working tree all new files are present at once,
-and upstream's build reads them from lists that are made from these lines. In an export each patch adds its own files,
-and their lines in both build systems.
+Trees and mails have each file in the commit that brings it. The build of this repository has all, and reads their names from
+lists that are made from these lines.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import overlay, patchfile, upstream
+from bench.build import newfiles, patchfile, upstream
 from bench.common import paths
 
 _CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
@@ -28,26 +28,25 @@ NOTED = re.compile(r"^(Fixes-class|Trigger|Severity|Releases|Upstream): (.+(?:\n
 _LINE = re.compile(r"^Brings(-to-Unix)?: (.+?)(?: \(before (\S+)\))?$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
-SOURCES, TESTS, UNIX_TESTS = (Path("server", name) for name in ("overlay.txt", "tests/overlay.txt",
-                                                                "tests/overlay-unix.txt"))
-LISTS = frozenset({SOURCES, TESTS, UNIX_TESTS})
+_TESTS = Path("server/tests")
+SOURCES, TESTS, UNIX_TESTS = (Path("server", upstream.DEVEL, name) for name in ("overlay.txt", "tests/overlay.txt",
+                                                                                "tests/overlay-unix.txt"))
 
 
 @dataclass(frozen=True, order=True)
 class New:
     file: Path          # relative to the root of upstream's tree
-    unix: bool          # a test that is not for Windows
+    unix: bool = False  # a test that is not for Windows
     before: str = ""    # the file in front of which the build systems list it
 
     @property
     def is_test(self) -> bool:
         """Whether the build systems call it a test. A fuzzer is one by name."""
-        return self.file.parent == Path("server/tests") and self.file.suffix == ".cpp" and bool(
-            _PROGRAM.match(self.file.stem))
+        return self.file.parent == _TESTS and self.file.suffix == ".cpp" and bool(_PROGRAM.match(self.file.stem))
 
     @property
     def is_source(self) -> bool:
-        return self.file.parent == Path("server")
+        return self.file.parent == Path("server") and self.file.suffix != ".txt"
 
 
 def said(body: str) -> list[New]:
@@ -60,74 +59,74 @@ def without(body: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", NOTED.sub("", _CHANGE.sub("", _LINE.sub("", body)))).strip("\n")
 
 
+def corrected(body: str, new: Collection[Path]) -> str:
+    """The message with lines that name these files and no others. A header of tests needs none."""
+    def line(found: re.Match[str]) -> str:
+        names = " ".join(name for name in found[2].split() if Path("server", name) in new)
+        before = f" (before {found[3]})" if found[3] else ""
+        return f"Brings{found[1] or ''}: {names}{before}" if names else "\0"
+
+    text = _LINE.sub(line, f"\n{body}").replace("\n\0", "").strip("\n")
+    missing = "\n".join(f"Brings: {file.relative_to('server')}" for file in new if file not in {entry.file for entry in named(text, ())})
+    return f"{text}{chr(10) * (1 if said(text) else 2)}{missing}" if missing else text
+
+
 def changes(body: str) -> list[str]:
     """The lines of a message for users, for CHANGELOG.md of upstream's releases."""
     return [" ".join(found.split()) for found in _CHANGE.findall(body)]
 
 
-def headers(root: Path, new: list[New], there: set[Path]) -> list[New]:
-    """Headers that these tests include, directly or through others, that are beside them in the series' folders and not in the
-    tree yet."""
-    found: list[New] = []
-    kept = overlay.sources(root)
-    waiting = [entry.file for entry in new]
-    while waiting:
-        file = waiting.pop(0)
-        if file.parent != Path("server/tests") or file.suffix not in (".cpp", ".h"):
-            continue
-        for name in _INCLUDE.findall((root / kept[file]).read_text(encoding="utf-8")):
-            header = file.with_name(name)
-            if header not in there and header in kept and header not in (entry.file for entry in found):
-                found.append(New(header, False))
-                waiting.append(header)
+def named(body: str, there: Iterable[Path]) -> list[New]:
+    """The new files that a message names, and the headers that its tests include, directly or through others, and that are not
+    there yet."""
+    found = said(body)
+    known = {*there, *(entry.file for entry in found)}
+    kept = newfiles.sources()
+    for entry in found:         # which grows
+        if entry.file.parent == _TESTS and entry.file in kept and entry.file.suffix in (".cpp", ".h"):
+            for name in _INCLUDE.findall((paths.ROOT / kept[entry.file]).read_text(encoding="utf-8")):
+                if (header := _TESTS / name) in kept and header not in known:
+                    known.add(header)
+                    found.append(New(header))
     return found
+
+
+def files(patch: Path, there: Iterable[Path]) -> list[New]:
+    """The new files of a patch. Headers that a benchmark of devel includes come with a test of a series that is exported."""
+    body = patchfile.read(patch).body
+    return said(body) if patch.parent.name == upstream.DEVEL else named(body, there)
 
 
 def by_patch() -> dict[Path, list[New]]:
-    """For each patch of the default release: its new files. A header of tests belongs to the first patch that needs it; those of
-    devel, which no export has, come last."""
+    """For each patch of the default release: its new files."""
     there: set[Path] = set()
     found = {}
-    for patch in sorted(upstream.series(), key=lambda patch: patch.parent.name == upstream.DEVEL):
-        new = said(patchfile.read(patch).body)
-        new += headers(paths.ROOT, new, there | {entry.file for entry in new})
-        there |= {entry.file for entry in new}
-        if new:
-            found[patch] = new
+    for patch in upstream.series():
+        found[patch] = files(patch, there)
+        there |= {entry.file for entry in found[patch]}
     return found
 
 
-def lists() -> dict[Path, str]:
-    """The lists of new files that the build of this repository reads."""
-    built = upstream.built()
-    new = [entry for patch, entries in by_patch().items() for entry in entries if patch.parent.name in built]
-    tests = [entry for entry in new if entry.is_test]
-    chosen = {SOURCES: [entry.file.name for entry in new if entry.is_source],
-              TESTS: [entry.file.stem for entry in tests if not entry.unix],
-              UNIX_TESTS: [entry.file.stem for entry in tests if entry.unix]}
-    return {file: "".join(f"{name}\n" for name in sorted(names)) for file, names in chosen.items()}
-
-
 def sync_lists() -> bool:
-    """Writes the lists that differ; returns whether one did."""
-    wrong = {file: text for file, text in lists().items()
-             if not kept_list(file).is_file() or kept_list(file).read_text() != text}
-    for file, text in wrong.items():
-        kept_list(file).write_text(text)
-    return bool(wrong)
-
-
-def kept_list(file: Path) -> Path:
-    """Where a list is kept: in the series that makes upstream's build read it."""
-    return paths.ROOT / "server" / upstream.DEVEL / file.relative_to("server")
+    """Writes the lists of new files that builds here read, those that differ; returns whether one did. They name the files of all
+    series: the build takes those that are there."""
+    new = [entry for entries in by_patch().values() for entry in entries]
+    lists = {SOURCES: [entry.file.name for entry in new if entry.is_source],
+             TESTS: [entry.file.stem for entry in new if entry.is_test and not entry.unix],
+             UNIX_TESTS: [entry.file.stem for entry in new if entry.is_test and entry.unix]}
+    changed = False
+    for name, listed in lists.items():
+        file, text = paths.ROOT / name, "".join(f"{one}\n" for one in sorted(listed))
+        if not file.is_file() or file.read_text() != text:
+            file.write_text(text)
+            changed = True
+    return changed
 
 
 def problems() -> list[str]:
-    """Files of server/ that no patch names, or more than one, or that are missing; lists that are out of date."""
+    """Files of server/ that no patch brings, or more than one, or that are missing."""
     brought = [entry.file for entries in by_patch().values() for entry in entries]
-    present = set(overlay.files(paths.ROOT)) - LISTS
-    lines = [f"{file}: no patch brings it" for file in sorted(present - set(brought))]
-    lines += [f"{file}: brought, but not there" for file in sorted(set(brought) - present)]
-    lines += [f"{file}: brought twice" for file in sorted({file for file in brought if brought.count(file) > 1})]
-    return lines + [f"{file}: not what the patches bring; run ./run setup" for file, text in lists().items()
-                    if not kept_list(file).is_file() or kept_list(file).read_text() != text]
+    present = set(newfiles.sources())
+    return [*(f"{file}: no patch brings it" for file in sorted(present - set(brought))),
+            *(f"{file}: brought, but not there" for file in sorted(set(brought) - present)),
+            *(f"{file}: brought twice" for file in sorted({file for file in brought if brought.count(file) > 1}))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.build import bases, upstream
+from bench.build import bases, newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 
@@ -54,3 +54,17 @@ def for_threads(steps: Steps) -> Path:
     steps.run("building for ThreadSanitizer", ["ninja", "-C", build, PLAYER, *(f"{SERVER_TESTS}/{name}" for name in WITH_THREADS)],
               quiet=True)
     return build
+
+
+def with_optional(name: str, steps: Steps) -> Path:
+    """The build directory of the default release with an optional series, and with its tests; takes seconds if nothing changed."""
+    home = paths.cache_dir() / "optional" / name
+    what = f"spice {upstream.DEFAULT} with {name}, sanitized"
+    upstream.fetch(upstream.DEFAULT, steps)
+    upstream.make_tree(upstream.DEFAULT, home / "source", [*upstream.built(), name])
+    env = {**upstream.protocol_environment(upstream.DEFAULT, steps), **bases.COMPILER}
+    bases.configure(what, home / "source", home / "sanitized", ["-Dmanual=false", "-Doptimization=0", *FLAGS], steps, env)
+    # Not all tests: under sanitizers each of 100 programs has 50 MB and takes a second to link.
+    steps.run(f"building {what}", ["ninja", "-C", home / "sanitized", *(f"server/tests/{test}" for test in sorted(newfiles.tests([name])))],
+              quiet=True, env=env)
+    return home / "sanitized"

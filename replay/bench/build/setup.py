@@ -7,7 +7,7 @@ import argparse
 import time
 from pathlib import Path
 
-from bench.build import bases, brings, overlay, upstream
+from bench.build import bases, brings, upstream
 from bench.common import paths
 from bench.common.alone import alone
 from bench.common.steps import Steps
@@ -19,8 +19,6 @@ def setup() -> None:
         steps = Steps(paths.build_dir() / "setup.log")
         if brings.sync_lists():
             steps.say("the lists of new files were not what the patches bring; put right")
-        for problem in overlay.sync():
-            steps.say(f"overlay link {problem}; put right")
         if upstream.sync_wrap():
             steps.say("spice.wrap did not name the patches of the series; put right")
         _build_project(paths.build_dir(), steps)
@@ -32,7 +30,7 @@ def _build_project(build: Path, steps: Steps) -> None:
     """The whole project, with upstream as a subproject."""
     upstream.fetch(upstream.DEFAULT, steps)
     # meson could make this tree from spice.wrap, but it accepts fuzz, and does not notice later changes
-    upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], patched=True)
+    upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], upstream.built())
     first = not (build / "build.ninja").is_file()
     bases.configure("the project", paths.ROOT, build, [], steps)
     steps.run("building the patched server and the tools", ["ninja", "-C", build], quiet=not first)

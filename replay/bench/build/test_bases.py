@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The patched server builds on every release, and upstream's tests pass on it in every mode.
 
-Slow at first: builds are kept in the cache, and made again when a patch or an overlay file changes.
+Slow at first: builds are kept in the cache, and made again when a patch or a file of server/ changes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases, mesontest, overlay, upstream
+from bench.build import bases, mesontest, newfiles, upstream
 from bench.common.steps import Steps
 from bench.runs import modes
 
@@ -23,7 +23,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """A release, and the names of upstream's tests."""
     base = bases.with_tests(request.param, Steps(tmp_path_factory.mktemp("bases") / "log"))
     listed = mesontest.listed(base.build)
-    return base, {name for name, project in listed.items() if project != mesontest.PROJECT} - overlay.tests()
+    return base, {name for name, project in listed.items() if project != mesontest.PROJECT} - newfiles.tests()
 
 
 @pytest.mark.parametrize("mode", _MODES)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings, overlay, upstream
+from bench.build import brings, newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults
@@ -55,22 +55,11 @@ def check_moves(text: str, expected: list[str], moves: dict[int, int]) -> None:
     assert lost == []
 
 
-def _lines() -> list[tuple[str, list[str]]]:
-    """What is applied on top of each other: everything, and each series on what it needs and no more."""
-    lines = [list(upstream.bases())] + [[upstream.DEVEL, *upstream.below(name)] for name in upstream.bases() if name != upstream.DEVEL]
-    return [(version, names) for version in upstream.RELEASES for number, names in enumerate(lines)
-            if names not in lines[:number] and not any(names == longer[:len(names)] for longer in lines[:number])]
-
-
-@pytest.mark.parametrize(("version", "names"), _lines(),
-                         ids=lambda part: part if isinstance(part, str) else "-".join(part))
-def test_the_series_applies_exactly(version: str, names: list[str], tmp_path: Path) -> None:
-    """No fuzz anywhere. Where all are applied to the default release no hunk has moved either; elsewhere where it must."""
-    moves_are_wrong = version == upstream.DEFAULT and names == list(upstream.bases())
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_the_series_applies_exactly(version: str, tmp_path: Path) -> None:
+    """No fuzz anywhere, and on the default release no hunk has moved either; elsewhere where it must."""
     tree = unpacked(version, tmp_path / "tree")
-    assert [file for file in overlay.files() if (tree / file).exists()] == [], "the overlay holds new files only"
-    upstream.copy_overlay(tree)
-    for patch in filter(upstream.changes_files, upstream.series(version, names)):
+    for patch in filter(upstream.changes_files, upstream.series(version)):
         expected = old_sides(patch)
         before = {file: (tree / file).read_text(encoding="utf-8") for file in expected}
         moves: dict[str, dict[int, int]] = defaultdict(dict)
@@ -80,11 +69,18 @@ def test_the_series_applies_exactly(version: str, names: list[str], tmp_path: Pa
             if line.startswith("patching file "):
                 file = line.removeprefix("patching file ")
             else:
-                assert moved and not moves_are_wrong, f"{patch.name}: {file}: {line}"
+                assert moved and version != upstream.DEFAULT, f"{patch.name}: {file}: {line}"
                 moves[file][int(moved[1]) - 1] = int(moved[2])
         for file, hunks in moves.items():
             check_moves(before[file], expected[file], hunks)
     assert [path for pattern in ("*.orig", "*.rej") for path in tree.rglob(pattern)] == []
+
+
+@pytest.mark.parametrize("version", upstream.RELEASES)
+def test_patches_change_files_of_upstream_only(version: str, tmp_path: Path) -> None:
+    tree = unpacked(version, tmp_path / "tree")
+    assert [f"{patch.name}: {file}" for patch in upstream.series(version) for file in old_sides(patch) if not (tree / file).is_file()] == []
+    assert [str(file) for file in newfiles.sources() if (tree / file).exists()] == [], "server/ has new files only"
 
 
 @pytest.mark.parametrize("patch", _ALL, ids=lambda patch: "/".join(patch.parts[-2:])[:24])
@@ -100,9 +96,9 @@ def test_a_patch_says_what_and_why(patch: Path) -> None:
     assert re.match(r"\d{4}-[\w.-]+\.patch$", patch.name)
 
 
-@pytest.mark.parametrize("name", upstream.bases())
+@pytest.mark.parametrize("name", upstream.names())
 def test_patches_are_numbered_in_order(name: str) -> None:
-    numbers = [int(patch.name[:4]) for patch in upstream.series(names=[name])]
+    numbers = [int(patch.name[:4]) for patch in upstream.series(of=[name])]
     assert numbers == list(range(1, len(numbers) + 1))
     readme = paths.ROOT / "patches" / name / "README.md"
     if readme.exists():
@@ -115,17 +111,8 @@ def test_the_page_of_faults_is_what_the_messages_say() -> None:
     assert text == faults.page(text), "run ./run refresh"
 
 
-def test_each_new_file_comes_with_a_patch() -> None:
-    assert brings.problems() == []
-
-
-def test_each_series_is_made_on_one_before_it() -> None:
-    bases = upstream.bases()
-    assert all(base in (upstream.RELEASE, *list(bases)[:number]) for number, base in enumerate(bases.values()))
-
-
 def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
-    """A clone without ./run: wrap, links and patches give what ./run makes of the same files."""
+    """A clone without ./run: wrap and patches give what ./run makes of the same files; configuring links the new ones."""
     packagecache = Path("subprojects/packagecache")
     upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "fetch.log"))
     clone = tmp_path / "clone"
@@ -134,13 +121,13 @@ def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
     shutil.copy(paths.ROOT / "subprojects/spice.wrap", clone / "subprojects")
     (clone / packagecache).mkdir()
     os.symlink(upstream.release(upstream.DEFAULT).tarball, clone / packagecache / upstream.wrap()["source_filename"])
-    (clone / "meson.build").write_text("project('clone')\n")
-    done = subprocess.run(["meson", "subprojects", "download", "spice"], cwd=clone, capture_output=True, text=True,
-                          check=False)
+    (clone / "meson.build").write_text("project('clone', 'c')\nsubproject('spice')\n")
+    done = subprocess.run(["meson", "setup", "build", "-Dspice:manual=false"], cwd=clone, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     by_meson = clone / "subprojects" / upstream.wrap()["directory"]
     by_us = tmp_path / "by-us"
-    upstream.make_tree(upstream.DEFAULT, by_us, patched=True)
+    upstream.make_tree(upstream.DEFAULT, by_us, upstream.built())
     differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_meson], capture_output=True, text=True,
                                check=False)
     assert differing.stdout == ""
+    assert (by_meson / "server/red-stream-egress.cpp").resolve() == clone / "server/tls/red-stream-egress.cpp"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import mesontest, overlay, sanitized
+from bench.build import mesontest, newfiles, sanitized
 from bench.common.steps import Steps
 from bench.runs import modes
 
@@ -20,7 +20,7 @@ _UPSTREAMS_OWN = 26     # with smartcard
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
     """The build directory, and the names of upstream's tests."""
     build = sanitized.configure(Steps(tmp_path_factory.mktemp("sanitized") / "log"))
-    return build, {name for name, project in mesontest.listed(build).items() if project != mesontest.PROJECT} - overlay.tests()
+    return build, {name for name, project in mesontest.listed(build).items() if project != mesontest.PROJECT} - newfiles.tests()
 
 
 @pytest.mark.parametrize("mode", [mode for mode in modes.MODES if mode != modes.STOCK])

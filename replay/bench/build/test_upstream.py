@@ -20,14 +20,14 @@ def test_the_wrap_names_the_default_release_and_the_series() -> None:
     assert wrap["source_hash"] == release.sha256
     assert wrap["source_filename"] == release.tarball.name
     assert wrap["directory"] == f"spice-{release.version}"
-    assert upstream.wrapped_series() == [patch for patch in upstream.series(names=upstream.built()) if upstream.changes_files(patch)], \
+    assert upstream.wrapped_series() == [patch for patch in upstream.series(of=upstream.built()) if upstream.changes_files(patch)], \
         "run ./run setup and commit subprojects/spice.wrap"
 
 
 def test_every_patch_and_every_variant_is_in_the_series() -> None:
     folder = paths.ROOT / "patches"
     named = set(upstream.series())
-    assert set(folder.glob("*/*.patch")) == named
+    assert set(folder.glob("*/*.patch")) == named and {file.parent.name for file in folder.glob("*/README.md")} <= set(upstream.names())
     for variant in folder.glob("*/*/*"):
         assert variant.parents[1] / variant.name in named, variant
         assert variant.parent.name in set(upstream.RELEASES) - {upstream.DEFAULT}, variant
@@ -36,8 +36,7 @@ def test_every_patch_and_every_variant_is_in_the_series() -> None:
 def test_the_wrap_is_made_from_the_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     diff = "\ndiff --git a/a b/a\n"
-    tree(tmp_path, {"patches/series": "# why\none release # first\ntwo one\n", "patches/one/series": "0001-a.patch\n",
-                    "patches/two/series": "# why\n0001-a.patch\n0002-b.patch # b\n\n0003-c.patch\n",
+    tree(tmp_path, {"patches/series": "# why\none # first\ntwo\nempty\nthree optional\n", "patches/three/0001-a.patch": diff,
                     "patches/one/0001-a.patch": diff, "patches/two/0001-a.patch": diff,
                     "patches/two/0002-b.patch": "no diff", "patches/two/0003-c.patch": diff,
                     "patches/two/0.16.0/0003-c.patch": diff,
@@ -49,10 +48,10 @@ def test_the_wrap_is_made_from_the_series(tmp_path: Path, monkeypatch: pytest.Mo
     assert upstream.wrap()["after"] == "this"
     assert not upstream.sync_wrap()
     assert upstream.series("0.16.0")[3] == tmp_path / "patches/two/0.16.0/0003-c.patch"
-    assert upstream.below("two") == ["one", "two"]
-    assert [patch.name for patch in upstream.series(names=["two"])] == ["0001-a.patch", "0002-b.patch", "0003-c.patch"]
-    with pytest.raises(BenchError, match="unknown series three: choose one of one, two"):
-        upstream.below("three")
+    assert upstream.below("two") == ["one", "two"] and upstream.built() == ["one", "two", "empty"]
+    assert [patch.name for patch in upstream.series(of=["two"])] == ["0001-a.patch", "0002-b.patch", "0003-c.patch"]
+    with pytest.raises(BenchError, match="unknown series four: choose one of one, two, empty, three"):
+        upstream.below("four")
 
 
 def tree(target: Path, files: dict[str, str]) -> None:

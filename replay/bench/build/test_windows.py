@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import overlay, upstream
+from bench.build import newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 
@@ -55,7 +55,7 @@ def _tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The release with what is built."""
     home = tmp_path_factory.mktemp("windows")
     upstream.fetch(upstream.DEFAULT, Steps(home / "fetch.log"))
-    upstream.make_tree(upstream.DEFAULT, home / "tree", patched=True)
+    upstream.make_tree(upstream.DEFAULT, home / "tree", upstream.built())
     return home / "tree"
 
 
@@ -83,9 +83,9 @@ def _checked(compiler: list[str | Path], file: Path, *more: str) -> subprocess.C
 
 
 def _files() -> list[Path]:
+    ours = [file for file in newfiles.sources(upstream.built()) if file.suffix == ".cpp"]
     listed = (paths.ROOT / "server/devel/tests/overlay.txt").read_text().split()
-    return ([file for file in overlay.sources(names=upstream.built()) if file.parent == Path("server") and file.suffix == ".cpp"]
-            + [Path("server/tests") / f"{name}.cpp" for name in listed])
+    return [file for file in ours if file.parent == Path("server") or file.stem in listed]
 
 
 @pytest.mark.parametrize("file", _files(), ids=lambda file: file.stem)

@@ -11,11 +11,11 @@ import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import overlay
+from bench.build import newfiles
 from bench.build.debsource import Mirror
 from bench.common import paths
 from bench.common.errors import BenchError
@@ -44,7 +44,6 @@ class Release:
 
 
 DEVEL = "devel"         # the series for this repository's build; never exported
-RELEASE = "release"     # what a series may be based on, besides another series
 DEFAULT = "0.15.2"
 RELEASES = {release.version: release for release in (
     Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a", ("bookworm",)),
@@ -122,33 +121,38 @@ def _lines(file: Path) -> list[str]:
     return [line for text in file.read_text().splitlines() if (line := text.split("#")[0].strip())]
 
 
-def bases() -> dict[str, str]:
-    """Each series -> what it is based on: another series, or the release. In the order in which all are applied."""
-    return {line.split()[0]: line.split()[1] for line in _lines(paths.ROOT / "patches/series")}
+def names() -> list[str]:
+    """All series, in the order in which they are applied."""
+    return [line.split()[0] for line in _lines(paths.ROOT / "patches/series")]
+
+
+def optional() -> list[str]:
+    """The series that are in no default build and no package."""
+    return [line.split()[0] for line in _lines(paths.ROOT / "patches/series") if line.split()[1:] == ["optional"]]
 
 
 def built() -> list[str]:
-    """The series of the default build and the packages: all that are not optional."""
-    optional = overlay.optional(paths.ROOT)
-    return [name for name in bases() if name not in optional]
+    """The series of the default build and the packages."""
+    return [name for name in names() if name not in optional()]
+
+
+def exported() -> list[str]:
+    return [name for name in names() if name != DEVEL]
 
 
 def below(name: str) -> list[str]:
-    """The series that this one needs, in order, and itself."""
-    if name not in bases():
-        raise BenchError(f"unknown series {name}: choose one of {', '.join(bases())}", 2)
-    return [name] if bases()[name] == RELEASE else [*below(bases()[name]), name]
+    """The exported series up to this one, which needs them all."""
+    if name not in exported():
+        raise BenchError(f"{name} is only for this repository: choose another series" if name == DEVEL else
+                         f"unknown series {name}: choose one of {', '.join(exported())}", 2)
+    return exported()[:exported().index(name) + 1]
 
 
-def series(version: str = DEFAULT, names: Iterable[str] | None = None) -> list[Path]:
+def series(version: str = DEFAULT, of: Iterable[str] | None = None) -> list[Path]:
     """The patches, in order, of all series or some. The folder VERSION of a series has those that differ for another release than
     the default."""
-    found = []
-    for name in bases() if names is None else names:
-        folder = paths.ROOT / "patches" / name
-        found += [variant if (variant := folder / version / line).is_file() else folder / line
-                  for line in _lines(folder / "series")]
-    return found
+    found = [file for name in (names() if of is None else of) for file in sorted((paths.ROOT / "patches" / name).glob("*.patch"))]
+    return [variant if (variant := file.with_name(version) / file.name).is_file() else file for file in found]
 
 
 def changes_files(patch: Path) -> bool:
@@ -170,7 +174,7 @@ def wrapped_series() -> list[Path]:
 
 def sync_wrap() -> bool:
     """Makes spice.wrap name the patches of the series; returns whether it did not before."""
-    wanted = [patch for patch in series(names=built()) if changes_files(patch)]
+    wanted = [patch for patch in series(of=built()) if changes_files(patch)]
     if wrapped_series() == wanted:
         return False
     file = paths.ROOT / "subprojects" / "spice.wrap"
@@ -182,28 +186,33 @@ def sync_wrap() -> bool:
     return True
 
 
-def fingerprint(version: str, patched: bool) -> str:
-    """A hash of all that a release's tree is made from."""
+def made_from(version: str, of: Sequence[str]) -> str:
+    """A hash of what make_tree() reads. Our own files are linked, so their names count and their contents do not."""
     digest = hashlib.sha256(release(version).sha256.encode())
-    if patched:
-        names = {**{patch.relative_to(paths.ROOT): patch for patch in series(version, built())},
-                 **{place: paths.ROOT / kept for place, kept in overlay.sources(paths.ROOT, built()).items()}}
-        for name, file in names.items():
-            digest.update(f"{name}\0{file.stat().st_size}\0".encode())
-            digest.update(file.read_bytes())
+    for patch in series(version, of):
+        digest.update(f"{patch.name}\0{patch.stat().st_size}\0".encode() + patch.read_bytes())
+    digest.update("\0".join([str(paths.ROOT), *map(str, newfiles.sources(of).values())]).encode())
     return digest.hexdigest()
 
 
-def make_tree(version: str, target: Path, patched: bool) -> bool:
-    """Makes a release's source tree, patched or not, unless it is up to date; returns whether it was made."""
+def make_tree(version: str, target: Path, of: Sequence[str]) -> bool:
+    """Makes a release's source tree with these series, unless it is up to date; returns whether it was made."""
     def make() -> None:
         unpack(version, target)
-        if patched:
-            copy_overlay(target, built())
-            for patch in filter(changes_files, series(version, built())):
-                apply_patch(patch, target)
+        for patch in filter(changes_files, series(version, of)):
+            apply_patch(patch, target)
+        if of:
+            subprocess.run([paths.ROOT / "server/link", target, *of], check=True)
 
-    return refresh(target, fingerprint(version, patched), make)
+    linked = _links(target)
+    made = refresh(target, made_from(version, of), make)
+    if linked != _links(target):
+        os.utime(target / "server/meson.build")     # which meson does not read again because a file is there now
+    return made
+
+
+def _links(tree: Path) -> set[Path]:
+    return {file for file in (tree / "server").rglob("*") if file.is_symlink()}
 
 
 def unpack(version: str, target: Path) -> None:
@@ -213,18 +222,6 @@ def unpack(version: str, target: Path) -> None:
                           capture_output=True, text=True, check=False)
     if done.returncode:
         raise BenchError(f"cannot unpack spice {version}: {done.stderr.strip()}; remove {release(version).tarball} and try again")
-
-
-def copy_overlay(target: Path, names: Collection[str] | None = None) -> None:
-    """Copies the new files of all series or some."""
-    for place, kept in overlay.sources(paths.ROOT, names).items():
-        copy_new(kept, target / place)
-
-
-def copy_new(kept: Path, target: Path) -> None:
-    """Copies one of our new files into a tree of upstream's."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(paths.ROOT / kept, target)
 
 
 def apply_patch(patch: Path, target: Path) -> list[str]:
@@ -239,12 +236,12 @@ def apply_patch(patch: Path, target: Path) -> list[str]:
     return said
 
 
-def refresh(target: Path, made_from: str, make: Callable[[], None]) -> bool:
+def refresh(target: Path, wanted: str, make: Callable[[], None]) -> bool:
     """Has make() make the tree `target` anew unless it was made from the same; True when it did.
 
     Files that come out as they were keep their times, so that ninja builds again what changed and nothing else: the
     times inside a tarball are years old, and a patch taken back would go unnoticed."""
-    if _read(target / _STAMP) == made_from:
+    if _read(target / _STAMP) == wanted:
         return False
     previous = target.with_name(f".{target.name}.previous")
     if (target / _STAMP).is_file():
@@ -258,13 +255,16 @@ def refresh(target: Path, made_from: str, make: Callable[[], None]) -> bool:
         shutil.rmtree(target, ignore_errors=True)
         raise
     for file in target.rglob("*"):
-        if file.is_file() and not file.is_symlink():
+        if file.is_file():
             before = previous / file.relative_to(target)
-            if before.is_file() and before.read_bytes() == file.read_bytes():
+            if file.is_symlink():
+                if before.exists() and not (before.is_symlink() and before.readlink() == file.readlink()):
+                    os.utime(file)      # of our file: what was compiled before was another
+            elif before.is_file() and before.read_bytes() == file.read_bytes():
                 shutil.copystat(before, file)
             else:
                 os.utime(file)
-    (target / _STAMP).write_text(made_from)
+    (target / _STAMP).write_text(wanted)
     shutil.rmtree(previous, ignore_errors=True)
     return True
 

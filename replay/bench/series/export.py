@@ -4,39 +4,22 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from bench.build import brings, overlay, patchfile, upstream
+from bench.build import brings, patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.series import buildlists, faults
+from bench.series import buildlists, faults, patchtree
+from bench.series.patchtree import Author
 
-_MEASURE = ("./run compare vga-text-boot linux-boot linux-desktop linux-video --transports tls \\\n"
-            "        --modes stock,normal,gather,cork,more,window,batch")
-NOT_EXPORTED = upstream.DEVEL
-
-
-@dataclass(frozen=True)
-class Author:
-    name: str
-    email: str
-
-    @property
-    def signature(self) -> str:
-        return f"{self.name} <{self.email}>"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
-                for what, value in (("NAME", self.name), ("EMAIL", self.email))}
+# The modes of each series that a table of its cover letter compares.
+MODES = {"tls": ["stock", "cork", "batch"], "modes": ["stock", "normal", "gather", "more", "window"]}
 
 
 def author() -> Author:
@@ -53,58 +36,34 @@ def author() -> Author:
 CONTEXTS = (10, 6, 4, 0)
 
 
-class Tree:
-    """A git tree of a release to which patches are added as they are exported; new tests are not listed beside one of
-    away_from."""
+class Mails(patchtree.Tree):
+    """A tree in which each commit is as it is sent. New tests are not listed beside one of away_from, whose lines somebody else
+    changes."""
 
     def __init__(self, version: str, folder: Path, who: Author, away_from: Sequence[str] = ()) -> None:
-        self.version, self.folder, self.who, self._away_from = version, folder, who, away_from
-        upstream.unpack(version, folder)
-        self.git("init", "-q")
-        self.git("add", "-Af")
-        self.git("commit", "-qm", f"spice {version}")
-        self.there: set[Path] = set()
-
-    def git(self, *arguments: str, given: str = "") -> str:
-        done = subprocess.run(["git", "-C", self.folder, "-c", "diff.noprefix=false", *arguments], input=given,
-                              capture_output=True, text=True, check=False,
-                              env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
-                                   "LC_ALL": "C.UTF-8", **self.who.environment})
-        if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith("error: ")] or [done.stderr.strip()]
-            raise BenchError(said[-1].removeprefix("error: "))
-        return done.stdout
+        super().__init__(folder, who)
+        self.release, self.who, self._away_from = version, who, away_from
+        self.begin(version)
 
     def add(self, file: Path, placed: Sequence[str] = (), contexts: Sequence[int] = ()) -> list[str]:
         """Commits one patch with all files that it adds. Returns its changes to other files as a diff for each of `contexts`, in lines.
         placed: those of CONTEXTS, if patches before it are missing, as the patch's own lines could be found in another place."""
         patch = patchfile.read(file)
         try:
-            if placed and patch.diff:
-                self._place(placed, patch.diff)
-            elif patch.diff:
-                self.git("apply", "--index", "-C1", given=patch.diff)
+            self._place(placed, patch.diff) if placed and patch.diff else self.apply(patch.diff)
             found = [self.git("diff", "--cached", f"-U{lines}") for lines in contexts]
-            new = brings.said(patch.body)
-            new += brings.headers(paths.ROOT, new, self.there | {entry.file for entry in new})
-            kept = overlay.sources(paths.ROOT)
-            for entry in new:
-                upstream.copy_new(kept[entry.file], self.folder / entry.file)
-            buildlists.add(self.folder, new, self._away_from)
-            buildlists.tell(self.folder, self.version, brings.changes(patch.body))
+            buildlists.add(self.folder, self.bring(file), self._away_from)
+            buildlists.tell(self.folder, self.release, brings.changes(patch.body))
         except BenchError as error:
-            raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.version}: {error}") from None
-        self.there |= {entry.file for entry in new}
-        self.git("add", "-Af")
-        self.git("commit", "-q", "--cleanup=verbatim", "-F", "-", given=(
-            f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self.who.signature}\n"))
+            raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.release}: {error}") from None
+        self.commit(f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self.who.signature}\n")
         return found
 
     def _place(self, placed: Sequence[str], diff: str) -> None:
         """Applies the first that changes the right functions; git tries all lines of its context before fewer."""
         for least, one in [(least, one) for least in (3, 2, 1) for one in (*placed[:-1], diff)]:
             try:
-                self.git("apply", "--index", f"-C{least}", given=one)
+                self.apply(one, least)
             except BenchError:
                 continue
             if functions(self.git("diff", "--cached", "-U0")) == functions(placed[-1]):
@@ -127,23 +86,20 @@ def functions(diff: str) -> list[str]:
 def _patches(version: str, one: str) -> list[Path]:
     """Those of a series, or one of them: fixes/0009."""
     name, _, number = one.partition("/")
-    if name == NOT_EXPORTED:
-        raise BenchError(f"{NOT_EXPORTED} is only for this repository: choose another series", 2)
-    if name not in upstream.bases():
-        raise BenchError(f"unknown series {name}: choose one of {', '.join(one for one in upstream.bases() if one != NOT_EXPORTED)}", 2)
-    files = upstream.series(version, [name])
+    files = upstream.series(version, upstream.below(name)[-1:])
     found = [file for file in files if number in ("", file.name[:4])]
     if not found:
-        raise BenchError(f"{name} has no patch {number}: they are {files[0].name[:4]} to {files[-1].name[:4]}", 2)
+        raise BenchError(f"{name} has no patch {number}: " + (f"they are {files[0].name[:4]} to {files[-1].name[:4]}" if files else
+                                                              "it is empty"), 2)
     return found
 
 
-def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Tree, str]:
-    """The tree with series or single patches, in this order, on the base of the first; also the commit before them."""
+def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Mails, str]:
+    """The tree with series or single patches, in this order, on what the first needs; also the commit before them."""
     files = [file for one in which for file in _patches(version, one)]
     placed = _placed(version, dict.fromkeys(one.partition("/")[0] for one in which if "/" in one), who)
-    tree = Tree(version, folder, who)
-    for file in upstream.series(version, upstream.below(files[0].parent.name)[:-1]):
+    tree = Mails(version, folder, who)
+    for file in upstream.series(version, upstream.below(which[0].partition("/")[0])[:-1]):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
@@ -156,27 +112,10 @@ def _placed(version: str, names: Iterable[str], who: Author) -> dict[Path, list[
     found: dict[Path, list[str]] = {}
     for name in names:
         with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-            tree = Tree(version, Path(work, "tree"), who)
+            tree = Mails(version, Path(work, "tree"), who)
             for file in upstream.series(version, upstream.below(name)):
                 found[file] = tree.add(file, contexts=CONTEXTS)
     return found
-
-
-def every_series(tree: Tree) -> Iterator[tuple[str, Path]]:
-    """Commits each series on its base, which is tagged with its name, and tags the end of it. Yields the name and the patch after
-    each commit; the tag of a series comes after its last one."""
-    tree.git("tag", upstream.RELEASE)
-    brought = {upstream.RELEASE: set(tree.there)}
-    for name, base in upstream.bases().items():
-        if name == NOT_EXPORTED:
-            continue
-        tree.git("checkout", "-q", base)
-        tree.there = set(brought[base])
-        for file in upstream.series(tree.version, [name]):
-            tree.add(file)
-            yield name, file
-        tree.git("tag", name)
-        brought[name] = tree.there
 
 
 def _with(which: Sequence[str]) -> str:
@@ -195,31 +134,34 @@ def _table(mark: str, wanted: Callable[[str], bool]) -> str:
 
 def _figures(name: str) -> str:
     """The figures for the cover letter; of fixes, who can trigger them."""
-    if name == "tls":
-        [posted] = re.findall(r"^For comparison, figures posted (?:.+\n)+", (paths.ROOT / "results/README.md").read_text(encoding="utf-8"),
-                              re.MULTILINE)
-        return ("Protocol overhead of each mode over TLS on a LAN, at full speed: TLS, TCP/IP and Ethernet bytes in percent of the\n"
-                "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. The other columns were\n"
-                "measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
-                f"send them together.\n\n{_table('modes', lambda head: not head.startswith('flow'))}\n"
-                "The lower bound is the release without TLS:\n\n"
-                f"{_table('overhead', lambda head: head in ('session', 'stock, no TLS'))}\n{posted}\n"
-                f"In the repository of this series, this command measures the first four rows:\n\n    {_MEASURE}\n")
     if name == faults.SERIES:
         return f"Who can trigger each:\n\n{faults.rows()}"
-    return ""
+    if name not in MODES:
+        return ""
+    others = {mode for of, modes in MODES.items() for mode in modes if of != name} | {"flow"}
+    [posted] = re.findall(r"^For comparison, figures posted (?:.+\n)+", (paths.ROOT / "results/README.md").read_text(encoding="utf-8"),
+                          re.MULTILINE)
+    return ("Protocol overhead of each mode over TLS on a LAN, at full speed: TLS, TCP/IP and Ethernet bytes in percent of the\n"
+            "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. All columns but stock's\n"
+            "were measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
+            f"send them together.\n\n{_table('modes', lambda head: head in MODES[name] or not others & {*head.split()})}\n"
+            "The lower bound is the release without TLS:\n\n"
+            f"{_table('overhead', lambda head: head in ('session', 'stock, no TLS'))}\n{posted}\n"
+            "In the repository of this series, this command measures the first four rows:\n\n"
+            "    ./run compare vga-text-boot linux-boot linux-desktop linux-video --transports tls \\\n"
+            f"        --modes {','.join(MODES[name])}\n")
 
 
-def _cover(which: Sequence[str], name: str, tree: Tree, base: str) -> str:
+def _cover(which: Sequence[str], name: str, tree: Mails, base: str) -> str:
     """The cover letter: the series' README without links, and the figures."""
     title, _, text = (paths.ROOT / "patches" / name / "README.md").read_text(encoding="utf-8").partition("\n")
     count = tree.git("rev-list", "--count", f"{base}..HEAD").strip()
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     return (f"From: {tree.who.signature}\nSubject: [PATCH 0/{count}] {title.removeprefix('# ')}\n\n{text.strip()}\n\n"
-            f"{_figures(name)}\n\nFor spice {tree.version}{_with(which)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
+            f"{_figures(name)}\n\nFor spice {tree.release}{_with(which)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
-def mails(tree: Tree, which: Sequence[str], base: str, folder: Path) -> None:
+def mails(tree: Mails, version: str, which: Sequence[str], base: str, folder: Path) -> None:
     """Writes the commits since base, and the cover letter of the last whole series, if there is one."""
     tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(folder), base)
     for name in [one for one in which if "/" not in one][-1:]:
@@ -254,7 +196,7 @@ def _put(files: Sequence[Path], target: Path) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes a series as mails for git am, with a cover letter (0000-cover-letter.txt). fixes applies to a "
                           "release, every other series on the series it needs. Several apply in their order, on what the first one needs.")
-    parser.add_argument("which", metavar="SERIES[/NUMBER]", nargs="+", help=f"{', '.join(name for name in upstream.bases() if name != NOT_EXPORTED)}; "
+    parser.add_argument("which", metavar="SERIES[/NUMBER]", nargs="+", help=f"{', '.join(upstream.exported())}; "
                         "one patch of it: fixes/0009")
     parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"upstream's (default {upstream.DEFAULT})")
     parser.add_argument("folder", type=Path, metavar="DIR", help="for the mails")

@@ -69,7 +69,7 @@ def read(file: Path) -> Fix:
 
 def fixes() -> list[Fix]:
     """All fixes, the most urgent first."""
-    return sorted((read(file) for file in upstream.series(names=[SERIES])), key=lambda fix: fix.order)
+    return sorted((read(file) for file in upstream.series(of=[SERIES])), key=lambda fix: fix.order)
 
 
 def rows() -> str:

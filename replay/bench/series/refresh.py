@@ -8,15 +8,15 @@ import shutil
 import sys
 from pathlib import Path
 
-from bench.build import brings, overlay, upstream
+from bench.build import brings, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults, patchtree
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Writes all patches, numbered in order and in one format: from the commits of a tree that ./run tree made; "
-                          "without one, from the patch files, variants for other releases included.")
+    parser.description = ("Writes server/ and all patches, numbered in order and in one format: from the commits of a tree that ./run tree "
+                          "made; without one, from the patch files, variants for other releases included.")
     parser.add_argument("tree", nargs="?", type=Path, metavar="DIR", help="tree made by ./run tree")
 
 
@@ -32,7 +32,6 @@ def execute(args: argparse.Namespace) -> int:
         changed += patchtree.harvest(tree)
         shutil.rmtree(tree)
     brings.sync_lists()
-    overlay.sync()
     upstream.sync_wrap()
     if faults.sync():
         changed.append(paths.ROOT / "patches/FAULTS.md")
