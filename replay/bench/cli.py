@@ -54,7 +54,7 @@ EXAMPLES = {
     "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
     "patches refresh": "./run patches refresh /tmp/tree",
     "patches export": "./run patches export fixes /tmp/mails --release 0.16.0; ./run patches export fixes/0009 /tmp/mail",
-    "patches each": "./run patches each --dry-run; ./run patches each tls fixes/0009 --release 0.16.0",
+    "patches each": "./run patches each --whole; ./run patches each tls fixes/0009 --release 0.16.0",
     "patches lines": "./run patches lines",
     "deb": "./run deb",
     "deb recipes": "./run deb recipes --release 0.16.0",

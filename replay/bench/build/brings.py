@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Lines in a patch's message that name the new files it adds, relative to server/:
 
-    Brings: red-stream-bio.cpp red-stream-bio.h (before red-stream-buffer.cpp)
+    Brings: red-stream-bio.cpp red-stream-bio.h
     Brings-to-Unix: tests/test-disconnect.cpp
     Changelog: A line for users; it may go on
      in lines that begin with a space.
 
-The text in brackets says where an export lists sources and headers, if not behind the one with the most similar name. A header in
-tests/ comes with the first test that includes it, if no line names it. The lines in NOTED are for patches/FAULTS.md, see faults.py.
+A header in tests/ comes with the first test that includes it, if no line names it. The lines in NOTED are for patches/FAULTS.md, see
+faults.py.
 
 Trees and mails have each file in the commit that brings it. The build of this repository has all, and reads their names from
 lists that are made from these lines.
@@ -25,7 +25,7 @@ from bench.common import paths
 
 _CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
 NOTED = re.compile(r"^(Fixes-class|Trigger|Severity|Releases|Upstream): (.+(?:\n .+)*)$", re.MULTILINE)
-_LINE = re.compile(r"^Brings(-to-Unix)?: (.+?)(?: \(before (\S+)\))?$", re.MULTILINE)
+_LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
 _TESTS = Path("server/tests")
@@ -37,7 +37,6 @@ SOURCES, TESTS, UNIX_TESTS = (Path("server", upstream.DEVEL, name) for name in (
 class New:
     file: Path          # relative to the root of upstream's tree
     unix: bool = False  # a test that is not for Windows
-    before: str = ""    # the file in front of which the build systems list it
 
     @property
     def is_test(self) -> bool:
@@ -51,7 +50,7 @@ class New:
 
 def said(body: str) -> list[New]:
     """The new files that a message names."""
-    return [New(Path("server", name), bool(found[1]), found[3] or "") for found in _LINE.finditer(body) for name in found[2].split()]
+    return [New(Path("server", name), bool(found[1])) for found in _LINE.finditer(body) for name in found[2].split()]
 
 
 def without(body: str) -> str:
@@ -63,8 +62,7 @@ def corrected(body: str, new: Collection[Path]) -> str:
     """The message with lines that name these files and no others. A header of tests needs none."""
     def line(found: re.Match[str]) -> str:
         names = " ".join(name for name in found[2].split() if Path("server", name) in new)
-        before = f" (before {found[3]})" if found[3] else ""
-        return f"Brings{found[1] or ''}: {names}{before}" if names else "\0"
+        return f"Brings{found[1] or ''}: {names}" if names else "\0"
 
     text = _LINE.sub(line, f"\n{body}").replace("\n\0", "").strip("\n")
     missing = "\n".join(f"Brings: {file.relative_to('server')}" for file in new if file not in {entry.file for entry in named(text, ())})
@@ -121,12 +119,3 @@ def sync_lists() -> bool:
             file.write_text(text)
             changed = True
     return changed
-
-
-def problems() -> list[str]:
-    """Files of server/ that no patch brings, or more than one, or that are missing."""
-    brought = [entry.file for entries in by_patch().values() for entry in entries]
-    present = set(newfiles.sources())
-    return [*(f"{file}: no patch brings it" for file in sorted(present - set(brought))),
-            *(f"{file}: brought, but not there" for file in sorted(set(brought) - present)),
-            *(f"{file}: brought twice" for file in sorted({file for file in brought if brought.count(file) > 1}))]

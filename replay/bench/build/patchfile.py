@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.common.errors import BenchError
 
 _SLUG_LENGTH = 52       # as format-patch
+_PLACE = re.compile(r"^(?:@@|index) .*", re.MULTILINE)
 _SIGNATURE = re.compile(r"\n-- \n[^\n]*\n*\Z")
 
 
@@ -24,6 +25,10 @@ class Patch:
     @property
     def message(self) -> str:
         return f"{self.subject}\n\n{self.body}"
+
+    def same_as(self, other: Patch) -> bool:
+        """Whether both change the same, perhaps in other lines of a file."""
+        return self.message == other.message and _PLACE.sub("", self.diff) == _PLACE.sub("", other.diff)
 
     def name(self, number: int) -> str:
         """The file name that format-patch would choose."""

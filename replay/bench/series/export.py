@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.build import brings, patchfile, upstream
@@ -18,8 +18,9 @@ from bench.common.steps import Steps
 from bench.series import buildlists, faults, patchtree
 from bench.series.patchtree import Author
 
-# The modes of each series that a table of its cover letter compares.
-MODES = {"tls": ["stock", "cork", "batch"], "modes": ["stock", "normal", "gather", "more", "window"]}
+COMPARED = ("tls", "modes")     # the cover letters of these series compare modes
+_MEASURE = ("./run compare vga-text-boot linux-boot linux-desktop linux-video --transports tls \\\n"
+            "        --modes stock,normal,gather,cork,more,window,batch")
 
 
 def author() -> Author:
@@ -31,11 +32,6 @@ def author() -> Author:
     return Author(*found)
 
 
-# Lines of context that tell where a change goes if patches before it are missing: more of them join hunks, between which nothing may be
-# missing then. The last diff tells only which functions it changes.
-CONTEXTS = (10, 6, 4, 0)
-
-
 class Mails(patchtree.Tree):
     """A tree in which each commit is as it is sent. New tests are not listed beside one of away_from, whose lines somebody else
     changes."""
@@ -45,42 +41,20 @@ class Mails(patchtree.Tree):
         self.release, self.who, self._away_from = version, who, away_from
         self.begin(version)
 
-    def add(self, file: Path, placed: Sequence[str] = (), contexts: Sequence[int] = ()) -> list[str]:
-        """Commits one patch with all files that it adds. Returns its changes to other files as a diff for each of `contexts`, in lines.
-        placed: those of CONTEXTS, if patches before it are missing, as the patch's own lines could be found in another place."""
+    def add(self, file: Path, elsewhere: str = "") -> str:
+        """Commits one patch with all files that it adds. `elsewhere`: what it changes where patches before it are not missing; git
+        merges that. Returns what it changes of upstream's files."""
         patch = patchfile.read(file)
         try:
-            self._place(placed, patch.diff) if placed and patch.diff else self.apply(patch.diff)
-            found = [self.git("diff", "--cached", f"-U{lines}") for lines in contexts]
+            self.apply(elsewhere or patch.diff, "--3way" if elsewhere else "-C1")
+            found = self.git("diff", "--cached", "--full-index")
             buildlists.add(self.folder, self.bring(file), self._away_from)
             buildlists.tell(self.folder, self.release, brings.changes(patch.body))
         except BenchError as error:
-            raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.release}: {error}") from None
+            raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.release}"
+                             f"{' without patches before it' if elsewhere else ''}: {error}") from None
         self.commit(f"{patch.subject}\n\n{brings.without(patch.body)}\n\nSigned-off-by: {self.who.signature}\n")
         return found
-
-    def _place(self, placed: Sequence[str], diff: str) -> None:
-        """Applies the first that changes the right functions; git tries all lines of its context before fewer."""
-        for least, one in [(least, one) for least in (3, 2, 1) for one in (*placed[:-1], diff)]:
-            try:
-                self.apply(one, least)
-            except BenchError:
-                continue
-            if functions(self.git("diff", "--cached", "-U0")) == functions(placed[-1]):
-                return
-            self.git("reset", "-q", "--hard")
-        raise BenchError("it needs patches before it")
-
-
-def functions(diff: str) -> list[str]:
-    """The files and functions that the hunks of a diff without context change. Of a function the name, as arguments may be others."""
-    found = []
-    for line in diff.splitlines():
-        if line.startswith("+++ "):
-            found.append(line)
-        elif line.startswith("@@ "):
-            found.append("".join(re.findall(r"[\w:~]+", line.split(" @@", 1)[1].partition("(")[0])[-1:]))
-    return found
 
 
 def _patches(version: str, one: str) -> list[Path]:
@@ -89,33 +63,24 @@ def _patches(version: str, one: str) -> list[Path]:
     files = upstream.series(version, upstream.below(name)[-1:])
     found = [file for file in files if number in ("", file.name[:4])]
     if not found:
-        raise BenchError(f"{name} has no patch {number}: " + (f"they are {files[0].name[:4]} to {files[-1].name[:4]}" if files else
-                                                              "it is empty"), 2)
+        raise BenchError(f"{name} has no patch {number}" + (f": they are {files[0].name[:4]} to {files[-1].name[:4]}" if files else ""), 2)
     return found
 
 
 def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Mails, str]:
     """The tree with series or single patches, in this order, on what the first needs; also the commit before them."""
     files = [file for one in which for file in _patches(version, one)]
-    placed = _placed(version, dict.fromkeys(one.partition("/")[0] for one in which if "/" in one), who)
     tree = Mails(version, folder, who)
+    singles = [one.partition("/")[0] for one in which if "/" in one]
+    whole = upstream.below(max(singles, key=upstream.names().index)) if singles else []
+    elsewhere = {file: tree.add(file) for file in upstream.series(version, whole)}
+    tree.git("reset", "-q", "--hard", version)
     for file in upstream.series(version, upstream.below(which[0].partition("/")[0])[:-1]):
         tree.add(file)
     base = tree.git("rev-parse", "HEAD").strip()
     for file in files:
-        tree.add(file, placed.get(file, ()))
+        tree.add(file, elsewhere.get(file, ""))
     return tree, base
-
-
-def _placed(version: str, names: Iterable[str], who: Author) -> dict[Path, list[str]]:
-    """The diffs of each patch of these series, where all of them are applied."""
-    found: dict[Path, list[str]] = {}
-    for name in names:
-        with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-            tree = Mails(version, Path(work, "tree"), who)
-            for file in upstream.series(version, upstream.below(name)):
-                found[file] = tree.add(file, contexts=CONTEXTS)
-    return found
 
 
 def _with(which: Sequence[str]) -> str:
@@ -124,32 +89,26 @@ def _with(which: Sequence[str]) -> str:
     return f" with {', '.join(below[:-1])}{' and ' if below[1:] else ''}{below[-1]}" if below else ""
 
 
-def _table(mark: str, wanted: Callable[[str], bool]) -> str:
-    """The columns of a table of docs/modes.md whose headings are wanted."""
-    text = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8").split(f"<!-- {mark}:")[1].split("<!-- end -->")[0]
-    rows = [line[1:-1].split("|") for line in text.splitlines()[1:]]
-    kept = [number for number, head in enumerate(rows[0]) if wanted(head.strip())]
-    return "".join(f"|{'|'.join(row[number] for number in kept)}|\n" for row in rows)
+def _table(mark: str) -> str:
+    """A table of docs/modes.md."""
+    text = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
+    return text.split(f"<!-- {mark}:")[1].split("\n", 1)[1].split("<!-- end -->")[0]
 
 
 def _figures(name: str) -> str:
     """The figures for the cover letter; of fixes, who can trigger them."""
     if name == faults.SERIES:
         return f"Who can trigger each:\n\n{faults.rows()}"
-    if name not in MODES:
+    if name not in COMPARED:
         return ""
-    others = {mode for of, modes in MODES.items() for mode in modes if of != name} | {"flow"}
     [posted] = re.findall(r"^For comparison, figures posted (?:.+\n)+", (paths.ROOT / "results/README.md").read_text(encoding="utf-8"),
                           re.MULTILINE)
     return ("Protocol overhead of each mode over TLS on a LAN, at full speed: TLS, TCP/IP and Ethernet bytes in percent of the\n"
-            "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. All columns but stock's\n"
-            "were measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
-            f"send them together.\n\n{_table('modes', lambda head: head in MODES[name] or not others & {*head.split()})}\n"
-            "The lower bound is the release without TLS:\n\n"
-            f"{_table('overhead', lambda head: head in ('session', 'stock, no TLS'))}\n{posted}\n"
-            "In the repository of this series, this command measures the first four rows:\n\n"
-            "    ./run compare vga-text-boot linux-boot linux-desktop linux-video --transports tls \\\n"
-            f"        --modes {','.join(MODES[name])}\n")
+            "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. All other columns were\n"
+            "measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
+            f"send them together; `flow` is a mode of the series flow.\n\n{_table('modes')}\n"
+            f"The lower bound is the release without TLS:\n\n{_table('overhead')}\n{posted}\n"
+            f"In the repository of this series, this command measures the first four rows:\n\n    {_MEASURE}\n")
 
 
 def _cover(which: Sequence[str], name: str, tree: Mails, base: str) -> str:

@@ -19,8 +19,7 @@ from bench.build.patchfile import Patch
 from bench.common import paths
 from bench.common.errors import BenchError
 
-_FROM = "Series-patch: "
-_VARIANT = "Series-variant: "
+_ORIGIN = "Series-patch: "
 _WAITING = "SERIES_MESSAGE"
 _RELEASE = "release "
 
@@ -36,13 +35,13 @@ class Author:
         return f"{self.name} <{self.email}>"
 
 
-_SERIES = Author("series", "series", "@0 +0000")
+SERIES = Author("series", "series", "@0 +0000")
 
 
 class Tree:
     """A git tree. The output of git is the same whatever its configuration."""
 
-    def __init__(self, folder: Path, who: Author = _SERIES) -> None:
+    def __init__(self, folder: Path, who: Author = SERIES) -> None:
         self.folder = folder
         self._environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "LC_ALL": "C.UTF-8",
                              **{f"GIT_{person}_{what}": value for person in ("AUTHOR", "COMMITTER")
@@ -65,10 +64,9 @@ class Tree:
         self.commit(f"{_RELEASE}{version}\n")
         self.git("tag", version)
 
-    def apply(self, diff: str, least: int = 1) -> None:
-        """`least`: lines of context that must match."""
+    def apply(self, diff: str, how: str = "-C1") -> None:
         if diff:
-            self.git("apply", "--index", f"-C{least}", given=diff)
+            self.git("apply", "--index", how, given=diff)
 
     def bring(self, file: Path) -> list[brings.New]:
         """Puts the new files of a patch into the tree."""
@@ -86,14 +84,12 @@ class Tree:
     def commit(self, message: str) -> None:
         self.git("commit", "-qa", "--allow-empty", "--cleanup=verbatim", "-F", "-", given=message)
 
+    def check_clean(self, *how: str) -> None:
+        if self.git("status", "--porcelain", *how):
+            raise BenchError(f"{self.folder} has changes that are not committed: commit them first")
+
     def root(self) -> str:
         return self.git("rev-list", "--max-parents=0", "HEAD").strip()
-
-    def commits(self) -> list[tuple[str, str, list[str]]]:
-        """Hash, message and changed files of each commit after the release."""
-        text = self.git("log", "--reverse", "--no-renames", "--name-only", "--format=%x01%H%x00%B%x00", f"{self.root()}..HEAD")
-        parts = [part.split("\0") for part in text.split("\x01")[1:]]
-        return [(commit, message, names.split()) for commit, message, names in parts]
 
     def version(self) -> str:
         """The release from which the tree was made."""
@@ -105,15 +101,16 @@ class Tree:
             raise BenchError(f"{self.folder} is not a tree made by ./run tree", 2)
         return subject.removeprefix(_RELEASE)
 
+    def commits(self) -> list[tuple[str, str, list[str]]]:
+        """Hash, message and changed files of each commit after the release."""
+        text = self.git("log", "--reverse", "--no-renames", "--name-only", "--format=%x01%H%x00%B%x00", f"{self.root()}..HEAD")
+        parts = [part.split("\0") for part in text.split("\x01")[1:]]
+        return [(commit, message, names.split()) for commit, message, names in parts]
 
-def _origin(message: str, key: str = _FROM) -> str:
-    return next((line.removeprefix(key) for line in message.splitlines() if line.startswith(key)), "")
 
-
-def _key(file: Path, version: str) -> str:
-    """Identifies a patch and its variants: series and file name."""
-    folder = file.parent.parent if file.parent.name == version else file.parent
-    return f"{folder.name}/{file.name}"
+def _origin(message: str) -> str:
+    """The patch from which a commit was made: series and file name."""
+    return next((line.removeprefix(_ORIGIN) for line in message.splitlines() if line.startswith(_ORIGIN)), "")
 
 
 def plant(version: str, folder: Path) -> int:
@@ -125,128 +122,92 @@ def plant(version: str, folder: Path) -> int:
         tree.begin(version)
     elif tree.version() != version:
         raise BenchError(f"{folder} is a tree of spice {tree.version()}: choose another folder", 2)
-    if tree.git("status", "--porcelain"):
-        raise BenchError(f"{folder} has changes that are not committed: commit them first")
+    tree.check_clean()
     there = {_origin(message) for _, message, _ in tree.commits()}
-    patches = upstream.series(version)
-    for file in patches:
-        key = _key(file, version)
-        if key in there:
+    patches = upstream.series()
+    for named, file in zip(patches, upstream.series(version), strict=True):     # which may be a variant
+        origin = f"{named.parent.name}/{named.name}"
+        if origin in there:
             continue
         patch = patchfile.read(file)
-        message = f"{patch.message}\n\n{_FROM}{key}\n"
-        variant = f"{_VARIANT}yes\n"
+        message = f"{patch.message}\n\n{_ORIGIN}{origin}\n"
         try:
             tree.bring(file)
             tree.apply(patch.diff)
         except BenchError as error:
-            if patch.diff:      # leave what applies
-                subprocess.run(["git", "-C", folder, "apply", "-C1", "--reject"], input=patch.diff, capture_output=True, text=True,
-                               check=False)
-            (folder / ".git" / _WAITING).write_text(message + (variant if version != upstream.DEFAULT else ""))
+            subprocess.run(["git", "-C", folder, "apply", "-C1", "--reject"], input=patch.diff, capture_output=True, text=True, check=False)
+            (folder / ".git" / _WAITING).write_text(message)
             raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {version}: {error}; in {folder}, apply the *.rej by "
                              f"hand, git add -A, git commit -F .git/{_WAITING}, then run this command again") from None
-        tree.commit(message + (variant if file.parent.name == version else ""))
+        tree.commit(message)
     return len(patches)
 
 
-@dataclass(frozen=True)
-class _Commit:
-    hash: str
-    message: str
-    series: str
-    theirs: list[str]       # the files of upstream that it changes
-    new: list[Path]         # those that it adds, and that are in the tree to the end
-
-
-def _commits(tree: Tree) -> list[_Commit]:
-    """The commits of a tree. One without the name of a patch belongs to the series of the one before it."""
+def harvest(folder: Path) -> set[Path]:
+    """Writes server/ and the patches of a tree, numbered in their order; for another release than the default, those patches that
+    are not the same there. Of a new file the last state counts, whichever commit made it; a commit without anything else makes no
+    patch, and one without _ORIGIN belongs to the series of the one before it. Returns the files that are new, gone or changed."""
+    tree = Tree(folder)
+    version, patches = tree.version(), paths.ROOT / "patches"
+    tree.check_clean("-uno")
     released = set(tree.git("ls-tree", "-r", "--name-only", tree.root()).splitlines())
     waiting = set(tree.git("ls-tree", "-r", "--name-only", "HEAD").splitlines()) - released
-    name, *_ = upstream.names()
-    found = []
-    for commit, message, changed in tree.commits():
-        name = Path(_origin(message)).parent.name or name
-        if name not in upstream.names():
-            raise BenchError(f"{commit[:8]} is of the series {name}, which patches/series does not name")
-        new = [file for file in changed if file in waiting]
-        waiting -= set(new)
-        for file in new:
-            if not file.startswith("server/"):
-                raise BenchError(f"{commit[:8]} adds {file}: new files are in server/ only")
-        found.append(_Commit(commit, message, name, [file for file in changed if file in released], [Path(file) for file in new]))
-    return found
-
-
-def harvest(folder: Path) -> list[Path]:
-    """Writes server/ and the patches of a tree, numbered in their order; for another release than the default, the variants. Of a
-    new file the last state counts, whichever commit made it; a commit without anything else makes no patch. Returns the files that
-    are new, gone or changed."""
-    tree = Tree(folder)
-    version = tree.version()
-    if tree.git("status", "--porcelain", "-uno"):
-        raise BenchError(f"{folder} has changes that are not committed: commit them first")
-    commits = _commits(tree)
-    kept = {paths.ROOT / "server" / commit.series / file.relative_to("server"): (folder / file).read_bytes()
-            for commit in commits for file in commit.new}
-    changed = _replace([paths.ROOT / file for file in newfiles.sources().values()], kept)
-    patches = paths.ROOT / "patches"
+    there = {paths.ROOT / kept for kept in newfiles.sources().values()}
+    kept: dict[Path, bytes] = {}
     wanted: dict[Path, bytes] = {}
     renamed: dict[str, str] = {}
     count = dict.fromkeys(upstream.names(), 0)
-    for commit in commits:
-        if not commit.theirs and not commit.new:
+    name = next(iter(count))
+    changed: set[Path] = set()
+    for commit, message, names in tree.commits():
+        origin = _origin(message)
+        name = Path(origin).parent.name or name
+        if name not in count:
+            raise BenchError(f"{commit[:8]} is of the series {name}, which patches/series does not name")
+        theirs, new = [file for file in names if file in released], [Path(file) for file in names if file in waiting]
+        waiting -= set(names)
+        for file in new:
+            if file.parts[0] != "server":
+                raise BenchError(f"{commit[:8]} adds {file}: new files are in server/ only")
+            kept[paths.ROOT / "server" / name / file.relative_to("server")] = (folder / file).read_bytes()
+        changed |= _write(kept)
+        if not theirs and not new:
             continue
-        patch, stat = _patch(tree, commit)
+        patch, stat = _patch(tree, commit, message, theirs, new)
         text = patchfile.text(patch, stat).encode()
-        origin = _origin(commit.message)
         if version == upstream.DEFAULT:
-            count[commit.series] += 1
-            renamed[origin] = f"{commit.series}/{patch.name(count[commit.series])}"
+            count[name] += 1
+            renamed[origin] = f"{name}/{patch.name(count[name])}"
             wanted[patches / renamed[origin]] = text
-        elif _origin(commit.message, _VARIANT):
+        elif not patch.same_as(patchfile.read(patches / origin)):
             wanted[patches / Path(origin).parent / version / Path(origin).name] = text
-    changed += _replace(list(patches.glob("*/*.patch" if version == upstream.DEFAULT else f"*/{version}/*.patch")), wanted)
-    if version == upstream.DEFAULT:
-        _move_variants(patches, renamed)
-    return changed
+    if version == upstream.DEFAULT:     # variants go along
+        for file in patches.glob("*/*/*.patch"):
+            if to := renamed.get(f"{file.parents[1].name}/{file.name}"):
+                wanted[patches / Path(to).parent / file.parent.name / Path(to).name] = file.read_bytes()
+    there |= set(patches.glob("*/**/*.patch" if version == upstream.DEFAULT else f"*/{version}/*.patch"))
+    gone = there - wanted.keys() - kept.keys()
+    for file in gone:
+        file.unlink()
+    return changed | gone | _write(wanted)
 
 
-def _patch(tree: Tree, commit: _Commit) -> tuple[Patch, str]:
-    """Its changes to upstream's files, with little context, and their size as git prints it. The message names the new
+def _write(wanted: dict[Path, bytes]) -> set[Path]:
+    """Returns the files that differed."""
+    differ = {file for file, data in wanted.items() if not file.is_file() or file.read_bytes() != data}
+    for file in differ:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(wanted[file])
+    return differ
+
+
+def _patch(tree: Tree, commit: str, message: str, theirs: list[str], new: list[Path]) -> tuple[Patch, str]:
+    """What a commit changes of upstream's files, with little context, and its size as git prints it. The message names the new
     files."""
-    head, *body = [line for line in commit.message.strip().splitlines() if not line.startswith((_FROM, _VARIANT))] or [""]
-    shown = (tree.git("show", "--format=", "--no-color", "--no-ext-diff", "--no-renames", "-U1", "--stat=78", "--patch", commit.hash,
-                      "--", *commit.theirs) if commit.theirs else "")
+    head, *body = [line for line in message.strip().splitlines() if not line.startswith(_ORIGIN)] or [""]
+    shown = tree.git("show", "--format=", "--no-color", "--no-ext-diff", "--no-renames", "-U1", "--stat=78", "--patch", commit, "--",
+                     *theirs) if theirs else ""
     stat, found, diff = shown.partition("\ndiff --git ")
     # blob hashes change with every earlier patch, and are not needed
     diff = re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+.*\n", "", found.lstrip("\n") + diff, flags=re.MULTILINE)
-    return Patch(head, brings.corrected("\n".join(body), commit.new), diff), stat
-
-
-def _replace(there: list[Path], wanted: dict[Path, bytes]) -> list[Path]:
-    before = {file: file.read_bytes() for file in there}
-    changed = [file for file in before.keys() | wanted.keys() if before.get(file) != wanted.get(file)]
-    for file in changed:
-        if file in wanted:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(wanted[file])
-        else:
-            file.unlink()
-    return sorted(changed)
-
-
-def _move_variants(folder: Path, renamed: dict[str, str]) -> None:
-    """Renames variants along with their patches, all at once, as one may get the old name of another."""
-    texts = {}
-    for file in folder.glob("*/*/*.patch"):
-        origin = f"{file.parents[1].name}/{file.name}"
-        if renamed.get(origin) != origin:
-            texts[file] = file.read_text(encoding="utf-8")
-            file.unlink()
-    for file, text in texts.items():
-        origin = f"{file.parents[1].name}/{file.name}"
-        if origin in renamed:
-            target = folder / Path(renamed[origin]).parent / file.parent.name / Path(renamed[origin]).name
-            target.parent.mkdir(exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+    return Patch(head, brings.corrected("\n".join(body), new), diff), stat

@@ -17,7 +17,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
 from bench.runs import modes
-from bench.series import builds, each, export
+from bench.series import builds, each, export, patchtree
 from bench.series.each import State
 
 
@@ -30,9 +30,10 @@ class Stand:
         monkeypatch.setattr(paths, "ROOT", tmp_path)
         monkeypatch.setattr(upstream, "fetch", lambda *_: None)
         monkeypatch.setattr(upstream, "below", lambda name: [name])
-        monkeypatch.setattr(export, "Mails", lambda version, folder, who: SimpleNamespace(release=version, folder=folder))
+        monkeypatch.setattr(export, "Mails", lambda version, folder, who: SimpleNamespace(release=version, folder=folder, git=lambda *_: ""))
         monkeypatch.setattr(each, "states", self.states)
-        monkeypatch.setattr(each, "_check", self.check)
+        monkeypatch.setattr(builds, "check", self.check)
+        monkeypatch.setattr(upstream, "protocol_environment", lambda *_: {})
         monkeypatch.setenv("SPICE_BENCH_BUILD", str(tmp_path / "build"))
         monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path / "cache"))
 
@@ -41,15 +42,16 @@ class Stand:
         found = [State(tree.release, f"fixes/000{number}", build or "default", "c", name) for number, name in enumerate(self.trees, 1)]
         return [replace(found[-1], how=how) for how in ("default", "batch")] if whole else found[-1:] if build else found
 
-    def check(self, state: State, *_: object) -> str:
-        if state.tree == self.broken:
+    def check(self, what: str, how: str, *_: object) -> int:
+        tree = self.trees[int(what[-1]) - 1]
+        if tree == self.broken:
             raise StepFailed("tests failed", [])
-        self.built.append(f"{state.tree} {state.how}")
-        return "26 tests"
+        self.built.append(f"{tree} {how}")
+        return 26
 
-    def run(self, *, left: bool = False, whole: bool = False, build: str | None = None,
+    def run(self, *, whole: bool = False, build: str | None = None,
             which: tuple[str, ...] = ()) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], dry_run=left, whole=whole, build=build, which=which))
+        return each.execute(argparse.Namespace(release=["0.15.2"], whole=whole, build=build, which=which))
 
 
 @pytest.fixture
@@ -57,17 +59,17 @@ def stand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stand:
     return Stand(monkeypatch, tmp_path)
 
 
-def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_has_passed_is_recorded_and_not_done_again(stand: Stand) -> None:
     stand.broken = "t2"
     with pytest.raises(BenchError, match="tests failed"):
         stand.run()
-    assert stand.run(left=True) == 1
-    assert capsys.readouterr().out == "0.15.2 fixes/0002\n1 of 2 are left\n"
+    assert stand.built == ["t1 default"]
     stand.broken = ""
     assert stand.run() == 0
     assert stand.run() == 0
     assert stand.built == ["t1 default", "t2 default"]
-    assert each.record_file().read_text() == "t1 default 0.15.2 fixes/0001: 26 tests\nt2 default 0.15.2 fixes/0002: 26 tests\n"
+    assert each.record_file().read_text() == ("t1 default 0.15.2 fixes/0001: 26 tests, 0 s\n"
+                                              "t2 default 0.15.2 fixes/0002: 26 tests, 0 s\n")
 
 
 def test_one_patch_is_tried_alone(stand: Stand) -> None:
@@ -77,23 +79,18 @@ def test_one_patch_is_tried_alone(stand: Stand) -> None:
     assert stand.built == ["t2 default"]
 
 
-def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Stand,
-                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_series_are_tried_in_every_mode_but_for_what_has_passed(stand: Stand) -> None:
     stand.run()
-    assert stand.run(left=True, whole=True) == 1
-    assert capsys.readouterr().out.splitlines()[1:] == ["0.15.2 fixes/0002 batch", "1 of 2 are left"]
     assert stand.run(whole=True) == 0
     assert stand.built == ["t1 default", "t2 default", "t2 batch"]
 
 
 def test_another_build_is_another_state(stand: Stand, capsys: pytest.CaptureFixture[str]) -> None:
     stand.run()
-    for build in ("autotools", "clang"):
-        assert stand.run(left=True, build=build) == 1
-        assert stand.run(build=build) == 0
+    for build in ("autotools", "clang", "clang"):
         assert stand.run(build=build) == 0
     assert stand.built == ["t1 default", "t2 default", "t2 autotools", "t2 clang"]
-    assert "0.15.2 fixes/0002 clang\n1 of 1 are left\n" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[-1] == "each of 1 states builds and passes"
 
 
 def test_a_patch_that_changed_is_done_again(stand: Stand) -> None:
@@ -101,12 +98,6 @@ def test_a_patch_that_changed_is_done_again(stand: Stand) -> None:
     stand.trees = ["t1", "new"]
     assert stand.run() == 0
     assert stand.built == ["t1 default", "t2 default", "new default"]
-
-
-def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builds.shutil, "which", lambda _program: None)
-    with pytest.raises(BenchError, match="clang is missing: apt-get install --no-install-recommends clang"):
-        builds.BUILDS["clang"].environment()
 
 
 def test_what_make_check_passed_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,24 +125,30 @@ def test_what_make_check_passed_is_counted(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_there_is_to_try(tmp_path: Path) -> None:
-    """Each patch; each series at its end, in every mode that it has and with autotools; all together otherwise."""
+    """Each series at its end, in every mode that it has."""
     upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "log"))
     files = upstream.series(of=upstream.exported())
     last = {file.parent.name: f"{file.parent.name}/{file.name[:4]}" for file in files}
     every = {"default", *modes.MODES} - {modes.STOCK}
-
-    def tried(build: str | None, whole: bool) -> list[State]:
-        tree = export.Mails(upstream.DEFAULT, tmp_path / f"{build}-{whole}", export.Author("each", "each"))
-        return list(each.states(tree, build, whole))
-
-    assert [one.patch for one in tried(None, False)] == [f"{file.parent.name}/{file.name[:4]}" for file in files]
-    whole = tried(None, True)
+    whole = list(each.states(export.Mails(upstream.DEFAULT, tmp_path / "tree", patchtree.SERIES), None, True))
     ways = {patch: {one.how for one in whole if one.patch == patch} for patch in last.values()}
     assert list(ways) == list(dict.fromkeys(one.patch for one in whole)) and ways[last["fixes"]] == {"default"}
     assert {"default", "batch"} <= ways[last["tls"]] < every
     assert all(ways[patch] == every for name, patch in last.items() if name not in ("fixes", "tls", "modes"))
-    assert [one.patch for one in tried("autotools", False)] == list(last.values())
-    assert [one.patch for one in tried("clang", False)] == [last[upstream.built()[-1]]]
+    assert len({one.tree for one in whole}) == len(last)
+
+
+def test_each_patch_is_tried_and_other_builds_are_of_ends(tmp_path: Path) -> None:
+    files = upstream.series(of=upstream.exported())
+    last = {file.parent.name: f"{file.parent.name}/{file.name[:4]}" for file in files}
+    (tmp_path / "configure.ac").touch()
+    tree = SimpleNamespace(release=upstream.DEFAULT, folder=tmp_path, add=lambda _: None, git=lambda *_, **__: "")
+
+    def tried(build: str | None) -> list[str]:
+        return [one.patch for one in each.states(tree, build, False)]    # type: ignore[arg-type]
+
+    assert tried(None) == [f"{file.parent.name}/{file.name[:4]}" for file in files]
+    assert tried("autotools") == list(last.values()) and tried("clang") == [last[upstream.built()[-1]]]
 
 
 def test_a_tree_is_what_is_built(tmp_path: Path) -> None:
@@ -171,19 +168,21 @@ def test_a_tree_is_what_is_built(tmp_path: Path) -> None:
     assert tree("a.c", "int a;") != first
 
 
-def test_a_state_is_built_with_its_own_default_mode() -> None:
-    """Not with that of the state built before it in the same folder."""
-    options = (paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "meson_options.txt").read_text()
-    assert builds.default_mode(options) == ["-Dstream-mode=flow"]
-    assert builds.default_mode(options.replace("'flow',", "'batch',", 1)) == ["-Dstream-mode=batch"]
-    assert builds.default_mode("option('tests', value : true)") == []
+def test_a_tree_says_its_modes(tmp_path: Path) -> None:
+    """The default, with which it is built, first: not with that of the state built before it in the same folder."""
+    options = tmp_path / "meson_options.txt"
+    options.write_text("option('a', value : 'x')\noption('stream-mode', type : 'combo',\n    choices : ['batch', 'cork'],\n"
+                       "    value : 'cork',\n    description : 'y')\n")
+    assert builds.modes(tmp_path) == ["cork", "batch"]
+    options.write_text("option('a', value : 'x')\n")
+    assert builds.modes(tmp_path) == []
 
 
 def test_another_architecture_is_built_for_the_default_release_alone(tmp_path: Path) -> None:
     (tmp_path / "configure.ac").touch()
     [*_, last] = upstream.built()
     assert {how: [version for version in upstream.RELEASES
-                  if each._ways(SimpleNamespace(folder=tmp_path, release=version), last, how, False)]   # type: ignore[arg-type]
+                  if each._ways(SimpleNamespace(folder=tmp_path, release=version), last, how)]   # type: ignore[arg-type]
             for how in ("i386", "clang", "autotools")} == {
                 "i386": [upstream.DEFAULT], "clang": list(upstream.RELEASES), "autotools": list(upstream.RELEASES)}
 

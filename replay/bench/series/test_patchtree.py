@@ -56,7 +56,7 @@ def refresh(root: Path) -> list[str]:
     for version in upstream.RELEASES:
         tree = root.parent / f"tree-{version}"
         patchtree.plant(version, tree)
-        changed += [str(file.relative_to(root / "patches")) for file in patchtree.harvest(tree)]
+        changed += [str(file.relative_to(root / "patches")) for file in sorted(patchtree.harvest(tree))]
         subprocess.run(["rm", "-r", tree], check=True)
     return changed
 
@@ -104,7 +104,7 @@ def test_a_patch_that_does_not_apply_is_named_and_what_is_put_right_becomes_its_
     git("add", "-A")
     git("commit", "-q", "-F", ".git/SERIES_MESSAGE")
     assert patchtree.plant("2", tree) == 2
-    assert [str(file.relative_to(root)) for file in patchtree.harvest(tree)] == ["patches/one/2/0001-file-Change-two.patch"]
+    assert [str(file.relative_to(root)) for file in sorted(patchtree.harvest(tree))] == ["patches/one/2/0001-file-Change-two.patch"]
     refresh(root)
     assert refresh(root) == []
 
@@ -121,7 +121,7 @@ def test_a_commit_has_the_files_that_its_patch_brings(root: Path) -> None:
     assert [(message.splitlines()[0], sorted(names)) for _, message, names in made.commits()] == [
         ("file: Change two", ["file", "server/new.h"]), ("file: Change ten", ["file", "server/tests/test-new.cpp"])]
     assert made.git("log", "-1", "--format=%s", "1") == "release 1\n"
-    assert patchtree.harvest(tree) == []
+    assert patchtree.harvest(tree) == set()
 
 
 def test_an_edit_of_a_new_file_is_its_last_state_whichever_commit_has_it(root: Path) -> None:
@@ -132,8 +132,8 @@ def test_an_edit_of_a_new_file_is_its_last_state_whichever_commit_has_it(root: P
     (tree / "server/new.h").write_text("edited twice\n")
     (tree / "file").write_text((tree / "file").read_text().replace("15\n", "15b\n"))
     made.commit("file: Change fifteen\n\nWhy.\n")
-    assert [str(file.relative_to(root)) for file in patchtree.harvest(tree)] == [
-        "server/one/new.h", "patches/two/0002-file-Change-fifteen.patch"]
+    assert [str(file.relative_to(root)) for file in sorted(patchtree.harvest(tree))] == [
+        "patches/two/0002-file-Change-fifteen.patch", "server/one/new.h"]
     assert (root / "server/one/new.h").read_text() == "edited twice\n"
     assert "new.h" not in (root / "patches/two/0002-file-Change-fifteen.patch").read_text()
     assert refresh(root) == []
