@@ -120,7 +120,7 @@ def _cover(which: Sequence[str], name: str, tree: Mails, base: str) -> str:
             f"{_figures(name)}\n\nFor spice {tree.release}{_with(which)}.\n\n{tree.git('diff', '--shortstat', base, 'HEAD').strip()}\n")
 
 
-def mails(tree: Mails, version: str, which: Sequence[str], base: str, folder: Path) -> None:
+def mails(tree: Mails, which: Sequence[str], base: str, folder: Path) -> None:
     """Writes the commits since base, and the cover letter of the last whole series, if there is one."""
     tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(folder), base)
     for name in [one for one in which if "/" not in one][-1:]:
