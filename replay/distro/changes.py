@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench.build import upstream
+from bench.build import newfiles, upstream
 from bench.common import paths
 from bench.series import export
 
@@ -45,6 +45,11 @@ def patches(version: str) -> list[Patch]:
                 text = re.sub(r"^Date: .*\n", "", text, count=1, flags=re.MULTILINE)
                 found.append(Patch(f"{name}/{file.name}", text))
         return found
+
+
+def tests() -> set[str]:
+    """The names of the tests that these patches bring."""
+    return newfiles.tests(upstream.built())
 
 
 def dep3(patch: Patch) -> Patch:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.build import debsource, newfiles, upstream
+from bench.build import debsource, upstream
 from bench.build.builder import Builder, RootBuilder
 from bench.build.debsource import Mirror, SourcePackage
 from bench.common import paths
@@ -72,8 +72,7 @@ def execute(args: argparse.Namespace) -> int:
             version = changes.suffixed(_archive_version(builder, source.version), made)
             add_patches(batch.tree, patches)
             add_change(batch.tree, version, args.suite, email.utils.format_datetime(made))
-            ours = newfiles.tests()
-            steps.say(f"tests run in the build: {count_tests(batch.build(), ours)}")
+            steps.say(f"tests run in the build: {count_tests(batch.build(), changes.tests())}")
             batch.done()
         _compare(builder, stock, batch)
         _lint(builder, stock, batch)

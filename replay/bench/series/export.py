@@ -40,6 +40,21 @@ class Mails(patchtree.Tree):
         super().__init__(folder, who)
         self.release, self.who, self._away_from = version, who, away_from
         self.begin(version)
+        self.whole: dict[Path, str] = {}        # what each patch of the series that are there changes
+        self._ends = {"": self.git("rev-parse", "HEAD").strip()}
+
+    def at(self, names: Sequence[str]) -> str:
+        """Checks out the end of the last of these series, which are made once, or the release. Returns the commit."""
+        before = ""
+        for name in names:
+            if name not in self._ends:
+                self.git("checkout", "-qf", self._ends[before])
+                for file in upstream.series(self.release, [name]):
+                    self.whole[file] = self.add(file)
+                self._ends[name] = self.git("rev-parse", "HEAD").strip()
+            before = name
+        self.git("checkout", "-qf", self._ends[before])
+        return self._ends[before]
 
     def add(self, file: Path, elsewhere: str = "") -> str:
         """Commits one patch with all files that it adds. `elsewhere`: what it changes where patches before it are not missing; git
@@ -67,20 +82,18 @@ def _patches(version: str, one: str) -> list[Path]:
     return found
 
 
-def make(version: str, which: Sequence[str], folder: Path, who: Author) -> tuple[Mails, str]:
-    """The tree with series or single patches, in this order, on what the first needs; also the commit before them."""
-    files = [file for one in which for file in _patches(version, one)]
-    tree = Mails(version, folder, who)
-    singles = [one.partition("/")[0] for one in which if "/" in one]
-    whole = upstream.below(max(singles, key=upstream.names().index)) if singles else []
-    elsewhere = {file: tree.add(file) for file in upstream.series(version, whole)}
-    tree.git("reset", "-q", "--hard", version)
-    for file in upstream.series(version, upstream.below(which[0].partition("/")[0])[:-1]):
-        tree.add(file)
-    base = tree.git("rev-parse", "HEAD").strip()
-    for file in files:
-        tree.add(file, elsewhere.get(file, ""))
-    return tree, base
+def make(tree: Mails, which: Sequence[str]) -> str:
+    """Commits series or single patches, in this order, on what the first needs; returns the commit before them."""
+    files = {one: _patches(tree.release, one) for one in which}
+    series = {one: one.partition("/")[0] for one in which}
+    single = {series[one] for one in which if "/" in one}
+    for name in single:     # git merges what its patches change where none is missing
+        tree.at(upstream.below(name))
+    base = tree.at(upstream.below(series[which[0]])[:-1])
+    for one in which:
+        for file in files[one]:
+            tree.add(file, tree.whole[file] if series[one] in single else "")
+    return base
 
 
 def _with(which: Sequence[str]) -> str:
@@ -133,7 +146,8 @@ def export(version: str, which: Sequence[str], target: Path, who: Author) -> lis
         raise BenchError(f"{target} exists and is not empty: choose another folder", 2)
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree, base = make(version, which, Path(work, "tree"), who)
+        tree = Mails(version, Path(work, "tree"), who)
+        base = make(tree, which)
         written = Path(work, "mails")
         mails(tree, which, base, written)
         _put(sorted(written.iterdir()), target)

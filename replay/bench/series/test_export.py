@@ -46,48 +46,24 @@ def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: 
     tree = tmp_path / "tree"
     git(tmp_path, "clone", "-q", made.folder, tree)
     for name in upstream.exported():
-        base = made.git("rev-parse", "HEAD").strip()
+        base = made.at(upstream.below(name)[:-1])
+        made.at(upstream.below(name))
         files = upstream.series(version, [name])
-        for file in files:
-            made.add(file)
         if not files:
             continue
         export.mails(made, [name], base, tmp_path / name)
         mails = sorted((tmp_path / name).glob("*.patch"))
-        before = git(tree, "rev-parse", "HEAD").strip()
+        start = git(tree, "rev-parse", "HEAD").strip()
         git(tree, "am", "-q", *mails)
         assert git(tree, "rev-parse", "HEAD^{tree}") == made.git("rev-parse", "HEAD^{tree}")
         assert len(mails) == len(files)
-        for commit in git(tree, "rev-list", f"{before}..HEAD").split():
+        for commit in git(tree, "rev-list", f"{start}..HEAD").split():
             assert unlisted(tree, commit) == []
         for mail in mails:
             check_mail(mail)
         check_cover(name, (tmp_path / name / "0000-cover-letter.txt").read_text(encoding="utf-8"), len(mails))
     assert [str(place) for place, kept in newfiles.sources(upstream.exported()).items()
             if (tree / place).read_bytes() != (paths.ROOT / kept).read_bytes()] == [], "what is kept is what is sent"
-
-
-@pytest.mark.parametrize("version", upstream.RELEASES)
-def test_patches_that_apply_without_the_others(version: str, tmp_path: Path) -> None:
-    """Each of fixes on the release, and each of display that no setting turns off on it with fixes."""
-    upstream.fetch(version, Steps(tmp_path / "log"))
-    tree = export.Mails(version, tmp_path / "tree", _WHO)
-    base = version
-    for name, count in (("fixes", None), ("display", 4)):
-        files = upstream.series(version, [name])[:count]
-        whole = {file: tree.add(file) for file in files}
-        tree.git("tag", name)
-        needy = []
-        for file in files:
-            tree.git("reset", "-q", "--hard", base)
-            try:
-                tree.add(file, whole[file])
-            except BenchError as error:
-                assert "without patches before it" in str(error)
-                needy.append(f"{name}/{file.name[:4]}")
-        assert needy == (["fixes/0003"] if name == "fixes" else []), "FAULTS.md says so"
-        tree.git("reset", "-q", "--hard", name)
-        base = name
 
 
 def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:

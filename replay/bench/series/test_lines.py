@@ -3,12 +3,7 @@
 
 from __future__ import annotations
 
-import re
-
-import pytest
-
 from bench.build import upstream
-from bench.common import paths
 from bench.series import lines
 
 # Lines of a patch with its new files and tests. A longer one is not reviewed.
@@ -18,10 +13,3 @@ _MOST = 1000
 def test_a_patch_is_short_enough_to_be_reviewed() -> None:
     assert [f"{name}/{patch.name[:4]}: {total}" for name in upstream.exported() for patch, one in lines.sizes(name).items()
             if (total := one.new + one.hooks + one.tests) > _MOST] == []
-
-
-@pytest.mark.parametrize("name", upstream.exported())
-def test_the_reading_order_has_todays_numbers(name: str) -> None:
-    file = paths.ROOT / f"patches/{name}/README.md"
-    rows = re.findall(r"^\| (\d{4}) \|.*\| (\d+) \| (\d+) \|", file.read_text(encoding="utf-8"), re.MULTILINE) if file.is_file() else []
-    assert rows in ([], [(patch.name[:4], str(one.new), str(one.hooks)) for patch, one in lines.sizes(name).items()])
