@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.common.errors import BenchError
 
 _SLUG_LENGTH = 52       # as format-patch
-_PLACE = re.compile(r"^(?:@@|index) .*", re.MULTILINE)
+_PLACE = re.compile(r"^(?:@@|index) .*\n", re.MULTILINE)
 _SIGNATURE = re.compile(r"\n-- \n[^\n]*\n*\Z")
 
 
