@@ -19,7 +19,7 @@ from bench.common.errors import BenchError
 # VERBATIM its execute gets args.arguments as they were written. A command of two words stands with those of its first; the second
 # alone will do.
 COMMANDS = {
-    "setup": ("bench.build.setup", "download and build everything"),
+    "setup": ("bench.source.setup", "download and build everything"),
     "compare": ("bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness"),
     "live": ("live.command", "measure how long a user waits at a live guest: stock, this library, VNC"),
     "test": ("bench.commands.testing", "run all tests, or some files of Python tests"),

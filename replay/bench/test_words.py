@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import newfiles, patchfile, upstream
 from bench.common import paths
+from bench.source import newfiles, patchfile, upstream
 
 _LENGTH = 72
 _SUBJECT = re.compile(r"[\w./-]+(, [\w./-]+)*: [A-Z`\d-].*[^.]")

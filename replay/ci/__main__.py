@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from bench.build import outcome
-from bench.build.outcome import Outcome
 from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
+from bench.source import outcome
+from bench.source.outcome import Outcome
 from ci import root, verdict
 
 _COMMANDS = (("./run", "compare"), ("./run", "test"))

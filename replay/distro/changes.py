@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench.build import newfiles, upstream
 from bench.common import paths
 from bench.series import export
+from bench.source import newfiles, upstream
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # left out: a package is not built as a subproject
 VERSION = "%Y%m%d.%H%M"       # format of a date in a version

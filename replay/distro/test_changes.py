@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import debsource, newfiles, upstream
 from bench.common.steps import Steps
+from bench.source import debsource, newfiles, upstream
 from distro import changes
 
 _MADE = datetime.datetime(2026, 11, 23, 22, 5, tzinfo=datetime.UTC)

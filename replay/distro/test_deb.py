@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build.builder import Builder, RootBuilder
-from bench.build.debsource import SourcePackage
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source.builder import Builder, RootBuilder
+from bench.source.debsource import SourcePackage
 from distro import changes, deb
 
 

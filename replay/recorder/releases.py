@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.build import bases, upstream
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import bases, upstream
 from recorder import manifest
 from recorder.play import WITHOUT_STREAMS, Played, play
 

@@ -16,19 +16,19 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from bench.build import bases, mesontest, newfiles, outcome, sanitized, setup, upstream
-from bench.build.outcome import Outcome
 from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
+from bench.source import bases, mesontest, newfiles, outcome, sanitized, setup, upstream
+from bench.source.outcome import Outcome
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # test files at a time, at most: many start several processes
 _SPACE = 6 * space.GB   # disk space for a tree without builds
 _FEW = 3            # at most so many failed tests of a part are repeated
 # The Python tests that need more than ./run setup builds.
-_NEED_BUILDS = ("replay/bench/build/test_bases.py", "replay/bench/build/test_sanitized.py", "replay/player/test_threads.py",
+_NEED_BUILDS = ("replay/bench/source/test_bases.py", "replay/bench/source/test_sanitized.py", "replay/player/test_threads.py",
                 "server/devel/tests/test_server_threads.py")
 
 
@@ -182,7 +182,5 @@ def run_pytest(arguments: list[str]) -> int:
     """Runs all Python tests, or the named files and folders. Returns pytest's status."""
     named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
-    # by default pytest skips folders named build, such as bench/build
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "norecursedirs=.*",
-                           *folders, *arguments],
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.build import newfiles, upstream
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.runs.libraries import Library
+from bench.source import newfiles, upstream
 from recorder.recordings import Recording, sha256_of
 
 # Packages that matter, besides our own programs.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import upstream
 from bench.common import proc
 from bench.runs import environment
+from bench.source import upstream
 
 _STATES = {"tcpdump": "installed 4.99", "iproute2": "triggers-pending 6.1", "libssl3": "half-configured 3.0.1",
            "libglib2.0-0": "unpacked 2.74", "socat": "config-files 1.7", "gcc": "installed 12.2"}

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from bench.build import newfiles, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import modes
+from bench.source import newfiles, upstream
 
 _TEXT = "".join((paths.ROOT / kept).read_text(encoding="utf-8") for place, kept in newfiles.sources(upstream.built()).items()
                 if place.parent.name == "server" and place.suffix in (".cpp", ".h"))

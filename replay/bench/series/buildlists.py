@@ -14,8 +14,8 @@ import textwrap
 from collections.abc import Collection
 from pathlib import Path
 
-from bench.build.brings import New
 from bench.common.errors import BenchError
+from bench.source.brings import New
 
 _TAB = 8
 

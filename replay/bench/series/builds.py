@@ -9,11 +9,11 @@ import re
 import shutil
 from pathlib import Path
 
-from bench.build import bases, debsource, mesontest, newfiles
-from bench.build.builder import RootBuilder
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import bases, debsource, mesontest, newfiles
+from bench.source.builder import RootBuilder
 
 DEFAULT = "default"         # by meson, without SPICE_STREAM
 AUTOTOOLS = "autotools"

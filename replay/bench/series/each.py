@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import bases, upstream
 from bench.common import paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import builds, export, patchtree
 from bench.series.builds import AUTOTOOLS, BUILDS, DEFAULT, I386
+from bench.source import bases, upstream
 
 _UNBUILT = "CHANGELOG.md"   # no build reads it, and it says what the patches' messages say
 

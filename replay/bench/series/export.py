@@ -11,12 +11,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.build import brings, patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists, faults, patchtree
 from bench.series.patchtree import Author
+from bench.source import brings, patchfile, upstream
 
 COMPARED = ("tls", "modes")     # the cover letters of these series compare modes
 _MEASURE = ("./run compare vga-text-boot linux-boot linux-desktop linux-video --transports tls \\\n"

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.build import brings, patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.source import brings, patchfile, upstream
 
 SERIES = "fixes"
 CLASSES = ("security", "correctness", "performance", "build", "tests")

@@ -8,8 +8,8 @@ import re
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from bench.build import brings, newfiles, patchfile, upstream
 from bench.common import paths
+from bench.source import brings, newfiles, patchfile, upstream
 
 _TESTS = Path("server/tests")
 

@@ -14,10 +14,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import brings, newfiles, patchfile, upstream
-from bench.build.patchfile import Patch
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.source import brings, newfiles, patchfile, upstream
+from bench.source.patchfile import Patch
 
 _ORIGIN = "Series-patch: "
 _WAITING = "SERIES_MESSAGE"

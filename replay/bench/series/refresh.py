@@ -8,10 +8,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from bench.build import brings, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults, patchtree
+from bench.source import brings, upstream
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -12,13 +12,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
 from bench.runs import modes
 from bench.series import builds, each, export, patchtree
 from bench.series.each import State
+from bench.source import upstream
 
 
 class Stand:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings, newfiles, upstream
-from bench.build.brings import New
 from bench.commands import compare, request
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists, export
+from bench.source import brings, newfiles, upstream
+from bench.source.brings import New
 
 _WHO = export.Author("Some One", "some@one.example")
 _PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a",

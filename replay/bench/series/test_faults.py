@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings
 from bench.common.errors import BenchError
 from bench.series import faults
+from bench.source import brings
 
 _GOOD = ("Why.\n\nFixes-class: security, double free\nTrigger: client, with\n its ticket\nSeverity: high\nReleases: all\n"
          "Upstream: not reported\nBrings: tests/test-x.cpp")

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bench.build import upstream
 from bench.series import lines
+from bench.source import upstream
 
 # Lines of a patch with its new files and tests. A longer one is not reviewed.
 _MOST = 1000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import upstream
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import export
+from bench.source import upstream
 
 _WHO = export.Author("Some One", "some@one.example")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.series import patchtree
+from bench.source import patchfile, upstream
 
 _LINES = [f"{number}\n" for number in range(20)]
 

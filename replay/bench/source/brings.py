@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import newfiles, patchfile, upstream
 from bench.common import paths
+from bench.source import newfiles, patchfile, upstream
 
 _CHANGE = re.compile(r"^Changelog: (.+(?:\n .+)*)$", re.MULTILINE)
 NOTED = re.compile(r"^(Fixes-class|Trigger|Severity|Releases|Upstream): (.+(?:\n .+)*)$", re.MULTILINE)

@@ -7,10 +7,10 @@ import argparse
 import time
 from pathlib import Path
 
-from bench.build import bases, brings, upstream
 from bench.common import paths
 from bench.common.alone import alone
 from bench.common.steps import Steps
+from bench.source import bases, brings, upstream
 
 
 def setup() -> None:

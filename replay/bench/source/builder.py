@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from bench.build import debroot
-from bench.build.debsource import Place
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
+from bench.source import debroot
+from bench.source.debsource import Place
 
 _TOOLS = ("build-essential", "dpkg-dev", "lintian", "abigail-tools")
 _APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")

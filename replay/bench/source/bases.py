@@ -8,13 +8,13 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.build import mesontest, newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
+from bench.source import mesontest, newfiles, upstream
 
 
 # For builds that are only for tests.
-_QUICK = shlex.quote(str(paths.ROOT / "replay" / "bench" / "build" / "quick-compiler.sh"))
+_QUICK = shlex.quote(str(paths.ROOT / "replay" / "bench" / "source" / "quick-compiler.sh"))
 COMPILER = {"CC": f"{_QUICK} cc", "CXX": f"{_QUICK} c++"}
 # For those without sanitizers, whose programs are all linked again when the library changes: gold takes a third of the time.
 LINKER = {"CC_LD": "gold", "CXX_LD": "gold"} if shutil.which("ld.gold") else {}

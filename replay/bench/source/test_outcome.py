@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import outcome
-from bench.build.outcome import Outcome
 from bench.commands import testing
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.source import outcome
+from bench.source.outcome import Outcome
 
 _XML = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
 <testcase classname="a" name="right"/>
@@ -86,7 +86,7 @@ def test_few_are_run_once_more(failed: list[str], wrong: str | None) -> None:
 
 
 def test_a_test_is_found_again() -> None:
-    assert outcome.place("replay.bench.build.test_outcome::test_x[a.b-c]") == f"{Path(__file__)}::test_x[a.b-c]"
+    assert outcome.place("replay.bench.source.test_outcome::test_x[a.b-c]") == f"{Path(__file__)}::test_x[a.b-c]"
 
 
 def test_what_builds_runs_after_what_is_built_ahead() -> None:

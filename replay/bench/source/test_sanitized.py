@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Upstream's own tests pass on the patched server under AddressSanitizer and UndefinedBehaviorSanitizer, in every mode.
 
-By itself: ./run test replay/bench/build/test_sanitized.py"""
+By itself: ./run test replay/bench/source/test_sanitized.py"""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import mesontest, newfiles, sanitized
 from bench.common.steps import Steps
 from bench.runs import modes
+from bench.source import mesontest, newfiles, sanitized
 
 _UPSTREAMS_OWN = 26     # with smartcard
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import newfiles
-from bench.build.debsource import Mirror
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import newfiles
+from bench.source.debsource import Mirror
 
 _URL = "https://www.spice-space.org/download/releases/spice-{version}.tar.bz2"
 _STAMP = ".made-from"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import debsource
 from bench.common.steps import StepFailed, Steps
+from bench.source import debsource
 
 ONE_LINE = """\
 # a comment

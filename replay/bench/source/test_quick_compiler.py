@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases
+from bench.source import bases
 
 _FAKE = """#!/bin/sh
 echo "$*" >> calls

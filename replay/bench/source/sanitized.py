@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.build import bases, newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
+from bench.source import bases, newfiles, upstream
 
 # -O1: the library's sources compile in half the time of -O2, and the tests need no third of the speed.
 # With statistics, which are not in a default build, as tests use their counters.

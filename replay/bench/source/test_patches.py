@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings, newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults
+from bench.source import brings, newfiles, upstream
 
 _ALL = sorted({patch for version in upstream.RELEASES for patch in upstream.series(version)})
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,\d+)? @@")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import newfiles, upstream
 from bench.common import paths
 from bench.common.steps import Steps
+from bench.source import newfiles, upstream
 
 _COMPILER = shutil.which("x86_64-w64-mingw32-g++")
 _CONFIG = """#define PACKAGE_VERSION "0"

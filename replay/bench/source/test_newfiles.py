@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings, newfiles, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import brings, newfiles, upstream
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.build.debsource import Place, machine_acquire
 from bench.common import proc
 from bench.common.steps import Steps
+from bench.source.debsource import Place, machine_acquire
 
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 _ETC = Path("/etc")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import debsource, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import debsource, upstream
 
 OLD = 1_000_000_000
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases, mesontest, newfiles, upstream
 from bench.common.steps import Steps
 from bench.runs import modes
+from bench.source import bases, mesontest, newfiles, upstream
 
 _MODES = [mode for mode in modes.MODES if mode != modes.STOCK]
 _UPSTREAMS_OWN = 26     # with smartcard
