@@ -19,7 +19,7 @@ from bench.common.errors import BenchError
 # VERBATIM its execute gets args.arguments as they were written. A command of two words stands with those of its first; the second
 # alone will do.
 COMMANDS = {
-    "setup": ("bench.build.setup", "download and build everything"),
+    "setup": ("bench.source.setup", "download and build everything"),
     "compare": ("bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness"),
     "live": ("live.command", "measure how long a user waits at a live guest: stock, this library, VNC"),
     "test": ("bench.commands.testing", "run all tests, or some files of Python tests"),
@@ -54,7 +54,7 @@ EXAMPLES = {
     "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
     "patches refresh": "./run patches refresh /tmp/tree",
     "patches export": "./run patches export fixes /tmp/mails --release 0.16.0; ./run patches export fixes/0009 /tmp/mail",
-    "patches each": "./run patches each --dry-run; ./run patches each tls fixes/0009 --release 0.16.0",
+    "patches each": "./run patches each --whole; ./run patches each tls fixes/0009 --release 0.16.0",
     "patches lines": "./run patches lines",
     "deb": "./run deb",
     "deb recipes": "./run deb recipes --release 0.16.0",

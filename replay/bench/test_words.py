@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import overlay, patchfile, upstream
 from bench.common import paths
+from bench.source import newfiles, patchfile, upstream
 
 _LENGTH = 72
 _SUBJECT = re.compile(r"[\w./-]+(, [\w./-]+)*: [A-Z`\d-].*[^.]")
 # what a subject in the imperative does not begin with
 _NO_VERB = re.compile(r"(A|An|The|No|What|Who|Some|\w{3,}(ed|ing|ion))\b")
 _PATCHES = sorted({patch for version in upstream.RELEASES for patch in upstream.series(version)})
-_SETTING = re.compile(r"^ \*   (\w+)=", re.MULTILINE)
+_SETTING = re.compile(r'RedStreamSetting \w+\("(\w+)"')
 
 
 def _texts() -> dict[Path, str]:
@@ -27,7 +27,7 @@ def _texts() -> dict[Path, str]:
     files += [file for folder in ("docs", "patches", "server", "replay", "packaging") for file in sorted((root / folder).rglob("*.md"))]
     files += [*sorted((root / "results").glob("*.md")), *(root / "results/live").glob("*.md")]
     files += [file for ending in ("py", "c", "h") for file in sorted((root / "replay").rglob(f"*.{ending}"))]
-    files += [root / kept for kept in overlay.sources().values() if kept.suffix in (".cpp", ".h")]
+    files += [root / kept for kept in newfiles.sources().values() if kept.suffix in (".cpp", ".h")]
     return {**{file: file.read_text(encoding="utf-8") for file in files},
             **{file: patchfile.read(file).message for file in _PATCHES}}
 
@@ -62,15 +62,13 @@ def test_a_commit_has_a_short_subject_with_an_area() -> None:
 
 
 def test_each_setting_is_described() -> None:
-    """In the documents, upstream's manual, the warning about a bad value, and what --modes accepts."""
-    header, source = (Path("server", f"red-stream-policy.{end}") for end in ("h", "cpp"))
-    built = paths.ROOT / "subprojects" / upstream.wrap()["directory"]
-    settings = set(_SETTING.findall((built / header).read_text(encoding="utf-8")))
+    """In the documents, upstream's manual, and what --modes accepts."""
+    sources = [paths.ROOT / kept for place, kept in newfiles.sources(upstream.built()).items() if place.match("server/*.cpp")]
+    settings = {name for file in sources for name in _SETTING.findall(file.read_text(encoding="utf-8"))}
     assert {"record", "hold", "catchup"} <= settings and "ktls" not in settings
     manual = "".join(file.read_text(encoding="utf-8") for file in upstream.series() if "docs/manual/" in file.read_text())
     places = {"docs/modes.md": (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8"), "docs/manual": manual,
-              "the warning": (built / source).read_text(encoding="utf-8"),
               "replay/bench/runs/modes.py": (paths.ROOT / "replay/bench/runs/modes.py").read_text(encoding="utf-8")}
     missing = [f"{place}: {name}" for place, text in places.items() for name in sorted(settings)
-               if not re.search(rf"`{name}[=`]|\{{ \"{name}\", |\"{name}(=|\": \()", text)]
+               if not re.search(rf"`{name}[=`]|\"{name}(=|\": \()", text)]
     assert missing == []

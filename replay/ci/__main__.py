@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from bench.build import outcome
-from bench.build.outcome import Outcome
 from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
+from bench.source import outcome
+from bench.source.outcome import Outcome
 from ci import reader, root, verdict
 from ci.road import ROAD
 

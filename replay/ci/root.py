@@ -12,11 +12,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.build import debroot
-from bench.build.debsource import Place, codename, machine_sources, places
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import debroot
+from bench.source.debsource import Place, codename, machine_sources, places
 from clients import packages
 
 SUITE = "bookworm"

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.build.debsource import Place, parse_list
-from bench.build.outcome import Outcome
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.source.debsource import Place, parse_list
+from bench.source.outcome import Outcome
 from ci import __main__ as ci
 from ci import reader, root, verdict
 from ci.road import ROAD

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bench.build.outcome import Outcome
+from bench.source.outcome import Outcome
 
 ALLOWED = Path(__file__).with_name("skips.txt")
 

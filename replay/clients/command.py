@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench.build import setup, upstream
 from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
+from bench.source import setup, upstream
 from clients import guest, machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
 from clients.errors import BREAKS, Failed, NotRun

@@ -12,12 +12,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.build import upstream
 from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links
+from bench.source import upstream
 from clients import guest, machine, packages, table, target
 from clients.command import HOME, NAME, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver

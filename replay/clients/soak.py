@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import upstream
 from clients import guest, machine, packages, target, wire
 from clients.command import libraries, library_of, stream_mode
 from clients.drivers.gtk import SpiceGtk

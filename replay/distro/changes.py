@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench.build import overlay, upstream
 from bench.common import paths
 from bench.series import export
+from bench.source import newfiles, upstream
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # left out: a package is not built as a subproject
 VERSION = "%Y%m%d.%H%M"       # format of a date in a version
@@ -33,10 +33,10 @@ def patches(version: str) -> list[Patch]:
     context, as the distribution has patches of its own."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree = export.Tree(version, Path(work, "tree"), _US, _TURNED_OFF)
+        tree = export.Mails(version, Path(work, "tree"), _US, _TURNED_OFF)
         found = []
         for name in upstream.built():
-            for file in upstream.series(version, [name]) if name != export.NOT_EXPORTED else []:
+            for file in upstream.series(version, [name]) if name != upstream.DEVEL else []:
                 if _SUBPROJECT in file.name:
                     continue
                 tree.add(file)
@@ -49,7 +49,7 @@ def patches(version: str) -> list[Patch]:
 
 def tests() -> set[str]:
     """The names of the tests that these patches bring."""
-    return overlay.tests(names=upstream.built())
+    return newfiles.tests(upstream.built())
 
 
 def dep3(patch: Patch) -> Patch:

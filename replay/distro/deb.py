@@ -14,13 +14,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.build import debsource, upstream
-from bench.build.builder import Builder, RootBuilder
-from bench.build.debsource import Mirror, SourcePackage
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import StepFailed, Steps
+from bench.source import debsource, upstream
+from bench.source.builder import Builder, RootBuilder
+from bench.source.debsource import Mirror, SourcePackage
 from distro import changes
 
 _STAMP = ".made-from"

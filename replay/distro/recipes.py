@@ -9,10 +9,10 @@ import re
 import shutil
 from pathlib import Path
 
-from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import upstream
 from distro import changes
 
 _TEMPLATES = paths.ROOT / "packaging"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import debsource, overlay, upstream
 from bench.common.steps import Steps
+from bench.source import debsource, newfiles, upstream
 from distro import changes
 
 _MADE = datetime.datetime(2026, 11, 23, 22, 5, tzinfo=datetime.UTC)
@@ -28,7 +28,7 @@ def test_the_patches_apply_and_make_our_tree(version: str, tmp_path: Path) -> No
         file.parent.mkdir(exist_ok=True)
         file.write_text(changes.dep3(patch).text, encoding="utf-8")
         upstream.apply_patch(file, by_patches)
-    upstream.make_tree(version, by_us, patched=True)
+    upstream.make_tree(version, by_us, upstream.built())
     differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_patches], capture_output=True, text=True,
                                check=False)
     # where work is done the build takes new files from lists, and can be a subproject; a package has them in the build,
@@ -37,7 +37,7 @@ def test_the_patches_apply_and_make_our_tree(version: str, tmp_path: Path) -> No
     assert [line for line in differing.stdout.splitlines()
             if not any(line.endswith((f"/{name}", f": {name}", f"/{name} differ")) for name in work)] == []
     build = (by_patches / "server/tests/meson.build").read_text() + (by_patches / "server/meson.build").read_text()
-    files = [file for file in overlay.sources(names=upstream.built()) if file.suffix == ".cpp"]
+    files = [file for file in newfiles.sources(upstream.built()) if file.suffix == ".cpp"]
     sources = {file.name for file in files if file.parent.name == "server"}
     assert [name for name in changes.tests() | sources if f"'{name}'" not in build] == []
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build.builder import Builder, RootBuilder
-from bench.build.debsource import SourcePackage
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source.builder import Builder, RootBuilder
+from bench.source.debsource import SourcePackage
 from distro import changes, deb
 
 
@@ -71,7 +71,7 @@ def test_what_makes_a_root_is_installed_on_this_machine_first(tmp_path: Path, mo
     monkeypatch.delenv("RUN_NO_PACKAGES", raising=False)
     monkeypatch.setattr(Builder, "knows", lambda *_: False)
     monkeypatch.setattr(Builder, "run", lambda builder, title, *_, **__: ran.append((type(builder), title)))
-    monkeypatch.setattr("bench.build.debroot.make", lambda suite, *_, **__: (tmp_path / "root").mkdir())
+    monkeypatch.setattr("bench.source.debroot.make", lambda suite, *_, **__: (tmp_path / "root").mkdir())
     RootBuilder("trixie", tmp_path, Steps(tmp_path / "log")).prepare([])
     assert [title for kind, title in ran if kind is Builder] == ["asking for package lists", "installing debootstrap"]
 

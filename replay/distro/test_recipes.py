@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import upstream
+from bench.source import upstream
 from distro import recipes
 
 

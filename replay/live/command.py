@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.build import setup, upstream
 from bench.common import atomic, commit, paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import links
 from bench.runs import environment, libraries
+from bench.source import setup, upstream
 from clients import packages
 from clients.machine import qemu_version
 from live import cell, deployment, goals, guests, page, sessions, sets, ways

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.build import setup
 from bench.common import atomic, paths, proc, table
 from bench.common.alone import alone
 from bench.common.errors import BenchError
@@ -28,6 +27,7 @@ from bench.lab import lab as labs
 from bench.lab import links, linktest
 from bench.lab.lab import Lab
 from bench.runs import environment
+from bench.source import setup
 from clients import guest, machine, packages, target
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk

@@ -15,10 +15,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from bench.build import debsource
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import debsource
 from live import documents
 
 SUITE = "bookworm"

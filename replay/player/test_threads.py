@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import sanitized
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import certs, lab
+from bench.source import sanitized
 from recordings import cutting
 
 _COMMANDS = 2000

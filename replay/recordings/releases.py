@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.build import bases, upstream
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import bases, upstream
 from recordings import manifest
 from recordings.play import WITHOUT_STREAMS, Played, play
 
@@ -37,7 +37,7 @@ def stock(version: str, steps: Steps) -> bases.Base:
     """0.15.1 lacks a script that its meson.build names for `meson dist`, and without it nothing is configured."""
     source = _home(version, "stock") / "source"
     upstream.fetch(version, steps)
-    upstream.make_tree(version, source, patched=False)
+    upstream.make_tree(version, source, ())
     script = source / "build-aux" / "meson-dist"
     if not script.exists():
         script.write_text("#!/bin/sh\n")

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import bases, upstream
 from bench.common.steps import Steps
+from bench.source import bases, upstream
 from recordings import manifest, releases
 from recordings.play import Played
 

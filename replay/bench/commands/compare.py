@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.build import setup
 from bench.commands import request
 from bench.common import atomic, paths, privileges
 from bench.common.progress import Progress, duration
@@ -22,6 +21,7 @@ from bench.measure import pictures
 from bench.report import publish, report
 from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, results
 from bench.runs.runspec import RunSpec
+from bench.source import setup
 from recordings import catalogue
 
 _SEED = 1       # seed of the order of the runs

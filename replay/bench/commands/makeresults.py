@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.build import setup
 from bench.commands import compare, readme, request
 from bench.commands.folders import COMPARE, PARTS, Part, RELEASES, TABLE
 from bench.common import atomic, paths, table
@@ -26,6 +25,7 @@ from bench.lab import links
 from bench.measure import pictures
 from bench.report import grouping, onetable, publish, report
 from bench.runs import environment, results
+from bench.source import setup
 from recordings import catalogue
 
 _INDEX = "README.md"

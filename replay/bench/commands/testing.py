@@ -16,20 +16,19 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from bench.build import bases, mesontest, outcome, overlay, sanitized, setup, upstream
-from bench.build.outcome import Outcome
 from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
-from bench.series import optional
+from bench.source import bases, mesontest, newfiles, outcome, sanitized, setup, upstream
+from bench.source.outcome import Outcome
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # test files at a time, at most: many start several processes
 _SPACE = 6 * space.GB   # disk space for a tree without builds
 _FEW = 3            # at most so many failed tests of a part are repeated
 # The Python tests that need more than ./run setup builds.
-_NEED_BUILDS = ("replay/bench/build/test_bases.py", "replay/bench/build/test_sanitized.py", "replay/player/test_threads.py",
+_NEED_BUILDS = ("replay/bench/source/test_bases.py", "replay/bench/source/test_sanitized.py", "replay/player/test_threads.py",
                 "server/devel/tests/test_server_threads.py")
 
 
@@ -102,7 +101,7 @@ def _build_ahead() -> None:
         builds: list[Callable[[], object]] = [
             build_sanitized, lambda: sanitized.for_threads(steps),
             *(partial(bases.with_tests, version, steps) for version in upstream.RELEASES),
-            *(partial(optional.build, name, steps) for name in sorted(overlay.optional()))]
+            *(partial(sanitized.with_optional, name, steps) for name in upstream.optional())]
         for build in builds:
             with contextlib.suppress(BenchError):
                 build()
@@ -122,14 +121,14 @@ def _c_tests(steps: Steps, tests: Outcome) -> str:
 
 def _optional(steps: Steps, tests: Outcome) -> str:
     """Tests the optional series, in builds of their own, under sanitizers."""
-    return ", ".join(_suite(f"the tests of {name}", optional.build(name, steps), optional.tests(name), steps,
-                            tests, sanitized.ENV) for name in sorted(overlay.optional()))
+    return ", ".join(_suite(f"the tests of {name}", sanitized.with_optional(name, steps), newfiles.tests([name]), steps,
+                            tests, sanitized.ENV) for name in upstream.optional())
 
 
 def _sanitizers(steps: Steps, tests: Outcome) -> str:
     build = sanitized.configure(steps)
     own = {name for name, project in mesontest.listed(build).items()
-           if project == mesontest.PROJECT or name in overlay.tests()}
+           if project == mesontest.PROJECT or name in newfiles.tests()}
     return _suite("our own tests under sanitizers", build, own, steps, tests, sanitized.ENV)
 
 
@@ -183,7 +182,5 @@ def run_pytest(arguments: list[str]) -> int:
     """Runs all Python tests, or the named files and folders. Returns pytest's status."""
     named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
-    # by default pytest skips folders named build, such as bench/build
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "norecursedirs=.*",
-                           *folders, *arguments],
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode

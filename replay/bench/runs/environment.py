@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.build import overlay, upstream
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.runs.libraries import Library
+from bench.source import newfiles, upstream
 from recordings.catalogue import Recording, sha256_of
 
 # Packages that matter, besides our own programs.
@@ -76,11 +76,11 @@ def library_tree() -> str:
     """Hash of what the patched library is made from: the release, the changes by patches, the new files without tests. Names and
     messages of patches, which may contain figures measured with this library, and the files' folders are left out."""
     digest = hashlib.sha256(upstream.release(upstream.DEFAULT).sha256.encode())
-    for patch in upstream.series(names=upstream.built()):
+    for patch in upstream.series(of=upstream.built()):
         made = patch.read_bytes()
         made = made[max(made.find(b"\ndiff --git "), 0):]
         digest.update(f"{len(made)}\0".encode() + made)
-    for place, kept in overlay.sources(paths.ROOT, upstream.built()).items():
+    for place, kept in newfiles.sources(upstream.built()).items():
         if place.parent == Path("server"):
             made = (paths.ROOT / kept).read_bytes()
             digest.update(f"{place}\0{len(made)}\0".encode() + made)

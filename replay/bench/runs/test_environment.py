@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import upstream
 from bench.common import proc
 from bench.runs import environment
+from bench.source import upstream
 
 _STATES = {"tcpdump": "installed 4.99", "iproute2": "triggers-pending 6.1", "libssl3": "half-configured 3.0.1",
            "libglib2.0-0": "unpacked 2.74", "socat": "config-files 1.7", "gcc": "installed 12.2"}
@@ -53,10 +53,10 @@ def test_only_what_runs_makes_another_machine(dpkg: Path, package: str, matters:
 def test_a_patchs_message_does_not_make_another_library(change: tuple[str, str], matters: bool, tmp_path: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment.paths, "ROOT", tmp_path)
-    monkeypatch.setattr(environment.overlay, "sources", lambda root, names: {})
+    monkeypatch.setattr(environment.newfiles, "sources", lambda names: {})
     monkeypatch.setattr(upstream, "built", lambda: [])
     patch = tmp_path / "0001.patch"
-    monkeypatch.setattr(upstream, "series", lambda names: [patch])
+    monkeypatch.setattr(upstream, "series", lambda of: [patch])
     patch.write_text("Subject: [PATCH] a: b\n\na figure\n---\n\ndiff --git a/c b/c\n--- a/c\n+++ b/c\n@@ -1 +1 @@\n-old\n+new\n")
     before = environment.library_tree()
     patch.write_text(patch.read_text().replace(*change))

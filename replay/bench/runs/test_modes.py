@@ -7,33 +7,31 @@ import re
 
 import pytest
 
-from bench.build import upstream
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.runs import modes
+from bench.source import newfiles, upstream
 
-_SERVER = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server"
-_POLICY = "".join((_SERVER / f"red-stream-policy.{end}").read_text() for end in ("h", "cpp"))
-
-_NAMED = {"UINT32_MAX - 1": 2**32 - 2, "G_USEC_PER_SEC": 1_000_000}
+_TEXT = "".join((paths.ROOT / kept).read_text(encoding="utf-8") for place, kept in newfiles.sources(upstream.built()).items()
+                if place.parent.name == "server" and place.suffix in (".cpp", ".h"))
 
 
 def _constant(name: str) -> int:
-    found = re.search(rf"^#define {name} (\d+)(?: .*)?$", _POLICY, flags=re.MULTILINE)
+    found = re.search(rf"^#define {name} (\d+)(?: .*)?$", _TEXT, flags=re.MULTILINE)
     assert found, name
     return int(found[1])
 
 
 def _limits(setting: str) -> list[int]:
     """What the library's parser is given for it."""
-    found = re.search(rf'\{{ "{setting}", .*?\bvalue, (\w+), (\w+(?: - 1)?),\s', _POLICY, flags=re.DOTALL)
+    found = re.search(rf'RedStreamSetting \w+\("{setting}", (\w+), (\w+)( - 1)?, ', _TEXT)
     assert found, setting
-    return [int(name) if name.isdigit() else _NAMED.get(name) or _constant(name) for name in found.groups()]
+    least, most = (int(name) if name.isdigit() else 2**32 - 1 if name == "UINT32_MAX" else _constant(name) for name in found.groups()[:2])
+    return [least, most - bool(found[3])]
 
 
 def test_every_mode_is_one_of_the_library() -> None:
-    known = re.findall(r'^    \w+\.name = "(\w+)";', _POLICY, re.MULTILINE)
-    assert [name for name in modes.MODES if name != modes.STOCK] == known
+    assert {*re.findall(r'RedStreamMode \w+\("(\w+)"', _TEXT), modes.STOCK} == set(modes.MODES)
 
 
 @pytest.mark.parametrize("setting", ["threshold", "record", "window", "hold"])
@@ -47,8 +45,7 @@ def test_options_have_the_librarys_limits(setting: str) -> None:
 
 
 def test_the_modes_that_catch_up_are_the_librarys() -> None:
-    assert re.findall(r"^    (\w+)\.catch_up = true;", _POLICY, re.MULTILINE) == [
-        name for name in modes.MODES if modes.catches_up(name)]
+    assert re.findall(r'RedStreamSetting \w+\("catchup", "(\w+)"\)', _TEXT) == [name for name in modes.MODES if modes.catches_up(name)]
 
 
 def test_flow_has_no_window() -> None:

@@ -3,7 +3,7 @@
 tests.
 
 A new entry goes behind the one with the most similar name, so that two patches seldom touch the same lines, and not
-beside a name of `away_from`, whose lines somebody else changes; or in front of the file that its patch names.
+beside a name of `away_from`, whose lines somebody else changes.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from types import MappingProxyType
 
-from bench.build.brings import New
 from bench.common.errors import BenchError
+from bench.source.brings import New
 
 _TAB = 8
-_NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
-def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away_from: Collection[str], before: str) -> int:
+def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away_from: Collection[str]) -> int:
     """The line for a new name in the list that starts after the line `begin`."""
     def is_free(number: int) -> bool:
         found = number < len(lines) and re.match(entry, lines[number])
@@ -31,11 +29,6 @@ def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away
     starts = [number for number, line in enumerate(lines) if re.fullmatch(begin, line)]
     if not starts:
         raise BenchError(f"{file}: no list '{begin}' for {name}")
-    if before:
-        named = [number for number in range(starts[0] + 1, len(lines)) if (found := re.match(entry, lines[number])) and found[1] == before]
-        if not named:
-            raise BenchError(f"{file}: no {before} to list {name} before")
-        return named[0]
     best, place = -1, starts[0] + 1
     for number in range(starts[0] + 1, len(lines)):
         found = re.match(entry, lines[number])
@@ -48,14 +41,14 @@ def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away
 
 
 def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]],
-            away_from: Collection[str] = (), before: Mapping[str, str] = _NOWHERE) -> None:
-    """Adds new (name, line) pairs to the list in the file that starts with that line; `before`: name -> the one to follow it."""
+            away_from: Collection[str] = ()) -> None:
+    """Adds new (name, line) pairs to the list in the file that starts with that line."""
     file = root / name
     if not new or not file.is_file():
         return
     lines = file.read_text(encoding="utf-8").splitlines()
     for what, line in new:
-        lines.insert(_place(lines, begin, entry, what, Path(name), away_from, before.get(what, "")), line)
+        lines.insert(_place(lines, begin, entry, what, Path(name), away_from), line)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -66,8 +59,10 @@ def _make(name: str, column: int) -> str:
 
 def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
     """Adds files of the tree to its build files, but no entry of meson's tests beside one of away_from."""
-    before = {entry.file.name: entry.before for entry in new if entry.before}
-    _sources(root, [entry.file.name for entry in new if entry.is_source], before)
+    sources = [entry.file.name for entry in new if entry.is_source]
+    _insert(root, "server/meson.build", r"spice_server_sources = \[", r"  '([\w.-]+)',", [(name, f"  '{name}',") for name in sources])
+    _insert(root, "server/Makefile.am", r"libserver_la_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
+            [(name, _make(name, 48)) for name in sources])
     tests = [entry for entry in new if entry.is_test]
     for unix in (False, True):
         names = [entry.file.stem for entry in tests if entry.unix == unix]
@@ -81,7 +76,7 @@ def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
             [(name, _make(name, 40)) for name in others])
     headers = [entry.file.name for entry in new if entry.file.match("server/tests/*.h")]
     _insert(root, "server/tests/Makefile.am", r"libtest_a_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
-            [(name, _make(name, 48)) for name in headers], before=before)
+            [(name, _make(name, 48)) for name in headers])
     programs = [entry.file.stem for entry in tests]     # without this automake would expect a C file for each
     _insert(root, "server/tests/Makefile.am", r"test_channel_SOURCES = .*", r"(\w+)_SOURCES = ",
             [(name.replace("-", "_"), f"{name.replace('-', '_')}_SOURCES = {name}.cpp") for name in programs])
@@ -99,10 +94,3 @@ def tell(root: Path, version: str, changes: list[str]) -> None:
     head, rule, rest = text.partition("\n\n\n")
     lines = [textwrap.fill(change, 78, initial_indent="* ", subsequent_indent="  ") for change in changes]
     file.write_text("\n".join([head, *([""] if "*" not in head else []), *lines]) + rule + rest, encoding="utf-8")
-
-
-def _sources(root: Path, names: list[str], before: Mapping[str, str]) -> None:
-    _insert(root, "server/meson.build", r"spice_server_sources = \[", r"  '([\w.-]+)',",
-            [(name, f"  '{name}',") for name in names], before=before)
-    _insert(root, "server/Makefile.am", r"libserver_la_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
-            [(name, _make(name, 48)) for name in names], before=before)

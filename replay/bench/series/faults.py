@@ -14,12 +14,11 @@ patch without an attacker has no Trigger.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import brings, patchfile, upstream
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.source import brings, patchfile, upstream
 
 SERIES = "fixes"
 CLASSES = ("security", "correctness", "performance", "build", "tests")
@@ -27,31 +26,8 @@ SEVERITIES = ("critical", "high", "medium", "low")
 _BEGIN, _END = "<!-- fixes: made by ./run refresh of the patches' messages -->\n", "<!-- end -->"
 
 
-@dataclass(frozen=True)
-class Fix:
-    patch: Path
-    subject: str
-    group: str          # one of CLASSES
-    what: str
-    trigger: str
-    severity: str       # one of SEVERITIES
-    releases: str
-    upstream: str
-    tests: str
-
-    @property
-    def order(self) -> tuple[int, int, str]:
-        return CLASSES.index(self.group), SEVERITIES.index(self.severity), self.patch.name
-
-    @property
-    def row(self) -> list[str]:
-        loud = f"**{self.severity}**" if SEVERITIES.index(self.severity) < 2 else self.severity
-        return [self.patch.name[:4], self.subject, f"{self.group}: {self.what}", self.trigger, loud, self.releases,
-                self.upstream, self.tests]
-
-
-def read(file: Path) -> Fix:
-    """The facts in a patch's message; BenchError names the missing one."""
+def row(file: Path) -> list[str]:
+    """What a patch's message says, for the table; BenchError names what is missing."""
     patch = patchfile.read(file)
     said = {key: " ".join(text.split()) for key, text in brings.NOTED.findall(patch.body)}
     for key in ("Fixes-class", "Severity", "Releases", "Upstream"):
@@ -60,22 +36,23 @@ def read(file: Path) -> Fix:
     group, _, what = said["Fixes-class"].partition(", ")
     if group not in CLASSES or not what:
         raise BenchError(f"{SERIES}/{file.name}: 'Fixes-class: {said['Fixes-class']}' is not one of {', '.join(CLASSES)}, and what")
-    if said["Severity"] not in SEVERITIES:
-        raise BenchError(f"{SERIES}/{file.name}: 'Severity: {said['Severity']}' is not one of {', '.join(SEVERITIES)}")
-    tests = [entry.file.stem for entry in brings.said(patch.body) if entry.is_test]
-    return Fix(file, patch.subject, group, what, said.get("Trigger", "nobody"), said["Severity"], said["Releases"],
-               said["Upstream"], ", ".join(tests) or "see its message")
+    severity = said["Severity"]
+    if severity not in SEVERITIES:
+        raise BenchError(f"{SERIES}/{file.name}: 'Severity: {severity}' is not one of {', '.join(SEVERITIES)}")
+    tests = ", ".join(entry.file.stem for entry in brings.said(patch.body) if entry.is_test)
+    return [file.name[:4], patch.subject, f"{group}: {what}", said.get("Trigger", "nobody"),
+            f"**{severity}**" if severity in SEVERITIES[:2] else severity, said["Releases"], said["Upstream"], tests or "see its message"]
 
 
-def fixes() -> list[Fix]:
-    """All fixes, the most urgent first."""
-    return sorted((read(file) for file in upstream.series(names=[SERIES])), key=lambda fix: fix.order)
+def order(cells: list[str]) -> tuple[int, int, str]:
+    """The most urgent first."""
+    return CLASSES.index(cells[2].split(":")[0]), SEVERITIES.index(cells[4].strip("*")), cells[0]
 
 
 def rows() -> str:
-    """The rows of the table."""
+    """The table."""
     heads = ["patch", "what it changes", "class", "who can trigger it", "severity", "releases", "upstream", "test"]
-    lines = [heads, ["---"] * len(heads), *(fix.row for fix in fixes())]
+    lines = [heads, ["---"] * len(heads), *sorted(map(row, upstream.series(of=[SERIES])), key=order)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)      # not aligned, so that a patch changes one line
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The series as commits of a git tree of upstream, and back.
 
-`plant` makes the tree: the release, the overlay, then one commit per patch. `harvest` writes the patches from it. A
-line of each message names the patch file, while it is in the tree.
+`plant` makes the tree: the release, then one commit per patch, with the files that it brings. `harvest` takes each commit apart
+again: hunks of upstream's files are the patch, all other files are kept in server/. A line of each message names the patch file,
+while it is in the tree.
 """
 
 from __future__ import annotations
@@ -10,173 +11,203 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import patchfile, upstream
-from bench.build.patchfile import Patch
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.source import brings, newfiles, patchfile, upstream
+from bench.source.patchfile import Patch
 
-_FROM = "Series-patch: "
-_VARIANT = "Series-variant: "
+_ORIGIN = "Series-patch: "
 _WAITING = "SERIES_MESSAGE"
-# the same output from git, whatever its configuration
-_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "LC_ALL": "C.UTF-8",
-                "GIT_AUTHOR_NAME": "series", "GIT_AUTHOR_EMAIL": "series", "GIT_AUTHOR_DATE": "@0 +0000",
-                "GIT_COMMITTER_NAME": "series", "GIT_COMMITTER_EMAIL": "series", "GIT_COMMITTER_DATE": "@0 +0000"}
+_RELEASE = "release "
 
 
-def git(tree: Path, *arguments: str, given: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(["git", "-C", tree, *arguments], input=given, capture_output=True, text=True, check=False,
-                          env={**os.environ, **_ENVIRONMENT})
-    if check and done.returncode:
-        raise BenchError(f"git {arguments[0]} in {tree} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    return done
+@dataclass(frozen=True)
+class Author:
+    name: str
+    email: str
+    date: str = ""      # of all commits, if not the current one
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name} <{self.email}>"
 
 
-def _commit(tree: Path, message: str) -> None:
-    git(tree, "commit", "-q", "--allow-empty", "--cleanup=verbatim", "-F", "-", given=message)
+SERIES = Author("series", "series", "@0 +0000")
 
 
-def _begin(version: str, tree: Path) -> None:
-    upstream.unpack(version, tree)
-    git(tree, "init", "-q")
-    (tree / ".git/info/exclude").write_text("*.rej\n*.orig\n")
-    for what, tag in (("release", version), ("overlay", "overlay")):
-        if what == "overlay":
-            upstream.copy_overlay(tree)
-        git(tree, "add", "-Af")
-        _commit(tree, f"{what} {version}\n")
-        git(tree, "tag", tag)
+class Tree:
+    """A git tree. The output of git is the same whatever its configuration."""
+
+    def __init__(self, folder: Path, who: Author = SERIES) -> None:
+        self.folder = folder
+        self._environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "LC_ALL": "C.UTF-8",
+                             **{f"GIT_{person}_{what}": value for person in ("AUTHOR", "COMMITTER")
+                                for what, value in (("NAME", who.name), ("EMAIL", who.email), ("DATE", who.date)) if value}}
+
+    def git(self, *arguments: str, given: str = "") -> str:
+        done = subprocess.run(["git", "-C", self.folder, "-c", "diff.noprefix=false", *arguments], input=given, capture_output=True,
+                              text=True, check=False, env=self._environment)
+        if done.returncode:
+            said = [line.removeprefix("error: ") for line in done.stderr.splitlines() if line.startswith("error: ")]
+            raise BenchError((said or done.stderr.strip().splitlines() or [f"git {arguments[0]} in {self.folder} failed"])[-1])
+        return done.stdout
+
+    def begin(self, version: str) -> None:
+        """The release as the first commit."""
+        upstream.unpack(version, self.folder)
+        self.git("init", "-q")
+        (self.folder / ".git/info/exclude").write_text("*.rej\n*.orig\n/build*/\n")
+        self.git("add", "-Af")
+        self.commit(f"{_RELEASE}{version}\n")
+        self.git("tag", version)
+
+    def apply(self, diff: str, how: str = "-C1") -> None:
+        if diff:
+            self.git("apply", "--index", how, given=diff)
+
+    def bring(self, file: Path) -> list[brings.New]:
+        """Puts the new files of a patch into the tree."""
+        kept = newfiles.sources()
+        new = brings.files(file, [place for place in kept if (self.folder / place).exists()])
+        for entry in new:
+            if entry.file not in kept:
+                raise BenchError(f"no folder of server/ has {entry.file.relative_to('server')}, which it brings")
+            (self.folder / entry.file).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / entry.file).write_bytes((paths.ROOT / kept[entry.file]).read_bytes())
+        if new:
+            self.git("add", "-f", "--", *(str(entry.file) for entry in new))
+        return new
+
+    def commit(self, message: str) -> None:
+        self.git("commit", "-qa", "--allow-empty", "--cleanup=verbatim", "-F", "-", given=message)
+
+    def check_clean(self, *how: str) -> None:
+        if self.git("status", "--porcelain", *how):
+            raise BenchError(f"{self.folder} has changes that are not committed: commit them first")
+
+    def root(self) -> str:
+        return self.git("rev-list", "--max-parents=0", "HEAD").strip()
+
+    def version(self) -> str:
+        """The release from which the tree was made."""
+        try:
+            subject = self.git("log", "-1", "--format=%s", self.root()).strip()
+        except BenchError:
+            subject = ""
+        if not subject.startswith(_RELEASE):
+            raise BenchError(f"{self.folder} is not a tree made by ./run tree", 2)
+        return subject.removeprefix(_RELEASE)
+
+    def commits(self) -> list[tuple[str, str, list[str]]]:
+        """Hash, message and changed files of each commit after the release."""
+        text = self.git("log", "--reverse", "--no-renames", "--name-only", "--format=%x01%H%x00%B%x00", f"{self.root()}..HEAD")
+        parts = [part.split("\0") for part in text.split("\x01")[1:]]
+        return [(commit, message, names.split()) for commit, message, names in parts]
 
 
-def version_of(tree: Path) -> str:
-    """The release from which a tree was made."""
-    found = git(tree, "log", "-1", "--format=%s", "overlay", check=False).stdout.split()
-    if len(found) != 2 or found[0] != "overlay":
-        raise BenchError(f"{tree} is not a tree made by ./run tree", 2)
-    return found[1]
+def _origin(message: str) -> str:
+    """The patch from which a commit was made: series and file name."""
+    return next((line.removeprefix(_ORIGIN) for line in message.splitlines() if line.startswith(_ORIGIN)), "")
 
 
-def _commits(tree: Path) -> list[str]:
-    return git(tree, "rev-list", "--reverse", "overlay..HEAD").stdout.split()
-
-
-def _message(tree: Path, commit: str) -> str:
-    return git(tree, "log", "-1", "--format=%B", commit).stdout
-
-
-def _origin(message: str, key: str) -> str:
-    return next((line.removeprefix(key) for line in message.splitlines() if line.startswith(key)), "")
-
-
-def plant(version: str, tree: Path) -> int:
+def plant(version: str, folder: Path) -> int:
     """Makes the tree, or continues one after a patch that did not apply was fixed. Returns the number of patches."""
-    if not tree.exists() or not any(tree.iterdir()):
-        if tree.exists():
-            tree.rmdir()
-        _begin(version, tree)
-    elif version_of(tree) != version:
-        raise BenchError(f"{tree} is a tree of spice {version_of(tree)}: choose another folder", 2)
-    if git(tree, "status", "--porcelain").stdout:
-        raise BenchError(f"{tree} has changes that are not committed: commit them first")
-    there = {_origin(_message(tree, commit), _FROM) for commit in _commits(tree)}
-    patches = upstream.series(version)
-    for file in patches:
-        if _key(file, version) in there:
+    tree = Tree(folder)
+    if not folder.exists() or not any(folder.iterdir()):
+        if folder.exists():
+            folder.rmdir()
+        tree.begin(version)
+    elif tree.version() != version:
+        raise BenchError(f"{folder} is a tree of spice {tree.version()}: choose another folder", 2)
+    tree.check_clean()
+    there = {_origin(message) for _, message, _ in tree.commits()}
+    patches = upstream.series()
+    for named, file in zip(patches, upstream.series(version), strict=True):     # which may be a variant
+        origin = f"{named.parent.name}/{named.name}"
+        if origin in there:
             continue
         patch = patchfile.read(file)
-        marks = f"\n\n{_FROM}{_key(file, version)}\n"
-        if file.parent.name == version:
-            marks += f"{_VARIANT}yes\n"
-        if patch.diff:
-            done = git(tree, "apply", "--index", "-C1", given=patch.diff, check=False)
-            if done.returncode:
-                _stop(tree, file, patch, version, marks, done.stderr)
-        _commit(tree, patch.message + marks)
+        message = f"{patch.message}\n\n{_ORIGIN}{origin}\n"
+        try:
+            tree.bring(file)
+            tree.apply(patch.diff)
+        except BenchError as error:
+            subprocess.run(["git", "-C", folder, "apply", "-C1", "--reject"], input=patch.diff, capture_output=True, text=True, check=False)
+            (folder / ".git" / _WAITING).write_text(message)
+            raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {version}: {error}; in {folder}, apply the *.rej by "
+                             f"hand, git add -A, git commit -F .git/{_WAITING}, then run this command again") from None
+        tree.commit(message)
     return len(patches)
 
 
-def _key(file: Path, version: str) -> str:
-    """Identifies a patch and its variants: series and file name."""
-    folder = file.parent.parent if file.parent.name == version else file.parent
-    return f"{folder.name}/{file.name}"
-
-
-def _stop(tree: Path, file: Path, patch: Patch, version: str, marks: str, said: str) -> None:
-    """Leaves the hunks that apply in the tree, and says how to continue."""
-    git(tree, "apply", "-C1", "--reject", given=patch.diff, check=False)
-    if version != upstream.DEFAULT and _VARIANT not in marks:
-        marks += f"{_VARIANT}yes\n"
-    (tree / ".git" / _WAITING).write_text(patch.message + marks)
-    why = [line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")]
-    raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {version}: {(why or ['?'])[-1]}; in {tree}, "
-                     f"apply the *.rej by hand, git add -A, git commit -F .git/{_WAITING}, then run this command again")
-
-
-def _patch(tree: Path, commit: str) -> tuple[Patch, str]:
-    message = _message(tree, commit)
-    lines = [line for line in message.strip().splitlines() if not line.startswith((_FROM, _VARIANT))]
-    shown = [git(tree, "show", "--format=", "--no-color", "--no-ext-diff", "--no-renames", what, commit).stdout
-             for what in ("-U1", "--stat=78")]
-    # blob hashes change with every earlier patch, and are not needed
-    diff = re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+.*\n", "", shown[0], flags=re.MULTILINE)
-    return Patch(lines[0] if lines else "", "\n".join(lines[1:]).strip("\n"), diff), shown[1]
-
-
-def harvest(tree: Path) -> list[Path]:
-    """Writes the patches of a tree, numbered in their order, and the series files; for another release than the default, the
-    variants. A new commit belongs to the series of the one before it. Returns the files that are new, gone or changed."""
-    version = version_of(tree)
-    folder = paths.ROOT / "patches"
-    wanted: dict[Path, str] = {}
-    names: dict[str, list[str]] = {name: [] for name in upstream.bases()}
+def harvest(folder: Path) -> set[Path]:
+    """Writes server/ and the patches of a tree, numbered in their order; for another release than the default, those patches that
+    are not the same there. Of a new file the last state counts, whichever commit made it; a commit without anything else makes no
+    patch, and one without _ORIGIN belongs to the series of the one before it. Returns the files that are new, gone or changed."""
+    tree = Tree(folder)
+    version, patches = tree.version(), paths.ROOT / "patches"
+    tree.check_clean("-uno")
+    released = set(tree.git("ls-tree", "-r", "--name-only", tree.root()).splitlines())
+    waiting = set(tree.git("ls-tree", "-r", "--name-only", "HEAD").splitlines()) - released
+    there = {paths.ROOT / kept for kept in newfiles.sources().values()}
+    kept: dict[Path, bytes] = {}
+    wanted: dict[Path, bytes] = {}
     renamed: dict[str, str] = {}
-    name = next(iter(names))
-    for commit in _commits(tree):
-        patch, stat = _patch(tree, commit)
-        message = _message(tree, commit)
-        origin = _origin(message, _FROM)
-        if version != upstream.DEFAULT:
-            if _origin(message, _VARIANT):
-                wanted[folder / Path(origin).parent / version / Path(origin).name] = patchfile.text(patch, stat)
-            continue
+    count = dict.fromkeys(upstream.names(), 0)
+    name = next(iter(count))
+    changed: set[Path] = set()
+    for commit, message, names in tree.commits():
+        origin = _origin(message)
         name = Path(origin).parent.name or name
-        names[name].append(patch.name(len(names[name]) + 1))
-        renamed[origin] = f"{name}/{names[name][-1]}"
-        wanted[folder / renamed[origin]] = patchfile.text(patch, stat)
-    if version != upstream.DEFAULT:
-        return _replace(list(folder.glob(f"*/{version}/*.patch")), wanted)
-    changed = _replace(list(folder.glob("*/*.patch")), wanted)
-    _move_variants(folder, renamed)
-    for name, listed in names.items():
-        (folder / name / "series").write_text("".join(f"{line}\n" for line in listed))
-    return changed
+        if name not in count:
+            raise BenchError(f"{commit[:8]} is of the series {name}, which patches/series does not name")
+        theirs, new = [file for file in names if file in released], [Path(file) for file in names if file in waiting]
+        waiting -= set(names)
+        for file in new:
+            if file.parts[0] != "server":
+                raise BenchError(f"{commit[:8]} adds {file}: new files are in server/ only")
+            kept[paths.ROOT / "server" / name / file.relative_to("server")] = (folder / file).read_bytes()
+        changed |= _write(kept)
+        if not theirs and not new:
+            continue
+        patch, stat = _patch(tree, commit, message, theirs, new)
+        text = patchfile.text(patch, stat).encode()
+        if version == upstream.DEFAULT:
+            count[name] += 1
+            renamed[origin] = f"{name}/{patch.name(count[name])}"
+            wanted[patches / renamed[origin]] = text
+        elif not patch.same_as(patchfile.read(patches / origin)):
+            wanted[patches / Path(origin).parent / version / Path(origin).name] = text
+    if version == upstream.DEFAULT:     # variants go along
+        for file in patches.glob("*/*/*.patch"):
+            if to := renamed.get(f"{file.parents[1].name}/{file.name}"):
+                wanted[patches / Path(to).parent / file.parent.name / Path(to).name] = file.read_bytes()
+    there |= set(patches.glob("*/**/*.patch" if version == upstream.DEFAULT else f"*/{version}/*.patch"))
+    gone = there - wanted.keys() - kept.keys()
+    for file in gone:
+        file.unlink()
+    return changed | gone | _write(wanted)
 
 
-def _replace(there: list[Path], wanted: dict[Path, str]) -> list[Path]:
-    before = {file: file.read_text(encoding="utf-8") for file in there}
-    changed = [file for file in before.keys() | wanted.keys() if before.get(file) != wanted.get(file)]
-    for file in changed:
-        if file in wanted:
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(wanted[file], encoding="utf-8")
-        else:
-            file.unlink()
-    return sorted(changed)
+def _write(wanted: dict[Path, bytes]) -> set[Path]:
+    """Returns the files that differed."""
+    differ = {file for file, data in wanted.items() if not file.is_file() or file.read_bytes() != data}
+    for file in differ:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(wanted[file])
+    return differ
 
 
-def _move_variants(folder: Path, renamed: dict[str, str]) -> None:
-    """Renames variants along with their patches, all at once, as one may get the old name of another."""
-    texts = {}
-    for file in folder.glob("*/*/*.patch"):
-        origin = f"{file.parents[1].name}/{file.name}"
-        if renamed.get(origin) != origin:
-            texts[file] = file.read_text(encoding="utf-8")
-            file.unlink()
-    for file, text in texts.items():
-        origin = f"{file.parents[1].name}/{file.name}"
-        if origin in renamed:
-            target = folder / Path(renamed[origin]).parent / file.parent.name / Path(renamed[origin]).name
-            target.parent.mkdir(exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+def _patch(tree: Tree, commit: str, message: str, theirs: list[str], new: list[Path]) -> tuple[Patch, str]:
+    """What a commit changes of upstream's files, with little context, and its size as git prints it. The message names the new
+    files."""
+    head, *body = [line for line in message.strip().splitlines() if not line.startswith(_ORIGIN)] or [""]
+    shown = tree.git("show", "--format=", "--no-color", "--no-ext-diff", "--no-renames", "-U1", "--stat=78", "--patch", commit, "--",
+                     *theirs) if theirs else ""
+    stat, found, diff = shown.partition("\ndiff --git ")
+    # blob hashes change with every earlier patch, and are not needed
+    diff = re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+.*\n", "", found.lstrip("\n") + diff, flags=re.MULTILINE)
+    return Patch(head, brings.corrected("\n".join(body), new), diff), stat

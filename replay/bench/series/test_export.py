@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import brings, overlay, upstream
-from bench.build.brings import New
 from bench.commands import compare, request
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists, export
+from bench.source import brings, newfiles, upstream
+from bench.source.brings import New
 
 _WHO = export.Author("Some One", "some@one.example")
-_PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, **_WHO.environment}
+_PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a",
+          "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a"}
 
 
 def git(tree: Path, *arguments: str | Path) -> str:
@@ -35,37 +36,34 @@ def git(tree: Path, *arguments: str | Path) -> str:
 def pristine(folder: Path) -> Path:
     """A git tree of the default release."""
     upstream.fetch(upstream.DEFAULT, Steps(folder / "log"))
-    return export.Tree(upstream.DEFAULT, folder / "tree", _WHO).folder
+    return export.Mails(upstream.DEFAULT, folder / "tree", _WHO).folder
 
 
 @pytest.mark.parametrize("version", upstream.RELEASES)
 def test_git_am_takes_each_series_on_a_pristine_release(version: str, tmp_path: Path) -> None:
     upstream.fetch(version, Steps(tmp_path / "log"))
-    made = export.Tree(version, tmp_path / "made", _WHO)
+    made = export.Mails(version, tmp_path / "made", _WHO)
     tree = tmp_path / "tree"
     git(tmp_path, "clone", "-q", made.folder, tree)
-    for _ in export.every_series(made):
-        pass
-    for name, base in upstream.bases().items():
-        if name == export.NOT_EXPORTED:
+    for name in upstream.exported():
+        base = made.at(upstream.below(name)[:-1])
+        made.at(upstream.below(name))
+        files = upstream.series(version, [name])
+        if not files:
             continue
-        made.git("checkout", "-q", name)
         export.mails(made, [name], base, tmp_path / name)
         mails = sorted((tmp_path / name).glob("*.patch"))
-        git(tree, "checkout", "-q", base)
+        start = git(tree, "rev-parse", "HEAD").strip()
         git(tree, "am", "-q", *mails)
-        git(tree, "tag", name)
-        assert git(tree, "rev-parse", f"{name}^{{tree}}") == git(made.folder, "rev-parse", f"{name}^{{tree}}")
-        assert len(mails) == len(upstream.series(version, [name]))
-        changed = git(tree, "diff", "--name-only", base, name).split()
-        brought = {str(entry.file) for patch, new in brings.by_patch().items() if patch.parent.name == name
-                   for entry in new}
-        assert brought <= set(changed), "each new file is in a patch of the series"
-        for commit in git(tree, "rev-list", f"{base}..{name}").split():
+        assert git(tree, "rev-parse", "HEAD^{tree}") == made.git("rev-parse", "HEAD^{tree}")
+        assert len(mails) == len(files)
+        for commit in git(tree, "rev-list", f"{start}..HEAD").split():
             assert unlisted(tree, commit) == []
         for mail in mails:
             check_mail(mail)
         check_cover(name, (tmp_path / name / "0000-cover-letter.txt").read_text(encoding="utf-8"), len(mails))
+    assert [str(place) for place, kept in newfiles.sources(upstream.exported()).items()
+            if (tree / place).read_bytes() != (paths.ROOT / kept).read_bytes()] == [], "what is kept is what is sent"
 
 
 def test_one_patch_alone_and_a_series_on_what_it_needs(tmp_path: Path) -> None:
@@ -95,10 +93,10 @@ def test_the_smallest_useful_set_needs_no_other_fix(tmp_path: Path) -> None:
     [which] = re.findall(r"`\./run export (fixes/[^`]+ tls) DIR`", (paths.ROOT / "patches/README.md").read_text(encoding="utf-8"))
     tree = pristine(tmp_path)
     mails = export.export(upstream.DEFAULT, which.split(), tmp_path / "mails", _WHO)
-    assert len(mails) == 3 + len(upstream.series(names=["tls"]))
+    assert len(mails) == 3 + len(upstream.series(of=["tls"]))
     git(tree, "am", "-q", *mails)
     new = [Path(line) for line in git(tree, "diff", "--name-only", "--diff-filter=A", f"HEAD~{len(mails)}", "HEAD").split()]
-    ours = overlay.sources(paths.ROOT)
+    ours = newfiles.sources()
     missing = [f"{file}: {name}" for file in new if file.suffix in (".cpp", ".h")
                for name in re.findall(r'^#include "([\w.-]+)"', (tree / file).read_text(encoding="utf-8"), re.MULTILINE)
                for header in [folder / name for folder in (Path("server"), Path("server/tests")) if folder / name in ours]
@@ -113,15 +111,16 @@ def check_cover(name: str, text: str, mails: int) -> None:
     """It has a row for each patch, the figures, and no link that leads nowhere in a mail."""
     assert f"\nSubject: [PATCH 0/{mails}] {name}: " in text and "../" not in text and "](" not in text
     assert len(re.findall(r"^\| \d{4} \|", text, re.MULTILINE)) == mails
-    figures = {"tls": [r"\| vga-text-boot +\| lan +\|", r"^\| session \| stock, no TLS \|$", "2017", r"^    \./run compare "],
+    figures = {"tls": [r"\| vga-text-boot +\| lan +\|", r"^\| session \| stock, no TLS \|", "2017", r"^    \./run compare "],
                "fixes": [r"\*\*critical\*\* \| all \|"]}
     assert all(re.search(row, text, re.MULTILINE) for row in figures.get(name, []))
 
 
-def test_the_figures_of_tls_are_of_modes_that_it_has() -> None:
-    text = export._figures("tls")
+@pytest.mark.parametrize("name", export.COMPARED)
+def test_the_figures_of_a_cover_letter_are_of_modes_that_it_measures(name: str) -> None:
+    text = export._figures(name)
     [head] = re.findall(r"^\| recording .*", text, re.MULTILINE)
-    modes = [cell.strip() for cell in head.split("|")[4:-2]]
+    modes = [cell.strip() for cell in head.split("|")[4:-3]]
     assert modes == ["stock", "normal", "gather", "cork", "more", "window", "batch"] and "measured with all series" in text.replace("\n", " ")
     parser = argparse.ArgumentParser()
     compare.configure(parser)
@@ -199,18 +198,6 @@ def test_a_new_name_goes_behind_the_one_most_like_it(tree: Path) -> None:
         buildlists.add(tree, new)
 
 
-def test_a_patch_says_in_front_of_which_file_its_own_are_listed(tree: Path) -> None:
-    body = "Why.\n\nBrings: red-y.cpp red-y.h (before a.c)\nBrings: tests/test-j.h (before test-h.h)\nBrings: red-z.h"
-    assert brings.without(body) == "Why."
-    (tree / "server/tests/Makefile.am").write_text("libtest_a_SOURCES =\t\\\n\ttest-h.h\t\\\n\ttest-i.h\t\\\n")
-    buildlists.add(tree, brings.said(body))
-    assert (tree / "server/meson.build").read_text() == (
-        "spice_server_sources = [\n  headers,\n  'red-y.cpp',\n  'red-y.h',\n  'a.c',\n  'red-x.h',\n  'red-z.h',\n  'z.c',\n]\n")
-    assert re.findall(r"test-\w\.h", (tree / "server/tests/Makefile.am").read_text()) == ["test-j.h", "test-h.h", "test-i.h"]
-    with pytest.raises(BenchError, match="server/meson.build: no b.c to list red-w.cpp before"):
-        buildlists.add(tree, brings.said("Brings: red-w.cpp (before b.c)"))
-
-
 def test_what_users_are_told_is_on_top_of_the_changes(tree: Path) -> None:
     (tree / "CHANGELOG.md").write_text("Major Changes in 1:\n===\n\n* old\n")
     buildlists.tell(tree, "1", [])
@@ -223,10 +210,11 @@ def test_what_users_are_told_is_on_top_of_the_changes(tree: Path) -> None:
     assert brings.without(body) == "Why."
 
 
-def test_headers_of_a_test_come_with_the_first_to_include_them(tree: Path) -> None:
-    new = [New(Path("server/tests/test-new.cpp"), False)]
-    assert [entry.file.name for entry in brings.headers(tree, new, set())] == ["test-h.h", "test-i.h"]
-    assert [entry.file.name for entry in brings.headers(tree, new, {Path("server/tests/test-i.h")})] == ["test-h.h"]
+def test_headers_of_a_test_come_with_the_first_to_include_them(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tree)
+    body = "Why.\n\nBrings: tests/test-new.cpp"
+    assert [entry.file.name for entry in brings.named(body, [])] == ["test-new.cpp", "test-h.h", "test-i.h"]
+    assert [entry.file.name for entry in brings.named(body, [Path("server/tests/test-h.h")])] == ["test-new.cpp"]
 
 
 def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_path: Path) -> None:
@@ -234,7 +222,7 @@ def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_pa
     (tmp_path / "there/file").write_text("")
     with pytest.raises(BenchError, match="exists and is not empty"):
         export.export(upstream.DEFAULT, ["fixes"], tmp_path / "there", _WHO)
-    for name, complaint in (("nothing", "unknown series nothing: choose one of"), ("devel", "only for this repository")):
+    for name, complaint in (("nothing", "unknown series nothing: choose one of"), ("devel", "only for this repository"), ("modes/7", "modes has no patch 7")):
         with pytest.raises(BenchError, match=complaint):
             export.export(upstream.DEFAULT, [name], tmp_path / "out", _WHO)
     with pytest.raises(BenchError, match="fixes has no patch 9: they are 0001 to 00"):

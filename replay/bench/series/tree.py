@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.build import upstream
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import patchtree
+from bench.source import upstream
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

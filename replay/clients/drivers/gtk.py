@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.build import debsource
-from bench.build.builder import RootBuilder
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import debsource
+from bench.source.builder import RootBuilder
 from clients import picture, target
 from clients.drivers.base import Driver, debian_version
 from clients.errors import Failed, NotRun

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.build import sanitized
 from bench.common.steps import Steps
+from bench.source import sanitized
 
 _SUPPRESSIONS = Path(__file__).with_name("tsan.supp")
 

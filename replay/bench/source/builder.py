@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where packages are built: on this machine, or in a minimal root of another suite. Both use the suite's own tools,
+have no network during the build, and leave no process behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from bench.common import proc
+from bench.common.errors import BenchError
+from bench.common.steps import StepFailed, Steps
+from bench.source import debroot
+from bench.source.debsource import Place
+
+_TOOLS = ("build-essential", "dpkg-dev", "lintian", "abigail-tools")
+_APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")
+_LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
+
+
+class Builder:
+    """This machine."""
+
+    _IS_OWN = False     # whether nothing but builds happens there
+
+    def __init__(self, suite: str, home: Path, steps: Steps, tools: Sequence[str] = _TOOLS, architecture: str = "") -> None:
+        """`architecture`: Debian's name of it, for a root of another one than this machine's."""
+        self.suite = suite
+        self.tools = tools
+        self.architecture = architecture
+        self.home = home
+        self.steps = steps
+
+    @property
+    def work(self) -> Path:
+        """The folder in which to build."""
+        return self.home / "work"
+
+    def inside(self, path: Path) -> str:
+        """The path inside the root for a path below work."""
+        return str(path)
+
+    def run(self, title: str, argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None,
+            network: bool = False) -> list[str]:
+        return self.steps.run(title, proc.inside(None, self.entered(argv, self.inside(cwd or self.work), network)),
+                              quiet=True, env=env)
+
+    def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
+        if network:
+            return ["sh", "-c", 'cd "$0" && exec "$@"', folder, *argv]
+        return [*self.alone, "sh", "-c", _LOOPBACK if self.alone else 'cd "$0" && exec "$@"', folder, *argv]
+
+    @cached_property
+    def alone(self) -> list[str]:
+        """A command prefix for PID and network namespaces; empty where they are not allowed."""
+        unshare = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []),
+                   "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        return unshare if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0 else []
+
+    def prepare(self, places: Sequence[Place]) -> None:
+        """Installs the tools. require_for() installs what the package needs."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        if self.knows(self.tools):
+            return
+        self.install(f"the tools of {self.suite}", ["install", *self.tools], " ".join(self.tools))
+
+    def knows(self, packages: Sequence[str]) -> bool:
+        try:
+            states = self.run("looking for tools", ["dpkg-query", "-W", "-f", "${db:Status-Status}\n", *packages])
+        except StepFailed:
+            return False
+        return states == ["installed"] * len(packages)
+
+    def install(self, what: str, arguments: Sequence[str], packages: str) -> None:
+        if os.geteuid() or os.environ.get("RUN_NO_PACKAGES") and not self._IS_OWN:
+            raise BenchError(f"packages are missing; as root: apt-get install --no-install-recommends {packages}")
+        self.recover()
+        self.run("asking for package lists", [*_APT, "update"], env=debroot.QUIET, network=True)
+        self.run(f"installing {what}", [*_APT, *arguments], env=debroot.QUIET, network=True)
+
+    def recover(self) -> None:
+        """Before packages are installed. On this machine, an interrupted installation is left to its administrator, as apt
+        says."""
+
+    def require_for(self, tree: Path) -> None:
+        """Installs the build dependencies of the source package in the folder tree."""
+        try:
+            self.run("checking what the build needs", ["dpkg-checkbuilddeps"], tree)
+        except StepFailed as failure:
+            unmet = next((line.split("dependencies:", 1)[1].strip() for line in failure.output
+                          if "dependencies:" in line), "")
+            self.install("what the build needs", ["build-dep", self.inside(tree)], unmet)
+
+
+class RootBuilder(Builder):
+    """A root of another suite, made by debootstrap; the mirror and its keys are this machine's."""
+
+    _IS_OWN = True
+    _READY = ".ready"
+
+    @property
+    def root(self) -> Path:
+        return self.home / "root"
+
+    @property
+    def work(self) -> Path:
+        return self.root / "build"
+
+    def inside(self, path: Path) -> str:
+        return f"/{path.relative_to(self.root)}"
+
+    def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
+        enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
+                 + ("" if network else "ip link set lo up && ")
+                 + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
+        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
+                "sh", "-c", enter, str(self.root), folder, *argv]
+
+    def recover(self) -> None:
+        self.run("finishing what was interrupted", ["dpkg", "--configure", "-a"], env=debroot.QUIET, network=True)
+
+    def prepare(self, places: Sequence[Place]) -> None:
+        if os.geteuid():
+            raise BenchError(f"building for {self.suite} needs root, for a chroot; without root, build on a machine that runs {self.suite}")
+        if not (self.root / self._READY).is_file():
+            self._make(places)
+        super().prepare(places)
+
+    def _make(self, places: Sequence[Place]) -> None:
+        here = Builder(self.suite, self.home, self.steps, ("debootstrap",))
+        here.work.mkdir(parents=True, exist_ok=True)
+        if not here.knows(here.tools):
+            here.install("debootstrap", ["install", "debootstrap"], "debootstrap")
+        debroot.make(self.suite, self.root, places, self.steps, architecture=self.architecture)
+        (self.root / self._READY).touch()

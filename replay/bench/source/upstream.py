@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Upstream's releases: the list, their download, and a tree with our changes applied."""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.common import paths
+from bench.common.errors import BenchError
+from bench.common.steps import Steps
+from bench.source import newfiles
+from bench.source.debsource import Mirror
+
+_URL = "https://www.spice-space.org/download/releases/spice-{version}.tar.bz2"
+_STAMP = ".made-from"
+_TIMEOUT = 30
+
+
+@dataclass(frozen=True)
+class Release:
+    version: str
+    sha256: str
+    suites: tuple[str, ...]         # Debian suites that have it
+    protocol: str = "0.14.3"        # oldest spice-protocol that it builds with
+
+    @property
+    def url(self) -> str:
+        return _URL.format(version=self.version)
+
+    @property
+    def tarball(self) -> Path:
+        """Where meson looks for the tarball, and this program puts it."""
+        return paths.ROOT / "subprojects" / "packagecache" / f"spice-{self.version}.tar.bz2"
+
+
+DEVEL = "devel"         # the series for this repository's build; never exported
+DEFAULT = "0.15.2"
+RELEASES = {release.version: release for release in (
+    Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a", ("bookworm",)),
+    Release("0.15.2", "6d9eb6117f03917471c4bc10004abecff48a79fb85eb85a1c45f023377015b81", ("trixie",)),
+    Release("0.16.0", "0a6ec9528f05371261bbb2d46ff35e7b5c45ff89bb975a99af95a5f20ff4717d", ("forky", "sid"), "0.14.5"),
+)}
+
+
+def release(version: str) -> Release:
+    if version not in RELEASES:
+        raise BenchError(f"unknown release {version}: choose one of {', '.join(RELEASES)}", 2)
+    return RELEASES[version]
+
+
+def _is(file: Path, sha256: str) -> bool:
+    return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha256
+
+
+def _download(wanted: Release, target: Path) -> str:
+    """Downloads from upstream itself; returns the error, if any."""
+    try:
+        with urllib.request.urlopen(wanted.url, timeout=_TIMEOUT) as answer:
+            target.write_bytes(answer.read())
+    except (urllib.error.URLError, OSError) as error:
+        return f"{wanted.url}: {getattr(error, 'reason', error)}"
+    return ""
+
+
+def fetch(version: str, steps: Steps) -> Path:
+    """Gets the release tarball from the cache, the distribution's source package or upstream, and checks its hash."""
+    wanted = release(version)
+    if _is(wanted.tarball, wanted.sha256):
+        return wanted.tarball
+    part = wanted.tarball.with_suffix(".part")
+    wanted.tarball.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        from_mirror = Mirror(paths.cache_dir() / "apt", steps).tarball("spice", version, wanted.suites, part)
+        if not (from_mirror and _is(part, wanted.sha256)):
+            failure = _download(wanted, part)
+            if failure:
+                raise BenchError(f"spice {version}: no such source package on the mirror, and {failure}; put "
+                                 f"{wanted.tarball.name} into {wanted.tarball.parent} by hand")
+            if not _is(part, wanted.sha256):
+                raise BenchError(f"spice {version}: {wanted.url} is not the known release (sha256 differs): try again, or from "
+                                 "another network")
+        part.replace(wanted.tarball)
+    finally:
+        part.unlink(missing_ok=True)
+    return wanted.tarball
+
+
+def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
+    """Environment for pkg-config to find protocol headers that are new enough for a release. Empty if the system's are; otherwise
+    the headers of a newer suite's package, unpacked into a private prefix."""
+    wanted = release(version)
+    known = subprocess.run(["pkg-config", f"--atleast-version={wanted.protocol}", "spice-protocol"], check=False)
+    if known.returncode == 0:
+        return {}
+    prefix = paths.cache_dir() / f"spice-protocol-{wanted.protocol}"
+    description = prefix / "usr/share/pkgconfig/spice-protocol.pc"
+    if not description.is_file():
+        deb = paths.cache_dir() / "libspice-protocol-dev.deb"
+        if not Mirror(paths.cache_dir() / "apt", steps).package("libspice-protocol-dev", wanted.suites, deb):
+            raise BenchError(f"spice {version} needs spice-protocol {wanted.protocol}, which neither this machine nor "
+                             f"its mirror has (log: {steps.log}): install libspice-protocol-dev of that version or newer")
+        steps.run("unpacking libspice-protocol-dev", ["dpkg", "-x", deb, prefix], quiet=True)
+        deb.unlink()
+    # always, as the tree may have been moved
+    text = re.sub(r"^prefix=.*$", f"prefix={prefix}/usr", description.read_text(), flags=re.MULTILINE)
+    description.write_text(text)
+    return {"PKG_CONFIG_PATH": str(description.parent)}
+
+
+def _lines(file: Path) -> list[str]:
+    return [line for text in file.read_text().splitlines() if (line := text.split("#")[0].strip())]
+
+
+def names() -> list[str]:
+    """All series, in the order in which they are applied."""
+    return [line.split()[0] for line in _lines(paths.ROOT / "patches/series")]
+
+
+def optional() -> list[str]:
+    """The series that are in no default build and no package."""
+    return [line.split()[0] for line in _lines(paths.ROOT / "patches/series") if line.split()[1:] == ["optional"]]
+
+
+def built() -> list[str]:
+    """The series of the default build and the packages."""
+    return [name for name in names() if name not in optional()]
+
+
+def exported() -> list[str]:
+    return [name for name in names() if name != DEVEL]
+
+
+def below(name: str) -> list[str]:
+    """The exported series up to this one, which needs them all."""
+    if name not in exported():
+        raise BenchError(f"{name} is only for this repository: choose another series" if name == DEVEL else
+                         f"unknown series {name}: choose one of {', '.join(exported())}", 2)
+    return exported()[:exported().index(name) + 1]
+
+
+def series(version: str = DEFAULT, of: Iterable[str] | None = None) -> list[Path]:
+    """The patches, in order, of all series or some. The folder VERSION of a series has those that differ for another release than
+    the default."""
+    found = [file for name in (names() if of is None else of) for file in sorted((paths.ROOT / "patches" / name).glob("*.patch"))]
+    return [variant if (variant := file.with_name(version) / file.name).is_file() else file for file in found]
+
+
+def name_of(patch: Path) -> str:
+    """Its series. A variant is in a folder of its own."""
+    return patch.relative_to(paths.ROOT / "patches").parts[0]
+
+
+def changes_files(patch: Path) -> bool:
+    """Whether the patch changes upstream's files; it may only add new ones."""
+    return "\ndiff --git " in patch.read_text(encoding="utf-8")
+
+
+def wrap() -> configparser.SectionProxy:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(paths.ROOT / "subprojects" / "spice.wrap")
+    return parser["wrap-file"]
+
+
+def wrapped_series() -> list[Path]:
+    """The patches that spice.wrap names."""
+    listed = (name.strip() for name in wrap()["diff_files"].split(","))
+    return [paths.ROOT / name for name in listed if name]
+
+
+def sync_wrap() -> bool:
+    """Makes spice.wrap name the patches of the series; returns whether it did not before."""
+    wanted = [patch for patch in series(of=built()) if changes_files(patch)]
+    if wrapped_series() == wanted:
+        return False
+    file = paths.ROOT / "subprojects" / "spice.wrap"
+    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in wanted)
+    text, changed = re.subn(r"^diff_files *=.*(?:\n[ \t]+.*)*$", f"diff_files =\n  {names}", file.read_text(),
+                            flags=re.MULTILINE)
+    assert changed == 1
+    file.write_text(text)
+    return True
+
+
+def made_from(version: str, of: Sequence[str]) -> str:
+    """A hash of what make_tree() reads. Our own files are linked, so their names count and their contents do not."""
+    digest = hashlib.sha256(release(version).sha256.encode())
+    for patch in series(version, of):
+        digest.update(f"{patch.name}\0{patch.stat().st_size}\0".encode() + patch.read_bytes())
+    digest.update("\0".join([str(paths.ROOT), *map(str, newfiles.sources(of).values())]).encode())
+    return digest.hexdigest()
+
+
+def make_tree(version: str, target: Path, of: Sequence[str]) -> bool:
+    """Makes a release's source tree with these series, unless it is up to date; returns whether it was made."""
+    def make() -> None:
+        unpack(version, target)
+        for patch in filter(changes_files, series(version, of)):
+            apply_patch(patch, target)
+        if of:
+            subprocess.run([paths.ROOT / "server/link", target, *of], check=True)
+
+    linked = _links(target)
+    made = refresh(target, made_from(version, of), make)
+    if linked != _links(target):
+        os.utime(target / "server/meson.build")     # which meson does not read again because a file is there now
+    return made
+
+
+def _links(tree: Path) -> set[Path]:
+    return {file for file in (tree / "server").rglob("*") if file.is_symlink()}
+
+
+def unpack(version: str, target: Path) -> None:
+    """Unpacks the release, unpatched."""
+    target.mkdir(parents=True)
+    done = subprocess.run(["tar", "-xf", release(version).tarball, "--strip-components=1", "-C", target],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"cannot unpack spice {version}: {done.stderr.strip()}; remove {release(version).tarball} and try again")
+
+
+def apply_patch(patch: Path, target: Path) -> list[str]:
+    """Applies strictly: every context line must match. Returns the output of patch."""
+    done = subprocess.run(["patch", "--directory", target, "-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch",
+                           "--reject-file=-", "--input", patch], capture_output=True, text=True, check=False)
+    said = [line.strip() for line in done.stdout.splitlines()]
+    if done.returncode:
+        why = next((line for line in said if "FAILED" in line or "can't find" in line), done.stderr.strip())
+        file = [line.removeprefix("patching file ") for line in said if line.startswith("patching file")]
+        raise BenchError(f"{patch.name} does not apply: {file[-1] if file else ''} {why}")
+    return said
+
+
+def refresh(target: Path, wanted: str, make: Callable[[], None]) -> bool:
+    """Has make() make the tree `target` anew unless it was made from the same; True when it did.
+
+    Files that come out as they were keep their times, so that ninja builds again what changed and nothing else: the
+    times inside a tarball are years old, and a patch taken back would go unnoticed."""
+    if _read(target / _STAMP) == wanted:
+        return False
+    previous = target.with_name(f".{target.name}.previous")
+    if (target / _STAMP).is_file():
+        shutil.rmtree(previous, ignore_errors=True)
+        target.rename(previous)
+    shutil.rmtree(target, ignore_errors=True)       # left by an interrupted run
+    try:
+        make()
+    except BaseException:
+        # ninja must not compile half a tree: its objects would be newer than the files of the whole one
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    for file in target.rglob("*"):
+        if file.is_file():
+            before = previous / file.relative_to(target)
+            if file.is_symlink():
+                if before.exists() and not (before.is_symlink() and before.readlink() == file.readlink()):
+                    os.utime(file)      # of our file: what was compiled before was another
+            elif before.is_file() and before.read_bytes() == file.read_bytes():
+                shutil.copystat(before, file)
+            else:
+                os.utime(file)
+    (target / _STAMP).write_text(wanted)
+    shutil.rmtree(previous, ignore_errors=True)
+    return True
+
+
+def _read(file: Path) -> str:
+    return file.read_text() if file.is_file() else ""

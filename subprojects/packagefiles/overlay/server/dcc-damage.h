@@ -1,1 +1,0 @@
-../../../../server/catchup/dcc-damage.h

@@ -1,1 +1,0 @@
-../../../../server/display/display-motion.cpp

@@ -1,1 +1,0 @@
-../../../../server/catchup/red-catch-up.h

@@ -1,1 +1,0 @@
-../../../../server/display/red-motion-move.cpp

@@ -1,1 +1,0 @@
-../../../../server/flow/red-send-control.cpp

@@ -1,1 +1,0 @@
-../../../../server/tls/red-stream-buffer.h

@@ -1,1 +1,0 @@
-../../../../server/flow/red-stream-path.h

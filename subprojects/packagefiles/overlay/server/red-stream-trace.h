@@ -1,1 +1,0 @@
-../../../../server/stats/red-stream-trace.h

@@ -1,1 +1,0 @@
-../../../../server/fixes/red-token-window.h

@@ -1,1 +1,0 @@
-../../../../../server/devel/tests/bench-stream-egress.cpp

@@ -1,1 +1,0 @@
-../../../../../server/flow/tests/fuzz-stream-egress.cpp

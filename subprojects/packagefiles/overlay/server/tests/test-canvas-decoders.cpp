@@ -1,1 +1,0 @@
-../../../../../server/display/tests/test-canvas-decoders.cpp

@@ -1,1 +1,0 @@
-../../../../../server/catchup/tests/test-catch-up.cpp

@@ -1,1 +1,0 @@
-../../../../../server/flow/tests/test-channel-flow.cpp

@@ -1,1 +1,0 @@
-../../../../../server/flow/tests/test-client-acks.cpp

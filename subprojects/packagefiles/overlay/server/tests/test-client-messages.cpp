@@ -1,1 +1,0 @@
-../../../../../server/fixes/tests/test-client-messages.cpp

@@ -1,1 +1,0 @@
-../../../../../server/fixes/tests/test-clipped-lines.cpp

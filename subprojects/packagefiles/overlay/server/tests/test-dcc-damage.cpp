@@ -1,1 +1,0 @@
-../../../../../server/catchup/tests/test-dcc-damage.cpp

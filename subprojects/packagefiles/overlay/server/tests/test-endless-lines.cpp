@@ -1,1 +1,0 @@
-../../../../../server/fixes/tests/test-endless-lines.cpp

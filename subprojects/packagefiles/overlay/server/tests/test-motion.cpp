@@ -1,1 +1,0 @@
-../../../../../server/display/tests/test-motion.cpp

@@ -1,1 +1,0 @@
-../../../../../server/tls/tests/test-sasl-tls.cpp

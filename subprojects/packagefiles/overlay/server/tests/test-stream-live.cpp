@@ -1,1 +1,0 @@
-../../../../../server/stats/tests/test-stream-live.cpp

@@ -1,1 +1,0 @@
-../../../../../server/tls/tests/test-websocket-frames.cpp

@@ -1,1 +1,0 @@
-../../../../../server/flow/tests/test-worker-coalescing.cpp
