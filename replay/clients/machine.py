@@ -25,7 +25,7 @@ from clients.proxies import Proxy
 from clients.counted_relay import Relay
 from clients.target import Target
 
-QEMU = "qemu-system-x86_64"
+QEMU = os.environ.get("SPICE_CLIENTS_QEMU", "qemu-system-x86_64")
 ECHO_PORT = "org.spice-batch.echo"
 AGENT_PORT, FILES_PORT = "com.redhat.spice.0", "org.spice-space.webdav.0"     # as SPICE names them
 _DENIED = ("obsolete", "elevateprivileges", "spawn", "resourcecontrol")     # in a sandbox, as libvirt has it
@@ -71,7 +71,8 @@ _HARDWARE = (
     f"-chardev spiceport,id=files,name={FILES_PORT} "
     f"-device virtserialport,chardev=files,name={FILES_PORT} -device virtserialport,chardev=host-files,name=host.{FILES_PORT} "
     "-device qemu-xhci -chardev spicevmc,id=usb,name=usbredir -device usb-redir,chardev=usb "
-    "-audiodev spice,id=sound -device intel-hda -device hda-output,audiodev=sound,mixer=off"
+    "-audiodev spice,id=sound -device intel-hda -device hda-output,audiodev=sound,mixer=off "
+    "-device intel-hda,id=other -device hda-output,bus=other.0,audiodev=sound,mixer=off"
 )
 
 
@@ -91,9 +92,11 @@ class Machine:
         seamless: bool = False,
         lab: Lab | None = None,
         displays: int = 1,
+        size: str = "",
     ) -> None:
-        """`incoming` is where the guest comes from, if it has booted somewhere else. With `lab` it listens there, else on loopback."""
-        self.displays, self._lab = displays, lab
+        """`incoming` is where the guest comes from, if it has booted somewhere else. With `lab` it listens there, else on loopback.
+        `size`: the largest screen of the guest's frame buffer, WIDTHxHEIGHT, if not the driver's."""
+        self.displays, self._size, self._lab = displays, size, lab
         self.library, self.way, self._folder, self._seamless = library, way, folder, seamless
         self._address = lab.server_address if lab else target.HOST
         self.port, self.tls_port = lab.ports if lab else (free_port(), free_port())
@@ -133,7 +136,7 @@ class Machine:
         spice = ["disable-ticketing=on"] if self.way != SASL else ["sasl=on"]
         if self._seamless:
             spice.append("seamless-migration=on")
-        if self.displays > 1:       # over a slow link JPEG would change the pixels, and could not be compared
+        if self.displays > 1 or self._size:     # over a slow link JPEG would change the pixels, and could not be compared
             spice.append("jpeg-wan-compression=never")
         if self.way == UNIX:
             spice += ["unix=on", f"addr={self._folder / 'spice'}"]
@@ -154,7 +157,7 @@ class Machine:
         sockets += ["-qmp", f"unix:{self._folder / 'qmp'},server=on,wait=off"]
         words = "quiet loglevel=0 mitigations=off"
         sandbox = ["-sandbox", ",".join(["on", *(f"{what}=deny" for what in _DENIED)])] if self.way == SANDBOX else []
-        return [QEMU, *sandbox, *sockets, *_hardware(self.displays), "-spice", ",".join(spice), *files, "-append", words]
+        return [QEMU, *sandbox, *sockets, *_hardware(self.displays, self._size), "-spice", ",".join(spice), *files, "-append", words]
 
     @staticmethod
     def _opened(incoming: str) -> int:
@@ -336,16 +339,17 @@ class Machine:
         self.close()
 
 
-def _hardware(displays: int) -> list[str]:
-    return [*_HARDWARE.split(), *(["-device", f"qxl,id={_SECOND}"] if displays > 1 else [])]
+def _hardware(displays: int, size: str) -> list[str]:
+    hardware = _HARDWARE.replace("qxl-vga", f"qxl-vga,xres={size.replace('x', ',yres=')}") if size else _HARDWARE
+    return [*hardware.split(), *(["-device", f"qxl,id={_SECOND}"] if displays > 1 else [])]
 
 
-def booted(guest: Guest, library: Library, displays: int = 1) -> str:
+def booted(guest: Guest, library: Library, displays: int = 1, size: str = "") -> str:
     """Where a guest that has booted comes from, for Machine(incoming=): it boots once, which takes minutes on a busy machine."""
-    version = hashlib.sha256((qemu_version() + " ".join(_hardware(displays))).encode()).hexdigest()[:8]
+    version = hashlib.sha256((qemu_version() + " ".join(_hardware(displays, size))).encode()).hexdigest()[:8]
 
     def make(folder: Path) -> None:
-        with Machine(guest, library, folder.parent, displays=displays) as machine:
+        with Machine(guest, library, folder.parent, displays=displays, size=size) as machine:
             machine.booted()
             machine.migrate(f"exec:cat >{folder / 'state'}")
 

@@ -25,13 +25,19 @@ from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
 from clients.errors import BREAKS, Failed, GuestLost, NotRun
 from clients.guest import Guest
-from clients.machine import STOCK, Library, Machine
+from clients.machine import AGENT_PORT, STOCK, Library, Machine
+from clients.scenarios import sounds, vdagent
 from clients.table import BAD, GOOD, Cell
 from clients.world import World
 
 _LINK = "2M100ms"
 SEAMLESS, SWITCH, DISPLAYS = "seamless", "switch-host", f"two displays over {_LINK}"
-_KINDS = (SEAMLESS, SWITCH, DISPLAYS)
+RESIZED, SOUNDS = f"resized over {_LINK}", "two sound devices"
+_KINDS = (SEAMLESS, SWITCH, DISPLAYS, RESIZED, SOUNDS)
+_LARGEST = "2162x1216"
+_WIDTHS, _HEIGHT = (2162, 1367, 853), 900      # of the client's window
+_RESIZES, _PAUSE = 60, 0.4      # one after another, and seconds between two
+_OFF = 8                        # pixels by which a mode of the guest may be narrower than what was asked for
 _SINK_PORTS = (labs.PLAIN_PORT + 10, labs.TLS_PORT + 10)
 # the same few pictures on both displays, each bigger than an image that is worth sharing, and at other places
 _TILES = (
@@ -81,7 +87,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def kinds_of(client: type[Driver], kinds: Sequence[str]) -> list[str]:
     """Those that the client can show."""
-    return [kind for kind in kinds if kind != DISPLAYS or client.shows_displays]
+    can = {DISPLAYS: client.shows_displays, RESIZED: client.resize is not Driver.resize, SOUNDS: client.hears is not Driver.hears}
+    return [kind for kind in kinds if can.get(kind, True)]
+
+
+def _resized(world: World, viewer: Driver) -> None:
+    """The window changes its size faster than the path carries screens, while the guest draws; then each size must be shown."""
+    for number in range(_RESIZES):
+        viewer.resize(_WIDTHS[number % len(_WIDTHS)], _HEIGHT)
+        time.sleep(_PAUSE)
+    world.must_flow(viewer, 5)
+    for width in _WIDTHS:
+        viewer.resize(width, _HEIGHT)
+        machine.wait_for(f"screen of {width} pixels", 60, lambda wanted=width: wanted - _OFF < world.machine.screen().width <= wanted)  # type: ignore[misc]
+        world.must_show(viewer, world.card())
+        world.machine.guest("draw")
 
 
 def move(
@@ -100,10 +120,15 @@ def move(
         home.mkdir()
     seamless, displays, way = kind != SWITCH, 2 if kind == DISPLAYS else 1, f"unix:{folder / 'guest'}"
     with ExitStack() as stack:
-        lab = stack.enter_context(labs.connect(links.find(_LINK))) if kind == DISPLAYS else None
-        first = stack.enter_context(Machine(made, source, homes[0], incoming=booted, seamless=seamless, lab=lab, displays=displays))
+        lab = stack.enter_context(labs.connect(links.find(_LINK))) if kind in (DISPLAYS, RESIZED) else None
+        size = _LARGEST if kind == RESIZED else ""
+        first = stack.enter_context(
+            Machine(made, source, homes[0], incoming=booted, seamless=seamless, lab=lab, displays=displays, size=size))
         first.booted()
-        if displays > 1:
+        if kind == RESIZED:
+            vdagent.require()
+            stack.enter_context(vdagent.agent(first.relay(AGENT_PORT), folder))
+        if displays > 1 or size:
             first.guest("graphics")
         world = World(first, client, transport, homes[2], 5)
         try:
@@ -111,9 +136,15 @@ def move(
             first.guest("draw")
             if displays > 1:
                 first.guest(_TILES)
+            if kind == RESIZED:
+                _resized(world, viewer)
+            if kind == SOUNDS:
+                viewer.hears()
+                sounds.play_on_both(world)
+                sounds.must_hear(viewer.hears)
             world.must_flow(viewer, 3)
             there = replace(lab, ports=_SINK_PORTS) if lab else None
-            with Machine(made, sink, homes[1], incoming=way, seamless=seamless, lab=there, displays=displays) as second:
+            with Machine(made, sink, homes[1], incoming=way, seamless=seamless, lab=there, displays=displays, size=size) as second:
                 # a port that is left out is 65535 to spice-gtk, and it tries that first
                 tls = transport == target.TLS
                 ports = {"port": 0 if tls else second.port, **({"tls-port": second.tls_port} if tls else {})}
@@ -131,6 +162,8 @@ def move(
                 if tls and not all(channel.get("tls") for channel in second.clients()):
                     raise Failed("what was encrypted is not any more")
                 world.must_flow(viewer, 5)
+                if kind == SOUNDS:
+                    sounds.must_hear(viewer.hears)
                 second.guest("eval rm -f /run/draw; [ -z \"$tiles\" ] || kill $tiles")
                 for display in range(displays):     # as the guest drew it on the way, nothing painted over
                     world.must_show(viewer, world.at_rest(display), display)
@@ -184,7 +217,8 @@ def page(found: list[Cell], facts: dict[str, str]) -> str:
         f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text (TCG, QXL). A cell is good if the "
         "client switches to the new QEMU by itself, keeps getting drawings, and then shows the guest's screen, equal pixel by pixel: "
         "first as the text left it, then after another picture. *Two displays*: text on one, and on both the same pictures at other "
-        f"places, while the client is behind ({_LINK}); both screens are compared. Runs before 28 November 2026 compared only the second "
+        f"places, while the client is behind ({_LINK}); both screens are compared. *Resized*: before the migration the client's window changes "
+        f"its width every {_PAUSE:g} s ({', '.join(map(str, _WIDTHS))} pixels), and the guest follows; then each width must be shown. *Two sound devices*: both play, on one audiodev, and are heard before and after. Runs before 28 November 2026 compared only the second "
         "picture.\n",
         *([f"**{len(older)} of these {len(cells)} runs, marked \\*, are of a library older than {newest}** ([which](#libraries)).\n"]
           if older else []),
@@ -217,7 +251,7 @@ def execute(args: argparse.Namespace) -> int:
         modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
         found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
     stock = Library(paths.stock_library(), STOCK, upstream.DEFAULT)
-    states = {number: machine.booted(made, stock, number) for number in {2 if kind == DISPLAYS else 1 for kind in kinds}}
+    states = {kind: machine.booted(made, stock, 2 if kind == DISPLAYS else 1, _LARGEST if kind == RESIZED else "") for kind in kinds}
     old, facts = table.load(args.output, NAME)
     facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version()}
     cells: list[Cell] = []
@@ -225,7 +259,7 @@ def execute(args: argparse.Namespace) -> int:
         for transport in transports:
             for kind in kinds_of(client, kinds):
                 for each in pairs:
-                    cell = _cell(made, states[2 if kind == DISPLAYS else 1], found, each, kind, client, transport)
+                    cell = _cell(made, states[kind], found, each, kind, client, transport)
                     steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
                     cells.append(cell)
                     everything = table.merged(old, cells)

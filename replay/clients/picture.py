@@ -57,8 +57,10 @@ def from_ppm(data: bytes) -> Picture:
     if not found:
         raise Failed("not a picture of 8 bits a colour")
     width, height = int(found[1]), int(found[2])
-    rgb = data[found.end() :]
-    if len(rgb) != width * height * 3:
+    rgb, line, stride = data[found.end() :], width * 3, -(-width * 3 // 4) * 4
+    if len(rgb) == stride * height:     # QEMU pads the lines
+        return Picture(width, height, b"".join(rgb[at : at + line] for at in range(0, len(rgb), stride)))
+    if len(rgb) != line * height:
         raise Failed("half a picture")
     return Picture(width, height, rgb)
 

@@ -20,7 +20,7 @@ DRIVERS: tuple[type[Driver], ...] = (
     RemoteViewer, SpiceGtk, BullseyeGtk, TrixieGtk, Html5, NpmHtml5, Ryll, PureSpiceLike, RyllLike, GtkLike)
 
 # in this order on a QEMU; resize changes its screen permanently
-SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "clipboard", "vdagent", "file", "disk", "idle", "resize")
+SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep", "port", "sound", "sounds", "clipboard", "vdagent", "file", "disk", "idle", "resize")
 IDLE = "idle"   # the only scenario through common relays, and it runs only there
 
 

@@ -62,7 +62,7 @@ def wire(text: str, device: str, framed: bool) -> tuple[int, int]:
     raise BenchError(f"no device {device} to count at")
 
 
-def _wire(lab: Lab) -> tuple[int, int]:
+def wire_of(lab: Lab) -> tuple[int, int]:
     return wire(Path(f"/proc/{netns.holder_of(lab.server)}/net/dev").read_text(), lab.device, lab.emulator != labs.SPICE_LINK)
 
 
@@ -94,9 +94,9 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
             user = User(qemu, viewer)
             scenario.ready(user, qemu)
             lab.begin_changes()
-            before, used, began = _wire(lab), qemu.cpu(), time.monotonic()
+            before, used, began = wire_of(lab), qemu.cpu(), time.monotonic()
             done = scenario.play(user, qemu, count)
-            ended, after, now = time.monotonic(), _wire(lab), qemu.cpu()
+            ended, after, now = time.monotonic(), wire_of(lab), qemu.cpu()
             record = {
                 **asdict(done), "seconds": ended - began, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
                 "cpu": {kind: now[kind] - used[kind] for kind in now}, "inexact": user.exact(),

@@ -23,7 +23,7 @@ from bench.runs import environment, libraries
 from bench.source import setup, upstream
 from clients import packages
 from clients.machine import qemu_version
-from live import cell, deployment, goals, guests, page, sessions, sets, ways
+from live import cell, deployment, goals, guests, page, reports, sessions, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
 from live.short import short
@@ -32,6 +32,7 @@ HOME = paths.OWN_RESULTS / "live"
 PUBLISHED = paths.ROOT / "results" / "live"
 _FILE = "live.json"
 _MOST_SESSIONS = 64
+_ROWS = {deployment.NAME: deployment.ROWS, reports.NAME: reports.ROWS}      # sets with rows of their own
 _TRIES = 2              # tries of a run that does not count
 
 
@@ -39,17 +40,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures how long a user waits at a guest in QEMU (TCG): each action waits until the client shows the "
                           "result of the last one. Skips the runs that --output has, so an interrupted command resumes. Needs root, "
                           "x86_64 and an otherwise idle machine.")
-    names = (*sets.SETS, deployment.NAME)
+    names = (*sets.SETS, *_ROWS)
     parser.add_argument("--set", choices=names, default="quick", metavar="NAME",
                         help=f"what to measure: {', '.join(names)} (%(default)s); the options below replace parts of it")
     for option, says in (
-            ("guests", f"{', '.join(guests.NAMES)}: text console, X desktop or sound, on a display device (std: VGA)"),
-            ("scenarios", f"{', '.join(SCENARIOS)}; of deployment: {', '.join(deployment.ROWS)}"),
+            ("guests", f"{', '.join(guests.NAMES)}, {', '.join(guests.LARGE)}: text console, X desktop or sound, on a display device (std: VGA)"),
+            ("scenarios", "; ".join([", ".join(SCENARIOS), *(f"of {name}: {', '.join(rows)}" for name, rows in _ROWS.items())])),
             ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
             ("modes", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes except stock")
-    parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
+    parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set); of reports: seconds, connections or motions")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
                         help="for runs and page (results/own/live); results/live publishes them")
@@ -160,8 +161,8 @@ def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record])
 
 
 def execute(args: argparse.Namespace) -> int:
-    if args.set == deployment.NAME:
-        return deployment.execute(args, _facts())
+    if args.set in _ROWS:
+        return deployment.execute(args, _facts(), _ROWS[args.set])
     plans = sets.planned(args)
     if args.library:
         libraries.find(str(args.library.resolve()))

@@ -49,26 +49,28 @@ NAME = "deployment"
 _SLOW = "2M100ms"
 _STOPS = 6              # of a guest that draws
 _PASTED = 5_000_000     # bytes
-_PATIENCE = 120.0       # seconds for what a user waits for
+PATIENCE = 120.0       # seconds for what a user waits for
 _DRAWN = 2.0            # seconds for which the guest draws before the line goes out
 _HOLE = 1400            # bytes of an IP packet that a path with a black hole carries
 
 
 @dataclass(frozen=True)
 class Place:
-    """What every row has: the guests, and a folder of its own."""
+    """What every row has: guests, each booted once, and a folder of its own."""
 
-    text: guests.Guest
-    displays: guests.Guest      # with two
-    agent: guest.Guest
-    agent_state: str
+    steps: Steps
     folder: Path
+    count: int | None = None    # of --count
+
+    def guest(self, name: str = "text-std", second: str = "") -> guests.Guest:
+        return guests.prepare(name, self.steps, second)
 
 
 @dataclass(frozen=True)
 class Seen:
-    waits: Sequence[float | None]       # seconds; None: not within _PATIENCE
+    waits: Sequence[float | None]       # seconds; None: not within PATIENCE
     says: str = ""
+    failed: bool = False                # what must not happen has happened
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Row:
 
 
 @contextlib.contextmanager
-def _tested(link: str) -> Iterator[Lab]:
+def tested(link: str) -> Iterator[Lab]:
     with labs.connect(links.find(link)) as lab:
         if wrong := linktest.check(lab):
             raise Failed(wrong)
@@ -88,16 +90,16 @@ def _tested(link: str) -> Iterator[Lab]:
 
 
 @contextlib.contextmanager
-def _guest(place: Place, way: Way, lab: Lab, of: guests.Guest | None = None) -> Iterator[Qemu]:
-    """At rest, with a picture."""
-    made, at = of or place.text, Listener(lab.server, lab.listens_at, lab.ports)
+def at_rest(place: Place, way: Way, lab: Lab, of: guests.Guest | None = None) -> Iterator[Qemu]:
+    """A guest with a picture that stands still."""
+    made, at = of or place.guest(), Listener(lab.server, lab.listens_at, lab.ports)
     with Qemu(made.hardware, way, at, place.folder, made.state) as qemu:
         qemu.order("card")
         yield qemu
 
 
 @contextlib.contextmanager
-def _client(place: Place, lab: Lab, name: str, *options: str, size: tuple[int, int] = (720, 400)) -> Iterator[Drain]:
+def connected(place: Place, lab: Lab, name: str, *options: str, size: tuple[int, int] = (720, 400)) -> Iterator[Drain]:
     """With the size of VGA text."""
     folder = place.folder / name
     folder.mkdir()
@@ -107,15 +109,15 @@ def _client(place: Place, lab: Lab, name: str, *options: str, size: tuple[int, i
 
 def _beside(slow: bool) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
-        with _tested("lan") as lab, _guest(place, replace(way, several=True), lab) as qemu, contextlib.ExitStack() as others, \
-                _client(place, lab, "fast") as viewer:
+        with tested("lan") as lab, at_rest(place, replace(way, several=True), lab) as qemu, contextlib.ExitStack() as others, \
+                connected(place, lab, "fast") as viewer:
             user = User(qemu, viewer)
             watching = [user]
             if slow:
                 second = others.enter_context(labs.second_client(lab, links.find(_SLOW)))
-                watching.append(User(qemu, others.enter_context(_client(place, second, "slow")), _PATIENCE))
+                watching.append(User(qemu, others.enter_context(connected(place, second, "slow")), PATIENCE))
             done = scroll(user, qemu, _STOPS)
-            if not all(alive.viewer.running() and not alive.exact(_PATIENCE) for alive in watching):
+            if not all(alive.viewer.running() and not alive.exact(PATIENCE) for alive in watching):
                 return Seen(done.lags, "a client's picture stayed wrong")
             return Seen(done.lags)
 
@@ -125,10 +127,10 @@ def _beside(slow: bool) -> Callable[[Place, Way], Seen]:
 def _displays(noise: bool = False, reopen: bool = False) -> Callable[[Place, Way], Seen]:
     """Of the other display: whether noise fills it, and whether the client closes and opens it while the guest draws."""
     def play(place: Place, way: Way) -> Seen:
-        with _tested("20M40ms") as lab, _guest(place, way, lab, place.displays) as qemu:
+        with tested("20M40ms") as lab, at_rest(place, way, lab, place.guest("text-qxl", "qxl")) as qemu:
             height, width = qemu.screen().shape[:2]
-            with _client(place, lab, "client", size=(width, height)) as viewer:
-                user = User(qemu, viewer, _PATIENCE)
+            with connected(place, lab, "client", size=(width, height)) as viewer:
+                user = User(qemu, viewer, PATIENCE)
                 reopened = 0
 
                 def close_and_open() -> None:
@@ -142,7 +144,7 @@ def _displays(noise: bool = False, reopen: bool = False) -> Callable[[Place, Way
                 done = scroll(user, qemu, _STOPS, close_and_open) if reopen else scroll(user, qemu, _STOPS)
                 if noise:
                     qemu.order("eval kill $noise")
-                wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), _PATIENCE) or user.exact(_PATIENCE)
+                wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
             says = f"{viewer.told['bytes']['display-1'] / 1e6:.1f} MB for the other display"
             if reopened:
                 says += f", opened {reopened} times"
@@ -158,18 +160,18 @@ def outage(seconds: int) -> str:
 
 def _out(seconds: int) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
-        with _tested(outage(seconds)) as lab, _guest(place, way, lab) as qemu:
+        with tested(outage(seconds)) as lab, at_rest(place, way, lab) as qemu:
             began = back = 0.0
             try:
-                with _client(place, lab, "before") as viewer:
-                    user = User(qemu, viewer, _PATIENCE)
+                with connected(place, lab, "before") as viewer:
+                    user = User(qemu, viewer, PATIENCE)
                     qemu.order("draw")
                     time.sleep(_DRAWN)
                     lab.begin_changes()
                     began = time.monotonic() + 1
                     back = began + seconds
                     viewer.log.forget()
-                    while viewer.log.last / 1e9 < back and time.monotonic() < back + _PATIENCE:
+                    while viewer.log.last / 1e9 < back and time.monotonic() < back + PATIENCE:
                         time.sleep(0.02)
                         viewer.follow()
                     says = f"first change {viewer.log.last / 1e9 - back:.1f} s after the line's return"
@@ -184,8 +186,8 @@ def _out(seconds: int) -> Callable[[Place, Way], Seen]:
                 says = f"client disconnected {time.monotonic() - began:.0f} s after the line went"
             time.sleep(max(0.0, back - time.monotonic()))
             qemu.order("card")
-            with _client(place, lab, "after") as viewer:
-                User(qemu, viewer, _PATIENCE)
+            with connected(place, lab, "after") as viewer:
+                User(qemu, viewer, PATIENCE)
             return Seen([None], f"{says}; a new one shows the picture")
 
     return play
@@ -196,7 +198,9 @@ def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machin
     """The link, and behind it a guest that relays the agent's port."""
     assert way.library
     library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-    with _tested(link) as lab, Machine(place.agent, library, place.folder, incoming=place.agent_state, lab=lab) as host:
+    made = guest.prepare(place.steps)
+    state = machine.booted(made, Library(paths.stock_library(), STOCK, ""))
+    with tested(link) as lab, Machine(made, library, place.folder, incoming=state, lab=lab) as host:
         host.booted()
         yield lab, host
 
@@ -206,12 +210,12 @@ def _paste(link: str) -> Callable[[Place, Way], Seen]:
         with _with_agent(place, way, link) as (lab, host):
             agent = Agent(host.relayed(AGENT_PORT))
             with contextlib.closing(agent):
-                with _client(place, lab, "client", "--channels") as viewer:
-                    agent.met(_PATIENCE)
+                with connected(place, lab, "client", "--channels") as viewer:
+                    agent.met(PATIENCE)
                     offered = time.monotonic()
                     text = "".join(random.Random(1).choices(string.ascii_letters, k=_PASTED))
                     agent.offer(text)
-                    pasted = agent.data(_PATIENCE)
+                    pasted = agent.data(PATIENCE)
             if pasted != bytes(byte ^ 0xff for byte in text.encode()):      # spice-drain's answer to what it gets
                 raise Failed(f"the guest got {len(pasted)} bytes of {_PASTED}, or others")
             echoes = viewer.told["inputs"]["echoes_ms"]
@@ -245,11 +249,11 @@ def keys_of(echoes: Sequence[float]) -> str:
 
 def _first_picture(place: Place, way: Way, lab: Lab) -> Seen:
     """From the start of the client on."""
-    with _guest(place, way, lab) as qemu:
+    with at_rest(place, way, lab) as qemu:
         began = time.monotonic_ns()
         try:
-            with _client(place, lab, "client") as viewer:
-                user = User(qemu, viewer, _PATIENCE)
+            with connected(place, lab, "client") as viewer:
+                user = User(qemu, viewer, PATIENCE)
                 shown = shown_at(viewer.log.base, viewer.log.looks, user.truth, user.masked)
                 return Seen([((shown or began) - began) / 1e9])
         except Failed as error:
@@ -259,7 +263,7 @@ def _first_picture(place: Place, way: Way, lab: Lab) -> Seen:
 
 def _connect(link: str) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
-        with _tested(link) as lab:
+        with tested(link) as lab:
             return _first_picture(place, way, lab)
 
     return play
@@ -267,7 +271,7 @@ def _connect(link: str) -> Callable[[Place, Way], Seen]:
 
 def _black_hole(probing: bool) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
-        with _tested("lan") as lab:
+        with tested("lan") as lab:
             # veth drops what its other end's MTU does not let in, and says nothing; the client's TCP announces what it had before
             ip = proc.require("ip", "iproute2")
             proc.call([ip, "link", "set", lab.device, "mtu", str(_HOLE)], lab.client)
@@ -297,20 +301,21 @@ ROWS = {row.name: row for row in (
 )}
 
 
-def chosen(args: argparse.Namespace) -> tuple[list[Row], list[str]]:
+def chosen(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> tuple[list[Row], list[str]]:
     """Rows and names of modes; raises BenchError, one line."""
-    if wrong := next((name for name in ("guests", "links", "library", "count", "sessions") if getattr(args, name) is not None), None):
-        raise BenchError(f"--set {NAME} has no --{wrong}", 2)
-    names = sets.names(args.scenarios, list(ROWS))
+    refused = ("guests", "links", "sessions", *(("count",) if rows is ROWS else ()))
+    if wrong := next((name for name in refused if getattr(args, name) is not None), None):
+        raise BenchError(f"--set {args.set} has no --{wrong}", 2)
+    names = sets.names(args.scenarios, list(rows))
     for name in names:
-        if name not in ROWS:
-            raise BenchError(f"unknown scenario '{name}' of {NAME}: choose one of {', '.join(ROWS)}", 2)
+        if name not in rows:
+            raise BenchError(f"unknown scenario '{name}' of {args.set}: choose one of {', '.join(rows)}", 2)
     shown = sets.names(args.modes, ("stock", "flow"))
     if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
-        raise BenchError(f"--set {NAME} has neither VNC nor browsers", 2)
+        raise BenchError(f"--set {args.set} has neither VNC nor browsers", 2)
     if args.repeat < 1:
         raise BenchError("--repeat must be at least 1", 2)
-    return [ROWS[name] for name in names], shown
+    return [rows[name] for name in names], shown
 
 
 def kept(file: Path) -> list[Record]:
@@ -336,13 +341,13 @@ _LIMITS = """\
 ## What this page cannot show
 
 - Spread: n is small, and all runs are of one machine. Differences of a few hundredths of a second are noise.
-- Other guests and links: the guest is a Linux text console on an emulated processor (TCG), links are emulated on the same host.
+- Other guests and links: the guests are Linux on an emulated processor (TCG), links are emulated on the same host.
 - An agent in the guest: a stand-in answers pastes, and spice-vdagent runs on the host. USB is not measured.
 - A client's window: the client is spice-client-glib without one.
 """
 
 
-def page(found: Sequence[Record], facts: Mapping[str, Any]) -> str:
+def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
     """Of this tree's library only runs of the state that was measured last."""
     library = next((record.get("library") for record in reversed(found) if ways.of_tree(record["way"])), None)
     runs = [record for record in found if not ways.of_tree(record["way"]) or record.get("library") == library]
@@ -350,54 +355,52 @@ def page(found: Sequence[Record], facts: Mapping[str, Any]) -> str:
     shown = sorted({record["way"] for record in records}, key=lambda way: (way != STOCK, way))
     lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
               *(cell([record for record in records if (record["row"], record["way"]) == (row.name, way)]) for way in shown)]
-             for row in ROWS.values() if any(record["row"] == row.name for record in records)]
+             for row in rows.values() if any(record["row"] == row.name for record in records)]
     loads = [record["load"] for record in runs]
     trees = ", ".join(dict.fromkeys(record["tree"] for record in runs))
     bad = [f"- {record['row']}, {record['way']}: {record['invalid']}" for record in runs if record.get("invalid")]
-    text = (f"# Deployments: what a user waits for\n\nWritten by `./run live --set {NAME}`, {facts['date']}: {facts['qemu']} (TCG), "
+    text = (f"# {name.capitalize()}: what a user waits for\n\nWritten by `./run live --set {name}`, {facts['date']}: {facts['qemu']} (TCG), "
             f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
-            f"{_PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
+            f"{PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
             f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
             f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n")
     return "\n".join([text, *(["## Runs that do not count\n", *bad, ""] if bad else []), _LIMITS])
 
 
-def execute(args: argparse.Namespace, facts: Mapping[str, Any]) -> int:
-    rows, names = chosen(args)
+def execute(args: argparse.Namespace, facts: Mapping[str, Any], known: Mapping[str, Row] = ROWS) -> int:
+    rows, names = chosen(args, known)
     if args.dry_run:
         print("\n".join(f"{row.name}: {', '.join(names)}" for row in rows))
         return 0
     if os.geteuid() != 0:
         raise BenchError("./run live needs root, for network namespaces")
     with alone("live"):
-        return _measure(args, rows, names, facts)
+        return _measure(args, rows, names, facts, known)
 
 
-def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str], facts: Mapping[str, Any]) -> int:
+def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str], facts: Mapping[str, Any], known: Mapping[str, Row]) -> int:
     steps = Steps(paths.cache_dir() / "live" / "log")
     packages.install(steps)
     if paths.build_is_ours():
         setup.setup()
-    shown = [ways.find(name) for name in names]
-    file = args.out / f"{NAME}.json"
+    shown = [ways.find(name, args.library and args.library.resolve()) for name in names]
+    file = args.out / f"{args.set}.json"
     records = kept(file)
-    agent = guest.prepare(steps)
-    state = machine.booted(agent, Library(paths.stock_library(), STOCK, ""))
-    text, displays = guests.prepare("text-std", steps), guests.prepare("text-qxl", steps, "qxl")
-    failed, library = 0, environment.library_tree()[:12]
+    failed, bad, library = 0, 0, environment.library_tree()[:12]
     for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
         with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
-            place = Place(text, displays, agent, state, Path(name))
+            place = Place(steps, Path(name), args.count)
             try:
                 seen, stolen = watched(functools.partial(row.play, place, way))
                 invalid = too_much(stolen)
             except (Failed, NotRun, BenchError) as error:
                 seen, invalid = Seen([]), str(error)
         failed += invalid is not None
-        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": seen.says, "invalid": invalid,
+        bad += seen.failed
+        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid,
                         "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
         steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
         atomic.write_text(file, json.dumps(records, indent=1) + "\n")
-        atomic.write_text(file.with_suffix(".md"), page(records, facts))
-    print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count")
-    return 1 if failed else 0
+        atomic.write_text(file.with_suffix(".md"), page(records, facts, args.set, known))
+    print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count{f', {bad} failed' if bad else ''}")
+    return 1 if failed or bad else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guests, named KIND-DISPLAY. text-std is the VGA console, sound-std the same with a sound card; the others use
-the display's kernel driver and a frame buffer."""
+"""The guests, named KIND-DISPLAY or KIND-DISPLAY-SIZE. text-std is the VGA console, sound-std the same with a sound card; the
+others use the display's kernel driver and a frame buffer."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ TEXT, DESKTOP, SOUND = "text", "desktop", "sound"
 _MEMORY = {TEXT: 256, SOUND: 256, DESKTOP: 768}     # MB
 KMS = "kms"     # text-kms: the text console of std VGA on a frame buffer
 NAMES = ("text-std", "text-kms", "text-qxl", "text-virtio", "sound-std", "desktop-std", "desktop-qxl", "desktop-virtio")
+LARGE = tuple(f"text-{display}-{size}" for display in ("std", "virtio") for size in ("3840x2160", "3440x1440"))
+_LARGE_MEMORY = 768     # MB: the frame buffer, its shadow, and pages to scroll
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,22 @@ class Guest:
 
 
 def kind_of(name: str) -> str:
-    if name not in NAMES:
-        raise BenchError(f"unknown guest '{name}': choose one of {', '.join(NAMES)}", 2)
+    if name not in (*NAMES, *LARGE):
+        raise BenchError(f"unknown guest '{name}': choose one of {', '.join((*NAMES, *LARGE))}", 2)
     return name.partition("-")[0]
 
 
 def prepare(name: str, steps: Steps, second: str = "") -> Guest:
     """Built and booted once. `second`: QEMU's device of another display, for the same driver."""
-    kind, display = kind_of(name), name.partition("-")[2]
+    kind = kind_of(name)
+    display, _, size = name.partition("-")[2].partition("-")
     device, module = DISPLAYS["std" if display == KMS else display]
+    memory = _MEMORY[kind]
+    if size:
+        device += f",{'vgamem_mb=64,' if display == 'std' else ''}xres={size.replace('x', ',yres=')}"
+        memory = _LARGE_MEMORY
     made = guest.prepare(steps, _INIT, _SOUND_MODULES if kind == SOUND else _MODULES)
-    hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, _MEMORY[kind],
+    hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, memory,
                              desktop.image(steps) if kind == DESKTOP else None, kind == SOUND, second)
     orders: Sequence[str] = () if kind == DESKTOP or name in ("text-std", "sound-std") else (f"graphics {module}",)
     steps.say(f"booting the guest {name}, once")

@@ -108,7 +108,8 @@ class Qemu:
         if at.path:
             return ["-spice", f"unix=on,addr={at.path},disable-ticketing=on"]
         made = certs.kept(at.known_as or at.address)
-        return ["-spice", f"addr={at.address},port={at.ports[0]},tls-port={at.ports[1]},disable-ticketing=on,"
+        video = f"streaming-video={way.video}," if way.video else ""
+        return ["-spice", f"{video}addr={at.address},port={at.ports[0]},tls-port={at.ports[1]},disable-ticketing=on,"
                 f"x509-key-file={made.key},x509-cert-file={made.certificate},x509-cacert-file={made.ca}"]
 
     def booted(self) -> None:

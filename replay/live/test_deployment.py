@@ -81,8 +81,8 @@ def test_a_picture_that_never_comes_is_not_of_a_qemu_that_has_ended(runs: bool, 
     def client(*_: object) -> contextlib.nullcontext[None]:
         raise Failed("did not connect: ")
 
-    monkeypatch.setattr(deployment, "_guest", lambda *_: contextlib.nullcontext(Qemu()))
-    monkeypatch.setattr(deployment, "_client", client)
+    monkeypatch.setattr(deployment, "at_rest", lambda *_: contextlib.nullcontext(Qemu()))
+    monkeypatch.setattr(deployment, "connected", client)
     nothing = cast(Any, None)
     if runs:
         assert deployment._first_picture(nothing, nothing, nothing) == deployment.Seen([None], "did not connect")

@@ -22,6 +22,7 @@ class Way:
     mode: str = ""                      # value of SPICE_STREAM; "" for a library without modes
     page: str = ""                      # the client in the browser, if any
     several: bool = False               # clients at once
+    video: str = ""                     # streaming-video, if not QEMU's default
 
     @property
     def spice(self) -> bool:

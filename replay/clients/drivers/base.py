@@ -47,6 +47,10 @@ class Driver(ABC):
         """The picture that it shows now, on this display of the guest."""
         raise NotRun("does not draw")
 
+    def resize(self, width: int, height: int) -> None:
+        """Makes its window that large, so that it asks the guest's agent for such a screen."""
+        raise NotRun("has no window")
+
     def type(self, text: str) -> None:
         """Presses and releases the keys of small letters, and Enter."""
         raise NotRun("cannot be made to type")

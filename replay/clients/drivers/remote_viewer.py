@@ -16,7 +16,7 @@ from clients.errors import Failed, NotRun
 from clients.scan_codes import BETWEEN
 
 _PASTED = 30
-_SCREEN = "1400x1000x24"
+_SCREEN = "2200x1300x24"
 
 
 class RemoteViewer(Driver):
@@ -87,20 +87,17 @@ class RemoteViewer(Driver):
     def picture(self, display: int = 0) -> picture.Picture:
         return picture.from_xwd(self._frame.read_bytes())
 
-    def type(self, text: str) -> None:
-        def xdotool(*words: str) -> None:
-            subprocess.run(
-                ["xdotool", *words],
-                env={**os.environ, "DISPLAY": self._display},
-                check=False,
-                capture_output=True,
-                timeout=20,
-            )
+    def _xdotool(self, *words: str) -> None:
+        subprocess.run(["xdotool", *words], env={**os.environ, "DISPLAY": self._display}, check=False, capture_output=True, timeout=20)
 
-        xdotool("mousemove", "300", "300")
+    def resize(self, width: int, height: int) -> None:
+        self._xdotool("search", "--onlyvisible", "--class", self.name, "windowsize", "%@", str(width), str(height))
+
+    def type(self, text: str) -> None:
+        self._xdotool("mousemove", "300", "300")
         time.sleep(0.5)
         for letter in text:
-            xdotool("key", "Return" if letter == "\n" else letter)
+            self._xdotool("key", "Return" if letter == "\n" else letter)
             time.sleep(BETWEEN)
 
     def _xclip(self, *words: str, text: str | None = None) -> str:
