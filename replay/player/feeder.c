@@ -10,6 +10,7 @@
 #include "../common/clock.h"
 #include "marker.h"
 #include "surface-draws.h"
+#include "write-ahead.h"
 
 typedef enum {
     WAITING_FOR_NOTHING,
@@ -281,6 +282,9 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     probe_if_due(feeder, feeder->due_ns ? MIN(feeder->due_ns, clock_ns()) : clock_ns());
     if (feeder->surface_draws) {
         surface_draws_note(feeder->surface_draws, command);
+    }
+    if (feeder->options.writes_ahead) {
+        write_ahead(replay_stream_primary(feeder->options.stream), command);
     }
     return display_push(feeder->display, command);
 }

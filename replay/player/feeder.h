@@ -36,6 +36,7 @@ typedef struct FeederOptions {
     int64_t think_max_ns;       /* after each burst wait for feeder_resume, then for the recorded
                                    gap, at most this long; 0: do not */
     bool show_surfaces;         /* on the primary, in pauses and at the end */
+    bool writes_ahead;          /* as in write-ahead.h */
     bool hold_end;              /* the end waits for feeder_release_end */
 } FeederOptions;
 

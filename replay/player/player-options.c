@@ -168,6 +168,8 @@ bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **
           "after so many commands, wait for \"go\" on standard input", "N[,N...]" },
         { "show-surfaces", 0, 0, G_OPTION_ARG_NONE, &options->show_surfaces,
           "in pauses and at the end, draw every other surface onto the primary", NULL },
+        { "ahead", 0, 0, G_OPTION_ARG_NONE, &options->ahead,
+          "write each drawing's pixels into the primary's memory before the command is sent", NULL },
         { "channels", 0, 0, G_OPTION_ARG_STRING, &options->channels,
           "made-up traffic on the other channels: all, or of sound, sound-raw, inputs, pointer, "
           "port[:MIB]", "LIST" },

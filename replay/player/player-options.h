@@ -23,6 +23,7 @@ typedef struct PlayerOptions {
     uint64_t *pauses;           /* rising, no two alike */
     unsigned int n_pauses;
     int show_surfaces;          /* as in feeder.h; a gboolean */
+    int ahead;                  /* write_ahead(); a gboolean */
     char *channels;             /* as in devices.h, or NULL for the display alone */
     unsigned int timeout;       /* seconds */
     size_t read_ahead;          /* bytes */

@@ -183,6 +183,7 @@ static void start_playing(void)
         .n_pauses = player.options.n_pauses,
         .think_max_ns = player.options.think_max_ms * NSEC_PER_MSEC,
         .show_surfaces = player.options.show_surfaces,
+        .writes_ahead = player.options.ahead,
         .hold_end = player.devices != NULL,
     };
 

@@ -222,6 +222,15 @@ def test_every_kind_of_command_reaches_the_client(start: Start, tmp_path: Path) 
     assert len(set(pictures)) > 15
 
 
+@pytest.mark.parametrize("mode", ["cork", "flow", "flow,display=off"])
+def test_a_guest_ahead_of_its_commands_shows_the_same(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    """Of what it draws, some bitmaps are in its memory before the copies and the operations that come before them."""
+    monkeypatch.setenv("SPICE_STREAM", mode)
+    recording = write(tmp_path, tiny.everything())
+    shown = {play_all(start, recording, *more)[1]["sha256"] for more in ((), ("--ahead",))}
+    assert len(shown) == 1
+
+
 def test_tls(start: Start, tmp_path: Path) -> None:
     made = certs.make(tmp_path, "127.0.0.1")
     port = lab.free_port()

@@ -25,6 +25,7 @@ class Conditions:
     streaming: str | None = None        # video streaming; None: depends on the pace
     channels: str | None = None         # added traffic on other channels: see channels.py
     show_surfaces: bool = False         # pictures include every surface, not only the primary
+    ahead: bool = False                 # the guest writes pixels into its screen before it sends the command
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -94,7 +95,7 @@ def _channels(value: str | None) -> str:
 
 _READ: dict[str, Callable[[str | None], Any]] = {
     "tls": _version, "congestion": _name, "slow_client": _factor, "beside_download": _flag, "compression": _one_of(*COMPRESSIONS),
-    "jpeg": _one_of(*JPEGS), "streaming": _one_of(*STREAMINGS), "channels": _channels, "show_surfaces": _flag}
+    "jpeg": _one_of(*JPEGS), "streaming": _one_of(*STREAMINGS), "channels": _channels, "show_surfaces": _flag, "ahead": _flag}
 HELP = {
     "tls": f"tls={' or '.join(certs.VERSIONS)}", "congestion": f"congestion=NAME: TCP's algorithm at both ends (default {lab.CONGESTION})",
     "slow-client": "slow-client=FACTOR: the client takes that many times as long (1 or more)",
@@ -102,10 +103,12 @@ HELP = {
     "compression": f"compression={'|'.join(COMPRESSIONS)}: of images", "jpeg": f"jpeg={'|'.join(JPEGS)} (default: over a slow link)",
     "streaming": f"streaming={'|'.join(STREAMINGS)}: of video (default: off at pace max)",
     "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+inputs+pointer+port:MIB",
-    "show-surfaces": "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment"}
+    "show-surfaces": "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment",
+    "ahead": "ahead: a guest that writes pixels into its screen before it sends the command that draws them"}
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",
-         "channels": "the other channels", "show_surfaces": "the surfaces shown"}
+         "channels": "the other channels", "show_surfaces": "the surfaces shown",
+         "ahead": "a guest ahead of its commands"}
 
 
 def facts(plan: Mapping[str, Any]) -> dict[str, Any]:

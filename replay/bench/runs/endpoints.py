@@ -45,6 +45,8 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
         argv += ["--channels", spec.channels]
     if spec.show_surfaces:
         argv.append("--show-surfaces")
+    if spec.ahead:
+        argv.append("--ahead")
     return [*argv, str(recording)]
 
 

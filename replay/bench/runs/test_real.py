@@ -85,6 +85,16 @@ def test_every_surface_is_the_same_whoever_draws() -> None:
     assert len(with_surfaces) == 1 and with_surfaces != {shown("stock", "stock", "plain", False)}
 
 
+@needs_emulator
+@pytest.mark.parametrize("link", ["lan", "2M100ms"])
+def test_a_guest_ahead_of_its_commands_is_shown_exactly(link: str) -> None:
+    """Its screen is in memory that is newer than what the server has been told; valid is: the end is the reference."""
+    planned = [replace(tiny("patched", mode, "tls"), recording=recordings.find(name), link=links.find(link), ahead=True)
+               for name in ("tiny", "vga-text-boot") for mode in ("flow", "flow:display=off")]
+    for record in on_time(planned, 1):
+        assert record["valid"], record["invalid_reason"]
+
+
 def test_jpeg_is_where_it_was_asked_for() -> None:
     """By itself the server uses it over slow links only."""
     shown = [matrix.perform(replace(tiny("patched", "flow", "plain"), recording=catalogue.find("all-commands"),
