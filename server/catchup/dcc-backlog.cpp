@@ -6,11 +6,11 @@
 #include "dcc-private.h"
 #include "display-channel-private.h"
 
-void DccBacklog::pushed(bool waits, uint32_t delay)
+void DccBacklog::pushed(bool waits, uint32_t delay, uint32_t bytes)
 {
     const uint64_t now = g_get_monotonic_time();
 
-    path.pushed(now, waits);
+    path.pushed(now, waits, bytes ? dcc->get_message_serial() : 0, bytes);
     late_after = red_catch_up_late(delay);
     if (waiting_since && dcc->get_pipe_size() <= MAX_PIPE_SIZE) {
         waited += now - waiting_since;
@@ -30,7 +30,7 @@ void DccBacklog::guest_waits(bool waits)
 
 bool DccBacklog::is_late(const Drawable *drawable) const
 {
-    return path.refused(drawable->creation_time / 1000) > late_after;
+    return path.waited(drawable->creation_time / 1000) > late_after;
 }
 
 bool DccBacklog::is_too_long() const
@@ -44,7 +44,7 @@ bool DccBacklog::is_too_long() const
         if ((*l)->type == RED_PIPE_ITEM_TYPE_DRAW) {
             const auto item = static_cast<const RedDrawablePipeItem *>(l->get());
 
-            if (!dcc_is_frame(dcc, item->drawable)) {
+            if (!item->is_kept && !dcc_is_frame(dcc, item->drawable)) {
                 return is_late(item->drawable);
             }
         }

@@ -18,14 +18,17 @@ public:
     explicit DccBacklog(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
     /* See DccCatchUp. */
-    void pushed(bool waits, uint32_t delay);
+    void pushed(bool waits, uint32_t delay, uint32_t bytes);
     void guest_waits(bool waits);
 
     /* Whether @drawable has waited for the path for too long. */
     bool is_late(const Drawable *drawable) const;
 
-    /* Whether the oldest drawing in the pipe is late, or the guest has waited for this client for as
-     * long as a drawing may. The guest's waiting time restarts from 0 when the worker has
+    /* See RedCatchUpPath. */
+    bool is_passing() const { return path.is_passing(); }
+
+    /* Whether the oldest drawing in the pipe is late, or the guest has waited for this client
+     * for as long as a drawing may. The guest's waiting time restarts from 0 when the worker has
      * taken all commands. */
     bool is_too_long() const;
 

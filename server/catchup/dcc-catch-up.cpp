@@ -9,29 +9,40 @@
 #include "display-channel-private.h"
 #include "main-channel-client.h"
 #include "red-client.h"
-#include "red-stream-policy.h"
+#include "red-stream-observer.h"
+
+/* While a large message is sent, this many drawings may wait behind it before the guest must
+ * wait. With half, a guest that draws much waits for the image; with twice the value, one client
+ * holds most of NUM_DRAWABLES. */
+#define MAX_PASSING_PIPE_SIZE (8 * MAX_PIPE_SIZE)
 
 /* Whether catch-up is on. */
 static bool is_enabled()
 {
-    return red_stream_policy_get()->catch_up;
+    return red_catch_up_setting.get(red_stream_policy_get());
 }
 
-DccCatchUp::DccCatchUp(DisplayChannelClient *init_dcc):
+DccCatchUp::DccCatchUp(DisplayChannelClient *init_dcc, RedShown::Regions *lossy):
     dcc(init_dcc),
     damage(init_dcc),
-    waiting(init_dcc)
+    copies(init_dcc),
+    waiting(init_dcc),
+    refinement(init_dcc, lossy, [](DisplayChannelClient *client) {
+        client->priv->catch_up.queue();
+    })
 {
 }
 
 void DccCatchUp::stop()
 {
+    refinement.stop();
     is_finished = true;
 }
 
 void DccCatchUp::forget(uint32_t surface_id)
 {
     damage.forget(surface_id);
+    refinement.forget(surface_id);
 }
 
 void DccCatchUp::add(Drawable *drawable)
@@ -73,14 +84,57 @@ void DccCatchUp::add(RedPipeItem *item)
     region_destroy(&changed);
 }
 
-/* Drop all drawings in the pipe, the oldest first. */
-void DccCatchUp::take_all()
+/* The copy is sent before the refresh of the screen, so where its source has damage the client
+ * copies wrong pixels: copy the damage, too. */
+void DccCatchUp::keep(RedDrawablePipeItem *item)
+{
+    const RedDrawable *copy = item->drawable->red_drawable.get();
+    const int dx = copy->bbox.left - copy->u.copy_bits.src_pos.x;
+    const int dy = copy->bbox.top - copy->u.copy_bits.src_pos.y;
+    QRegion dest;
+
+    dcc_drawing_region(item->drawable, &dest);
+    damage.copied(&dest, dx, dy);
+    region_destroy(&dest);
+    copies.kept();
+    item->is_kept = true;
+}
+
+/* Queue a copy in front of the refresh of the screen. False if it cannot be kept. */
+bool DccCatchUp::keeps(Drawable *drawable)
+{
+    auto refresh = dcc->get_pipe().end();
+
+    if (!copies.can_keep(drawable) ||
+        (damage.is_ready(0) && !copies.find_refresh(drawable, &refresh))) {
+        return false;
+    }
+    auto item = red::make_shared<RedDrawablePipeItem>(dcc, drawable);
+    keep(item.get());
+    if (refresh != dcc->get_pipe().end()) {
+        dcc->pipe_add_after_pos(item, refresh);
+    } else {
+        dcc->pipe_add(item);
+    }
+    return true;
+}
+
+/* Drop @first (null: nothing), which was taken from the pipe, and then all drawings in the pipe,
+ * the oldest first, except copies that are kept. */
+void DccCatchUp::take_all(RedPipeItem *first)
 {
     auto &pipe = dcc->get_pipe();
+    const bool keep_copies = !copies.is_after_screen(first);
+    /* what is damaged already, also under a video, may be newer than a copy that waits, and must
+     * not move with it */
+    const bool keep_more = keep_copies && !damage.has(0);
     /* released after the walk, as that may change the pipe; the creation of a surface is added to
      * its front only */
     RedChannelClient::Pipe taken;
 
+    if (first) {
+        add(first);
+    }
     for (auto l = pipe.end(); l != pipe.begin(); ) {
         const auto pos = std::prev(l);
         RedPipeItem *item = pos->get();
@@ -89,6 +143,17 @@ void DccCatchUp::take_all()
             l = pos;
             continue;
         }
+        if (keep_copies && item->type == RED_PIPE_ITEM_TYPE_DRAW) {
+            auto dpi = static_cast<RedDrawablePipeItem *>(item);
+
+            if (!dpi->is_kept && keep_more && copies.can_keep(dpi->drawable)) {
+                keep(dpi);
+            }
+            if (dpi->is_kept) {
+                l = pos;
+                continue;
+            }
+        }
         taken.splice(taken.begin(), pipe, pos);
         add(item);
     }
@@ -96,7 +161,7 @@ void DccCatchUp::take_all()
 
 void DccCatchUp::queue()
 {
-    if (is_queued || is_finished || !damage.is_dirty()) {
+    if (is_queued || is_finished || !(refinement.is_wanted() || damage.is_dirty())) {
         return;
     }
     damage.make_ready();
@@ -104,10 +169,10 @@ void DccCatchUp::queue()
     dcc->pipe_add_type(RED_PIPE_ITEM_TYPE_REFRESH);
 }
 
-void DccCatchUp::pushed(bool waits, uint32_t delay)
+void DccCatchUp::pushed(bool waits, uint32_t delay, uint32_t bytes)
 {
     if (is_enabled()) {
-        waiting.pushed(waits, delay);
+        waiting.pushed(waits, delay, bytes);
     }
 }
 
@@ -123,6 +188,10 @@ uint32_t DccCatchUp::backlog() const
     if (size <= MAX_PIPE_SIZE || !is_enabled() || is_finished) {
         return size;
     }
+    /* nothing can overtake the large message, so the guest need not wait for it */
+    if (waiting.is_passing() && size <= MAX_PASSING_PIPE_SIZE) {
+        return 0;
+    }
     /* the next drawing will cause all that are in the pipe to be dropped */
     return damage.is_dirty() || waiting.is_too_long() || waiting.holds_up_others() ? 0 : size;
 }
@@ -132,11 +201,12 @@ bool DccCatchUp::is_behind()
     return is_enabled() && !is_finished && (damage.is_dirty() || waiting.is_too_long());
 }
 
-/* Whether @drawable reads or draws on a surface that the client does not have, see is_behind(). A client
- * that migrates to this server gets no new surfaces, see dcc_create_surface(). */
+/* Whether @drawable reads or draws on a surface that the client does not have, see is_behind().
+ * While a display migrates to this server its clients get no new surfaces, see
+ * dcc_create_surface(). */
 bool DccCatchUp::is_unknown(const Drawable *drawable) const
 {
-    if (dcc->get_client()->during_migrate_at_target()) {
+    if (DCC_TO_DC(dcc)->get_during_target_migrate()) {
         return false;
     }
     const auto &created = dcc->priv->surface_client_created;
@@ -163,11 +233,12 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
         return false;
     }
     start();
+    refinement.drawn(drawable);
     const bool unknown = is_unknown(drawable);
     const bool drops_all = all && (waiting.is_too_long() || waiting.holds_up_others() ||
                                    (dcc->get_pipe_size() > MAX_PIPE_SIZE && damage.is_dirty()));
-    /* A frame replaces the one before it, unless that was rendered meanwhile: then a full pipe takes no
-     * more of them. */
+    /* A frame replaces the one before it, unless that was rendered meanwhile: then a full pipe
+     * takes no more of them. */
     if (dcc_is_frame(dcc, drawable) && !unknown &&
         !(drops_all && dcc->get_pipe_size() > MAX_PIPE_SIZE)) {
         return false;
@@ -182,10 +253,24 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
         taken = true;
     }
     if (taken) {
-        add(drawable);
+        if (!all || !keeps(drawable)) {
+            add(drawable);
+        }
         queue();
     }
     return taken;
+}
+
+void DccCatchUp::replaced(RedDrawable *drawable)
+{
+    if (is_enabled() && !is_finished) {
+        refinement.replaced(drawable);
+    }
+}
+
+bool DccCatchUp::leaves_lossy(const SpiceRect &area) const
+{
+    return !is_enabled() && refinement.is_lossy(0, &area);
 }
 
 bool DccCatchUp::overtakes(RedPipeItem *item)
@@ -194,32 +279,43 @@ bool DccCatchUp::overtakes(RedPipeItem *item)
         return false;
     }
     start();
-
     RedSurface *surface = nullptr;
-    bool late = false;
+    const RedDrawablePipeItem *dpi = nullptr;
+    bool late = false, reads_undecoded = false;
     if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
-        const Drawable *drawable = static_cast<RedDrawablePipeItem *>(item)->drawable;
-
-        surface = drawable->surface;
-        late = waiting.is_late(drawable);
+        dpi = static_cast<RedDrawablePipeItem *>(item);
+        reads_undecoded = copies.reads_undecoded(dpi->drawable, refinement);
+        if (dpi->is_kept && !reads_undecoded) {
+            return false;
+        }
+        surface = dpi->drawable->surface;
+        late = reads_undecoded || waiting.is_late(dpi->drawable);
     } else if (item->type == RED_PIPE_ITEM_TYPE_UPGRADE) {
         surface = static_cast<RedUpgradeItem *>(item)->drawable->surface;
     } else {
         surface = DCC_TO_DC(dcc)->priv->surfaces[static_cast<RedImageItem *>(item)->surface_id];
     }
 
-    if (!late && !(surface && damage.is_dirty(surface))) {
+    const bool dirty = surface && damage.is_dirty(surface);
+    if (!late && !dirty) {
         return false;
     }
-    add(item);
-    take_all();
+    if (!dirty && !reads_undecoded && copies.can_keep(dpi->drawable) &&
+        !copies.is_after_screen(item)) {
+        /* this one can be sent now */
+        take_all();
+        queue();
+        return false;
+    }
+    take_all(item);
     queue();
     return true;
 }
 
-/* The current pixels of @piece, or null. @piece is clipped to the surface: it may come from a client's
- * MIGRATE_DATA, or from an earlier surface with the same number. */
-red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceRect piece)
+/* The current pixels of @piece, or null. @piece is clipped to the surface: it may come from a
+ * client's MIGRATE_DATA, or from an earlier surface with the same number. */
+red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceRect piece,
+                                                     bool can_lossy)
 {
     DisplayChannel *display = DCC_TO_DC(dcc);
     RedSurface *surface = display->priv->surfaces[surface_id];
@@ -231,7 +327,7 @@ red::shared_ptr<RedImageItem> DccCatchUp::take_image(uint32_t surface_id, SpiceR
     }
     display_channel_draw(display, &piece, surface_id);
     pace.sent(g_get_monotonic_time(), rect_get_area(&piece));
-    return dcc_new_surface_area_image(dcc, surface, &piece, false);
+    return dcc_new_surface_area_image(dcc, surface, &piece, can_lossy);
 }
 
 red::shared_ptr<RedImageItem> DccCatchUp::next()
@@ -241,17 +337,30 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
     SpiceRect piece;
 
     is_queued = false;
+    is_refined = false;
+    copies.refreshed();
     if (is_finished) {
         return image;
     }
     if (damage.take(pace.get_pixels(), &id, &piece)) {
-        image = take_image(id, piece);
+        /* the guest draws from off-screen surfaces, so losses would spread */
+        image = take_image(id, piece, id == 0);
+    } else if (refinement.take(pace.get_pixels(), &id, &piece)) {
+        image = take_image(id, piece, false);
+        is_refined = true;
     }
     queue();
     if (!is_queued) {
         pace.pause();
     }
     return image;
+}
+
+void DccCatchUp::sent(size_t bytes)
+{
+    if (RedStreamObserver *const observer = red_stream_get_observer(dcc->get_stream())) {
+        observer->event("refresh", { int64_t(bytes), is_refined });
+    }
 }
 
 bool DccCatchUp::replaces_clip(VideoStreamClipItem *item)
@@ -299,11 +408,12 @@ bool DccCatchUp::forgets_created(uint32_t surface_id)
     return true;
 }
 
-/* There may be any number of off-screen surfaces. One that is dropped is sent again as a whole when
- * something is drawn with it, also by the server to which the client migrates: MIGRATE_DATA says which
- * surfaces the client has, but not which parts of them. */
+/* There may be any number of off-screen surfaces. One that is dropped is sent again as a whole
+ * when something is drawn with it, also by the server to which the client migrates: MIGRATE_DATA
+ * says which surfaces the client has, but not which parts of them. */
 void DccCatchUp::shorten()
 {
+    refinement.pause();
     if (!is_enabled() || is_finished || !damage.is_dirty()) {
         return;
     }
@@ -324,7 +434,7 @@ void DccCatchUp::finish()
     }
     for (uint32_t id = 0; id < NUM_SURFACES; ++id) {
         for (const auto &piece : damage.take_all(id)) {
-            if (auto image = take_image(id, piece)) {
+            if (auto image = take_image(id, piece, false)) {
                 dcc->pipe_add(image);
             }
         }

@@ -4,7 +4,8 @@
  * A drawing is late if it has waited for the path for longer than red_catch_up_late(). It is then
  * dropped with all others that wait in the pipe, and their areas become damage, a region per
  * surface and client. While a surface has damage, drawings on it or from it are not sent, and
- * extend the damage; other items are sent as before.
+ * extend the damage; other items are sent as before. An exception is a COPY_BITS on the screen,
+ * as when text scrolls: it is sent ahead of the refresh, and the damage is copied with it.
  *
  * A refresh is an item in the pipe. When its turn comes, it takes a piece of the damage, reads the
  * current pixels from the surface, and is queued at the end of the pipe again if damage is left. So
@@ -17,29 +18,39 @@
  *    from the same pixels as the server.
  *  - A drawing that is dropped adds its destination to the damage. All others that wait are
  *    dropped with it, as they might have read that destination.
+ *  - A copy that is kept is sent after all earlier drawings of the screen that are sent, and before
+ *    the next piece of the screen. Where its source has damage the client copies wrong pixels, so
+ *    the damage is copied, too, all of which is older than the copy: one that waits is kept only if
+ *    the screen has no damage yet. If a copy is not kept, its destination becomes damage.
  *  - A piece is taken from the damage that existed when the refresh was queued. All items queued
  *    before the refresh have been sent when its turn comes. Of those queued after it, only frames
  *    of videos and images of older pixels draw on that surface. What has changed since
  *    such a frame or image was queued is damage added after the refresh, which only a later refresh
  *    sends (it is not "ready", see RedCatchUpArea).
  *
- * Videos: a frame replaces the one that waits, or becomes damage while the pipe is full. The area under
- * a video is not refreshed until the video ends.
+ * Videos: a frame replaces the one that waits, or becomes damage while the pipe is full. The
+ * area under a video is not refreshed until the video ends.
  *
- * Who does what: this file changes the pipe and has the hooks of the display channel; red-catch-up.h decides;
- * dcc-damage.h keeps the damage, dcc-backlog.h measures how long drawings and the guest wait.
+ * Who does what: this file changes the pipe and has the hooks of the display channel;
+ * red-catch-up.h decides; dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep,
+ * dcc-backlog.h measures how long drawings and the guest wait, dcc-refine.h resends without
+ * losses what a refresh sent as JPEG.
  */
 #ifndef DCC_CATCH_UP_H_
 #define DCC_CATCH_UP_H_
 
 #include "dcc.h"
 #include "dcc-backlog.h"
+#include "dcc-copies.h"
 #include "dcc-damage.h"
+#include "dcc-refine.h"
 #include "red-catch-up.h"
 
 #include "push-visibility.h"
 
 struct Drawable;
+struct RedDrawable;
+struct RedDrawablePipeItem;
 struct RedImageItem;
 struct VideoStreamClipItem;
 
@@ -49,13 +60,15 @@ class DccCatchUp
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    explicit DccCatchUp(DisplayChannelClient *dcc);
+    /* @lossy: see RedShown */
+    DccCatchUp(DisplayChannelClient *dcc, RedShown::Regions *lossy);
     DccCatchUp(const DccCatchUp &) = delete;
     DccCatchUp &operator=(const DccCatchUp &) = delete;
 
-    /* The path accepts no more for now. @waits: items are left in the pipe; @delay: the round trip in
-     * microseconds, 0: unknown. */
-    void pushed(bool waits, uint32_t delay);
+    /* The path accepts no more for now. @waits: items are left in the pipe; @delay: the round
+     * trip in microseconds, 0: unknown; @bytes: size of the message that was sent in part, 0:
+     * none. */
+    void pushed(bool waits, uint32_t delay, uint32_t bytes);
 
     /* Whether the client is behind. An image of a surface that it does not have would then only
      * delay it further: a drawing that needs one becomes damage instead. */
@@ -65,6 +78,12 @@ public:
      * @all: the drawings that wait in the pipe may become damage as well. */
     bool takes(Drawable *drawable, bool all=true);
 
+    /* The display stage has replaced @drawable of the guest by drawings that it has queued. */
+    void replaced(RedDrawable *drawable);
+
+    /* Whether the client shows losses there that nothing will repair unless it is drawn again. */
+    bool leaves_lossy(const SpiceRect &area) const;
+
     /* A drawing or an image was taken from the pipe to be sent. Returns true if it became damage
      * and must not be sent. */
     bool overtakes(RedPipeItem *item);
@@ -72,8 +91,11 @@ public:
     /* The turn of a refresh has come. Returns the image to send, or null. */
     red::shared_ptr<RedImageItem> next();
 
+    /* That image became a message of @bytes. */
+    void sent(size_t bytes);
+
     /* Queue a refresh if there is something to send. To be called when that may have changed: when
-     * a video ends or covers less. */
+     * a video ends or covers less, and when refinement is due. */
     void queue();
 
     /* Returns true if a clip of the same video waits in the pipe and now has the value of @item. */
@@ -104,18 +126,25 @@ public:
 private:
     void add(Drawable *drawable);
     void add(RedPipeItem *item);
-    void take_all();
+    void take_all(RedPipeItem *first=nullptr);
+    void keep(RedDrawablePipeItem *item);
+    bool keeps(Drawable *drawable);
     bool is_unknown(const Drawable *drawable) const;
     void start();
-    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect piece);
+    red::shared_ptr<RedImageItem> take_image(uint32_t surface_id, SpiceRect piece,
+                                             bool can_lossy);
 
     DisplayChannelClient *const dcc;
     DccDamage damage;
+    DccCopies copies;
     DccBacklog waiting;
+    DccRefine refinement;
     RedCatchUpPace pace;
     /* a refresh is in the pipe */
     bool is_queued = false;
     bool is_finished = false;
+    /* the image that is being sent refines a lossy one */
+    bool is_refined = false;
 };
 
 #include "pop-visibility.h"

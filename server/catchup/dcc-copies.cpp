@@ -8,6 +8,7 @@
 #include "dcc-copies.h"
 #include "dcc-damage.h"
 #include "dcc-private.h"
+#include "dcc-refine.h"
 #include "display-channel-private.h"
 
 static bool is_kept(const RedPipeItem *item)
@@ -71,6 +72,66 @@ SpiceRect dcc_copy_source(const RedDrawable *copy)
              end(src.y, copy->bbox.bottom - copy->bbox.top) };
 }
 
+bool dcc_get_copy(const Drawable *drawable, uint32_t *from, int *dx, int *dy)
+{
+    const RedDrawable *red_drawable = drawable->red_drawable.get();
+    const SpiceCopy &copy = red_drawable->u.copy;
+    const RedSurface *source = nullptr;
+    SpiceRect area;
+
+    if (red_drawable->type == QXL_COPY_BITS) {
+        source = drawable->surface;
+        area = dcc_copy_source(red_drawable);
+    } else if (red_drawable->type == QXL_DRAW_COPY && copy.src_bitmap && !copy.mask.bitmap &&
+               copy.rop_descriptor == SPICE_ROPD_OP_PUT &&
+               !(copy.src_bitmap->descriptor.flags & SPICE_IMAGE_FLAGS_CACHE_ME) &&
+               copy.src_bitmap->descriptor.type == SPICE_IMAGE_TYPE_SURFACE) {
+        for (const auto surface : drawable->surface_deps) {
+            if (surface && surface->id == copy.src_bitmap->u.surface.surface_id) {
+                source = surface;
+            }
+        }
+        area = copy.src_area;
+    }
+
+    /* the guest's coordinates may be anything */
+    const SpiceRect &bbox = red_drawable->bbox;
+    const SpiceRect bounds = dcc_surface_bounds(drawable->surface);
+    const SpiceRect source_bounds = dcc_surface_bounds(source);
+    if (!source || !rect_contains(&bounds, &bbox) || !rect_contains(&source_bounds, &area) ||
+        area.right - area.left != bbox.right - bbox.left ||
+        area.bottom - area.top != bbox.bottom - bbox.top) {
+        return false;
+    }
+    *from = source->id;
+    *dx = bbox.left - area.left;
+    *dy = bbox.top - area.top;
+    return true;
+}
+
+bool dcc_copy_lossy(DisplayChannelClient *dcc, const Drawable *drawable)
+{
+    auto &lossy = dcc->priv->surface_client_lossy_region;
+    uint32_t from;
+    int dx, dy;
+    QRegion dest;
+
+    if (!dcc_get_copy(drawable, &from, &dx, &dy)) {
+        return false;
+    }
+    dcc_drawing_region(drawable, &dest);
+    red_catch_up_copied(&lossy[drawable->surface->id], &lossy[from], &dest, dx, dy);
+    region_destroy(&dest);
+    return true;
+}
+
+bool dcc_is_frame_beside(DisplayChannelClient *dcc, const RedPipeItem *item, const SpiceRect &area)
+{
+    return item->type == RED_PIPE_ITEM_TYPE_DRAW && !dcc_is_drawing(dcc, item) &&
+           !rect_intersects(&area, &static_cast<const RedDrawablePipeItem *>(item)->
+                                   drawable->red_drawable->bbox);
+}
+
 bool DccCopies::can_keep(const Drawable *drawable) const
 {
     const RedDrawable *copy = drawable->red_drawable.get();
@@ -102,6 +163,18 @@ bool DccCopies::can_keep(const Drawable *drawable) const
     return !plays;
 }
 
+bool DccCopies::reads_undecoded(const Drawable *drawable, const DccRefine &refinement) const
+{
+    const RedDrawable *copy = drawable->red_drawable.get();
+
+    if (copy->type != QXL_COPY_BITS || (dcc->test_remote_cap(SPICE_DISPLAY_CAP_COMPOSITE) &&
+                                        dcc->test_remote_cap(SPICE_DISPLAY_CAP_A8_SURFACE))) {
+        return false;
+    }
+    const SpiceRect source = dcc_copy_source(copy);
+    return refinement.is_lossy(drawable->surface->id, &source);
+}
+
 bool DccCopies::find_refresh(const Drawable *drawable,
                              RedChannelClient::Pipe::iterator *refresh) const
 {
@@ -114,11 +187,6 @@ bool DccCopies::find_refresh(const Drawable *drawable,
     });
     return *refresh != pipe.end() &&
            std::none_of(pipe.begin(), *refresh, [&](const RedPipeItemPtr &item) {
-        const bool is_frame_beside = item->type == RED_PIPE_ITEM_TYPE_DRAW &&
-            !dcc_is_drawing(dcc, item.get()) &&
-            !rect_intersects(&area, &static_cast<RedDrawablePipeItem *>(item.get())->
-                                    drawable->red_drawable->bbox);
-
-        return !is_frame_beside && is_on_screen(item.get());
+        return !dcc_is_frame_beside(dcc, item.get(), area) && is_on_screen(item.get());
     });
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Copies within the screen (COPY_BITS, as when text scrolls) that a client still gets while it is
- * behind. A kept copy is sent after all earlier drawings of the screen that are sent, and before the
- * next piece of the screen. Part of catch-up, see dcc-catch-up.h. */
+/* Copies within the screen (COPY_BITS, as when text scrolls) that a client still gets while it
+ * is behind. A kept copy is sent after all earlier drawings of the screen that are sent, and
+ * before the next piece of the screen. Part of catch-up, see dcc-catch-up.h. */
 #ifndef DCC_COPIES_H_
 #define DCC_COPIES_H_
 
@@ -9,11 +9,23 @@
 
 #include "push-visibility.h"
 
+class DccRefine;
 struct Drawable;
 struct RedDrawable;
 
 /* Where the COPY_BITS @copy reads: the guest's coordinates, be they outside of the surface. */
 SpiceRect dcc_copy_source(const RedDrawable *copy);
+
+/* Whether @drawable puts pixels of a surface somewhere as they are: from the surface @from, from
+ * @dx to the left and @dy above. */
+bool dcc_get_copy(const Drawable *drawable, uint32_t *from, int *dx, int *dy);
+
+/* If @drawable is such a copy, what is lossy at the client follows it exactly. (Upstream takes
+ * all that is copied for lossy if any of it is.) Otherwise returns false. */
+bool dcc_copy_lossy(DisplayChannelClient *dcc, const Drawable *drawable);
+
+/* Whether @item is a frame of a video that does not touch @area. */
+bool dcc_is_frame_beside(DisplayChannelClient *dcc, const RedPipeItem *item, const SpiceRect &area);
 
 /* To be called from the thread of the display only. */
 class DccCopies
@@ -21,9 +33,10 @@ class DccCopies
 public:
     explicit DccCopies(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
-    /* Whether @drawable is a copy that the client can make itself, and fewer than half of MAX_PIPE_SIZE
-     * copies were kept since the last refresh: as many take some 2 KB, for which a refresh waits 10 ms
-     * at 2 Mbit/s. With twice as many copies alone would make the pipe count as full. */
+    /* Whether @drawable is a copy that the client can make itself, and fewer than half of
+     * MAX_PIPE_SIZE copies were kept since the last refresh: as many take some 2 KB, for which a
+     * refresh waits 10 ms at 2 Mbit/s. With twice as many copies alone would make the pipe count
+     * as full. */
     bool can_keep(const Drawable *drawable) const;
 
     /* Find the refresh in the pipe in front of which the copy @drawable must be queued. False if
@@ -34,6 +47,11 @@ public:
      * the copy must be dropped, too. @before: a drawing that was taken from the front of the pipe
      * and counts as well, null: none. */
     bool is_after_screen(const RedPipeItem *before) const;
+
+    /* Whether @drawable is a copy from an area that was sent as JPEG, and the client may not
+     * have decoded that: browsers decode JPEG later than they draw what follows it. spice-html5
+     * does not say so, but lacks capabilities that all clients with spice-common's canvas have. */
+    bool reads_undecoded(const Drawable *drawable, const DccRefine &refinement) const;
 
     /* A copy is kept. */
     void kept() { ++n_kept; }

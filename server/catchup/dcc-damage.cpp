@@ -22,15 +22,18 @@ SpiceRect dcc_surface_bounds(const RedSurface *surface)
 
 void dcc_drawing_region(const Drawable *drawable, QRegion *region)
 {
-    const RedDrawable *red_drawable = drawable->red_drawable.get();
+    dcc_drawing_region(drawable->red_drawable.get(), region);
+}
 
+void dcc_drawing_region(const RedDrawable *drawable, QRegion *region)
+{
     region_init(region);
-    region_add(region, &red_drawable->bbox);
-    if (red_drawable->clip.type == SPICE_CLIP_TYPE_RECTS) {
+    region_add(region, &drawable->bbox);
+    if (drawable->clip.type == SPICE_CLIP_TYPE_RECTS) {
         QRegion clip;
 
         region_init(&clip);
-        region_add_clip_rects(&clip, red_drawable->clip.rects);
+        region_add_clip_rects(&clip, drawable->clip.rects);
         region_and(region, &clip);
         region_destroy(&clip);
     }
@@ -124,6 +127,13 @@ void DccDamage::add(RedSurface *surface, const QRegion *changed)
     region_destroy(&all);
 }
 
+void DccDamage::copied(const QRegion *dest, int dx, int dy)
+{
+    if (areas[0]) {
+        areas[0]->copied(dest, dx, dy);
+    }
+}
+
 bool DccDamage::is_dirty(const RedSurface *surface) const
 {
     const RedCatchUpArea *area = areas[surface->id];
@@ -168,6 +178,11 @@ void DccDamage::make_ready()
     }
     region_destroy(&hidden);
     region_destroy(&nothing);
+}
+
+bool DccDamage::is_ready(uint32_t surface_id) const
+{
+    return areas[surface_id] && areas[surface_id]->is_ready();
 }
 
 bool DccDamage::take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The damage of a display client: the areas of its surfaces that differ from the server's and that no
- * item in the pipe will correct. Part of catch-up, see dcc-catch-up.h. */
+/* The damage of a display client: the areas of its surfaces that differ from the server's and
+ * that no item in the pipe will correct. Part of catch-up, see dcc-catch-up.h. */
 #ifndef DCC_DAMAGE_H_
 #define DCC_DAMAGE_H_
 
@@ -14,6 +14,7 @@
 #include "push-visibility.h"
 
 struct Drawable;
+struct RedDrawable;
 
 /* Empty if there is no @surface. */
 SpiceRect dcc_surface_bounds(const RedSurface *surface);
@@ -21,6 +22,7 @@ SpiceRect dcc_surface_bounds(const RedSurface *surface);
 /* Initialises @region to the area on which @drawable draws. (Its region in the tree of drawings is
  * smaller, as areas that newer drawings cover are removed from it.) */
 void dcc_drawing_region(const Drawable *drawable, QRegion *region);
+void dcc_drawing_region(const RedDrawable *drawable, QRegion *region);
 
 /* Initialises @region to where the client has videos, which are sent as such. */
 void dcc_video_region(DisplayChannelClient *dcc, QRegion *region);
@@ -40,10 +42,13 @@ public:
     DccDamage(const DccDamage &) = delete;
     DccDamage &operator=(const DccDamage &) = delete;
 
-    /* @changed of @surface becomes damage, because a drawing is not sent. If the client does not have
-     * the surface, its creation is queued and all of it becomes damage. Ignores a surface that the
-     * guest has destroyed. */
+    /* @changed of @surface becomes damage, because a drawing is not sent. If the client does not
+     * have the surface, its creation is queued and all of it becomes damage. Ignores a surface
+     * that the guest has destroyed. */
     void add(RedSurface *surface, const QRegion *changed);
+
+    /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
+    void copied(const QRegion *dest, int dx, int dy);
 
     /* Whether the surface, or any surface, has damage that a refresh may send, which is damage that
      * no video covers. */
@@ -55,9 +60,10 @@ public:
 
     /* All damage becomes ready, except under a video. */
     void make_ready();
+    bool is_ready(uint32_t surface_id) const;
 
-    /* Take a piece of about @pixels; the screen goes before other surfaces. Returns false if nothing
-     * is ready. */
+    /* Take a piece of about @pixels; the screen goes before other surfaces. Returns false if
+     * nothing is ready. */
     bool take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
 
     /* All damage of a surface, as rectangles. */

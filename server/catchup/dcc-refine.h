@@ -1,35 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Refinement: an area that a refresh sent as JPEG, or that was drawn from such an area, is resent once
- * without losses. Pixels that upstream would have sent with losses are left out, unless
- * RedStreamPolicy::exact is set. The area must not have changed for a second, the pipe must
- * be empty, and nothing may have been drawn anywhere for RED_CATCH_UP_LATE, which is longer than the time
- * between frames of a video and shorter than that of a blinking text cursor. Part of catch-up, see
- * dcc-catch-up.h, which sends the pieces. */
+/* Refinement: what a client has with losses, and upstream's client would have exactly, is resent
+ * once without losses, see red-shown.h. That depends on the area only, which must not have
+ * changed for one to two seconds, and on the path, which must have taken all drawings that wait:
+ * nothing newer waits for a piece that was not begun. Part of catch-up, see dcc-catch-up.h,
+ * which sends the pieces. */
 #ifndef DCC_REFINE_H_
 #define DCC_REFINE_H_
 
-#include <array>
-
 #include "dcc.h"
-#include "display-limits.h"
-#include "red-catch-up.h"
+#include "red-shown.h"
 
 #include "push-visibility.h"
 
 struct Drawable;
+struct RedDrawable;
 
 /* To be called from the thread of the display only. */
 class DccRefine
 {
 public:
-    explicit DccRefine(DisplayChannelClient *dcc);
-    ~DccRefine();
+    enum {
+        /* Milliseconds after which it is looked again whether an area is still. With half, the
+         * worker wakes up more often for nothing; with twice the value, an area is exact up to
+         * 0.15 s later. */
+        LOOK_INTERVAL = 150,
+    };
+
+    /* @lossy: see RedShown; @due: called when a refresh is to be queued so that take() is called */
+    DccRefine(DisplayChannelClient *dcc, RedShown::Regions *lossy,
+              void (*due)(DisplayChannelClient *dcc));
+    ~DccRefine() { stop(); }
     DccRefine(const DccRefine &) = delete;
     DccRefine &operator=(const DccRefine &) = delete;
 
-    /* Something other than a refresh is sent, or @drawable is drawn: refinement is postponed. */
-    void drawn();
-    void drawn(const Drawable *drawable);
+    /* @drawable is queued or dropped. To be called for all drawings in their order. */
+    void drawn(Drawable *drawable);
+
+    /* The display stage has replaced @drawable, which the guest has drawn on the screen, and has
+     * drawn what it changes. To be called after drawn() for that. */
+    void replaced(RedDrawable *drawable);
+
+    void forget(uint32_t surface_id) { shown.forget(surface_id); }
+
+    /* Whether the client may have to look at pixels with losses there. */
+    bool is_lossy(uint32_t surface_id, const SpiceRect *area) const
+    {
+        return shown.is_lossy(surface_id, area);
+    }
 
     /* Postpone refinement until the timer fires again. */
     void pause() { is_due = false; }
@@ -40,49 +57,22 @@ public:
     /* Whether a refresh is to be queued so that take() is called. */
     bool is_wanted() const { return is_due; }
 
-    /* The next piece of about @pixels. False if there is none, or something waits in the pipe. */
+    /* The next piece of about @pixels; the screen goes before other surfaces. False if there is
+     * none, or if something waits in the pipe that is to be sent before it. */
     bool take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
 
-    /* @drawable is dropped; @changed, its area, becomes damage. */
-    void dropped(Drawable *drawable, const QRegion *changed);
-
-    /* @drawable is sent to the client; not for copies, for which copied() is called. */
-    void sent(const Drawable *drawable, bool is_kept);
-
-    /* The client is sent a copy within the screen, see RedCatchUpArea::copied(). */
-    void copied(const QRegion *dest, int dx, int dy);
-
-    /* The current pixels of @piece are sent. To be called after DisplayChannelClientPrivate has
-     * recorded whether they are lossy. */
-    void refreshed(uint32_t surface_id, const SpiceRect *piece);
-
-    /* The client was migrated from another server and has that surface, parts of it lossy. */
-    void restored(uint32_t surface_id);
-
-    void forget(uint32_t surface_id) { region_clear(&made_lossy[surface_id]); }
-
 private:
-    bool reads_made_lossy(const Drawable *drawable) const;
-    bool get_lossy(uint32_t surface_id, QRegion *region) const;
-    bool is_lossy() const;
-    bool find_still(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
+    void start();
+    bool find(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
+    bool is_owed() const;
     static void look(DccRefine *self);
 
     DisplayChannelClient *const dcc;
+    void (*const due)(DisplayChannelClient *dcc);
+    RedShown shown;
     bool is_due = false;
     SpiceTimer *timer = nullptr;
     bool is_timing = false;
-    /* microseconds: when anything but a refresh was last drawn or sent, and when something was
-     * last drawn on an off-screen surface */
-    uint64_t last_drawn = 0;
-    uint64_t last_off_screen = 0;
-    /* still areas of the screen */
-    RedCatchUpStill still;
-    /* per surface, the area that a refresh sent with losses, or that was drawn from such an area;
-     * parts of it may have been resent without losses */
-    std::array<QRegion, NUM_SURFACES> made_lossy;
-    /* the area of the screen whose last drawing was dropped, and would be lossy in upstream */
-    QRegion lossy_upstream;
 };
 
 #include "pop-visibility.h"

@@ -12,6 +12,9 @@ static uint64_t box_area(const SpiceRect *box)
     return static_cast<uint64_t>(box->right - box->left) * (box->bottom - box->top);
 }
 
+const RedStreamSetting red_catch_up_setting("catchup", "flow");
+const RedStreamSetting red_catch_up_exact("exact");
+
 uint64_t red_catch_up_late(uint32_t delay)
 {
     if (!delay) {
@@ -21,24 +24,44 @@ uint64_t red_catch_up_late(uint32_t delay)
                     uint64_t{RED_CATCH_UP_LATE});
 }
 
-void RedCatchUpPath::pushed(uint64_t now, bool waits)
+void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message, uint32_t bytes)
 {
     if (!waits) {
         first_refused = 0;
         last_refused = 0;
+        first_message = 0;
         return;
     }
     if (!first_refused) {
         first_refused = now;
+        first_message = message;
+        first_is_large = message && bytes >= RED_CATCH_UP_LARGE;
+        first_passed = now;
+    } else if (first_message && message != first_message) {
+        first_message = 0;
+        first_passed = now;
     }
     last_refused = now;
 }
 
+uint64_t RedCatchUpPath::waited_from(uint64_t first) const
+{
+    return last_refused > first ? last_refused - first : 0;
+}
+
 uint64_t RedCatchUpPath::refused(uint64_t since) const
 {
-    const uint64_t first = std::max(since, first_refused);
+    return waited_from(std::max(since, first_refused));
+}
 
-    return last_refused > first ? last_refused - first : 0;
+uint64_t RedCatchUpPath::waited(uint64_t since) const
+{
+    return first_message ? 0 : waited_from(std::max(since, first_passed));
+}
+
+bool RedCatchUpPath::is_passing() const
+{
+    return first_is_large && first_message;
 }
 
 RedCatchUpArea::RedCatchUpArea():
@@ -79,6 +102,14 @@ void RedCatchUpArea::add(const QRegion *changed)
     rect_union(&latest, &extents);
     if (box_area(&latest) > RedCatchUpPace::RED_CATCH_UP_PIECE_MIN) {
         latest = extents;
+    }
+}
+
+void RedCatchUpArea::copied(const QRegion *dest, int dx, int dy)
+{
+    for (QRegion *region : { &waiting, &newer, &older }) {
+        red_catch_up_copied(region, region, dest, dx, dy);
+        region_simplify(region);
     }
 }
 
@@ -162,6 +193,54 @@ void RedCatchUpArea::get_all(QRegion *all) const
     region_or(all, &older);
 }
 
+RedCatchUpStill::RedCatchUpStill(uint64_t init_time):
+    time(init_time)
+{
+    region_init(&latest);
+    region_init(&before);
+}
+
+RedCatchUpStill::~RedCatchUpStill()
+{
+    region_destroy(&latest);
+    region_destroy(&before);
+}
+
+void RedCatchUpStill::turn(uint64_t now)
+{
+    for (int i = 0; i < 2 && now - turned >= time; ++i) {
+        std::swap(before, latest);
+        region_clear(&latest);
+        turned = i ? now : turned + time;
+    }
+}
+
+void RedCatchUpStill::drawn(uint64_t now, const QRegion *where)
+{
+    turn(now);
+    region_or(&latest, where);
+    region_simplify(&latest);
+}
+
+void RedCatchUpStill::keep_still(uint64_t now, QRegion *region)
+{
+    turn(now);
+    region_exclude(region, &latest);
+    region_exclude(region, &before);
+}
+
+void red_catch_up_copied(QRegion *region, const QRegion *from, const QRegion *dest, int dx, int dy)
+{
+    QRegion moved;
+
+    region_clone(&moved, from);
+    region_offset(&moved, dx, dy);
+    region_and(&moved, dest);
+    region_exclude(region, dest);
+    region_or(region, &moved);
+    region_destroy(&moved);
+}
+
 void red_catch_up_keep(QRegion *region, const SpiceRect *bounds)
 {
     QRegion all;
@@ -208,7 +287,8 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels)
 
 void RedCatchUpPace::start(uint64_t rate)
 {
-    /* a pixel per byte, which is what photographs take; after RED_CATCH_UP_LATE it is measured */
+    /* a pixel per byte, which is what photographs take; after RED_CATCH_UP_PACE_TIME it is
+     * measured */
     set_pixels(rate * RED_CATCH_UP_PIECE_TIME / 1000000);
     started = true;
 }
@@ -224,8 +304,7 @@ void RedCatchUpPace::sent(uint64_t now, uint32_t sent_pixels)
         since = now;
         pixels_since = 0;
     }
-    /* in less time a busy client counts as a slow path */
-    if (now - since >= RED_CATCH_UP_LATE) {
+    if (now - since >= RED_CATCH_UP_PACE_TIME) {
         const uint64_t fit = pixels_since * RED_CATCH_UP_PIECE_TIME / (now - since);
         /* grow slowly: after a piece that compresses well, the next one must not become late */
         set_pixels((pixels + fit) / 2);

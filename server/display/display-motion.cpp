@@ -6,8 +6,9 @@
 #include <common/rect.h>
 
 #include "display-channel-private.h"
+#include "dcc-private.h"
 #include "display-motion.h"
-#include "red-stream-policy.h"
+#include "red-stream-observer.h"
 #include "video-stream.h"
 
 /* The result is used if it saves at least one in MIN_SAVED pixels, or half of the drawings. */
@@ -117,7 +118,8 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     }
 }
 
-/* Fill lines with the addresses of the lines of @bitmap. False if its chunks have fewer than bitmap->y. */
+/* Fill lines with the addresses of the lines of @bitmap. False if its chunks have fewer than
+ * bitmap->y. */
 bool DisplayMotion::find_lines(const SpiceBitmap *bitmap)
 {
     const SpiceChunks *chunks = bitmap->data;
@@ -137,7 +139,8 @@ bool DisplayMotion::find_lines(const SpiceBitmap *bitmap)
     return lines.size() == bitmap->y;
 }
 
-/* Whether @drawable overlaps a video. A video only continues from frames that are passed on unchanged. */
+/* Whether @drawable overlaps a video. A video only continues from frames that are passed on
+ * unchanged. */
 bool DisplayMotion::plays(const RedDrawable *drawable) const
 {
     RingItem *item;
@@ -163,19 +166,21 @@ DisplayMotion::Trace *DisplayMotion::find_trace(const RedDrawable *drawable)
     return nullptr;
 }
 
-/* Whether @drawable may be the next frame of a video that is not detected yet. Uses the conditions of
- * is_next_stream_frame() and video_stream_add_frame(). */
+/* Whether @drawable may be the next frame of a video that is not detected yet. Uses the
+ * conditions of is_next_stream_frame() and video_stream_add_frame(). */
 bool DisplayMotion::may_play(const RedDrawable *drawable)
 {
-    const Trace *trace = rect_get_area(&drawable->bbox) < RED_STREAM_MIN_SIZE ? nullptr : find_trace(drawable);
+    const bool is_small = rect_get_area(&drawable->bbox) < RED_STREAM_MIN_SIZE;
+    const Trace *trace = is_small ? nullptr : find_trace(drawable);
 
     return trace && trace->since_gradual <= RED_STREAM_FRAMES_RESET_CONDITION &&
            spice_get_monotonic_time_ns() - trace->time <= RED_STREAM_DETECTION_MAX_DELTA;
 }
 
-/* Note where those held drawings are that may be frames, and whether their content is smooth. That takes long
- * to find out, and need not be for text, for what mostly moved (in a camera's video hardly any pixel
- * moves exactly), and for a change smaller than any video. Returns whether a single drawing may be one. */
+/* Note where those held drawings are that may be frames, and whether their content is smooth.
+ * That takes long to find out, and need not be for text, for what mostly moved (in a camera's
+ * video hardly any pixel moves exactly), and for a change smaller than any video. Returns
+ * whether a single drawing may be one. */
 bool DisplayMotion::note_frames(const RedMotionFound &found, bool is_text)
 {
     const bool is_known = is_text || found.moved_pixels > found.changed_pixels ||
@@ -215,8 +220,9 @@ bool DisplayMotion::note_frames(const RedMotionFound &found, bool is_text)
     return held.size() == 1 && !is_known && may_play(held[0].get());
 }
 
-/* Turn the stage off when other drawings have drawn a screen more than bitmaps, and on again when bitmaps
- * have drawn as much: guests that mainly draw other things gain nothing from the mirror. */
+/* Turn the stage off when other drawings have drawn a screen more than bitmaps, and on again
+ * when bitmaps have drawn as much: guests that mainly draw other things gain nothing from the
+ * mirror. */
 void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
 {
     const RedSurface *screen = display->priv->surfaces[0];
@@ -224,7 +230,8 @@ void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
     if (!screen || drawable->surface_id != 0) {
         return;
     }
-    SpiceRect where = { 0, 0, static_cast<int>(screen->context.width), static_cast<int>(screen->context.height) };
+    SpiceRect where = { 0, 0, static_cast<int>(screen->context.width),
+                        static_cast<int>(screen->context.height) };
     const uint64_t all = uint64_t{screen->context.width} * screen->context.height, before = others;
     rect_sect(&where, &drawable->bbox);
     const uint64_t pixels = rect_is_empty(&where) ? 0 :
@@ -244,13 +251,13 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
     return !held.empty() && motion->is_written(drawable->bbox);
 }
 
-/* Fill unknown parts of the mirror from the canvas, except what the next drawing covers (null: nothing). */
+/* Fill unknown parts of the mirror from the canvas, except what the next drawing covers (null:
+ * nothing). */
 void DisplayMotion::look(const SpiceRect *covered)
 {
     const RedSurface *screen = display->priv->surfaces[0];
     const SpiceRect all = { 0, 0, motion->get_width(), motion->get_height() };
     QRegion unknown;
-    RingItem *item;
     uint32_t n_rects;
 
     looks = false;
@@ -259,10 +266,6 @@ void DisplayMotion::look(const SpiceRect *covered)
     region_exclude(&unknown, motion->get_known());
     if (covered) {
         region_remove(&unknown, covered);
-    }
-    /* clients have lossy frames of videos, not the pixels of the canvas */
-    RING_FOREACH(item, &display->priv->streams) {
-        region_remove(&unknown, &SPICE_CONTAINEROF(item, VideoStream, link)->dest_area);
     }
     SpiceRect *rects = region_dup_rects(&unknown, &n_rects);
     region_destroy(&unknown);
@@ -320,11 +323,11 @@ bool DisplayMotion::hold(red::shared_ptr<RedDrawable> &&drawable, int bytes)
         looks = true;
     }
     if (held.empty()) {
-        /* the last drawings may have started one */
-        forget_videos();
         if (looks) {
             look(clip ? nullptr : &bbox);
         }
+        /* the last drawings may have started one */
+        forget_videos();
     }
     for (uint32_t i = 0; i < (clip ? clip->num_rects : 1); ++i) {
         SpiceRect where = bbox;
@@ -397,23 +400,29 @@ bool DisplayMotion::is_noise(const RedMotionFound &found) const
 {
     size_t changes = 0;
 
-    if (motion->get_bytes() != 4) {
-        return false;
-    }
     for (const auto &where : found.changed) {
-        changes += red_planes_count_changes(motion->line(where.left, where.top), motion->get_stride(),
-                                            where.right - where.left, where.bottom - where.top);
+        changes += red_planes_count_changes(motion->line(where.left, where.top),
+                                            motion->get_stride(),
+                                            where.right - where.left, where.bottom - where.top,
+                                            motion->get_bytes());
     }
     return changes * 2 > found.changed_pixels;
+}
+
+/* Whether there may be so many bytes of bitmaps more. If not, those that were sent, and that
+ * only the GLZ dictionaries of clients keep, make room. */
+bool DisplayMotion::has_room(size_t bytes)
+{
+    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS) {
+        display_channel_free_glz_drawables(display);
+    }
+    return *bitmaps + bytes <= DISPLAY_MOTION_BITMAPS;
 }
 
 /* Whether to draw what the comparison has found instead of what the guest drew. */
 bool DisplayMotion::is_worth(const RedMotionFound &found) const
 {
-    const size_t bytes = found.changed_pixels * motion->get_bytes();
-
-    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS ||
-        found.moves.size() + found.changed.size() > RED_MOTION_MAX_RECTS) {
+    if (found.moves.size() + found.changed.size() > RED_MOTION_MAX_RECTS) {
         return false;
     }
     const uint64_t saved = found.written_pixels - MIN(found.changed_pixels, found.written_pixels);
@@ -421,15 +430,16 @@ bool DisplayMotion::is_worth(const RedMotionFound &found) const
     if (!found.moves.empty() || saved * MIN_SAVED >= found.written_pixels) {
         return true;
     }
-    /* one image of a photo or a video is no smaller than several, and while it is sent, no part of it can
-     * be replaced by the next frame */
+    /* one image of a photo or a video is no smaller than several, and while it is sent, no part
+     * of it can be replaced by the next frame */
     return found.changed.size() * 2 <= held.size() && !is_noise(found);
 }
 
-/* Whether all clients decode images with palettes and support XOR. The protocol has always had both, but
- * spice-html5 and ryll support neither, and no capability says so. Clients with the canvas of spice-common
- * support both. These have the capabilities COMPOSITE, A8_SURFACE, and CODEC_VP8 (where GStreamer's plugin
- * is installed; without it they get images as before). spice-html5 lacks the first two, ryll the last. */
+/* Whether all clients decode images with palettes and support XOR. The protocol has always had
+ * both, but spice-html5 and ryll support neither, and no capability says so. Clients with the
+ * canvas of spice-common support both. These have the capabilities COMPOSITE, A8_SURFACE, and
+ * CODEC_VP8 (where GStreamer's plugin is installed; without it they get images as before).
+ * spice-html5 lacks the first two, ryll the last. */
 bool DisplayMotion::takes_planes() const
 {
     DisplayChannelClient *dcc;
@@ -447,21 +457,15 @@ bool DisplayMotion::takes_planes() const
     return true;
 }
 
-/* Whether @where takes fewer bytes as images of two colours than @rects, all of which are inside @where,
- * take as ordinary images. planes becomes these images. */
+/* Whether @where takes fewer bytes as images of two colours than @rects, all of which are inside
+ * @where, take as ordinary images. planes becomes these images. */
 bool DisplayMotion::find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects)
 {
     const size_t stride = motion->get_stride();
-    size_t bytes = n_rects * DRAWING_HEADER, size = *bitmaps;
+    size_t bytes = n_rects * DRAWING_HEADER;
 
     if (!red_planes_split(motion->line(where.left, where.top), stride, where.right - where.left,
                           where.bottom - where.top, &planes)) {
-        return false;
-    }
-    for (const auto &plane : planes) {
-        size += plane.bits.size();
-    }
-    if (size > DISPLAY_MOTION_BITMAPS) {
         return false;
     }
     for (size_t i = 0; i < n_rects; ++i) {
@@ -495,22 +499,97 @@ bool DisplayMotion::find_planes(const RedMotionFound &found)
            motion->is_shown(&bounds) && find_planes(bounds, changed.data(), changed.size());
 }
 
+/* The observers of all clients of the display are told the same. */
+static void publish(DisplayChannel *display, const DisplayMotionCounters &counters)
+{
+    DisplayChannelClient *dcc;
+
+    FOREACH_DCC(display, dcc) {
+        if (RedStreamObserver *const observer = red_stream_get_observer(dcc->get_stream())) {
+            observer->event("motion", { int64_t(counters.moves), int64_t(counters.moved),
+                                        int64_t(counters.equal), int64_t(counters.sent) });
+        }
+    }
+}
+
+/* Where the guest's drawings look like photos. An image of text, too, would be sent with the
+ * codec of one of them only: text as JPEG, or the photo in several times the bytes. */
+void DisplayMotion::find_smooth(const Drawings &drawn, QRegion *smooth)
+{
+    for (const auto &drawable : drawn) {
+        SpiceBitmap *bitmap = &drawable->u.copy.src_bitmap->u.bitmap;
+        QRegion where;
+
+        if (bitmap_has_extra_stride(bitmap) ||
+            bitmap_get_graduality_level(bitmap) != BITMAP_GRADUAL_HIGH) {
+            continue;
+        }
+        dcc_drawing_region(drawable.get(), &where);
+        region_or(smooth, &where);
+        region_destroy(&where);
+    }
+}
+
+static void add_rects(const QRegion *region, std::vector<SpiceRect> *rects)
+{
+    uint32_t n_rects;
+    SpiceRect *added = region_dup_rects(region, &n_rects);
+
+    rects->insert(rects->end(), added, added + n_rects);
+    g_free(added);
+}
+
+/* The parts of @where inside and outside of @smooth, if these are at most @limit. */
+static std::vector<SpiceRect> split(const SpiceRect &where, const QRegion *smooth, size_t limit)
+{
+    QRegion inside, outside;
+    std::vector<SpiceRect> parts;
+
+    region_init(&outside);
+    region_add(&outside, &where);
+    region_clone(&inside, &outside);
+    region_and(&inside, smooth);
+    region_exclude(&outside, smooth);
+    add_rects(&inside, &parts);
+    add_rects(&outside, &parts);
+    region_destroy(&inside);
+    region_destroy(&outside);
+    return parts.size() <= limit ? parts : std::vector<SpiceRect>(1, where);
+}
+
+/* Whether a client has losses where something is held, and would not get these pixels any more. */
+bool DisplayMotion::leaves_lossy() const
+{
+    DisplayChannelClient *dcc;
+
+    FOREACH_DCC(display, dcc) {
+        for (const auto &drawable : held) {
+            if (dcc->priv->catch_up.leaves_lossy(drawable->bbox)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void DisplayMotion::flush()
 {
     if (held.empty()) {
         return;
     }
 
-    std::vector<red::shared_ptr<RedDrawable>> drawn;
+    Drawings drawn;
     const RedMotionFound &found = motion->find();
+    const bool fits = has_room(found.changed_pixels * motion->get_bytes());
     const bool can_plane = takes_planes();
-    const bool all_planes = can_plane && find_planes(found);
+    const bool all_planes = fits && can_plane && find_planes(found);
     const bool is_frame = note_frames(found, all_planes);
-    const bool worth = all_planes || (!is_frame && is_worth(found));
+    const bool worth = (all_planes || (fits && !is_frame && is_worth(found))) && !leaves_lossy();
 
     std::swap(drawn, held);
     if (!worth) {
         counters.sent += found.written_pixels;
+        publish(display, counters);
         for (auto &drawable : drawn) {
             display_channel_process_draw(display, std::move(drawable), generation);
         }
@@ -521,24 +600,55 @@ void DisplayMotion::flush()
     counters.equal += found.written_pixels - MIN(found.written_pixels, found.moved_pixels +
                                                  found.changed_pixels);
     counters.sent += found.changed_pixels;
+    publish(display, counters);
+    if (const auto &screen = display->priv->surfaces[0]->screen) {
+        for (const auto &drawable : drawn) {
+            screen->drew(drawable.get());
+        }
+    }
     for (const auto &move : found.moves) {
         emit(move);
     }
     if (all_planes) {
         emit_planes(bounds_of(found.changed));
-        return;
+    } else {
+        emit_changed(found, drawn, can_plane);
     }
+    /* upstream would have sent these, with losses or not */
+    DisplayChannelClient *dcc;
+    FOREACH_DCC(display, dcc) {
+        for (const auto &drawable : drawn) {
+            dcc->priv->catch_up.replaced(drawable.get());
+        }
+    }
+}
+
+void DisplayMotion::emit_changed(const RedMotionFound &found, const Drawings &drawn, bool can_plane)
+{
     size_t drawings = found.moves.size() + found.changed.size();
+    QRegion smooth;
+
+    region_init(&smooth);
+    /* smaller ones are no photos, and differ little with the codec */
+    if (drawn.size() > 1 && found.changed_pixels >= RED_STREAM_MIN_SIZE) {
+        find_smooth(drawn, &smooth);
+    }
     for (const auto &where : found.changed) {
         /* if it is all that changed, it was tried, unless nothing is known any more */
         if (can_plane && found.changed.size() > 1 && find_planes(where, &where, 1) &&
             drawings + planes.size() <= RED_MOTION_MAX_RECTS) {
             drawings += planes.size() - 1;
             emit_planes(where);
-        } else {
-            emit(where);
+            continue;
+        }
+        const auto parts =
+            split(where, &smooth, RED_MOTION_MAX_RECTS - MIN(drawings, RED_MOTION_MAX_RECTS) + 1);
+        drawings += parts.size() - 1;
+        for (const auto &part : parts) {
+            emit(part);
         }
     }
+    region_destroy(&smooth);
 }
 
 static red::shared_ptr<RedDrawable> new_drawable(uint8_t type, const SpiceRect &where)

@@ -2,13 +2,13 @@
 /* The display stage, between a guest's drawings and the display channel: moved areas become copies,
  * equal areas are not drawn, changed areas become few drawings.
  *
- * The worker passes all drawings to draw(), and calls flush() before it does anything else. Opaque
- * DRAW_COPYs of bitmaps onto the screen are held until flush(), or until two of them overlap.
- * red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs as a guest would
- * send them, with bitmaps owned by the server: the guest's resources are released at once. If the gain
- * is small, the held drawings are passed on unchanged; where most pixels differ from their neighbours,
- * as in photos and video, fewer drawings are no gain. All other drawings are passed on unchanged and in
- * order.
+ * The worker passes all drawings to draw(), and calls flush() before it does anything else.
+ * Opaque DRAW_COPYs of bitmaps onto the screen are held until flush(), or until two of them
+ * overlap. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
+ * as a guest would send them, with bitmaps owned by the server: the guest's resources are
+ * released at once. If the gain is small, the held drawings are passed on unchanged; where most
+ * pixels differ from their neighbours, as in photos and video, fewer drawings are no gain. All
+ * other drawings are passed on unchanged and in order.
  *
  * A changed area of few colours is drawn as images of two colours (red-planes.h), if all clients
  * are known to decode them.
@@ -16,10 +16,10 @@
  * Videos are passed on unchanged: drawings where a video plays, and drawings repeated at one place
  * that may be detected as a video, see video-stream.cpp.
  *
- * Memory per display: two screens of pixels, and at most DISPLAY_MOTION_BITMAPS of bitmaps that wait to
- * be sent or rendered. There is no mirror while no client is connected, nor from when other drawings
- * have drawn a screen more than bitmaps until bitmaps have drawn as much. To be used from the thread of
- * the display.
+ * Memory per display: two screens of pixels, and at most DISPLAY_MOTION_BITMAPS of bitmaps that
+ * wait to be sent or rendered, or that GLZ dictionaries keep. There is no mirror while no client
+ * is connected, nor from when other drawings have drawn a screen more than bitmaps until bitmaps
+ * have drawn as much. To be used from the thread of the display.
  */
 #ifndef DISPLAY_MOTION_H_
 #define DISPLAY_MOTION_H_
@@ -61,11 +61,14 @@ public:
 
     /* Draw all held drawings. */
     void flush();
+    bool holds() const { return !held.empty(); }
 
     /* There is a new primary surface of unknown content. No drawing may be held. */
     void new_screen();
 
     const DisplayMotionCounters &get_counters() const { return counters; }
+    /* bytes, see DISPLAY_MOTION_BITMAPS */
+    size_t get_bitmaps() const { return *bitmaps; }
 
 private:
     /* an earlier drawing that could have been a frame of a video */
@@ -76,6 +79,8 @@ private:
          * number that video detection takes into account */
         unsigned since_gradual;
     };
+
+    using Drawings = std::vector<red::shared_ptr<RedDrawable>>;
 
     bool is_fit(const RedDrawable *drawable, int *bytes) const;
     bool find_lines(const SpiceBitmap *bitmap);
@@ -91,10 +96,14 @@ private:
     bool hold(red::shared_ptr<RedDrawable> &&drawable, int bytes);
     void pass(red::shared_ptr<RedDrawable> &&drawable);
     bool is_noise(const RedMotionFound &found) const;
+    bool has_room(size_t bytes);
     bool is_worth(const RedMotionFound &found) const;
     bool takes_planes() const;
     bool find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects);
     bool find_planes(const RedMotionFound &found);
+    static void find_smooth(const Drawings &drawn, QRegion *smooth);
+    bool leaves_lossy() const;
+    void emit_changed(const RedMotionFound &found, const Drawings &drawn, bool can_plane);
     void emit(const RedMotionMove &move);
     void emit(const SpiceRect &where);
     void emit_planes(const SpiceRect &where);
@@ -104,9 +113,10 @@ private:
     DisplayChannel *const display;
     std::unique_ptr<RedMotion> motion;
     /* held drawings in order, and the generation of the last one */
-    std::vector<red::shared_ptr<RedDrawable>> held;
+    Drawings held;
     uint32_t generation = 0;
-    /* pixels that other drawings drew less those that bitmaps drew; from 0 to those of the screen */
+    /* pixels that other drawings drew less those that bitmaps drew; from 0 to those of the
+     * screen */
     uint64_t others = 0;
     bool is_off = false;
     /* before the next drawing is held, fill unknown parts of the mirror from the canvas */

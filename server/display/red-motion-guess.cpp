@@ -12,7 +12,8 @@
 #include "red-motion.h"
 
 /* What hashes are multiplied by. */
-#define FACTOR UINT64_C(0x9e3779b97f4a7c15)     /* fact: 2^64 divided by the golden ratio */
+/* 2^64 divided by the golden ratio */
+#define FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /* Goes along a line and knows a hash of the last CELL pixels. */
 template <typename Pixel>
@@ -55,12 +56,13 @@ public:
     void sort()
     {
         std::sort(list.begin(), list.end(), [](const Place &a, const Place &b) {
-            return a.feature != b.feature ? a.feature < b.feature : a.y != b.y ? a.y < b.y : a.x < b.x;
+            return a.feature != b.feature ? a.feature < b.feature :
+                   a.y != b.y ? a.y < b.y : a.x < b.x;
         });
     }
 
-    /* Calls @use with x and y of each place that looks like this one of the old picture, unless there
-     * are too many in either. Adds the steps taken to @looked. */
+    /* Calls @use with x and y of each place that looks like this one of the old picture, unless
+     * there are too many in either. Adds the steps taken to @looked. */
     template <typename Use>
     void look_up(uint32_t feature, uint64_t *looked, Use use)
     {
@@ -114,8 +116,8 @@ static uint32_t hash_cell(const uint8_t *cell, size_t size)
     return MAX(hash >> 32, 1u);
 }
 
-/* Of each part of the bounds the column in which most has changed; as many as there may be moves side by
- * side. */
+/* Of each part of the bounds the column in which most has changed; as many as there may be moves
+ * side by side. */
 std::vector<int> RedMotion::choose_columns() const
 {
     const int first = bounds.left / CELL, end = (bounds.right + CELL - 1) / CELL;
@@ -165,7 +167,8 @@ void RedMotion::vote_lines(std::vector<Shift> *shifts)
         }
         places.sort();
         for (int y = bounds.top; places.size() > 0 && y < bounds.bottom; ++y) {
-            places.look_up(hash_cell(at(shown, cell * CELL, y), size), &found.looked, [&](int, int to_y) {
+            places.look_up(hash_cell(at(shown, cell * CELL, y), size), &found.looked,
+                           [&](int, int to_y) {
                 ++votes[to_y - y + height];
             });
         }
@@ -217,8 +220,8 @@ void RedMotion::for_features(int y, Use use)
     }
 }
 
-/* Guess by how much something has moved: some cells of the new picture that have changed are looked for
- * in the old one, anywhere where it has changed, too. */
+/* Guess by how much something has moved: some cells of the new picture that have changed are
+ * looked for in the old one, anywhere where it has changed, too. */
 template <typename Pixel>
 void RedMotion::vote(std::vector<Shift> *shifts)
 {

@@ -16,9 +16,9 @@
 /* A move in any direction has to be right for this part of it, going by samples, as has a vertical
  * one before these: what is by chance would break up the next ones. */
 #define SURE_PART 4
-/* After searches in vain at most so many are left out, so that video and noise do not pay for what
- * never comes. Where something scrolls after a video the client gets so many frames of it as pixels;
- * the last moves are tried in every frame. */
+/* After searches in vain at most so many are left out, so that video and noise do not pay for
+ * what never comes. Where something scrolls after a video the client gets so many frames of it
+ * as pixels; the last moves are tried in every frame. */
 #define MAX_LEFT_OUT 7u
 
 void RedMotion::take_samples()
@@ -204,7 +204,8 @@ int RedMotion::strip_gain(Shift shift, const SpiceRect &strip)
 
 /* Of every so many pixels those that become right there less those that become wrong. */
 template <typename Pixel>
-int RedMotion::count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x, int step_y) const
+int RedMotion::count_gain(const SpiceRect &strip, const SpiceRect &from, int step_x,
+                          int step_y) const
 {
     int gain = 0;
 
@@ -240,7 +241,8 @@ void RedMotion::fit(Shift shift, SpiceRect *dest)
             const int size = abs(before.*side.edge - before.*side.other);
             int sum = 0, best = 0;
 
-            for (int i = 0; i < side.most && sum >= best && (step == side.out || i + 1 < size); ++i) {
+            for (int i = 0; i < side.most && sum >= best && (step == side.out || i + 1 < size);
+                 ++i) {
                 const int from = before.*side.edge + i * step, to = from + step;
                 SpiceRect strip = before;
 
@@ -382,7 +384,8 @@ bool RedMotion::is_in_vain()
     SpiceRect both = vain_bounds;
 
     rect_union(&both, &bounds);
-    if (in_vain > 1 && rect_is_equal(&both, &vain_bounds) && left_out < MIN(in_vain - 1, MAX_LEFT_OUT)) {
+    if (in_vain > 1 && rect_is_equal(&both, &vain_bounds) &&
+        left_out < MIN(in_vain - 1, MAX_LEFT_OUT)) {
         ++left_out;
         return true;
     }

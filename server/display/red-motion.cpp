@@ -8,6 +8,8 @@
 
 #include "red-motion.h"
 
+const RedStreamSetting red_motion_setting("display", "flow");
+
 RedMotion::RedMotion(int init_width, int init_height, int init_bytes):
     width(init_width),
     height(init_height),

@@ -22,13 +22,17 @@
 
 #include "red-catch-up.h"
 #include "red-common.h"
+#include "red-stream-policy.h"
 
 #include "push-visibility.h"
 
-/* Rectangles of one screen: drawings that are held, or what is drawn instead; where they were before; a
- * guest's clip; what is known. A screen that QEMU sends in columns of 32 pixels is about five hundred
- * drawings. All are queued at once, after up to MAX_PASSING_PIPE_SIZE others, and the display has
- * NUM_DRAWABLES. */
+/* Whether there is a display stage, see display-motion.h. */
+extern const RedStreamSetting red_motion_setting;
+
+/* Rectangles of one screen: drawings that are held, or what is drawn instead; where they were
+ * before; a guest's clip; what is known. A screen that QEMU sends in columns of 32 pixels is
+ * about five hundred drawings. All are queued at once, after up to MAX_PASSING_PIPE_SIZE others,
+ * and the display has NUM_DRAWABLES. */
 #define RED_MOTION_MAX_RECTS RED_CATCH_UP_MAX_RECTS
 /* Of more cells, pixels of an edge, lines or rectangles, some are looked at: so many. */
 #define RED_MOTION_SAMPLES 128
@@ -44,15 +48,15 @@ struct RedMotionMove {
 struct RedMotionFound {
     std::vector<RedMotionMove> moves;
     std::vector<SpiceRect> changed;
-    /* numbers of pixels: written; saved by moves; in @changed, which may include equal pixels so that
-     * there are fewer rectangles */
+    /* numbers of pixels: written; saved by moves; in @changed, which may include equal pixels so
+     * that there are fewer rectangles */
     uint64_t written_pixels;
     uint64_t moved_pixels;
     uint64_t changed_pixels;
-    /* pixels compared or hashed, and steps of searches. At most 80 per pixel of the screen, whatever the
-     * guest draws: 36 for up to 36 guesses (1 each), 12 for up to 6 moves (2 each), 21 for up to 7
-     * searches in columns (3 each), 8 for the search in any direction, 2 for the rectangles. More if
-     * the screen is wider than 8192 pixels */
+    /* pixels compared or hashed, and steps of searches. At most 80 per pixel of the screen,
+     * whatever the guest draws: 36 for up to 36 guesses (1 each), 12 for up to 6 moves (2 each),
+     * 21 for up to 7 searches in columns (3 each), 8 for the search in any direction, 2 for the
+     * rectangles. More if the screen is wider than 8192 pixels */
     uint64_t looked;
 };
 
@@ -61,8 +65,8 @@ class RedMotion
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* moves in one picture; guesses that are tried at once; places that look the same, of which more would
-     * not say which became which */
+    /* moves in one picture; guesses that are tried at once; places that look the same, of which
+     * more would not say which became which */
     enum { MAX_MOVES = 6 };
 
     /* @bytes per pixel: 2 or 4. Memory: two images of this size, and one byte per 32 pixels. At
@@ -115,8 +119,9 @@ private:
         /* pixels per cell (a part of a line), lines of cells per block */
         CELL = 32,
         BLOCK_LINES = 16,
-        /* pixels that cost as much as a message, which has 80 to 120 bytes without them: a move saves
-         * more or it is none, and so many equal ones are sent to have one rectangle instead of two */
+        /* pixels that cost as much as a message, which has 80 to 120 bytes without them: a move
+         * saves more or it is none, and so many equal ones are sent to have one rectangle
+         * instead of two */
         MIN_GAIN = 2048,
     };
     struct Shift { int dx, dy; };
@@ -144,7 +149,8 @@ private:
     void know_cells();
     bool is_known_cell(int x, int y, int pixels) const;
 
-    /* red-motion-guess.cpp: by how much something may have moved, up or down and in any direction */
+    /* red-motion-guess.cpp: by how much something may have moved, up or down and in any
+     * direction */
     void vote_lines(std::vector<Shift> *shifts);
     void guess(std::vector<Shift> *shifts);
     std::vector<int> choose_columns() const;
@@ -213,7 +219,8 @@ private:
     RedMotionFound found;
     /* the last shifts that saved pixels */
     Shift lately[2] = {};
-    /* searches in a row that were in vain, where the last one was made, and how many were left out since */
+    /* searches in a row that were in vain, where the last one was made, and how many were left
+     * out since */
     unsigned in_vain = 0;
     SpiceRect vain_bounds = {};
     unsigned left_out = 0;
@@ -222,8 +229,8 @@ private:
 /* How many of these bytes, of 0 or 1, are 1. */
 unsigned red_motion_count_ones(const uint8_t *bytes, int n);
 
-/* Calls @use with each @step-th cell that has changed, and its line. An even @step becomes the next odd
- * one: on a screen of 2^n columns it would select few of them. */
+/* Calls @use with each @step-th cell that has changed, and its line. An even @step becomes the
+ * next odd one: on a screen of 2^n columns it would select few of them. */
 template <typename Use>
 void RedMotion::for_changed(uint64_t step, Use use)
 {

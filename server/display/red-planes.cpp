@@ -134,7 +134,8 @@ private:
         return &colours[index];
     }
 
-    /* so many that their bits take no more bytes than the pixels, of which a narrow image has few per line */
+    /* so many that their bits take no more bytes than the pixels, of which a narrow image has
+     * few per line */
     const size_t max_colours;
     size_t last = 0, before_last = 0;
 };
@@ -163,7 +164,8 @@ bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int heigh
         std::fill(second->bits.begin(), second->bits.end(), 0);
     }
     second->bits.resize(found.stride * height);
-    planes->push_back({ { 0, 0, width, height }, { ground, second->colour }, std::move(second->bits) });
+    planes->push_back({ { 0, 0, width, height }, { ground, second->colour },
+                        std::move(second->bits) });
     for (size_t i = 2; i < colours.size(); ++i) {
         const Colour &colour = colours[i];
         const int first = colour.where.left / 8;
@@ -191,12 +193,27 @@ size_t red_planes_estimate(const std::vector<RedPlane> &planes)
     return bytes;
 }
 
-size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height)
+static size_t count_changes_16(const uint8_t *line, int width)
+{
+    size_t changes = 0;
+
+    for (int x = 1; x < width; ++x) {
+        changes += memcmp(line + x * 2, line + x * 2 - 2, 2) != 0;
+    }
+    return changes;
+}
+
+size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height,
+                                int bytes)
 {
     const int step = height / RED_MOTION_SAMPLES + 1;
     size_t changes = 0, lines = 0;
 
     for (int y = 0; y < height; y += step, ++lines) {
+        if (bytes == 2) {
+            changes += count_changes_16(pixels + y * stride, width);
+            continue;
+        }
         for (int x = 0; (x = run_end(pixels + y * stride, x, width)) < width; ) {
             ++changes;
         }

@@ -18,8 +18,9 @@
 
 #include "push-visibility.h"
 
-/* An image of more colours is not split. While it is, each colour takes a bit per pixel, and all of them at most the
- * bytes of the image: so an image of fewer than 4 pixels per line may have fewer colours. */
+/* An image of more colours is not split. While it is, each colour takes a bit per pixel, and all
+ * of them at most the bytes of the image: so an image of fewer than 4 pixels per line may have
+ * fewer colours. */
 #define RED_PLANES_MAX_COLOURS 16
 
 struct RedPlane {
@@ -37,17 +38,19 @@ struct RedPlane {
 };
 
 /* Splits an image of 32 bits per pixel that is not empty; the highest byte is ignored. The first
- * plane covers all of it and is drawn first; the others are XORed in any order, each at its @where.
- * Returns false if there are more than RED_PLANES_MAX_COLOURS colours, as soon as one more is met. */
+ * plane covers all of it and is drawn first; the others are XORed in any order, each at its
+ * @where. Returns false if there are more than RED_PLANES_MAX_COLOURS colours, as soon as one
+ * more is met. */
 bool red_planes_split(const uint8_t *pixels, size_t stride, int width, int height,
                       std::vector<RedPlane> *planes);
 
 /* Estimated bytes of the planes after LZ, without headers; rather too high than too low. */
 size_t red_planes_estimate(const std::vector<RedPlane> &planes);
 
-/* The number of pixels whose right neighbour differs; estimated from some of the lines if there are
- * many. GLZ takes more bytes than that. */
-size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height);
+/* The number of pixels, of @bytes each, whose right neighbour differs; estimated from some of
+ * the lines if there are many. GLZ takes more bytes than that. */
+size_t red_planes_count_changes(const uint8_t *pixels, size_t stride, int width, int height,
+                                int bytes=4);
 
 #include "pop-visibility.h"
 

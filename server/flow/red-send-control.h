@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Decides when a channel client may send. RedStreamFlow decides without clock and socket; this has
- * the clock, the timer and the probes, and tells the stream what the pongs show.
+/* Decides when a channel client may send: flow control, and the delay of drawings. RedStreamFlow
+ * and RedStreamCoalescing decide without clock and socket; this has the clock, the timers and
+ * the probes, and tells the stream what the pongs show.
  *
  * Not thread safe; used from the thread of the channel.
  */
 #ifndef RED_SEND_CONTROL_H_
 #define RED_SEND_CONTROL_H_
 
+#include <initializer_list>
 #include <memory>
 
 #include "red-channel-client.h"
+#include "red-stream-coalescing.h"
 #include "red-stream-flow.h"
 
 #include "push-visibility.h"
@@ -25,8 +28,8 @@ public:
     /* The client has gone. */
     void stop();
 
-    /* Whether another message may be sent. @slack: the limit on messages in flight allows it; without
-     * flow control that decides. */
+    /* Whether another message may be sent. @slack: the limit on messages in flight allows it;
+     * without flow control that decides. */
     bool may_send(bool slack) const { return flow ? sync_flush || flow->may_send(slack) : slack; }
     /* Whether the next message is to be a probe, also if may_send() returns false. Without a watch
      * the client has gone, maybe in the middle of push(). */
@@ -41,30 +44,64 @@ public:
     void watch(bool waiting);
 
     /* As in RedStreamFlow. */
-    uint32_t set_ack(uint32_t interval) { return flow ? flow->set_ack(interval) : interval; }
-    void migrate() { return flow ? flow->migrate() : void(); }
-    /* An ack has arrived, from a client that has answered all but the last @behind SET_ACKs. Returns
-     * whether it counts; then @messages, the interval, becomes the number of messages acked. */
-    bool acked(uint32_t behind, uint32_t *messages);
-    /* Returns false if the pong is for another ping than a probe. */
-    bool pong_received(uint32_t id);
+    void migrate() { if (flow) { flow->migrate(); } }
+    /* The client has acked @messages more. */
+    void acked(uint32_t messages);
+    /* Returns false if the pong is for another ping than a probe. @during_send: push() runs. */
+    bool pong_received(uint32_t id, bool during_send);
 
-    /* While a thread waits for the pipe, no item in it can be merged or dropped, so there is no reason
-     * to keep items there: send what the socket takes. */
-    void set_sync_flush(bool init_sync_flush) { sync_flush = init_sync_flush; }
+    /* @item is about to be added to the pipe. Returns whether it needs no WRITE events, as it is
+     * delayed until the timer pushes, or others wait for them already. */
+    bool delays(const RedPipeItem *item, bool during_send);
+    /* The next item is not to be delayed. */
+    void set_urgent() { coalescing.set_urgent(); }
+    bool is_coalescing() const { return coalescing.active(); }
+    /* The thread is about to wait: send all that is delayed. */
+    void end_coalescing();
+    /* Whether the last bytes that push() has sent may stay in the stream until the delay is over.
+     * @waiting: as in watch(). */
+    bool may_keep_tail(bool waiting) const;
+    /* The stream is flushed; at the end of a push() that has sent something. */
+    void flushed();
+    void all_sent();
+
+    /* While a thread waits for the pipe, no item in it can be merged or dropped, so there is no
+     * reason to keep items there: send what the socket takes, and delay no drawing. */
+    void set_sync_flush(bool sync_flush);
     /* Another channel of the client has measured the path: @rate in bytes per second, @delay of a
      * round trip in microseconds. */
     void expect_path(uint64_t rate, uint32_t delay);
+    bool has_flow() const { return flow != nullptr; }
+    /* A ping with nothing before it was answered after @delay microseconds. */
+    void ping_answered(uint32_t delay);
+    /* Whether the client is on this host, so that bytes cost nothing: it comes by a Unix socket,
+     * and its answers show no relay behind that. Without flow control it is taken for one. */
+    bool is_local() const
+    {
+        return red_stream_get_family(stream) == AF_UNIX && (!flow || flow->is_local());
+    }
+    /* How often a client has not answered in time. */
+    uint32_t get_probe_timeouts() const { return flow ? flow->get_probe_timeouts() : 0; }
+    /* Round trip in microseconds as measured by pongs, 0: unknown. */
+    uint32_t get_path_delay() const { return flow ? flow->get_path_delay() : 0; }
 
 private:
+    void report(const char *what, std::initializer_list<int64_t> numbers = { },
+                const char *word = nullptr);
     void start_timer(SpiceTimer **timer, void (*func)(RedSendControl *), uint32_t ms);
     static void flow_timeout(RedSendControl *control);
+    static void coalescing_timeout(RedSendControl *control);
+    uint32_t coalescing_delay() const;
+    bool coalesce(bool during_send);
 
     RedChannelClient *const rcc;
     RedStream *const stream;
     /* null: there is no flow control */
     std::unique_ptr<RedStreamFlow> flow;
     SpiceTimer *flow_timer = nullptr;
+    /* drawings of a burst are delayed, in the pipe and in the stream, until the timer fires */
+    RedStreamCoalescing coalescing;
+    SpiceTimer *coalescing_timer = nullptr;
     bool sending_probe = false;
     bool sync_flush = false;
 };

@@ -5,13 +5,20 @@
 
 #include "red-stream-coalescing.h"
 
+#define HOLD_AUTO UINT32_MAX
+
+/* the delay in microseconds */
+static const RedStreamSetting hold("hold", 0, 1000000, HOLD_AUTO, "auto", HOLD_AUTO);
+
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay)
 {
-    if (!policy->batch) {
+    const uint32_t set = hold.get(policy);
+
+    if (!policy->mode->batch) {
         return 0;
     }
-    if (policy->hold != RED_STREAM_HOLD_AUTO) {
-        return policy->hold;
+    if (set != HOLD_AUTO) {
+        return set;
     }
     return RED_STREAM_COALESCING_DELAY * (delay > RED_STREAM_UNNOTICED ? 2 : 1);
 }

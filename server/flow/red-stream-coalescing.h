@@ -16,10 +16,11 @@
 
 /* How many microseconds a drawing may wait for others, on a path with a round trip of
  * @delay microseconds (0: unknown): RED_STREAM_COALESCING_DELAY, twice that if @delay is more than
- * RED_STREAM_UNNOTICED. 0 in modes without batch. A setting hold=N in @policy overrides it. */
+ * RED_STREAM_UNNOTICED. 0 in modes without batch. The setting hold=N in @policy overrides it. */
 uint32_t red_stream_coalescing_delay(const RedStreamPolicy *policy, uint32_t delay);
 
-/* Microseconds. With half, there are about a tenth more packets; with twice the value, users see drawings later. */
+/* Microseconds. With half, there are about a tenth more packets; with twice the value, users see
+ * drawings later. */
 #define RED_STREAM_COALESCING_DELAY 2000
 
 /* The caller of begin() must send all that waits at deadline() at the latest. */
@@ -44,8 +45,8 @@ public:
     void clear_urgent() { urgent = false; }
     bool is_urgent() const { return urgent; }
 
-    /* To be called after begin() at @now. Returns the milliseconds after which to call timer(), or 0
-     * if an earlier call has returned them already. */
+    /* To be called after begin() at @now. Returns the milliseconds after which to call timer(),
+     * or 0 if an earlier call has returned them already. */
     uint32_t start_timer(uint64_t now);
     /* Returns as start_timer(). @over becomes true if all that waits is to be sent. */
     uint32_t timer(uint64_t now, bool *over);
@@ -62,8 +63,8 @@ private:
     uint32_t seen_inputs = 0;
 };
 
-/* A pause is this many times the budget without anything being sent. With half, the drawings of one burst count as
- * two; with twice the value, the first drawing after a short pause waits. */
+/* A pause is this many times the budget without anything being sent. With half, the drawings of one
+ * burst count as two; with twice the value, the first drawing after a short pause waits. */
 #define RED_STREAM_COALESCING_PAUSE 4
 
 #include "pop-visibility.h"

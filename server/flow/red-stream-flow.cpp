@@ -10,18 +10,49 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
-/* Gain on the BDP afterwards. At 112 it takes twice as long to find that a path became faster; at 150 the
- * response to a key waits behind a queue of half a round trip. */
+/* Gain on the BDP afterwards. At 112 it takes twice as long to find that a path became faster;
+ * at 150 the response to a key waits behind a queue of half a round trip. */
 #define STEADY_GAIN_PERCENT 125
 
-/* A pong is late if it takes LATE_TIMES as long as on an empty path. If it then comes, it shows a queue (if it took
- * RED_STREAM_UNNOTICED more); without it, it is time for the probe timeout. With 1 the gain alone counts as a queue
- * on long paths, and each pong that it delays is a timeout; with 3, sound and keys wait longer behind a queue. */
+/* A pong is late if it takes LATE_TIMES as long as on an empty path. If it then comes, it shows
+ * a queue (if it took RED_STREAM_UNNOTICED more); without it, it is time for the probe timeout.
+ * With 1 the gain alone counts as a queue on long paths, and each pong that it delays is a
+ * timeout; with 3, sound and keys wait longer behind a queue. */
 #define LATE_TIMES 2
+
+/* The table at the top of red-stream-flow.h, in the order of Phase. */
+struct RedStreamFlow::PhaseRules {
+    const char *name;
+    /* which limits allow a message */
+    bool by_flow, by_upstream;
+    /* pongs end round trips, so that the rate may become less */
+    bool lowers_rate;
+    /* pongs of probes without a queue in front make the delay longer */
+    bool raises_delay;
+};
+
+const RedStreamFlow::PhaseRules &RedStreamFlow::rules() const
+{
+    static const PhaseRules all[] = {
+        { "starting", true, true, false, false },
+        { "steady", true, false, true, false },
+        { "remeasuring", true, false, false, true },
+        { "restarted", true, false, false, false },
+        { "timeout", false, true, true, true },
+        { "off", false, true, false, false },
+    };
+
+    return all[phase];
+}
+
+const char *RedStreamFlow::get_phase() const
+{
+    return phase == OPEN && is_growing() ? "growing" : rules().name;
+}
 
 void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 {
-    if (in_flight() == 0 && rate && now - acked_time > RED_STREAM_FLOW_AGE) {
+    if (in_flight() == 0 && rate && phase != OFF && now - acked_time > RED_STREAM_FLOW_AGE) {
         start_again(now);
     }
     const uint64_t full = bdp();
@@ -39,13 +70,16 @@ void RedStreamFlow::sent(uint64_t now, uint32_t bytes)
 
 bool RedStreamFlow::wants_probe() const
 {
-    const uint64_t part = bdp() / RED_STREAM_FLOW_PROBES;
-    const uint64_t least = std::max<uint64_t>(rate * RED_STREAM_SLACK / G_USEC_PER_SEC, RED_STREAM_FLOW_MIN);
+    /* upstream's limit may be less than a part of the BDP */
+    const uint64_t part = rules().by_flow ? bdp() / RED_STREAM_FLOW_PROBES : 0;
+    const uint64_t least =
+        std::max<uint64_t>(rate * RED_STREAM_SLACK / G_USEC_PER_SEC, RED_STREAM_FLOW_MIN);
     /* the limit is never less than RED_STREAM_FLOW_MIN, so that there are four probes in flight */
-    const uint64_t span = std::max<uint64_t>({ part, std::min(least, 2 * part), RED_STREAM_FLOW_MIN / 4 });
+    const uint64_t span =
+        std::max<uint64_t>({ part, std::min(least, 2 * part), RED_STREAM_FLOW_MIN / 4 });
 
-    return counted_bytes - probed_counted >= span && in_flight() < G_N_ELEMENTS(probes) && !off &&
-           !migrating;
+    return counted_bytes - probed_counted >= span && in_flight() < G_N_ELEMENTS(probes) &&
+           phase != OFF && !migrating;
 }
 
 void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
@@ -61,6 +95,7 @@ void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
         acked_sent_time = span_time;
     }
     probe->bytes = sent_bytes - probed_bytes;
+    probe->unqueued = phase == REMEASURING && probed_bytes - acked_bytes <= remeasuring_bdp();
     probe->uncounted = (probed_bytes - acked_bytes) - (probed_counted - counted_acked);
     probed_bytes = sent_bytes;
     probed_counted = counted_bytes;
@@ -83,21 +118,26 @@ bool RedStreamFlow::pong_received(uint64_t now, uint32_t id)
     if (!(id & RED_STREAM_FLOW_PROBE) || behind == 0 || behind > in_flight()) {
         return false;
     }
+    if (phase == TIMED_OUT) {
+        /* one that leaves out some would time out again and again */
+        untrusted_pongs = behind == in_flight() ? untrusted_pongs - 1 : RED_STREAM_FLOW_PROBES;
+    }
     /* pongs come in order, so the probes before it will not be answered */
     probe_begin = probe_end - behind;
     const Probe *probe = &probes[probe_begin++ % G_N_ELEMENTS(probes)];
 
-    ++pongs;
     stopped_time = stopped_time ? now : 0;
-    timed_out = timed_out && pongs < trusted_from;
-    off = off || is_overtaken(now);
+    check_overtaken(now);
     overtaken_time = 0;
+    if (phase == STARTING || (phase == TIMED_OUT && untrusted_pongs == 0)) {
+        phase = OPEN;
+    }
     acked_bytes = probe->sent_bytes;
     counted_acked = probe->counted_bytes;
     acked_time = now;
     acked_sent_time = probe->sent_time;
     const bool queued = update_delay(now, probe);
-    update_rate(now, probe);
+    update_rate(now, probe, queued);
     update_restart(now, queued);
     return true;
 }
@@ -108,31 +148,16 @@ void RedStreamFlow::acked(uint64_t now, uint32_t count)
     if (in_flight() && acked_messages > probes[probe_begin % G_N_ELEMENTS(probes)].messages) {
         overtaken_time = overtaken_time ? overtaken_time : now;
     }
-    off = off || is_overtaken(now);
+    check_overtaken(now);
 }
 
-void RedStreamFlow::probe_timed_out(uint64_t now)
+/* The client has acked a message sent after a probe, and has not answered the probe for some
+ * time. */
+void RedStreamFlow::check_overtaken(uint64_t now)
 {
-    off = off || is_overtaken(now);
-    /* before the first pong upstream's limit applies anyway */
-    if (pongs == 0) {
-        return;
+    if (overtaken_time && now - overtaken_time > RED_STREAM_FLOW_TIMEOUT) {
+        phase = OFF;
     }
-    if (!timed_out) {
-        /* it starts anew if as many pongs have come since the last one as the next one would take */
-        const uint64_t longer = std::min<uint64_t>(uint64_t{backoff} * RED_STREAM_FLOW_PROBES, UINT32_MAX);
-
-        backoff = pongs - trusted_from < longer ? longer : RED_STREAM_FLOW_PROBES;
-        trusted_from = pongs + backoff;
-    }
-    timed_out = true;
-    ++probe_timeouts;
-}
-
-/* Whether the client has acked a message sent after a probe, and has not answered the probe for some time. */
-bool RedStreamFlow::is_overtaken(uint64_t now) const
-{
-    return overtaken_time && now - overtaken_time > RED_STREAM_FLOW_TIMEOUT;
 }
 
 /* Returns whether the pong shows a queue. */
@@ -143,28 +168,31 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
     const uint64_t own = rate ? probe->bytes * G_USEC_PER_SEC / rate : 0;
     /* and the uncounted bytes of large messages before those, see "Messages larger than the BDP" */
     const uint64_t large = rate ? probe->uncounted * G_USEC_PER_SEC / rate : 0;
-    const uint64_t before = probe->sent_bytes - probe->bytes - probe->acked_bytes;
 
     if (delay == 0 || sample <= delay) {
         delay = sample;
-        delay_time = now;
-        remeasuring = false;
-    } else if (remeasuring && !restart && before <= remeasuring_bdp()) {
-        /* No queue was in front of this probe. Only a large difference means that the path became
-         * longer, as the estimated rate may be too low. */
+        remeasured(now);
+    } else if (rules().raises_delay && probe->unqueued) {
+        /* Only a large difference means that the path became longer, as the estimated rate may
+         * be too low. */
         if (sample > own + delay + delay / 4) {
             delay = sample - own;
         }
-        delay_time = now;
-        remeasuring = false;
-    } else if (now - delay_time > RED_STREAM_FLOW_AGE) {
-        remeasuring = true;
+        remeasured(now);
+    } else if (phase == OPEN && now - delay_time > RED_STREAM_FLOW_AGE) {
+        phase = REMEASURING;
     }
 
     const bool queued = sample > LATE_TIMES * (delay + own) + large + RED_STREAM_UNNOTICED;
-    growing = growing && !queued;
+    full_rounds = queued ? RED_STREAM_FLOW_TRIES : full_rounds;
     round_queued = round_queued && queued;
     return queued;
+}
+
+void RedStreamFlow::remeasured(uint64_t now)
+{
+    delay_time = now;
+    phase = phase == REMEASURING ? OPEN : phase;
 }
 
 /* A round trip ends: the bytes sent when the last one ended have arrived. */
@@ -178,7 +206,7 @@ void RedStreamFlow::next_round()
 
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, last);
         rate = last;
-        remeasuring = true;
+        phase = phase == OPEN ? REMEASURING : phase;
     }
     round_queued = true;
     ++round;
@@ -186,12 +214,13 @@ void RedStreamFlow::next_round()
     check_full_rate();
 }
 
-void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
+void RedStreamFlow::update_rate(uint64_t now, const Probe *probe, bool queued)
 {
     const uint64_t elapsed = std::max(now - probe->acked_time,
                                       probe->sent_time - probe->acked_sent_time);
+    const bool lowers = rules().lowers_rate && !probe->starved;
 
-    if (probe->acked_bytes >= round_end && !probe->starved && !remeasuring) {
+    if (lowers && probe->acked_bytes >= round_end) {
         next_round();
     }
     /* pongs that arrive together do not show the rate of the path */
@@ -200,7 +229,12 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
     }
 
     const uint64_t sample = (acked_bytes - probe->acked_bytes) * G_USEC_PER_SEC / elapsed;
-    if (sample > rate || !(probe->starved || remeasuring)) {
+    /* With an empty pipe no round trip ends. But a queue behind so many bytes is the path's. */
+    if (queued && probe->starved && rules().lowers_rate && sample < rate &&
+        probe->sent_bytes - probe->acked_bytes >= RED_STREAM_FLOW_INITIAL) {
+        std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, sample);
+    }
+    if (sample > rate || lowers) {
         uint64_t *const round_rate = &rates[round % RED_STREAM_FLOW_ROUNDS];
 
         *round_rate = std::max(*round_rate, sample);
@@ -208,11 +242,14 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe)
     rate = *std::max_element(rates, rates + RED_STREAM_FLOW_ROUNDS);
 }
 
-/* After a long pause the rate is confirmed step by step, see "Old estimates" in the header. If the path became
- * slower while idle, most of this is a queue: so no more than the gain allows on any path. */
+/* After a long pause the rate is confirmed step by step, see "Old estimates" in the header. If
+ * the path became slower while idle, most of this is a queue: so no more than the gain allows on
+ * any path. */
 void RedStreamFlow::start_again(uint64_t now)
 {
-    restart = std::max<uint64_t>(full_bdp() * (STEADY_GAIN_PERCENT - 100) / 100, RED_STREAM_FLOW_MIN);
+    phase = RESTARTED;
+    restart =
+        std::max<uint64_t>(full_bdp() * (STEADY_GAIN_PERCENT - 100) / 100, RED_STREAM_FLOW_MIN);
     restart_time = now;
     restart_begin = sent_bytes;
 }
@@ -226,28 +263,28 @@ void RedStreamFlow::update_restart(uint64_t now, bool queued)
 {
     const uint64_t carried = covered_since_restart();
 
-    if (!restart || carried == 0) {
+    if (phase != RESTARTED || carried == 0) {
         return;
     }
     if (queued) {
         rate = std::min(rate, carried * G_USEC_PER_SEC / std::max<uint64_t>(now - restart_time, 1));
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, rate);
-        restart = 0;
+        phase = OPEN;
     } else if (restart + carried >= full_bdp()) {
-        restart = 0;
+        phase = OPEN;
     }
 }
 
 void RedStreamFlow::check_full_rate()
 {
-    if (!growing) {
+    if (!is_growing()) {
         return;
     }
     if (rate * 100 >= full_rate * STEADY_GAIN_PERCENT) {
         full_rate = rate;
         full_rounds = 0;
-    } else if (++full_rounds >= RED_STREAM_FLOW_TRIES) {
-        growing = false;
+    } else {
+        ++full_rounds;
     }
 }
 
@@ -263,9 +300,9 @@ void RedStreamFlow::starved()
 uint64_t RedStreamFlow::full_bdp() const
 {
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
-    const uint64_t time = growing ?
+    const uint64_t time = is_growing() ?
         std::max(uint64_t{delay} * RED_STREAM_GROWING_GAIN_PERCENT / 100, steady) : steady;
-    const uint64_t least = growing ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    const uint64_t least = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
 
     return std::max(rate * time / G_USEC_PER_SEC, least);
 }
@@ -275,14 +312,14 @@ uint64_t RedStreamFlow::bdp() const
 {
     const uint64_t full = full_bdp();
 
-    return restart ? std::min(restart + covered_since_restart(), full) : full;
+    return phase == RESTARTED ? std::min(restart + covered_since_restart(), full) : full;
 }
 
 uint64_t RedStreamFlow::get_pace() const
 {
     const bool large = acked_bytes < large_until;
 
-    return large && expected_rate && !timed_out && !off ? std::max(rate, expected_rate) : 0;
+    return large && expected_rate && rules().by_flow ? std::max(rate, expected_rate) : 0;
 }
 
 /* Bytes in flight that cause no queue: as much below the BDP as the gain is above. */
@@ -305,12 +342,13 @@ uint64_t RedStreamFlow::limit() const
 
 bool RedStreamFlow::has_room() const
 {
-    return in_flight() == 0 || bytes_in_flight() < (remeasuring ? remeasuring_bdp() : limit());
+    return in_flight() == 0 ||
+           bytes_in_flight() < (phase == REMEASURING ? remeasuring_bdp() : limit());
 }
 
 bool RedStreamFlow::may_send(bool slack) const
 {
-    return off ? slack : has_room() || (slack && (pongs == 0 || timed_out));
+    return (rules().by_flow && has_room()) || (rules().by_upstream && slack);
 }
 
 uint32_t RedStreamFlow::get_probe_timeout() const
@@ -318,51 +356,33 @@ uint32_t RedStreamFlow::get_probe_timeout() const
     /* the path also needs time for the bytes in flight: no probe is inside a large image */
     const uint64_t carried = rate ? (sent_bytes - acked_bytes) * G_USEC_PER_SEC / rate : 0;
     const uint64_t least = uint64_t{delay} * LATE_TIMES;
-    const uint64_t most = std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT, 3 * RED_STREAM_FLOW_TIMEOUT);
+    const uint64_t most =
+        std::max<uint64_t>(least + RED_STREAM_FLOW_TIMEOUT, 3 * RED_STREAM_FLOW_TIMEOUT);
 
-    return std::min({ std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT), most, uint64_t{UINT32_MAX} });
+    return std::min({ std::max<uint64_t>(least + carried, RED_STREAM_FLOW_TIMEOUT), most,
+                      uint64_t{UINT32_MAX} });
+}
+
+void RedStreamFlow::ping_answered(uint32_t ping_delay)
+{
+    if (!is_near && ping_delay <= RED_STREAM_FLOW_LOCAL_DELAY) {
+        is_near = true;
+        /* images are not compressed from now on, and take the client less time to decode */
+        full_rate = 0;
+        full_rounds = 0;
+    }
 }
 
 /* A quarter of a BDP at least: with that the path stays busy during a coalescing delay. */
 bool RedStreamFlow::is_path_busy() const
 {
-    return !(growing || remeasuring || timed_out || off) && in_flight() >= RED_STREAM_FLOW_PROBES / 4;
-}
-
-bool RedStreamFlow::wants_fewer_acks()
-{
-    const bool wants = !fewer_acks && !off && !migrating && pongs >= RED_STREAM_FLOW_PROBES;
-
-    fewer_acks = fewer_acks || wants;
-    next_interval = wants ? RED_STREAM_FLOW_ACK_INTERVAL : next_interval;
-    return wants;
-}
-
-uint32_t RedStreamFlow::set_ack(uint32_t interval)
-{
-    if (next_interval) {
-        former_interval = interval;
-        interval = next_interval;
-        next_interval = 0;
-    }
-    return interval;
-}
-
-uint32_t RedStreamFlow::ack_received(uint64_t now, uint32_t interval, bool synced)
-{
-    const uint32_t count = synced ? interval : former_interval;
-    /* The first ack after the interval was made longer may cover fewer messages: some clients do not
-     * restart their count at SET_ACK. */
-    const uint32_t begun = synced ? former_interval : 0;
-
-    acked(now, count - std::min(begun, count));
-    former_interval -= begun;
-    return count;
+    return phase == OPEN && !is_growing() && in_flight() >= RED_STREAM_FLOW_PROBES / 4;
 }
 
 uint32_t RedStreamFlow::set_stopped(uint64_t now, bool stopped)
 {
-    if (!stopped) {
+    /* upstream's limit ends with an ack, whenever that comes */
+    if (!stopped || rules().by_upstream) {
         stopped_time = 0;
         return 0;
     }
@@ -381,7 +401,10 @@ uint32_t RedStreamFlow::timer(uint64_t now, bool *has_timed_out)
     timer_runs = false;
     *has_timed_out = stopped_time && now - stopped_time >= timeout;
     if (*has_timed_out) {
-        probe_timed_out(now);
+        phase = TIMED_OUT;
+        stopped_time = 0;
+        untrusted_pongs = RED_STREAM_FLOW_PROBES;
+        ++probe_timeouts;
     } else if (stopped_time) {
         timer_runs = true;
         return (timeout - (now - stopped_time)) / 1000 + 1;

@@ -4,10 +4,10 @@
  * where it does not delay sound or the response to a key.
  *
  * Upstream stops when twice the ack interval is in flight, on any path: at 100 ms that is 400
- * messages per second, and on a slow link it may be seconds of stale drawings. Acks are
- * not used for the estimates, as each client counts them in its own way. The estimates come from probes:
- * SPICE_MSG_PING, which each client answers with a PONG of the same id when it has
- * handled all messages before. So a pong covers the whole path, relays and decoder included.
+ * messages per second, and on a slow link it may be seconds of stale drawings. Acks are not used
+ * for the estimates, as each client counts them in its own way. The estimates come from probes:
+ * SPICE_MSG_PING, which each client answers with a PONG of the same id when it has handled all
+ * messages before. So a pong covers the whole path, relays and decoder included.
  *
  * The model is that of BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control",
  * ACM Queue 14-5, 2016), applied to messages between this server and the client's
@@ -16,7 +16,8 @@
  *   rate       the highest rate, in bytes per second, that pongs showed over the last
  *              RED_STREAM_FLOW_ROUNDS round trips. A round trip that began with nothing to
  *              send counts only if it shows a higher rate: so after a pause the channel
- *              sends at the rate measured before
+ *              sends at the rate measured before. Or if RED_STREAM_FLOW_INITIAL bytes
+ *              were in flight, and queued
  *   delay      the shortest time from a probe to its pong over RED_STREAM_FLOW_AGE.
  *              When it is older than that, or was far exceeded during a whole round trip, it
  *              is measured anew in a round trip with so little in flight that no queue forms
@@ -37,14 +38,29 @@
  * Here the limit restarts at a quarter of the BDP, and grows by each byte that a pong confirms, up
  * to the BDP. If a pong shows a queue before that, the rate is measured anew.
  *
- * Progress never depends on replies to our pings. Upstream's limit, twice the ack interval, applies
- * in place of this one
+ * Progress never depends on replies to our pings: where they are missing, upstream's limit applies
+ * instead, so no more is in flight then than with upstream. What may be in flight, and what a pong
+ * may change in the estimates, depends on the phase:
  *
- *   - until the first pong;
- *   - after a probe timeout: sending has stopped, and no pong has come for get_probe_timeout(). Flow
- *     control resumes after some pongs, and after each further timeout it takes more of them;
- *   - for good, if the client has acked a message sent after a probe, and has not answered the
- *     probe for RED_STREAM_FLOW_TIMEOUT.
+ *   phase        limit                         rate may become      delay may become
+ *   STARTING     BDP or upstream's             -                    -
+ *   OPEN         BDP                           more or less         less
+ *   REMEASURING  what causes no queue          more                 more or less
+ *   RESTARTED    a quarter of the BDP, and     more; less, if a     less
+ *                what pongs confirm            pong shows a queue
+ *   TIMED_OUT    upstream's                    more or less         more or less
+ *   OFF          upstream's                    -                    -
+ *
+ *   STARTING     until the first pong. Then, and at the end of the next three, OPEN begins
+ *   REMEASURING  when the delay is old, or all pongs of a round trip have shown a queue; until the
+ *                pong of a probe that was sent without a queue in front of it. Only those make the
+ *                delay longer
+ *   RESTARTED    after RED_STREAM_FLOW_AGE without a pong, see above
+ *   TIMED_OUT    after a probe timeout: sending has stopped, and no pong has come for
+ *                get_probe_timeout(); until the client has answered RED_STREAM_FLOW_PROBES probes
+ *                without leaving out any
+ *   OFF          for good: the client has acked a message sent after a probe, and has not answered
+ *                the probe for RED_STREAM_FLOW_TIMEOUT
  *
  * No clock, socket or lock; times are microseconds of a monotonic clock. Not thread safe.
  */
@@ -57,39 +73,36 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
-/* Bytes to send on a path of which nothing is known: twice TCP's initial window (RFC 6928). With half, a new client
- * on a long path fills it one round trip later. */
+/* Bytes to send on a path of which nothing is known: twice TCP's initial window (RFC 6928). With
+ * half, a new client on a long path fills it one round trip later. */
 #define RED_STREAM_FLOW_INITIAL (32 * 1024)
-/* The rate is the maximum over this number of round trips, as in BBR. With 5, users of Wi-Fi get less of the
- * path's rate. */
+/* The rate is the maximum over this number of round trips, as in BBR. With 5, users of Wi-Fi get
+ * less of the path's rate. */
 #define RED_STREAM_FLOW_ROUNDS 10
-/* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a path that did
- * not change is filled slowly after a pause of 15 s. */
+/* Microseconds after which the delay is measured anew, and the rate counts as old. With half, a
+ * path that did not change is filled slowly after a pause of 15 s. */
 #define RED_STREAM_FLOW_AGE (30 * 1000 * 1000)
-/* The probe timeout is at least this (microseconds), and at most three times that or, if that is longer, this and
- * two round trips. If a client stops answering, its user waits for that long, once. With half, a busy client
- * would count as one that does not answer. */
+/* The probe timeout is at least this (microseconds), and at most three times that or, if that is
+ * longer, this and two round trips. If a client stops answering, its user waits for that long,
+ * once. With half, a busy client would count as one that does not answer. */
 #define RED_STREAM_FLOW_TIMEOUT (300 * 1000)
-/* A path within this host has at most this delay (microseconds), and carries RED_STREAM_FLOW_INITIAL bytes meanwhile.
- * No user notices half or twice that: networks are much slower, memory is much faster. */
+/* A path within this host has at most this delay (microseconds), and carries
+ * RED_STREAM_FLOW_INITIAL bytes meanwhile. No user notices half or twice that: networks are much
+ * slower, memory is much faster. */
 #define RED_STREAM_FLOW_LOCAL_DELAY 1000
 /* Set in the id of a probe. Upstream's pings never have it, as their ids come from rand(). */
 enum : uint32_t { RED_STREAM_FLOW_PROBE = UINT32_C(1) << 31 };
-/* Probes per BDP: at most this many, and at least half. Two are RED_STREAM_SLACK apart, or RED_STREAM_FLOW_MIN
- * bytes if that is more. A pong costs the client a packet, and client and server a wake-up: with twice the value,
- * clients on slow uplinks send twice as many packets; with half, the channel sends in bursts.
- * A client that has answered as many counts as one that answers: it is asked to ack less often, and flow control
- * resumes after a probe timeout. After each further timeout it takes this many times as many pongs. With half,
- * users of a client that answers only sometimes wait more often. */
+/* Probes per BDP: at most this many, and at least half. Two are RED_STREAM_SLACK apart, or
+ * RED_STREAM_FLOW_MIN bytes if that is more. A pong costs the client a packet, and client and
+ * server a wake-up: with twice the value, clients on slow uplinks send twice as many packets;
+ * with half, the channel sends in bursts. Flow control resumes when as many have been answered
+ * after a probe timeout: with half, users of a client that answers only sometimes wait more
+ * often. */
 #define RED_STREAM_FLOW_PROBES 16
-/* A path counts as no faster than measured after this many tries: round trips with less growth than the gain,
- * which would find the rest, or tests of the main channel. With fewer the growth ends too early on paths with
- * jitter; with more a queue forms at the start. */
+/* A path counts as no faster than measured after this many tries: round trips with less growth
+ * than the gain, which would find the rest, or tests of the main channel. With fewer the growth
+ * ends too early on paths with jitter; with more a queue forms at the start. */
 #define RED_STREAM_FLOW_TRIES 3
-
-/* The ack interval, in messages, of a client that answers probes: its pongs say more than its acks.
- * With half the interval its uplink carries twice as many acks. */
-#define RED_STREAM_FLOW_ACK_INTERVAL 200
 
 class RedStreamFlow
 {
@@ -103,7 +116,7 @@ public:
     void sent(uint64_t now, uint32_t bytes);
 
     /* MIGRATE is queued. Behind it the client expects MIGRATE_DATA and nothing else, so no probe
-     * and no SET_ACK follow. */
+     * follows. */
     void migrate() { migrating = true; }
 
     /* Whether to send a probe now, as enough was sent since the last one. To be called after
@@ -122,17 +135,10 @@ public:
 
     /* The client has acked @messages more, at most as many as were sent. */
     void acked(uint64_t now, uint32_t messages);
-    /* An ack has arrived. @interval: the interval of the last SET_ACK; @synced: the client has
-     * answered that, so the ack is for that interval, otherwise for the previous one. Calls acked(),
-     * and returns how many messages the ack covers. */
-    uint32_t ack_received(uint64_t now, uint32_t interval, bool synced);
-    /* SET_ACK is about to be sent; the interval was @interval. Returns what it is from now on. */
-    uint32_t set_ack(uint32_t interval);
 
-    /* Probe timeout: no pong has come for get_probe_timeout() since sending has stopped. */
-    void probe_timed_out(uint64_t now);
-    /* Sending has stopped (@stopped) or goes on. Returns the milliseconds after which the caller must
-     * call timer(), 0: no timer is needed, or one is running. @now is used only if @stopped. */
+    /* Sending has stopped (@stopped) or goes on. Returns the milliseconds after which the caller
+     * must call timer(), 0: no timer is needed, or one is running. @now is used only if
+     * @stopped. */
     uint32_t set_stopped(uint64_t now, bool stopped);
     /* Returns as set_stopped(). @has_timed_out becomes true if the probe timeout is over: then ask
      * may_send() again. */
@@ -145,27 +151,27 @@ public:
      * false, either upstream's limit forbids it as well, or a probe is in flight. */
     bool may_send(bool slack) const;
 
-    /* The probe timeout in microseconds: probe_timed_out() is to be called when sending has stopped for
-     * that long without a pong. */
+    /* The probe timeout in microseconds. */
     uint32_t get_probe_timeout() const;
 
     /* Whether the bytes in flight keep the path busy for the next few milliseconds. */
     bool is_path_busy() const;
 
-    /* True once: the client answers probes, so SET_ACK is to be sent again, with a longer interval. */
-    bool wants_fewer_acks();
-
     /* The rate of the path in bytes per second and its delay in microseconds, as measured by
      * pongs; 0 if unknown. The rate is unknown until it has stopped growing. */
-    uint64_t get_path_rate() const { return growing ? 0 : rate; }
+    uint64_t get_path_rate() const { return is_growing() ? 0 : rate; }
     uint32_t get_path_delay() const { return delay; }
 
-    /* Whether the client is on this host, see RED_STREAM_FLOW_LOCAL_DELAY: pongs come within that,
-     * and the rate is still growing or high enough. */
+    /* A ping that is no probe, with nothing before it, was answered after @delay microseconds. The
+     * pong of a probe comes when the client has decoded what was before it. */
+    void ping_answered(uint32_t delay);
+    /* Whether the client is on this host, see RED_STREAM_FLOW_LOCAL_DELAY: a ping was answered
+     * within that, and the rate is still growing or high enough. */
     bool is_local() const
     {
-        return !off && delay > 0 && delay <= RED_STREAM_FLOW_LOCAL_DELAY &&
-               (growing || rate * RED_STREAM_FLOW_LOCAL_DELAY >= uint64_t{RED_STREAM_FLOW_INITIAL} * G_USEC_PER_SEC);
+        return is_near &&
+               (is_growing() || rate * RED_STREAM_FLOW_LOCAL_DELAY >=
+                                uint64_t{RED_STREAM_FLOW_INITIAL} * G_USEC_PER_SEC);
     }
 
     /* The rate in bytes per second at which the kernel is to pace while a message larger than the
@@ -180,13 +186,13 @@ public:
     uint64_t get_rate() const { return rate; }
     /* number of probe timeouts */
     uint32_t get_probe_timeouts() const { return probe_timeouts; }
-    const char *get_phase() const
-    {
-        return off ? "off" : timed_out ? "timeout" : remeasuring ? "remeasuring" :
-               growing ? "growing" : "steady";
-    }
+    const char *get_phase() const;
 
 private:
+    /* see the table at the top */
+    enum Phase { STARTING, OPEN, REMEASURING, RESTARTED, TIMED_OUT, OFF };
+    struct PhaseRules;
+
     struct Probe {
         /* bytes since the previous probe */
         uint64_t bytes;
@@ -197,22 +203,28 @@ private:
         uint64_t sent_time;
         /* bytes of messages larger than the BDP that were in flight before it and do not count */
         uint64_t uncounted;
-        /* at the time it was sent: bytes confirmed by pongs, the arrival time of the latest of these
-         * pongs, and the send time of that pong's probe */
+        /* at the time it was sent: bytes confirmed by pongs, the arrival time of the latest of
+         * these pongs, and the send time of that pong's probe */
         uint64_t acked_bytes;
         uint64_t acked_time;
         uint64_t acked_sent_time;
         /* the pipe was empty before it */
         bool starved;
+        /* REMEASURING: so little was in front of it that there was no queue */
+        bool unqueued;
     };
 
     bool update_delay(uint64_t now, const Probe *probe);
-    void update_rate(uint64_t now, const Probe *probe);
+    void update_rate(uint64_t now, const Probe *probe, bool queued);
     void update_restart(uint64_t now, bool queued);
     void start_again(uint64_t now);
     void next_round();
-    bool is_overtaken(uint64_t now) const;
+    void check_overtaken(uint64_t now);
+    void remeasured(uint64_t now);
     void check_full_rate();
+    const PhaseRules &rules() const;
+    /* the rate has not stopped growing: it may be higher than pongs have shown */
+    bool is_growing() const { return full_rounds < RED_STREAM_FLOW_TRIES; }
     bool has_room() const;
     uint64_t bdp() const;
     uint64_t full_bdp() const;
@@ -220,8 +232,8 @@ private:
     uint64_t remeasuring_bdp() const;
     uint32_t in_flight() const { return probe_end - probe_begin; }
 
-    /* Probes in flight, a ring indexed by numbers that only grow: enough for eight BDPs, and a power
-     * of 2, as the ids wrap around. */
+    /* Probes in flight, a ring indexed by numbers that only grow: enough for eight BDPs, and a
+     * power of 2, as the ids wrap around. */
     Probe probes[128];
     uint32_t probe_begin = 0;
     uint32_t probe_end = 0;
@@ -238,7 +250,8 @@ private:
     uint64_t counted_acked = 0;
     uint64_t acked_time = 0;
     uint64_t acked_sent_time = 0;
-    /* bytes sent when the pipe was last empty; pongs of probes up to here show less than the path's rate */
+    /* bytes sent when the pipe was last empty; pongs of probes up to here show less than the
+     * path's rate */
     uint64_t starved_until = 0;
     /* bytes sent up to the end of the last message larger than the BDP */
     uint64_t large_until = 0;
@@ -249,30 +262,20 @@ private:
     uint64_t messages = 0;
     uint64_t acked_messages = 0;
 
-    /* pongs received */
-    uint64_t pongs = 0;
+    Phase phase = STARTING;
+    /* TIMED_OUT: so many pongs are to come until flow control resumes */
+    uint32_t untrusted_pongs = 0;
     uint32_t probe_timeouts = 0;
-    bool timed_out = false;
-    /* after a probe timeout: the number of pongs at which flow control resumes, and how many it
-     * was to wait for (1: none yet) */
-    uint64_t trusted_from = 0;
-    uint64_t backoff = 1;
     /* when the client first acked a message behind a probe that it has not answered, 0: has not */
     uint64_t overtaken_time = 0;
-    bool off = false;
-    bool fewer_acks = false;
     bool migrating = false;
-    /* ack intervals: before the last SET_ACK, and from the next one on (0: as it is) */
-    uint32_t former_interval = 0;
-    uint32_t next_interval = 0;
-    /* since when sending is stopped without a pong, 0: it is not */
+    /* since when the BDP has stopped sending without a pong, 0: it has not */
     uint64_t stopped_time = 0;
     bool timer_runs = false;
 
     /* microseconds, 0: unknown */
     uint32_t delay = 0;
     uint64_t delay_time = 0;
-    bool remeasuring = false;
     /* all pongs of this round trip showed a queue */
     bool round_queued = false;
 
@@ -281,14 +284,16 @@ private:
     uint64_t rates[RED_STREAM_FLOW_ROUNDS] = { };
     uint64_t round = 0;
     uint64_t round_end = 0;
-    /* while the rate is old: the restart limit in bytes (0: the rate is not old), the time of the
-     * restart, and the bytes sent before it */
+    /* RESTARTED: the limit in bytes at first, the time of the restart, and the bytes sent before
+     * it */
     uint64_t restart = 0;
     uint64_t restart_time = 0;
     uint64_t restart_begin = 0;
 
-    /* until the rate has not grown for some round trips, or the delay has grown */
-    bool growing = true;
+    /* a ping was answered within RED_STREAM_FLOW_LOCAL_DELAY */
+    bool is_near = false;
+
+    /* the highest rate so far, and round trips in which it has not grown much */
     uint64_t full_rate = 0;
     uint32_t full_rounds = 0;
 };

@@ -5,16 +5,20 @@
 
 #include "red-stream-path.h"
 
-/* The pacing rate in percent of the path's rate while at most so much of the BDP is in flight: more than the
- * rate, so that a path that became faster is found. At 150 the router's queue grows five times as fast. With
- * more in flight, as BBR does, the inverse of the gain that filled the queue drains it. */
+/* The pacing rate in percent of the path's rate while at most so much of the BDP is in flight: more
+ * than the rate, so that a path that became faster is found. At 150 the router's queue grows five
+ * times as fast. With more in flight, as BBR does, the inverse of the gain that filled the queue
+ * drains it. */
 #define PACED_UP_PERCENT 110
+
+const RedStreamMode red_stream_mode_flow("flow", false, true, "window");
 
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
 {
     const uint64_t size = red_stream_policy_link_rate(link) * 2 * RED_STREAM_UNNOTICED / 1000000;
 
-    return size ? std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_FLOW_MIN), UINT32_MAX) : UINT32_MAX;
+    return size ? std::min<uint64_t>(std::max<uint64_t>(size, RED_STREAM_FLOW_MIN), UINT32_MAX) :
+                  UINT32_MAX;
 }
 
 uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)

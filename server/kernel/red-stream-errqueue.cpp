@@ -62,6 +62,12 @@ static RedStreamNotice parse(struct msghdr *msg)
             notice.last = error.ee_data;
             if (error.ee_origin == SO_EE_ORIGIN_TIMESTAMPING && error.ee_info == SCM_TSTAMP_ACK) {
                 notice.what = RedStreamNotice::ACKED;
+#ifdef SO_EE_ORIGIN_ZEROCOPY
+            } else if (error.ee_origin == SO_EE_ORIGIN_ZEROCOPY) {
+                notice.what = RedStreamNotice::COMPLETED;
+                notice.first = error.ee_info;
+                notice.copied = error.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
+#endif
             }
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reader of a socket's error queue (Linux, TCP). The kernel reports there that data was acked
- * (red-stream-timestamps.h).
+ * (red-stream-timestamps.h), and that memory given to MSG_ZEROCOPY is free again
+ * (red-stream-zerocopy.h).
  *
  * While the queue is not empty, every poll of the socket returns at once with POLLERR. So it is
  * read whenever the socket's watch is called. There is one reader per socket, which passes
@@ -18,11 +19,16 @@
 #include "push-visibility.h"
 
 struct RedStreamNotice {
-    enum { OTHER, ACKED } what;
-    /* ACKED: the last byte acked, counted from 0 at set_timestamps */
+    enum { OTHER, ACKED, COMPLETED } what;
+    /* ACKED: the last byte acked, counted from 0 at set_timestamps.
+     * COMPLETED: the last of the sends, see first. */
     uint32_t last;
     /* ACKED: time of the ack, microseconds, CLOCK_REALTIME */
     int64_t time;
+    /* COMPLETED: the first of the sends, counted from 0 over the calls of send_kept; and whether
+     * the kernel copied the data after all */
+    uint32_t first;
+    bool copied;
 };
 
 /* A consumer of entries; owned by the caller of add(). */
@@ -42,7 +48,7 @@ class RedStreamErrqueue
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @read_notices: as in RedStreamSocket; @reads: is incremented by each call of it. */
+    /* @read_notices: as in RedStreamOffloadSocket; @reads: is incremented by each call of it. */
     RedStreamErrqueue(int init_fd, int (*init_read_notices)(int, RedStreamNotice *, int),
                       uint64_t *init_reads):
         fd(init_fd), read_notices(init_read_notices), reads(init_reads) { }
@@ -59,7 +65,7 @@ private:
     std::vector<RedStreamErrqueueConsumer *> consumers;
 };
 
-/* For RedStreamSocket, see there. */
+/* For RedStreamOffloadSocket, see there. */
 int red_stream_errqueue_read(int fd, RedStreamNotice *notices, int room);
 
 #include "pop-visibility.h"

@@ -7,8 +7,9 @@
 #include "red-stream-egress.h"
 #include "red-stream-ktls.h"
 
-static int ktls_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
+static int ktls_encrypt(SSL *, RedStreamRecordTaker *taker, const void *data, size_t size)
 {
+    auto egress = static_cast<RedStreamEgress *>(taker);
     const bool more = egress->is_more_encrypted();
     const bool corked = egress->is_held();
 
@@ -35,13 +36,9 @@ static RedStreamSocket make_ktls()
 {
     RedStreamSocket table = red_stream_kernel_socket;
 
-    table.name = "ktls";
     table.send = ktls_send;
     table.set_ssl = nullptr;
     table.encrypt = ktls_encrypt;
-    /* the kernel counts bytes of records, whose number is not known here */
-    table.set_timestamps = nullptr;
-    table.read_notices = nullptr;
     return table;
 }
 
@@ -52,13 +49,13 @@ static const RedStreamSocket *ktls_socket()
     return &table;
 }
 
-static bool ktls_set_ssl(SSL *ssl, RedStreamEgress *egress)
+static bool ktls_set_ssl(SSL *ssl, RedStreamRecordTaker *taker)
 {
-    if (!red_stream_bio_set_ssl(ssl, egress)) {
+    if (!red_stream_bio_set_ssl(ssl, taker)) {
         return false;
     }
 #ifdef SSL_OP_ENABLE_KTLS
-    BIO *bio = BIO_new_socket(egress->get_socket(), BIO_NOCLOSE);
+    BIO *bio = BIO_new_socket(taker->get_socket(), BIO_NOCLOSE);
 
     if (!bio) {
         return false;
@@ -71,8 +68,10 @@ static bool ktls_set_ssl(SSL *ssl, RedStreamEgress *egress)
 }
 
 /* Find out whether the handshake has enabled it. */
-static int ktls_begin(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
+static int ktls_begin(SSL *ssl, RedStreamRecordTaker *taker, const void *data, size_t size)
 {
+    auto egress = static_cast<RedStreamEgress *>(taker);
+
 #ifdef SSL_OP_ENABLE_KTLS
     if (BIO_get_ktls_send(SSL_get_wbio(ssl))) {
         egress->set_ops(ktls_socket());
@@ -94,8 +93,14 @@ static RedStreamSocket make_undecided()
 
     table.set_ssl = ktls_set_ssl;
     table.encrypt = ktls_begin;
-    table.set_timestamps = nullptr;
     return table;
+}
+
+const RedStreamSetting red_stream_setting_ktls("ktls");
+
+bool red_stream_ktls_is_used(const RedStreamEgress *egress)
+{
+    return egress->get_ops() == ktls_socket();
 }
 
 const RedStreamSocket *red_stream_ktls_get_socket()

@@ -23,6 +23,14 @@
 
 #include "push-visibility.h"
 
+class RedStreamEgress;
+
+/* Whether the kernel is to make the TLS records if it can. */
+extern const RedStreamSetting red_stream_setting_ktls;
+
+/* Whether it does. */
+bool red_stream_ktls_is_used(const RedStreamEgress *egress);
+
 /* The transport that a stream with ktls=on begins with. */
 const RedStreamSocket *red_stream_ktls_get_socket();
 

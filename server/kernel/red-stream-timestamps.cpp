@@ -15,21 +15,19 @@
 #include <glib.h>
 
 #include "red-stream-timestamps.h"
-#include "red-stream-trace.h"
 
 /* Flushes whose ack is awaited. There are more only if the kernel has not reported many. */
 #define FLUSHES_MAX 4096
 
-RedStreamTimestamps::RedStreamTimestamps(uint32_t unacked, int init_stream,
-                                         RedStreamCounters *init_counters):
-    stream(init_stream), counters(init_counters),
-    begin(init_counters->written_bytes - unacked), last(init_counters->written_bytes)
+RedStreamTimestamps::RedStreamTimestamps(uint32_t unacked, const RedStreamEgress *init_egress,
+                                         RedStreamObserver *init_observer):
+    egress(init_egress), observer(init_observer), begin(written() - unacked), last(written())
 {
 }
 
 bool RedStreamTimestamps::flushed()
 {
-    const uint64_t end = counters->written_bytes;
+    const uint64_t end = written();
 
     if (end == last || flushes.size() >= FLUSHES_MAX) {
         return false;
@@ -42,7 +40,7 @@ bool RedStreamTimestamps::flushed()
 void RedStreamTimestamps::notice(const RedStreamNotice &notice)
 {
     if (notice.what == RedStreamNotice::ACKED && notice.time) {
-        ++counters->timestamps;
+        ++counters.timestamps;
         latest_byte = notice.last;
         latest_time = notice.time;
         settle();
@@ -65,9 +63,11 @@ void RedStreamTimestamps::settle()
         /* the clock may have been set */
         const uint64_t delay = std::max<int64_t>(latest_time - flush.time, 0);
 
-        ++counters->delivered;
-        counters->delivery_time += delay;
-        red_stream_trace_delivered(stream, flush.end, delay);
+        ++counters.delivered;
+        counters.delivery_time += delay;
+        if (observer) {
+            observer->event("delivered", { int64_t(flush.end), int64_t(delay) });
+        }
     }
 }
 

@@ -3,8 +3,8 @@
  * in the error queue (red-stream-errqueue.h) when the last byte of a send is acked; the queue is
  * also read at each flush.
  *
- * The peer is that of the TCP connection: with a relay on the path, the relay. And a client need not have read
- * what its kernel has acked; the channel's pongs show that.
+ * The peer is that of the TCP connection: with a relay on the path, the relay. And a client need
+ * not have read what its kernel has acked; the channel's pongs show that.
  */
 #ifndef RED_STREAM_TIMESTAMPS_H_
 #define RED_STREAM_TIMESTAMPS_H_
@@ -14,19 +14,27 @@
 #include <deque>
 
 #include "red-common.h"
-#include "red-stream-counters.h"
+#include "red-stream-egress.h"
 #include "red-stream-errqueue.h"
 
 #include "push-visibility.h"
+
+struct RedStreamTimestampCounters {
+    /* flushes acked, the sum of the microseconds from flush to ack, and reports of the kernel */
+    uint64_t delivered;
+    uint64_t delivery_time;
+    uint64_t timestamps;
+};
 
 class RedStreamTimestamps final: public RedStreamErrqueueConsumer
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @unacked: from set_timestamps; @stream: its number in the trace; @counters: of the stream,
-     * which this adds to. */
-    RedStreamTimestamps(uint32_t unacked, int stream, RedStreamCounters *counters);
+    /* @unacked: from set_timestamps; @observer: is told of each flush that was acked, may be
+     * null */
+    RedStreamTimestamps(uint32_t unacked, const RedStreamEgress *egress,
+                        RedStreamObserver *observer);
 
     /* A flush is complete: the kernel has taken all bytes.
      * Returns whether there were any since the last flush. */
@@ -37,18 +45,23 @@ public:
     /* a near client may have acked a flush before flushed() was called */
     void no_more_notices() override { settle(); }
 
+    const RedStreamTimestampCounters &get_counters() const { return counters; }
+
 private:
     void settle();
 
     struct Flush {
-        /* counters->written_bytes at the flush */
+        /* written() at the flush */
         uint64_t end;
         int64_t time;
     };
 
-    const int stream;
-    RedStreamCounters *const counters;
-    /* counters->written_bytes at the kernel's byte 0 */
+    uint64_t written() const { return egress->get_counters().written_bytes; }
+
+    const RedStreamEgress *const egress;
+    RedStreamObserver *const observer;
+    RedStreamTimestampCounters counters = { };
+    /* written() at the kernel's byte 0 */
     const uint64_t begin;
     /* flushes not known to be acked */
     std::deque<Flush> flushes;
@@ -59,7 +72,7 @@ private:
     int64_t latest_time = 0;
 };
 
-/* For RedStreamSocket, see there. */
+/* For RedStreamOffloadSocket, see there. */
 bool red_stream_timestamps_set(int fd, uint32_t *unacked);
 
 #include "pop-visibility.h"

@@ -12,13 +12,15 @@
 
 #include <common/log.h>
 
+#include "red-stream-offload.h"
 #include "red-stream-zerocopy.h"
 
-RedStreamZerocopy::RedStreamZerocopy(RedStreamErrqueue *init_errqueue, int init_fd,
-                                     const RedStreamSocket *init_ops, uint32_t init_limit,
-                                     bool init_tls, uint64_t *init_writes):
-    errqueue(init_errqueue), fd(init_fd), ops(init_ops), limit(init_limit), tls(init_tls),
-    writes(init_writes), state(init_tls ? "not with TLS" : "not with SASL or WebSocket")
+RedStreamZerocopy::RedStreamZerocopy(RedStreamErrqueue *init_errqueue, RedStreamEgress *init_egress,
+                                     const RedStreamOffloadSocket *init_ops, uint32_t init_limit,
+                                     bool init_tls):
+    errqueue(init_errqueue), egress(init_egress), fd(init_egress->get_socket()), ops(init_ops),
+    limit(init_limit), tls(init_tls),
+    state(init_tls ? "not with TLS" : "not with SASL or WebSocket")
 {
 }
 
@@ -27,7 +29,7 @@ void RedStreamZerocopy::start()
     if (tls) {
         return;
     }
-    on = ops->set_zerocopy && ops->set_zerocopy(fd);
+    on = ops->set_zerocopy(fd);
     state = on ? "on" : "not over this socket";
 }
 
@@ -58,31 +60,34 @@ ssize_t RedStreamZerocopy::send(const struct iovec *iov, int iovcnt, size_t own,
         size += iov[i].iov_len;
     }
     if (!may_send(size)) {
-        return ops->send(fd, iov, iovcnt, more);
+        return egress->send_now(iov, iovcnt, more);
     }
     if (own) {
-        before = ops->send(fd, iov, 1, true);
+        before = egress->send_now(iov, 1, true);
         if (before < static_cast<ssize_t>(own)) {
             return before;
         }
-        ++*writes;
         ++iov;
         --iovcnt;
     }
 
-    ssize_t n = ops->send_kept(fd, iov, iovcnt, more);
+    ssize_t n;
+    do {
+        n = ops->send_kept(fd, iov, iovcnt, more);
+    } while (n == -1 && errno == EINTR);
+    if (n == -1 && errno == ENOBUFS) {
+        ++counters.refused;
+        n = egress->send_now(iov, iovcnt, more);
+        return n < 0 ? n : before + n;
+    }
+    n = egress->note_send(size, more, n);
     if (n > 0) {
         sends.push_back(n);
         bytes += n;
         ++counters.sends;
         counters.max_bytes = std::max<uint64_t>(counters.max_bytes, bytes);
-    } else if (n < 0 && errno == ENOBUFS) {
-        ++*writes;
-        ++counters.refused;
-        n = ops->send(fd, iov, iovcnt, more);
     }
-    /* an error that persists is reported again */
-    return before ? before + std::max<ssize_t>(n, 0) : n;
+    return n < 0 ? n : before + n;
 }
 
 SpiceMarshaller *RedStreamZerocopy::keep(SpiceMarshaller *marshaller)

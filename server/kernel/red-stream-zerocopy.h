@@ -22,12 +22,13 @@
  * off for this stream. One such report does not count: a network card without segmentation causes
  * it for the segment that joins two sends.
  *
- * Disconnect. Waits for sent data (before the guest's memory may be reused, and for migration) include the
- * outstanding sends. A channel that is disconnected releases its memory, and freed memory must not
- * be sent. So the peer has RED_STREAM_ZEROCOPY_WAIT to ack, short because the thread may be QEMU's
- * main loop (USB, ports). Then connect(AF_UNSPEC) resets the connection, and a client that is
- * farther away loses what it has not acked. close() with SO_LINGER drops TCP's queue as well, but
- * then no completion says when the network card has released its memory.
+ * Disconnect. Waits for sent data (before the guest's memory may be reused, and for migration)
+ * include the outstanding sends. A channel that is disconnected releases its memory, and freed
+ * memory must not be sent. So the peer has RED_STREAM_ZEROCOPY_WAIT to ack, short because the
+ * thread may be QEMU's main loop (USB, ports). Then connect(AF_UNSPEC) resets the connection,
+ * and a client that is farther away loses what it has not acked. close() with SO_LINGER drops
+ * TCP's queue as well, but then no completion says when the network card has released its
+ * memory.
  */
 #ifndef RED_STREAM_ZEROCOPY_H_
 #define RED_STREAM_ZEROCOPY_H_
@@ -39,10 +40,12 @@
 #include <common/marshaller.h>
 
 #include "red-common.h"
+#include "red-stream-egress.h"
 #include "red-stream-errqueue.h"
-#include "red-stream-socket.h"
 
 #include "push-visibility.h"
+
+struct RedStreamOffloadSocket;
 
 struct RedStreamZerocopyCounters {
     /* sends with MSG_ZEROCOPY; completed ones; those of these that the kernel copied after all;
@@ -55,6 +58,9 @@ struct RedStreamZerocopyCounters {
     uint64_t max_bytes;
 };
 
+/* bytes; smaller payloads cost more to pin than to copy, and may be written to again */
+#define RED_STREAM_ZEROCOPY_MIN 4096
+#define RED_STREAM_ZEROCOPY_LIMIT (16 * 1024 * 1024)
 /* Maximum number of messages pinned, and of outstanding sends. */
 #define RED_STREAM_ZEROCOPY_MESSAGES 64
 #define RED_STREAM_ZEROCOPY_SENDS 1024
@@ -69,16 +75,14 @@ class RedStreamZerocopy final: public RedStreamErrqueueConsumer
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @errqueue: delivers completions; @limit: sends of at most so many bytes are copied; @writes:
-     * is incremented for each system call of a send after its first. */
-    RedStreamZerocopy(RedStreamErrqueue *errqueue, int fd, const RedStreamSocket *ops,
-                      uint32_t limit, bool tls, uint64_t *writes);
+    /* @errqueue: delivers completions; @limit: sends of at most so many bytes are copied */
+    RedStreamZerocopy(RedStreamErrqueue *errqueue, RedStreamEgress *egress,
+                      const RedStreamOffloadSocket *ops, uint32_t limit, bool tls);
     ~RedStreamZerocopy();
 
     /* From now on the caller passes each message to keep(). */
     void start();
-    /* As RedStreamSocket::send. The first @own bytes, one entry of @iov, are in no marshaller and
-     * are copied. */
+    /* As RedStreamSender::send. The first @own bytes are in no marshaller and are copied. */
     ssize_t send(const struct iovec *iov, int iovcnt, size_t own, bool more);
     /* The message of @marshaller was written, or dropped. Takes ownership of @marshaller if the
      * kernel may still read it. Returns the marshaller for the next message, empty: @marshaller or
@@ -110,11 +114,11 @@ private:
     };
 
     RedStreamErrqueue *const errqueue;
+    RedStreamEgress *const egress;
     const int fd;
-    const RedStreamSocket *const ops;
+    const RedStreamOffloadSocket *const ops;
     const uint32_t limit;
     const bool tls;
-    uint64_t *const writes;
     RedStreamZerocopyCounters counters = { };
     const char *state;
     bool on = false;
@@ -131,7 +135,7 @@ private:
     std::deque<Message> messages;
 };
 
-/* For RedStreamSocket, see there. */
+/* For RedStreamOffloadSocket, see there. */
 bool red_stream_zerocopy_set(int fd);
 ssize_t red_stream_zerocopy_send(int fd, const struct iovec *iov, int iovcnt, bool more);
 void red_stream_zerocopy_abort(int fd);

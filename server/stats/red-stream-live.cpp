@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <config.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,7 +17,6 @@
 #include <common/log.h>
 
 #include "red-stream-counters.h"
-#include "red-stream-flow.h"
 #include "red-stream-live.h"
 
 #ifdef _WIN32
@@ -28,31 +26,15 @@ const char *red_stream_live_folder()
     return nullptr;
 }
 
-void red_stream_live_open(int, int, int, const char *, bool, bool)
+void RedStreamLiveFile::open(int, int, const char *, bool, bool)
 {
 }
 
-void red_stream_live_update(int, const RedStreamCounters *, size_t)
-{
-}
-
-void red_stream_live_flow(int, const RedStreamFlow *)
-{
-}
-
-void red_stream_live_motion(int, uint64_t, uint64_t, uint64_t, uint64_t)
-{
-}
-
-void red_stream_live_close(int)
+void RedStreamLiveFile::close()
 {
 }
 
 #else
-
-/* Streams begin and end in several threads; a mapping belongs to its stream's thread. */
-static std::mutex streams_mutex;
-static std::map<int, RedStreamLive *> streams;
 
 const char *red_stream_live_folder()
 {
@@ -75,12 +57,12 @@ static char *file_name(int stream)
 static int create_file(const char *name)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    const int fd = open(name, flags, 0644);
+    const int fd = ::open(name, flags, 0644);
 
     if (fd >= 0 || errno != EEXIST || unlink(name) != 0) {
         return fd;
     }
-    return open(name, flags, 0644);
+    return ::open(name, flags, 0644);
 }
 
 /* Returns null with errno. */
@@ -100,34 +82,21 @@ static RedStreamLive *map_file(const char *name)
         errno = error;
     }
     const int saved_errno = errno;
-    close(fd);
+    ::close(fd);
     errno = saved_errno;
     return memory == MAP_FAILED ? nullptr : static_cast<RedStreamLive *>(memory);
 }
 
-static RedStreamLive *find(int stream)
+void RedStreamLiveFile::open(int type, int id, const char *mode, bool tls, bool counts)
 {
-    if (!red_stream_live_folder()) {
-        return nullptr;
-    }
-    std::lock_guard<std::mutex> lock(streams_mutex);
-    const auto found = streams.find(stream);
-
-    return found == streams.end() ? nullptr : found->second;
-}
-
-void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls, bool counts)
-{
-    static bool warned = false;
+    static std::atomic<bool> warned(false);
 
     if (!red_stream_live_folder()) {
         return;
     }
-    red_stream_live_close(stream);
+    close();
     char *const name = file_name(stream);
-    RedStreamLive *const live = map_file(name);
-    const int error = errno;
-    std::lock_guard<std::mutex> lock(streams_mutex);
+    live = map_file(name);
 
     if (live) {
         g_strlcpy(live->mode, mode, sizeof(live->mode));
@@ -140,18 +109,28 @@ void red_stream_live_open(int stream, int type, int id, const char *mode, bool t
         }
         live->time = g_get_monotonic_time();
         g_strlcpy(live->magic, RED_STREAM_LIVE_MAGIC, sizeof(live->magic));
-        streams[stream] = live;
-    } else if (!warned) {
-        warned = true;
-        spice_warning("SPICE_STREAM_STATS: can't write %s: %s", name, strerror(error));
+    } else if (!warned.exchange(true)) {
+        spice_warning("SPICE_STREAM_STATS: can't write %s: %s", name, strerror(errno));
     }
     g_free(name);
 }
 
-void red_stream_live_update(int stream, const RedStreamCounters *counters, size_t pending)
+void RedStreamLiveFile::close()
 {
-    RedStreamLive *const live = find(stream);
+    if (live) {
+        char *const name = file_name(stream);
 
+        munmap(live, sizeof(RedStreamLive));
+        live = nullptr;
+        unlink(name);
+        g_free(name);
+    }
+}
+
+#endif
+
+void RedStreamLiveFile::update(const RedStreamCounters *counters, size_t pending)
+{
     if (live) {
         live->messages = counters->messages;
         live->records = counters->records;
@@ -162,46 +141,24 @@ void red_stream_live_update(int stream, const RedStreamCounters *counters, size_
     }
 }
 
-void red_stream_live_flow(int stream, const RedStreamFlow *flow)
+void RedStreamLiveFile::flow(const int64_t numbers[4], const char *phase)
 {
-    RedStreamLive *const live = find(stream);
-
     if (live) {
-        live->in_flight = flow->bytes_in_flight();
-        live->limit = flow->limit();
-        live->rate = flow->get_rate();
-        live->delay = flow->get_path_delay();
-        g_strlcpy(live->phase, flow->get_phase(), sizeof(live->phase));
+        live->in_flight = numbers[0];
+        live->limit = numbers[1];
+        live->rate = numbers[2];
+        live->delay = numbers[3];
+        g_strlcpy(live->phase, phase, sizeof(live->phase));
         live->time = g_get_monotonic_time();
     }
 }
 
-void red_stream_live_motion(int stream, uint64_t moves, uint64_t moved, uint64_t equal,
-                            uint64_t drawn)
+void RedStreamLiveFile::motion(const int64_t numbers[4])
 {
-    RedStreamLive *const live = find(stream);
-
     if (live) {
-        live->moves = moves;
-        live->moved = moved;
-        live->equal = equal;
-        live->drawn = drawn;
+        live->moves = numbers[0];
+        live->moved = numbers[1];
+        live->equal = numbers[2];
+        live->drawn = numbers[3];
     }
 }
-
-void red_stream_live_close(int stream)
-{
-    RedStreamLive *const live = find(stream);
-
-    if (live) {
-        char *const name = file_name(stream);
-        std::lock_guard<std::mutex> lock(streams_mutex);
-
-        streams.erase(stream);
-        munmap(live, sizeof(RedStreamLive));
-        unlink(name);
-        g_free(name);
-    }
-}
-
-#endif

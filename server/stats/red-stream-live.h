@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The stats files: the state of the streams of a running process, for a reader outside.
  *
- * With SPICE_STREAM_STATS=FOLDER, an existing folder, each stream of a channel keeps a file there,
- * PID-STREAM, with a RedStreamLive in it, and removes it when the stream is freed. The file is mapped by both sides, so an update is a few stores and a reader sees the current state.
- * Integers are in the machine's byte order. Each one is written atomically, the file is not.
+ * With SPICE_STREAM_STATS=FOLDER, an existing folder, each stream of a channel keeps a file
+ * there, PID-STREAM, with a RedStreamLive in it, and removes it when the stream is freed. The
+ * file is mapped by both sides, so an update is a few stores and a reader sees the current
+ * state. Integers are in the machine's byte order. Each one is written atomically, the file is
+ * not.
  *
  * If a file cannot be created, this warns once and does without. A file of that name, left by an
  * earlier process of the same pid, is replaced, not reused: another process that has it open could
- * truncate it, and a store beyond its end would raise SIGBUS. Any thread; calls for one stream
- * come from that stream's thread.
+ * truncate it, and a store beyond its end would raise SIGBUS. Used from the thread of the channel.
  */
 #ifndef RED_STREAM_LIVE_H_
 #define RED_STREAM_LIVE_H_
@@ -19,8 +20,6 @@
 #include "red-stream-counters.h"
 
 #include "push-visibility.h"
-
-class RedStreamFlow;
 
 #define RED_STREAM_LIVE_MAGIC "spice-2"
 #define RED_STREAM_LIVE_UNKNOWN UINT64_MAX
@@ -62,13 +61,30 @@ struct RedStreamLive {
 /* The folder, null if the environment names none. */
 const char *red_stream_live_folder();
 
-/* @counts: whether red_stream_live_update() follows */
-void red_stream_live_open(int stream, int type, int id, const char *mode, bool tls, bool counts);
-void red_stream_live_update(int stream, const RedStreamCounters *counters, size_t pending);
-void red_stream_live_flow(int stream, const RedStreamFlow *flow);
-void red_stream_live_motion(int stream, uint64_t moves, uint64_t moved, uint64_t equal,
-                            uint64_t drawn);
-void red_stream_live_close(int stream);
+/* The file of a stream. Without a folder it does nothing. */
+class RedStreamLiveFile
+{
+public:
+    /* @stream: its number */
+    explicit RedStreamLiveFile(int init_stream): stream(init_stream) {}
+    ~RedStreamLiveFile() { close(); }
+    RedStreamLiveFile(const RedStreamLiveFile &) = delete;
+    RedStreamLiveFile &operator=(const RedStreamLiveFile &) = delete;
+
+    /* @counts: whether update() follows */
+    void open(int type, int id, const char *mode, bool tls, bool counts);
+    void update(const RedStreamCounters *counters, size_t pending);
+    /* bytes in flight, limit, rate and delay, and the phase */
+    void flow(const int64_t numbers[4], const char *phase);
+    /* moves, moved, equal and drawn */
+    void motion(const int64_t numbers[4]);
+
+private:
+    void close();
+
+    const int stream;
+    RedStreamLive *live = nullptr;
+};
 
 #include "pop-visibility.h"
 

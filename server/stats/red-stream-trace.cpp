@@ -14,7 +14,6 @@
 #include <common/log.h>
 
 #include "red-stream-egress.h"
-#include "red-stream-flow.h"
 #include "red-stream-live.h"
 #include "red-stream-trace.h"
 
@@ -44,11 +43,6 @@ static FILE *trace_file()
     static FILE *const file = open_named_by("SPICE_STREAM_TRACE");
 
     return file;
-}
-
-bool red_stream_trace_enabled()
-{
-    return trace_file() != nullptr;
 }
 
 /*
@@ -95,32 +89,105 @@ private:
     std::string text;
 };
 
-int red_stream_trace_new()
+static FILE *stats_file()
+{
+    static FILE *const file = red_stream_live_folder() ? nullptr :
+                              open_named_by("SPICE_STREAM_STATS");
+
+    return file;
+}
+
+class RedStreamTrace final: public RedStreamObserver
+{
+public:
+    RedStreamTrace(const char *mode, bool counts);
+    ~RedStreamTrace();
+
+    void channel(int type, int id, bool tls) override;
+    void closed(const RedStreamCounters *counters) override;
+    void wrote(const struct iovec *iov, int iovcnt, unsigned flags) override;
+    void sent(size_t size, bool more, ssize_t taken) override;
+    void flushed(const RedStreamCounters *counters, size_t pending) override;
+    void event(const char *what, std::initializer_list<int64_t> numbers, const char *word) override;
+
+private:
+    void trace(const char *what, std::initializer_list<int64_t> numbers = { },
+               const char *word = nullptr);
+    bool count(const char *what, std::initializer_list<int64_t> numbers, const char *word);
+
+    /* 1 for the first one of the process */
+    const int stream;
+    const char *const mode;
+    const bool counts;
+    RedStreamLiveFile live;
+    int channel_type = 0;
+    int channel_id = 0;
+    bool has_tls = false;
+    const char *socket;
+    /* as of the last flush, and the least records in which the flushes could have been sent */
+    uint64_t message_bytes = 0;
+    uint64_t floor_records = 0;
+    /* events: probe timeouts, images sent by refreshes, and bytes of those that refine a lossy
+     * one */
+    uint64_t probe_timeouts = 0;
+    uint64_t refreshes = 0;
+    uint64_t refined_bytes = 0;
+    /* further entries of the statistics */
+    std::string entries;
+};
+
+static int next_stream()
 {
     static std::atomic<int> last(0);
-    const int stream = ++last;
 
-    if (red_stream_trace_enabled()) {
-        TraceLine(stream, "open");
-    }
-    return stream;
+    return ++last;
 }
 
-void red_stream_trace_channel(int stream, int type, int id)
+RedStreamTrace::RedStreamTrace(const char *init_mode, bool init_counts):
+    stream(next_stream()), mode(init_mode), counts(init_counts), live(stream),
+    socket(init_counts ? "sendmsg" : "upstream")
 {
-    if (red_stream_trace_enabled()) {
-        TraceLine line(stream, "channel");
+    trace("open");
+}
 
-        line.number(type);
-        line.number(id);
+RedStreamTrace::~RedStreamTrace()
+{
+    if (trace_file()) {
+        trace("close");
+        fflush(trace_file());
     }
 }
 
-void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, unsigned flags)
+void RedStreamTrace::trace(const char *what, std::initializer_list<int64_t> numbers,
+                           const char *word)
+{
+    if (!trace_file()) {
+        return;
+    }
+    TraceLine line(stream, what);
+
+    for (const int64_t number : numbers) {
+        line.number(number);
+    }
+    if (word) {
+        line.word(word);
+    }
+}
+
+void RedStreamTrace::channel(int type, int id, bool tls)
+{
+    channel_type = type;
+    channel_id = id;
+    has_tls = tls;
+    trace("channel", { type, id });
+    live.open(type, id, mode, tls, counts);
+}
+
+void RedStreamTrace::wrote(const struct iovec *iov, int iovcnt, unsigned flags)
 {
     static const char *const names[] = { "-", "m", "s", "sm" };
 
-    if (red_stream_trace_enabled()) {
+    if (trace_file()) {
         TraceLine line(stream, "write");
 
         line.word(names[flags & (RED_STREAM_MORE | RED_STREAM_MESSAGE_START)]);
@@ -128,66 +195,67 @@ void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, uns
     }
 }
 
-void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken)
+void RedStreamTrace::sent(size_t size, bool more, ssize_t taken)
 {
-    if (red_stream_trace_enabled()) {
-        const int saved_errno = errno;
-        {
-            TraceLine line(stream, "send");
+    const int saved_errno = errno;
 
-            line.number(size);
-            line.number(more);
-            line.number(taken < 0 ? -saved_errno : taken);
-        }
-        errno = saved_errno;
-    }
+    trace("send", { int64_t(size), more, taken < 0 ? -saved_errno : taken });
+    errno = saved_errno;
 }
 
-void red_stream_trace_flow(int stream, const RedStreamFlow *flow)
+void RedStreamTrace::flushed(const RedStreamCounters *counters, size_t pending)
 {
-    red_stream_live_flow(stream, flow);
-    if (red_stream_trace_enabled()) {
-        TraceLine line(stream, "flow");
+    const uint64_t bytes = counters->message_bytes - message_bytes;
 
-        line.number(flow->bytes_in_flight());
-        line.number(flow->limit());
-        line.number(flow->get_rate());
-        line.number(flow->get_path_delay());
-        line.number(flow->get_probe_timeouts());
-        line.word(flow->get_phase());
-    }
+    message_bytes = counters->message_bytes;
+    floor_records += (bytes + RED_STREAM_RECORD_MAX - 1) / RED_STREAM_RECORD_MAX;
+    live.update(counters, pending);
 }
 
-void red_stream_trace_wait(int stream)
+/* Events that are no line of the trace. Returns false if @what is none of them. */
+bool RedStreamTrace::count(const char *what, std::initializer_list<int64_t> numbers,
+                           const char *word)
 {
-    if (red_stream_trace_enabled()) {
-        TraceLine(stream, "wait");
+    if (strcmp(what, "probe_timeout") == 0) {
+        ++probe_timeouts;
+    } else if (strcmp(what, "motion") == 0) {
+        live.motion(numbers.begin());
+    } else if (strcmp(what, "socket") == 0) {
+        socket = word;
+    } else if (strcmp(what, "statistics") == 0) {
+        entries = word;
+    } else {
+        return false;
     }
+    return true;
 }
 
-void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined)
+void RedStreamTrace::event(const char *what, std::initializer_list<int64_t> numbers,
+                           const char *word)
 {
-    if (red_stream_trace_enabled()) {
-        TraceLine line(stream, "refresh");
-
-        line.number(bytes);
-        line.number(is_refined);
+    if (count(what, numbers, word)) {
+        return;
     }
+    if (strcmp(what, "flow") == 0) {
+        live.flow(numbers.begin(), word);
+    } else if (strcmp(what, "refresh") == 0) {
+        ++refreshes;
+        refined_bytes += numbers.begin()[1] ? numbers.begin()[0] : 0;
+    }
+    trace(what, numbers, word);
 }
 
-static void write_statistics(int type, int id, const char *mode, bool tls, const char *socket,
-                             const RedStreamCounters *counters)
+void RedStreamTrace::closed(const RedStreamCounters *counters)
 {
-    static FILE *const file = red_stream_live_folder() ? nullptr :
-                              open_named_by("SPICE_STREAM_STATS");
+    FILE *const file = stats_file();
 
     if (!file) {
         return;
     }
     /* one call each, as streams of several threads end at once */
     if (!counters) {
-        fprintf(file, "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,\"socket\":\"%s\"}\n", type, id, mode,
-                tls ? "true" : "false", socket);
+        fprintf(file, "{\"type\":%d,\"id\":%d,\"mode\":\"%s\",\"tls\":%s,\"socket\":\"%s\"}\n",
+                channel_type, channel_id, mode, has_tls ? "true" : "false", socket);
         fflush(file);
         return;
     }
@@ -197,22 +265,21 @@ static void write_statistics(int type, int id, const char *mode, bool tls, const
             "\"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"floor_records\":%" PRIu64 ","
             "\"writes\":%" PRIu64 ",\"written_bytes\":%" PRIu64 ",\"setsockopts\":%" PRIu64 ","
             "\"flushes\":%" PRIu64 ",\"eagains\":%" PRIu64 ",\"max_buffered\":%" PRIu64 ","
-            "\"probe_timeouts\":%" PRIu64 ",\"refreshes\":%" PRIu64 ",\"refined_bytes\":%" PRIu64 "}\n",
-            type, id, mode, tls ? "true" : "false", socket,
+            "\"probe_timeouts\":%" PRIu64 ",\"refreshes\":%" PRIu64 ","
+            "\"refined_bytes\":%" PRIu64 "%s}\n",
+            channel_type, channel_id, mode, has_tls ? "true" : "false", socket,
             counters->messages, counters->message_bytes,
-            counters->records, counters->record_bytes, counters->floor_records,
+            counters->records, counters->record_bytes, floor_records,
             counters->writes, counters->written_bytes, counters->setsockopts,
-            counters->flushes, counters->eagains, counters->max_buffered, counters->probe_timeouts,
-            counters->refreshes, counters->refined_bytes);
+            counters->flushes, counters->eagains, counters->max_buffered, probe_timeouts,
+            refreshes, refined_bytes, entries.c_str());
     fflush(file);
 }
 
-void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const char *socket, const RedStreamCounters *counters)
+RedStreamObserver *red_stream_trace_new(const char *mode, bool counts)
 {
-    if (red_stream_trace_enabled()) {
-        TraceLine(stream, "close");
-        fflush(trace_file());
+    if (!trace_file() && !stats_file() && !red_stream_live_folder()) {
+        return nullptr;
     }
-    write_statistics(type, id, mode, tls, socket, counters);
+    return new RedStreamTrace(mode, counts);
 }

@@ -21,45 +21,24 @@
  *   T S refresh BYTES REFINED    an image of a refresh: REFINED 1 if it replaces a lossy one
  *   T S close
  *
- * In the modes without an output buffer (normal, cork, window) nothing is known of writes: there are
- * only open, channel and close.
+ * In the modes without an output buffer nothing is known of writes: there are only open, channel
+ * and close.
  *
- * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON when it is freed: its
- * counters (RedStreamCounters, in modes with an output buffer) and the name of its RedStreamSocket.
- * If it names a folder, see red-stream-live.h.
+ * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON when it is freed: its channel,
+ * mode and, in modes with an output buffer, counters. If it names a folder, see red-stream-live.h.
  *
  * If a file cannot be written, this warns once and does without. Any thread.
  */
 #ifndef RED_STREAM_TRACE_H_
 #define RED_STREAM_TRACE_H_
 
-#include <sys/types.h>
-
-#include "red-stream-counters.h"
-#include "sys-socket.h"
+#include "red-stream-observer.h"
 
 #include "push-visibility.h"
 
-class RedStreamFlow;
-
-/* Whether a trace is written. If not, the functions below do nothing but update the stats
- * file of red-stream-live.h. */
-bool red_stream_trace_enabled();
-
-/* Returns a number for a new stream, 1 for the first one of the process. */
-int red_stream_trace_new();
-
-void red_stream_trace_channel(int stream, int type, int id);
-void red_stream_trace_write(int stream, const struct iovec *iov, int iovcnt, unsigned flags);
-/* Keeps errno, which it reads if @taken is -1. */
-void red_stream_trace_send(int stream, size_t size, bool more, ssize_t taken);
-void red_stream_trace_flow(int stream, const RedStreamFlow *flow);
-void red_stream_trace_wait(int stream);
-void red_stream_trace_refresh(int stream, size_t bytes, bool is_refined);
-
-/* The stream is freed. @counters: null if there is no output buffer. */
-void red_stream_trace_close(int stream, int type, int id, const char *mode, bool tls,
-                            const char *socket, const RedStreamCounters *counters);
+/* For a new stream, null if no variable asks for anything. @mode: the name of its mode, a constant;
+ * @counts: it has an output buffer. */
+RedStreamObserver *red_stream_trace_new(const char *mode, bool counts);
 
 #include "pop-visibility.h"
 

@@ -7,25 +7,19 @@
 #include <openssl/err.h>
 
 #include "red-stream-bio.h"
-#include "red-stream-egress.h"
 #include "sys-socket.h"
 
-static RedStreamEgress *bio_egress(BIO *bio)
+static RedStreamRecordTaker *bio_taker(BIO *bio)
 {
-    return static_cast<RedStreamEgress *>(BIO_get_data(bio));
-}
-
-static bool is_retry(int error)
-{
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+    return static_cast<RedStreamRecordTaker *>(BIO_get_data(bio));
 }
 
 static int bio_write(BIO *bio, const char *data, int size)
 {
     BIO_clear_retry_flags(bio);
 
-    const int n = bio_egress(bio)->take_record(data, size);
-    if (n < 0 && is_retry(errno)) {
+    const int n = bio_taker(bio)->take_record(data, size);
+    if (n < 0 && errno == EAGAIN) {
         BIO_set_retry_write(bio);
     }
     return n;
@@ -35,31 +29,17 @@ static int bio_read(BIO *bio, char *data, int size)
 {
     BIO_clear_retry_flags(bio);
 
-    const int n = socket_read(bio_egress(bio)->get_socket(), data, size);
-    if (n < 0 && is_retry(errno)) {
+    const int n = socket_read(bio_taker(bio)->get_socket(), data, size);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
         BIO_set_retry_read(bio);
     }
-#ifdef BIO_FLAGS_IN_EOF
-    if (n == 0) {
-        BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
-    }
-#endif
     return n;
 }
 
 static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
 {
-    switch (cmd) {
-    case BIO_CTRL_FLUSH:
-    case BIO_CTRL_DUP:
-        return 1;
-#ifdef BIO_FLAGS_IN_EOF
-    case BIO_CTRL_EOF:
-        return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
-#endif
-    default:
-        return 0;
-    }
+    /* a flush has nothing to do, and succeeds */
+    return cmd == BIO_CTRL_FLUSH;
 }
 
 static BIO_METHOD *bio_method_new()
@@ -75,7 +55,7 @@ static BIO_METHOD *bio_method_new()
     return method;
 }
 
-bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress)
+bool red_stream_bio_set_ssl(SSL *ssl, RedStreamRecordTaker *taker)
 {
     static const BIO_METHOD *const method = bio_method_new();
     BIO *bio = method ? BIO_new(method) : nullptr;
@@ -83,15 +63,15 @@ bool red_stream_bio_set_ssl(SSL *ssl, RedStreamEgress *egress)
     if (!bio) {
         return false;
     }
-    BIO_set_data(bio, egress);
+    BIO_set_data(bio, taker);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
-    /* a write that is repeated, see RedStreamEgress, passes a copy of the bytes, at another address */
+    /* a write that is repeated passes a copy of the bytes, at another address */
     SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     return true;
 }
 
-int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, size_t size)
+int red_stream_bio_encrypt(SSL *ssl, RedStreamRecordTaker *taker, const void *data, size_t size)
 {
     /* SSL_get_error reads the thread's error queue, so it must be empty. To look is cheaper than to
      * clear an empty queue. */
@@ -103,6 +83,7 @@ int red_stream_bio_encrypt(SSL *ssl, RedStreamEgress *egress, const void *data, 
     if (n > 0) {
         return n;
     }
-    const int error = SSL_get_error(ssl, n);
-    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
+    /* Not SSL_ERROR_WANT_READ, for which nobody waits: the peer has sent a part of a handshake
+     * message. Renegotiation is off. */
+    return SSL_get_error(ssl, n) == SSL_ERROR_WANT_WRITE ? 0 : -1;
 }

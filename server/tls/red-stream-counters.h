@@ -10,6 +10,9 @@ typedef struct RedStreamCounters {
     uint64_t messages;
     /* bytes passed to writev(), with the framing of SASL and WebSocket */
     uint64_t message_bytes;
+    /* TLS records and the plaintext in them */
+    uint64_t records;
+    uint64_t record_bytes;
     /* system calls that send, with those that failed, and bytes that the kernel took */
     uint64_t writes;
     uint64_t written_bytes;

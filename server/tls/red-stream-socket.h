@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Transports of an output buffer. A transport is a table of functions for the socket. The output
- * buffer does not know which transport it has; a test can replace the kernel by a script. To be
- * called from the thread of the channel.
+/* Transports of an output buffer. A transport is a table of functions: those for the socket, and
+ * those that make TLS records. The output buffer does not know which transport it has; a test can
+ * replace the kernel by a script. To be called from the thread of the channel.
  */
 #ifndef RED_STREAM_SOCKET_H_
 #define RED_STREAM_SOCKET_H_
 
 #include <sys/types.h>
 
+#include <openssl/ssl.h>
+
 #include "sys-socket.h"
+#include "red-stream-policy.h"
 
 #include "push-visibility.h"
+
+class RedStreamRecordTaker;
 
 struct RedStreamSocket {
     /* Send the bytes of @iov, at most IOV_MAX entries, as far as the kernel takes
@@ -22,9 +27,18 @@ struct RedStreamSocket {
     /* Set TCP_CORK. Clearing it sends an incomplete segment, also one held by MSG_MORE.
      * Returns false if not supported. */
     bool (*set_cork)(int fd, bool enabled);
+    /* Fill @link from TCP_INFO. Returns false if not available (not TCP, not Linux). */
+    bool (*get_link)(int fd, RedStreamLink *link);
+    /* Create the BIOs of @ssl, before its handshake. Returns false if out of memory. */
+    bool (*set_ssl)(SSL *ssl, RedStreamRecordTaker *taker);
+    /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to
+     * @taker.
+     * Returns @size, 0 if the caller must retry later with the same bytes, or -1 if the
+     * connection has ended. */
+    int (*encrypt)(SSL *ssl, RedStreamRecordTaker *taker, const void *data, size_t size);
 };
 
-/* sendmsg */
+/* sendmsg, and records made by the TLS library */
 extern const RedStreamSocket red_stream_kernel_socket;
 
 #include "pop-visibility.h"

@@ -5,31 +5,44 @@
 
 #include "red-stream-tcp-info.h"
 
-RedStreamTcpInfo::RedStreamTcpInfo(int init_socket, const RedStreamPolicy *init_policy):
-    socket(init_socket), policy(init_policy)
+RedStreamTcpInfo::RedStreamTcpInfo(int init_socket, const RedStreamPolicy *policy):
+    socket(init_socket), fixed_size(red_stream_setting_record.get(policy))
 {
+    if (fixed_size) {
+        record_size = fixed_size;
+    }
 }
 
-void RedStreamTcpInfo::update(const RedStreamSocket *ops, bool encrypted)
+bool RedStreamTcpInfo::get_link(const RedStreamSocket *ops, RedStreamLink *link) const
 {
-    const bool wants_record_size = encrypted && policy->batch && !policy->record_size;
-    RedStreamLink link = { };
-
-    if (encrypted && policy->record_size) {
-        record_size = policy->record_size;
+    if (!ops->get_link(socket, link)) {
+        return false;
     }
-    if (!wants_record_size || next_link == UINT64_MAX) {
-        return;
+    link->path_rate = path_rate;
+    link->path_delay = path_delay;
+    return true;
+}
+
+bool RedStreamTcpInfo::update(const RedStreamSocket *ops, bool encrypted, bool always,
+                              RedStreamLink *link)
+{
+    const bool wants_record_size = encrypted && !fixed_size;
+
+    if (!(wants_record_size || always) || next_link == UINT64_MAX) {
+        return false;
     }
 
     const uint64_t now = g_get_monotonic_time();
     if (now < next_link) {
-        return;
+        return false;
     }
-    if (!ops->get_link(socket, &link)) {
+    if (!get_link(ops, link)) {
         next_link = UINT64_MAX;
-        return;
+        return false;
     }
-    next_link = now + ops->get_link_period();
-    record_size = red_stream_policy_record_size(&link);
+    next_link = now + RED_STREAM_LINK_PERIOD;
+    if (wants_record_size) {
+        record_size = red_stream_policy_record_size(link);
+    }
+    return true;
 }

@@ -11,6 +11,7 @@
 #include <common/rect.h>
 
 #include "red-catch-up.h"
+#include "red-stream-path.h"
 #include "red-stream-policy.h"
 #include "test-glib-compat.h"
 
@@ -62,7 +63,128 @@ static void add_random(Region *region, GRand *rand, int boxes)
 
 static bool is_late(const RedCatchUpPath &path, uint64_t since)
 {
-    return path.refused(since) > RED_CATCH_UP_LATE;
+    return path.waited(since) > RED_CATCH_UP_LATE;
+}
+
+/* Of each pixel, as slow and simple as can be: whether it is in what RedCatchUpArea has. */
+struct Pixels
+{
+    enum { SIDE = 60 };
+    std::vector<bool> waiting = std::vector<bool>(SIDE * SIDE);
+    std::vector<bool> ready = std::vector<bool>(SIDE * SIDE);
+
+    template <typename Do> static void each(const QRegion *where, Do &&action)
+    {
+        for (int y = 0; y < SIDE; ++y) {
+            for (int x = 0; x < SIDE; ++x) {
+                if (region_contains_point(where, x, y)) {
+                    action(y * SIDE + x);
+                }
+            }
+        }
+    }
+
+    void copied(const QRegion *dest, int dx, int dy)
+    {
+        for (auto pixels : { &waiting, &ready }) {
+            const std::vector<bool> before = *pixels;
+
+            each(dest, [&](int i) { (*pixels)[i] = before[i - dy * SIDE - dx]; });
+        }
+    }
+
+    void check(const RedCatchUpArea &area) const
+    {
+        Region all;
+        bool is_empty = true;
+
+        area.get_all(&all);
+        for (int i = 0; i < SIDE * SIDE; ++i) {
+            const bool is_there = waiting[i] || ready[i];
+
+            g_assert_cmpint(region_contains_point(&all, i % SIDE, i / SIDE) != 0, ==, is_there);
+            is_empty = is_empty && !is_there;
+        }
+        g_assert_cmpint(area.is_empty(), ==, is_empty);
+        g_assert_cmpint(area.is_ready(), ==, std::count(ready.begin(), ready.end(), true) != 0);
+    }
+};
+
+/* Whatever is drawn, copied and shown, of each pixel it is known whether the client has it. */
+static void copied_with_the_picture()
+{
+    enum { SIDE = Pixels::SIDE, ROUNDS = 500, STEPS = 12 };
+    GRand *rand = g_rand_new_with_seed(3);
+    Region hidden;
+
+    for (int round = 0; round < ROUNDS; ++round) {
+        RedCatchUpArea area;
+        Pixels pixels;
+
+        for (int step = 0; step < STEPS; ++step) {
+            const int width = g_rand_int_range(rand, 1, SIDE + 1);
+            const int height = g_rand_int_range(rand, 1, SIDE + 1);
+            const int left = g_rand_int_range(rand, 0, SIDE - width + 1);
+            const int top = g_rand_int_range(rand, 0, SIDE - height + 1);
+            const int from_x = g_rand_int_range(rand, 0, SIDE - width + 1);
+            const int from_y = g_rand_int_range(rand, 0, SIDE - height + 1);
+            /* as what is clipped */
+            const SpiceRect hole = { left + width / 3, top + height / 3, left + width / 2,
+                                     top + height / 2 };
+            Region where(left, top, left + width, top + height);
+            SpiceRect piece;
+
+            region_remove(&where, &hole);
+            switch (g_rand_int_range(rand, 0, 5)) {
+            case 0:
+                area.add(&where);
+                Pixels::each(&where, [&](int i) { pixels.waiting[i] = true; });
+                break;
+            case 1:
+                area.make_ready(&hidden);
+                for (int i = 0; i < SIDE * SIDE; ++i) {
+                    pixels.ready[i] = pixels.ready[i] || pixels.waiting[i];
+                    pixels.waiting[i] = false;
+                }
+                break;
+            case 2:
+                if (area.take(width * height, &piece)) {
+                    const Region shown(piece.left, piece.top, piece.right, piece.bottom);
+
+                    Pixels::each(&shown, [&](int i) { pixels.ready[i] = false; });
+                }
+                break;
+            default:
+                area.copied(&where, left - from_x, top - from_y);
+                pixels.copied(&where, left - from_x, top - from_y);
+            }
+            pixels.check(area);
+        }
+    }
+    g_rand_free(rand);
+}
+
+/* Copies of what is copied, in pieces, do not take more and more rectangles. */
+static void copied_in_bounded_memory()
+{
+    RedCatchUpArea area;
+    Region stripes, all;
+
+    for (int i = 0; i < SIDE; i += 4) {
+        stripes.add(i, 0, i + 1, SIDE);
+    }
+    area.add(&stripes);
+    for (int i = 1; i < SIDE / 2; ++i) {
+        Region lines;
+
+        for (int y = i % 3; y + 1 < SIDE; y += 3) {
+            lines.add(1, y, SIDE, y + 1);
+        }
+        area.copied(&lines, 1, 0);
+    }
+    area.get_all(&all);
+    g_assert_cmpint(pixman_region32_n_rects(&all), <=, 512);
+    g_assert_true(region_contains_point(&all, 0, 0));
 }
 
 /* A drawing is late if the path has not carried it for so long, not if nothing tried to send it. */
@@ -73,22 +195,71 @@ static void late_by_the_path()
 
     /* this thread has slept since it was drawn */
     g_assert_false(is_late(path, drawn));
-    path.pushed(start, true);
+    path.pushed(start, true, 0, 0);
     g_assert_false(is_late(path, drawn));
     /* and sleeps again: then the path takes all */
-    path.pushed(start + RED_CATCH_UP_LATE * 2, false);
+    path.pushed(start + RED_CATCH_UP_LATE * 2, false, 0, 0);
     g_assert_false(is_late(path, drawn));
 
-    path.pushed(start, true);
-    path.pushed(start + RED_CATCH_UP_LATE, true);
+    path.pushed(start, true, 0, 0);
+    path.pushed(start + RED_CATCH_UP_LATE, true, 0, 0);
     g_assert_false(is_late(path, drawn));
-    path.pushed(start + RED_CATCH_UP_LATE + 1, true);
+    path.pushed(start + RED_CATCH_UP_LATE + 1, true, 0, 0);
     g_assert_true(is_late(path, drawn));
     g_assert_true(is_late(path, start));
     g_assert_false(is_late(path, start + 1));
     /* what comes then waits anew */
-    path.pushed(start + RED_CATCH_UP_LATE + 2, false);
+    path.pushed(start + RED_CATCH_UP_LATE + 2, false, 0, 0);
     g_assert_false(is_late(path, drawn));
+}
+
+/* One message is not a path that does not keep up, however long it takes. */
+static void late_behind_one_message()
+{
+    const uint64_t start = 1000000, gone = start + RED_CATCH_UP_LATE * 4;
+    RedCatchUpPath path;
+
+    path.pushed(start, true, 7, RED_CATCH_UP_LARGE - 1);
+    path.pushed(gone - 1, true, 7, RED_CATCH_UP_LARGE - 1);
+    g_assert_false(is_late(path, start));
+    g_assert_false(path.is_passing());
+    /* but the guest is not to wait for it */
+    g_assert_cmpuint(path.refused(start), ==, RED_CATCH_UP_LATE * 4 - 1);
+
+    /* what had its turn after it was not all */
+    path.pushed(gone, true, 9, 0);
+    g_assert_false(is_late(path, start));
+    path.pushed(gone + RED_CATCH_UP_LATE, true, 9, 0);
+    g_assert_false(is_late(path, start));
+    path.pushed(gone + RED_CATCH_UP_LATE + 1, true, 9, 0);
+    g_assert_true(is_late(path, start));
+    g_assert_true(is_late(path, gone));
+    g_assert_false(is_late(path, gone + 1));
+
+    /* nor the client's answer, which is no message */
+    path.pushed(gone, false, 0, 0);
+    path.pushed(start, true, 0, 0);
+    path.pushed(start + RED_CATCH_UP_LATE + 1, true, 12, RED_CATCH_UP_LARGE);
+    g_assert_true(is_late(path, start));
+    g_assert_false(path.is_passing());
+}
+
+/* While a large one is sent, and no longer, more drawings may wait. */
+static void behind_a_large_message()
+{
+    const uint64_t start = 1000000, gone = start + RED_CATCH_UP_LATE * 4;
+    RedCatchUpPath path;
+
+    path.pushed(start, true, 7, RED_CATCH_UP_LARGE);
+    g_assert_true(path.is_passing());
+    path.pushed(gone - 1, true, 7, RED_CATCH_UP_LARGE);
+    g_assert_true(path.is_passing());
+    path.pushed(gone, true, 9, 0);
+    g_assert_false(path.is_passing());
+    path.pushed(start, false, 0, 0);
+    path.pushed(start, true, 7, RED_CATCH_UP_LARGE);
+    path.pushed(gone, false, 0, 0);
+    g_assert_false(path.is_passing());
 }
 
 /* No drawing waits much longer for the pipe than for the path. */
@@ -223,6 +394,33 @@ static void sweeps_end()
     }
 }
 
+/* An area that is drawn on again within the time is not still; areas beside it are not delayed by
+ * it. */
+static void what_is_still()
+{
+    enum { TIME = 1000000 };
+    RedCatchUpStill still(TIME);
+    Region moving(0, 0, 100, 100), quiet(200, 0, 300, 100);
+    const uint64_t start = 3600 * UINT64_C(1000000);
+
+    for (uint64_t now = start; now < start + 10 * TIME; now += 100000) {
+        Region lossy(0, 0, 300, 100);
+
+        still.drawn(now, &moving);
+        if (now == start) {
+            still.drawn(now, &quiet);
+        }
+        still.keep_still(now, &lossy);
+        const bool is_still = region_intersects(&lossy, &quiet);
+        g_assert_false(region_intersects(&lossy, &moving));
+        g_assert_true(is_still || now - start <= TIME * 2);
+        g_assert_true(!is_still || now - start >= TIME);
+    }
+    Region lossy(0, 0, 300, 100);
+    still.keep_still(start + 100 * TIME, &lossy);
+    g_assert_cmpint(pixels_of(&lossy), ==, 300 * 100);
+}
+
 /* Under a video nothing is refreshed, and no damage there is forgotten. */
 static void hidden_waits()
 {
@@ -355,22 +553,32 @@ static void pace_follows_path()
     g_assert_cmpuint(pace.get_pixels(), >, 3840 * 2160);
 }
 
+static bool catches_up(const RedStreamPolicy *policy)
+{
+    return red_catch_up_setting.get(policy);
+}
+
+static bool is_exact(const RedStreamPolicy *policy)
+{
+    return red_catch_up_exact.get(policy);
+}
+
 /* Only flow leaves out what was drawn, for only flow knows that the path is behind. */
 static void settings()
 {
     RedStreamPolicy policy = { };
 
-    for (const char *mode : { "normal", "cork", "batch" }) {
+    for (const char *mode : { "cork", "batch" }) {
         g_assert_true(red_stream_policy_parse(mode, &policy));
-        g_assert_false(policy.catch_up);
+        g_assert_false(catches_up(&policy) || is_exact(&policy));
     }
-    g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_true(policy.catch_up);
-    g_assert_true(red_stream_policy_parse("flow,catchup=on,catchup=off", &policy));
-    g_assert_false(policy.catch_up);
-    for (const char *text : { "flow,catchup=", "flow,catchup=1", "flow,catchup" }) {
+    g_assert_true(red_stream_policy_parse(red_stream_mode_flow.name, &policy));
+    g_assert_true(catches_up(&policy) && !is_exact(&policy));
+    g_assert_true(red_stream_policy_parse("flow,exact=on,catchup=on,catchup=off", &policy));
+    g_assert_true(!catches_up(&policy) && is_exact(&policy));
+    for (const char *text : { "flow,catchup=", "flow,catchup=1", "flow,exact", "flow,exact=yes" }) {
         g_assert_false(red_stream_policy_parse(text, &policy));
-        g_assert_true(policy.catch_up);
+        g_assert_true(catches_up(&policy) && !is_exact(&policy));
     }
 }
 
@@ -380,12 +588,17 @@ int main(int argc, char *argv[])
 
     g_test_add_func("/catch-up/settings", settings);
     g_test_add_func("/server/catch-up/late-by-the-path", late_by_the_path);
+    g_test_add_func("/server/catch-up/late-behind-one-message", late_behind_one_message);
+    g_test_add_func("/server/catch-up/behind-a-large-message", behind_a_large_message);
     g_test_add_func("/server/catch-up/late-as-the-path", late_as_the_path);
     g_test_add_func("/server/catch-up/all-is-shown", all_is_shown);
     g_test_add_func("/server/catch-up/nothing-beside-the-surface", nothing_beside_the_surface);
     g_test_add_func("/server/catch-up/later-changes-wait", later_changes_wait);
     g_test_add_func("/server/catch-up/sweeps-end", sweeps_end);
+    g_test_add_func("/server/catch-up/what-is-still", what_is_still);
     g_test_add_func("/server/catch-up/hidden-waits", hidden_waits);
+    g_test_add_func("/server/catch-up/copied-with-the-picture", copied_with_the_picture);
+    g_test_add_func("/server/catch-up/copied-in-bounded-memory", copied_in_bounded_memory);
     g_test_add_func("/server/catch-up/latest-first-and-nothing-last",
                     latest_first_and_nothing_last);
     g_test_add_func("/server/catch-up/memory-is-bounded", memory_is_bounded);

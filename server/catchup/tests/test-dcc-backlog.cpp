@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a VM that stops waits for, and how much a client that does not read holds. */
+/* What waits behind one large image, and what a VM that stops waits for. */
 #include <config.h>
 
 #include <atomic>
@@ -8,6 +8,46 @@
 #include "reds.h"
 #include "test-dcc-guest.h"
 #include "test-video.h"
+
+/* One large image takes a while, and what is drawn meanwhile is sent as drawings: its area is not
+ * refreshed. @pause: microseconds after each drawing; 0: all are drawn at once. */
+static void behind_one_picture(unsigned fills, unsigned long pause)
+{
+    const Box all = { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT };
+    const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    Guest guest;
+    Client client(guest.device.server);
+
+    g_assert_true(client.reads_until([&] { return client.plain_pixels == screen; }));
+    guest.photo(all, 0, 8);
+    guest.device.run();
+    for (unsigned i = 0; i < fills; ++i) {
+        guest.fill(0, all, i, true);
+        if (pause) {
+            guest.device.run();
+            g_usleep(pause);
+        }
+    }
+    if (!pause) {
+        guest.device.run();
+        g_usleep(2 * RED_CATCH_UP_LATE);
+    }
+    g_assert_true(client.reads_until([&] {
+        return client.received[SPICE_MSG_DISPLAY_DRAW_FILL] == fills;
+    }));
+    g_assert_cmpint(client.plain_pixels, ==, 2 * screen);
+}
+
+static void little_behind_one_picture()
+{
+    behind_one_picture(5, RED_CATCH_UP_LATE / 2);
+}
+
+/* More than the pipe is to hold: the guest does not wait for the image either. */
+static void more_behind_one_picture()
+{
+    behind_one_picture(MOST_BEHIND_ONE - MAX_PIPE_SIZE, 0);
+}
 
 /* A VM that stops waits until a client has the current screen. Off-screen surfaces are sent when
  * something is drawn from them. */
@@ -110,8 +150,8 @@ static void stops_when_all_is_sent_without_flow()
     run_with("batch,catchup=on");
 }
 
-/* A client that does not read stops no video, and holds few of its frames: there is a limited number of
- * drawings, and without a free one the screen of every client becomes wrong. */
+/* A client that does not read stops no video, and holds few of its frames: there is a limited
+ * number of drawings, and without a free one the screen of every client becomes wrong. */
 static void reads_no_video()
 {
     const std::vector<uint32_t> pixels(TEST_QXL_WIDTH * TEST_QXL_HEIGHT);
@@ -135,6 +175,8 @@ int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
 
+    g_test_add_func("/server/dcc-backlog/little-behind-one-picture", little_behind_one_picture);
+    g_test_add_func("/server/dcc-backlog/more-behind-one-picture", more_behind_one_picture);
     g_test_add_func("/server/dcc-backlog/stops-for-the-screen-only", stops_for_the_screen_only);
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent", stops_when_all_is_sent);
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent-without-flow",

@@ -84,8 +84,8 @@ static void copies_now_and_then()
     g_assert_true(client.reads_until(shows));
 }
 
-/* The client is sent the first refresh, of another surface, while drawings of the screen still wait: one
- * that reads the other surface is damage, and is newer than a copy that waits. */
+/* The client is sent the first refresh, of another surface, while drawings of the screen still
+ * wait: one that reads the other surface is damage, and is newer than a copy that waits. */
 static void drawn_after_a_copy()
 {
     Guest guest;
@@ -110,6 +110,33 @@ static void drawn_after_a_copy()
     g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
 }
 
+/* spice-html5 draws JPEG when the browser has decoded it, and meanwhile goes on: a copy would
+ * copy what was there before. It gets current pixels instead; copies from elsewhere it gets as
+ * any client. */
+static void copied_from_jpeg(gconstpointer data)
+{
+    const uint32_t caps = GPOINTER_TO_UINT(data);
+    const Box photo = { 0, 0, 16, SIDE }, copy = { 20, 0, 16, SIDE };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, caps);
+    client.read_for(500);
+    guest.photo(photo);
+    guest.copy_bits(0, copy, photo.left, photo.top);
+    guest.device.run();
+    client.read_for(500);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, caps == CANVAS);
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, 2 * photo.width * SIDE);
+    client.received.clear();
+    guest.copy_bits(0, copy, 44, 0);
+    guest.device.run();
+    client.read_for(300);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 1);
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, photo.width * SIDE);
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -120,6 +147,11 @@ int main(int argc, char *argv[])
                          scrolled_meanwhile);
     g_test_add_func("/server/dcc-copies/copies-now-and-then", copies_now_and_then);
     g_test_add_func("/server/dcc-copies/drawn-after-a-copy", drawn_after_a_copy);
+
+    g_test_add_data_func("/server/dcc-copies/copied-from-jpeg", GUINT_TO_POINTER(CANVAS),
+                         copied_from_jpeg);
+    g_test_add_data_func("/server/dcc-copies/copied-from-jpeg-in-a-browser",
+                         GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8), copied_from_jpeg);
 
     return g_test_run();
 }

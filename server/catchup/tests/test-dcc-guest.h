@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A guest that draws much more than a client can receive, for tests of catch-up (dcc-catch-up.h): it is
- * not delayed, and the client ends with the same pixels on every surface, though most drawings were not
- * sent to it. */
+/* A guest that draws much more than a client can receive, for tests of catch-up
+ * (dcc-catch-up.h): it is not delayed, and the client ends with the same pixels on every
+ * surface, though most drawings were not sent to it. */
 #ifndef TEST_DCC_GUEST_H_
 #define TEST_DCC_GUEST_H_
 
@@ -32,11 +32,15 @@ enum {
     SURFACES = 4,
     /* which become some hundred times as many bytes as a client's buffer has */
     COMMANDS = 3000,
-    /* drawings in the pipe; so many become damage */
+    /* drawings that may wait for a large message; and more, so that they become damage */
+    MOST_BEHIND_ONE = 8 * MAX_PIPE_SIZE,
     TOO_MANY = 10 * MAX_PIPE_SIZE,
 };
 
 using Client = TestPictureClient;
+
+/* Of clients with the canvas of spice-common, as opposed to browsers. */
+static const uint32_t CANVAS = 1 << SPICE_DISPLAY_CAP_COMPOSITE | 1 << SPICE_DISPLAY_CAP_A8_SURFACE;
 
 /* A guest, and what it has drawn. */
 struct Guest
@@ -100,8 +104,8 @@ struct Guest
         pictures[surface].copy(box, pictures[from], left, top);
     }
 
-    /* Something like a photo, with so many times the pixels each way. @clip: where it is drawn, all of
-     * @box if that is empty. */
+    /* Something like a photo, with so many times the pixels each way. @clip: where it is drawn,
+     * all of @box if that is empty. */
     void photo(const Box &box, uint32_t surface=0, int finer=1, const std::vector<Box> &clip={})
     {
         QXLDrawable *drawable = draw(surface, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);

@@ -2,6 +2,7 @@
 /* Which areas a client has with losses, though upstream would have sent them exactly. */
 #include <config.h>
 
+#include "dcc-refine.h"
 #include "test-dcc-guest.h"
 
 /* A client comes from another server, and it is the client that says where its picture is not
@@ -63,7 +64,7 @@ static void lossy_surface_comes_again()
     guest.create(1);
     guest.device.run();
     /* as often as it is asked whether something is to be sent again */
-    g_usleep(2 * RED_CATCH_UP_LATE);
+    g_usleep(2 * DccRefine::LOOK_INTERVAL * 1000);
     g_assert_true(client.reads_until([&] { return client.pictures.count(1) != 0; }));
 }
 
@@ -85,8 +86,8 @@ static void fall_behind(Guest *guest, Client *client)
     client->plain_pixels = 0;
 }
 
-/* What a client that is behind was shown as JPEG would have come exactly, so it is sent once more, and
- * so is what was copied from there. */
+/* What a client that is behind was shown as JPEG would have come exactly, so it is sent once
+ * more, and so is what was copied from there. */
 static void exact_what_was_behind()
 {
     const int screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
@@ -106,9 +107,9 @@ static void exact_what_was_behind()
     g_assert_cmpint(client.exact_pixels, ==, screen);
 }
 
-/* What upstream would have sent as JPEG, too, is not sent again: here a photo on the left half of the screen
- * and on scattered pixels of the right one. Of more than 512 rectangles nobody keeps account: then all is
- * sent again. */
+/* What upstream would have sent as JPEG, too, is not sent again: here a photo on the left half
+ * of the screen and on scattered pixels of the right one. Of more than 512 rectangles nobody
+ * keeps account: then all is sent again. */
 static void lossy_as_upstream_where_simple(gconstpointer data)
 {
     const int lines = GPOINTER_TO_INT(data);
@@ -136,6 +137,31 @@ static void lossy_as_upstream_where_simple(gconstpointer data)
     g_assert_cmpint(resent(), <=, too_many ? screen : screen / 2);
 }
 
+/* Other surfaces are not refreshed as JPEG: what is drawn from them would be lossy, too. */
+static void exact_beside_the_screen()
+{
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    client.read_for(500);
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 2, 64);
+    guest.device.run();
+    client.exact_pixels = 0;
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(1, { 0, 0, SIDE, SIDE }, 1 + i, true);
+    }
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.exact_pixels >= SIDE * SIDE; }));
+    g_assert_cmpint(client.lossy_pixels, ==, SIDE * SIDE);
+    g_assert_cmpint(client.pictures[1].num_lossy(), ==, 0);
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -150,6 +176,8 @@ int main(int argc, char *argv[])
                          lossy_as_upstream_where_simple);
     g_test_add_data_func("/server/dcc-lossy/as-upstream-too-many", GINT_TO_POINTER(TEST_QXL_HEIGHT),
                          lossy_as_upstream_where_simple);
+
+    g_test_add_func("/server/dcc-lossy/exact-beside-the-screen", exact_beside_the_screen);
 
     return g_test_run();
 }

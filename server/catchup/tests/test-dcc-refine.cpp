@@ -5,8 +5,9 @@
 #include "test-dcc-guest.h"
 #include "video-stream.h"
 
-/* What went as JPEG, as upstream would have sent it, is sent once more if that is asked for, when it is
- * still, though a text cursor blinks elsewhere; not in between while it is drawn again and again. */
+/* What went as JPEG, as upstream would have sent it, is sent once more if that is asked for,
+ * when it is still, though a text cursor blinks elsewhere; not in between while it is drawn
+ * again and again. */
 static void exact_once(bool is_asked_for)
 {
     enum { PHOTOS = 3, BLINKS = 6 };
@@ -40,7 +41,8 @@ static void exact_once(bool is_asked_for)
         g_assert_cmpint(client.exact_pixels, ==, 0);
     }
     /* on a busy machine it may take more of them */
-    for (int i = 0; i < BLINKS || (is_asked_for && i < 10 * BLINKS && client.exact_pixels == 0); ++i) {
+    for (int i = 0; i < BLINKS || (is_asked_for && i < 10 * BLINKS && client.exact_pixels == 0);
+         ++i) {
         guest.fill(0, { 50, 0, 2, 10 }, 0xffffff, true);
         guest.device.run();
         client.read_for(400);
@@ -63,7 +65,136 @@ static void lossy_as_upstream_leaves_it()
     exact_once(false);
 }
 
-/* Where a copy reads is what the guest says, and no coordinate overflows. Only a sanitizer notices. */
+static const Box photo = { 0, 0, 40, 40 }, beside = { 48, 0, 12, 40 };
+static const int RATES[] = { 40, 80, 1000 };
+
+/* An area is exact within 3 s of its last change, whatever is drawn beside it: something new
+ * each 40 ms, as a video, or 80 ms, as a terminal's spinner, or each second, as a clock; or the
+ * same all the time. */
+static void exact_beside_what_changes(gconstpointer data)
+{
+    if (!g_test_subprocess()) {
+        run_with("flow,exact=on");
+        return;
+    }
+    const int pause = RATES[GPOINTER_TO_INT(data) / 2];
+    const bool is_equal = GPOINTER_TO_INT(data) % 2;
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(500);
+    guest.photo(photo);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() > 0; }));
+    const int64_t end = g_get_monotonic_time() + 3 * G_USEC_PER_SEC;
+    while (client.pictures[0].num_lossy() > 0 && g_get_monotonic_time() < end) {
+        guest.fill(0, beside, is_equal ? 1 : guest.random(1 << 24), false);
+        guest.device.run();
+        client.read_for(pause);
+    }
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, 0);
+    /* once */
+    client.exact_pixels = 0;
+    client.read_for(1000);
+    g_assert_cmpint(client.exact_pixels, ==, 0);
+}
+
+/* More than the socket takes of a client that reads nothing. */
+static void block(Guest *guest)
+{
+    guest->photo({ 0, 0, SIDE, SIDE }, 1, 64);
+    guest->device.run();
+}
+
+/* What waits is sent first: it is newer, and the current pixels already contain it. */
+static void after_what_waits()
+{
+    if (!g_test_subprocess()) {
+        run_with("flow,exact=on");
+        return;
+    }
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    client.read_for(500);
+    guest.create(1);
+    guest.photo(photo);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() > 0; }));
+    block(&guest);
+    /* until the next piece is in the pipe */
+    g_usleep(2500 * 1000);
+    client.exact_pixels = 0;
+    client.received.clear();
+    guest.copy_bits(0, beside, photo.left, photo.top);
+    guest.fill(0, { 10, 10, 5, 5 }, 0x123456, false);
+    guest.device.run();
+    /* until that is still as well */
+    g_usleep(2500 * 1000);
+    g_assert_true(client.reads_until([&] { return client.exact_pixels > 0; }));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 1);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_FILL], ==, 1);
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+}
+
+/* The guest draws a photo, and something exact over it, which reads a surface that the client
+ * lacks: that is dropped while the photo waits, and is newer all the same. */
+static void exact_over_a_photo_that_waits()
+{
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(500);
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    client.read_for(200);
+    block(&guest);
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(2, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    guest.photo({ 0, 0, SIDE + 20, SIDE });
+    guest.copy(0, { 0, 0, SIDE, SIDE }, 2, 0, 0);
+    guest.device.run();
+    client.read_for(4000);
+    g_assert_cmpint(client.lossy_pixels, >, SIDE * SIDE);
+    Picture copy(SIDE, SIDE);
+    copy.copy({ 0, 0, SIDE, SIDE }, client.pictures[0], 0, 0);
+    g_assert_cmpint(copy.num_lossy(), ==, 0);
+}
+
+/* Photos that are copied come as photos; what is beside them is not lossy for that. */
+static void copied_beside_a_photo()
+{
+    const Box left = { 0, 0, 20, SIDE };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    client.read_for(500);
+    guest.photo(left);
+    guest.copy_bits(0, { 2, 0, 60, SIDE }, 0, 0);
+    guest.create(1);
+    guest.copy(1, { 0, 0, SIDE, SIDE }, 0, 2, 0);
+    guest.copy(0, { 22, 0, SIDE, SIDE }, 1, 0, 0);
+    guest.device.run();
+    client.read_for(500);
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, (left.width + 2 + left.width) * SIDE);
+    client.exact_pixels = 0;
+    client.read_for(3000);
+    g_assert_cmpint(client.exact_pixels, ==, 0);
+}
+
+/* Where a copy reads is what the guest says, and no coordinate overflows. Only a sanitizer
+ * notices. */
 static void copied_from_far_away()
 {
     Guest guest;
@@ -83,6 +214,16 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refine/exact-when-asked-for", exact_when_asked_for);
     g_test_add_func("/server/dcc-refine/lossy-as-upstream-leaves-it",
                     lossy_as_upstream_leaves_it);
+    for (int i = 0; i < 2 * int{G_N_ELEMENTS(RATES)}; ++i) {
+        char *path = g_strdup_printf("/server/dcc-refine/beside-%s-each-%d-ms",
+                                     i % 2 ? "the-same" : "changes", RATES[i / 2]);
+        g_test_add_data_func(path, GINT_TO_POINTER(i), exact_beside_what_changes);
+        g_free(path);
+    }
+    g_test_add_func("/server/dcc-refine/after-what-waits", after_what_waits);
+    g_test_add_func("/server/dcc-refine/exact-over-a-photo-that-waits",
+                    exact_over_a_photo_that_waits);
+    g_test_add_func("/server/dcc-refine/copied-beside-a-photo", copied_beside_a_photo);
     g_test_add_func("/server/dcc-refine/copied-from-far-away", copied_from_far_away);
 
     return g_test_run();

@@ -47,8 +47,8 @@ static void surfaces_that_are_not_known()
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_CREATE], <, surfaces / 2);
 }
 
-/* What is taken out of the pipe as its surface goes was the last user of another surface, which goes
- * with it, and out of the pipe, too. */
+/* What is taken out of the pipe as its surface goes was the last user of another surface, which
+ * goes with it, and out of the pipe, too. */
 static void surface_goes_with_its_last_user()
 {
     Guest guest;

@@ -14,6 +14,9 @@
 
 #include "push-visibility.h"
 
+/* Of a pixel that came with losses, or was copied from there. */
+enum : uint32_t { TEST_LOSSY = 1u << 31 };
+
 struct Box
 {
     int left, top, width, height;
@@ -54,6 +57,23 @@ struct Picture
                 }
             }
         }
+    }
+
+    /* What is drawn there has losses or not; its colours are not known. */
+    void draw_unknown(const Box &box, bool is_lossy)
+    {
+        for (int y = box.top; y < box.top + box.height; ++y) {
+            for (int x = box.left; x < box.left + box.width; ++x) {
+                at(x, y) = is_lossy ? uint32_t{TEST_LOSSY} : 0;
+            }
+        }
+    }
+
+    int num_lossy() const
+    {
+        return std::count_if(pixels.begin(), pixels.end(), [](uint32_t pixel) {
+            return pixel & TEST_LOSSY;
+        });
     }
 
     bool shows(const Picture &other) const
@@ -121,8 +141,8 @@ struct TestPictureClient: TestDisplayClient
     int two_colour_pixels = 0;
 
     explicit TestPictureClient(SpiceServer *server, TestTransport transport=TEST_UNIX,
-                               uint32_t caps=0):
-        TestDisplayClient(server, transport, BUFFER, caps)
+                               uint32_t caps=0, int32_t window=1 << 20):
+        TestDisplayClient(server, transport, BUFFER, caps, window)
     {
     }
 
@@ -360,11 +380,13 @@ private:
             }
             return;
         }
-        if (type == SPICE_IMAGE_TYPE_JPEG || type == SPICE_IMAGE_TYPE_QUIC) {
+        if (type != SPICE_IMAGE_TYPE_BITMAP) {
             (type == SPICE_IMAGE_TYPE_JPEG ? lossy_pixels : exact_pixels) += box.width * box.height;
+            for (const Box &part : clip) {
+                picture.draw_unknown(part, type == SPICE_IMAGE_TYPE_JPEG);
+            }
             return;
         }
-        g_assert_cmpuint(type, ==, SPICE_IMAGE_TYPE_BITMAP);
         const uint8_t format = image.u8();
         if (format == SPICE_BITMAP_FMT_1BIT_BE) {
             g_assert_cmpuint(clip.size(), ==, 1);
@@ -381,7 +403,7 @@ private:
         Picture from(width, height);
         for (int y = 0; y < height; ++y) {
             for (int x = 0; x < width; ++x) {
-                from.at(x, top_down ? y : height - 1 - y) = image.u32();
+                from.at(x, top_down ? y : height - 1 - y) = image.u32() & ~TEST_LOSSY;
             }
             image.pos += beside;
         }

@@ -151,7 +151,8 @@ static ssize_t note_write(ssize_t n)
     return n;
 }
 
-/* In place of those of the C library, for this program and, as they are visible, for the TLS library. */
+/* In place of those of the C library, for this program and, as they are visible, for the TLS
+ * library. */
 #pragma GCC visibility push(default)
 ssize_t write(int fd, const void *data, size_t size)
 {
@@ -166,7 +167,8 @@ ssize_t writev(int fd, const struct iovec *iov, int iovcnt)
     if (fd != counted.fd) {
         return syscall(SYS_writev, fd, iov, iovcnt);
     }
-    return note_write(counted.count_only ? red_iov_size(iov, iovcnt) : syscall(SYS_writev, fd, iov, iovcnt));
+    return note_write(counted.count_only ? red_iov_size(iov, iovcnt) :
+                      syscall(SYS_writev, fd, iov, iovcnt));
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
@@ -181,7 +183,8 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size) noexcept
 {
     counted.setsockopts += fd == counted.fd;
-    return fd == counted.fd && counted.count_only ? 0 : syscall(SYS_setsockopt, fd, level, name, value, size);
+    return fd == counted.fd && counted.count_only ? 0 :
+           syscall(SYS_setsockopt, fd, level, name, value, size);
 }
 
 int getsockopt(int fd, int level, int name, void *value, socklen_t *size) noexcept
@@ -331,7 +334,8 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
     for (const BenchMix::Message &message : mix->messages) {
         message_bytes += message.size * mix->repeats;
     }
-    const uint64_t records = tls ? (counted.written_bytes - message_bytes) / test_tls_overhead(TLS1_3_VERSION) : 0;
+    const uint64_t records = tls ? (counted.written_bytes - message_bytes) /
+                                   test_tls_overhead(TLS1_3_VERSION) : 0;
 
     printf("{\"mix\":\"%s\",\"transport\":\"%s\",\"mode\":\"%s\",\"messages\":%.0f,",
            mix_name, tls ? "tls" : "plain", mode, messages);
@@ -340,7 +344,8 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
                seconds, messages / seconds, cpu * 1e9 / messages);
     }
     printf("\"message_bytes\":%" G_GUINT64_FORMAT ",\"written_bytes\":%" G_GUINT64_FORMAT ","
-           "\"records\":%" G_GUINT64_FORMAT ",\"writes\":%" G_GUINT64_FORMAT ",\"writes_per_message\":%.4f,"
+           "\"records\":%" G_GUINT64_FORMAT ",\"writes\":%" G_GUINT64_FORMAT ","
+           "\"writes_per_message\":%.4f,"
            "\"setsockopts\":%" G_GUINT64_FORMAT ",\"eagains\":%" G_GUINT64_FORMAT "}\n",
            message_bytes, counted.written_bytes, records, counted.writes, counted.writes / messages,
            counted.setsockopts, counted.eagains);
@@ -350,7 +355,8 @@ static void bench_mode(const BenchMix *mix, const char *mix_name, const char *mo
     close(sockets[1]);
 }
 
-static void bench_in_child(const BenchMix *mix, const char *mix_name, const char *mode, bool tls, bool counts)
+static void bench_in_child(const BenchMix *mix, const char *mix_name, const char *mode, bool tls,
+                           bool counts)
 {
     const pid_t child = fork();
     int status;

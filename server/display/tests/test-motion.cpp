@@ -11,6 +11,7 @@
 #include <common/rect.h>
 
 #include "red-motion.h"
+#include "red-stream-path.h"
 #include "red-stream-policy.h"
 #include "test-glib-compat.h"
 
@@ -466,8 +467,8 @@ static void hostile()
             }
             screen.write_all();
             screen.find();
-            /* these take 11.9 per pixel at most; 31 without the limit to the moves, 12.2 without that to the
-             * guesses in any direction */
+            /* these take 11.9 per pixel at most; 31 without the limit to the moves, 12.2 without
+             * that to the guesses in any direction */
             g_assert_cmpuint(screen.last.looked, <=, 12 * 640 * 480);
         }
     }
@@ -654,13 +655,13 @@ static void setting()
     RedStreamPolicy policy = { };
 
     g_assert_true(red_stream_policy_parse("cork", &policy));
-    g_assert_false(policy.display);
+    g_assert_false(red_motion_setting.get(&policy));
     g_assert_true(red_stream_policy_parse("cork,display=on", &policy));
-    g_assert_true(policy.display);
-    g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_true(policy.display);
+    g_assert_true(red_motion_setting.get(&policy));
+    g_assert_true(red_stream_policy_parse(red_stream_mode_flow.name, &policy));
+    g_assert_true(red_motion_setting.get(&policy));
     g_assert_true(red_stream_policy_parse("flow,display=off", &policy));
-    g_assert_false(policy.display);
+    g_assert_false(red_motion_setting.get(&policy));
     g_assert_false(red_stream_policy_parse("flow,display=0", &policy));
 }
 

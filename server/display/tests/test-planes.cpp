@@ -73,7 +73,8 @@ static void same_pixels()
         /* those of one line and one column, too */
         Picture picture(1 + g_rand_int_range(rand, 0, round % 5 ? 40 : 1),
                         1 + g_rand_int_range(rand, 0, round % 7 ? 20 : 1));
-        const int n_colours = g_rand_int_range(rand, 1, MIN(RED_PLANES_MAX_COLOURS, 4 * picture.width) + 1);
+        const int n_colours =
+            g_rand_int_range(rand, 1, MIN(RED_PLANES_MAX_COLOURS, 4 * picture.width) + 1);
         std::vector<uint32_t> colours;
         std::vector<RedPlane> planes;
 
@@ -161,6 +162,10 @@ static void counts_changes()
     picture.at(2, 1) = 2;
     picture.at(4, 1) = 0xff000001;
     g_assert_cmpuint(picture.changes(), ==, 3);
+
+    const uint16_t line[] = { 1, 1, 2, 0x102, 0x102, 0x202 };
+    g_assert_cmpuint(red_planes_count_changes(reinterpret_cast<const uint8_t *>(line), sizeof(line),
+                                              G_N_ELEMENTS(line), 1, sizeof(line[0])), ==, 3);
 }
 
 int main(int argc, char *argv[])

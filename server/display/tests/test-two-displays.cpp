@@ -110,7 +110,8 @@ private:
         case SPICE_MSG_MIGRATE_DATA: {
             SpiceMigrateDataDisplay data;
 
-            g_assert_cmpuint(message.body.size(), >=, sizeof(SpiceMigrateDataHeader) + sizeof(data));
+            g_assert_cmpuint(message.body.size(), >=,
+                             sizeof(SpiceMigrateDataHeader) + sizeof(data));
             memcpy(&data, &message.body[sizeof(SpiceMigrateDataHeader)], sizeof(data));
             window_left = data.glz_dict_data.size;
             break;
@@ -217,7 +218,8 @@ private:
         GRand *rand = g_rand_new_with_seed(seed);
 
         for (int i = 0; i < PICTURES; ++i) {
-            guest->drawings.emplace_back(ScreenGuest::noise(g_rand_int_range(rand, 0, DIFFERENT)), 0);
+            guest->drawings.emplace_back(ScreenGuest::noise(g_rand_int_range(rand, 0, DIFFERENT)),
+                                         0);
             ScreenGuest::Drawing *drawing = &guest->drawings.back();
             if (in_parts) {
                 const int left = i * PART % TEST_QXL_WIDTH;

@@ -13,7 +13,8 @@ static void replug(TestStreamingAgent *agent, TestStreamingClient *client)
     client->channel.wait_end();
     g_assert_null(reds_find_channel(agent->server, SPICE_CHANNEL_DISPLAY, 0));
 
-    g_assert_cmpint(spice_server_add_interface(agent->server, &agent->device->instance.base), ==, 0);
+    g_assert_cmpint(spice_server_add_interface(agent->server, &agent->device->instance.base), ==,
+                    0);
     agent->open();
     g_assert_nonnull(reds_find_channel(agent->server, SPICE_CHANNEL_DISPLAY, 0));
 }

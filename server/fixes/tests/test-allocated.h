@@ -19,8 +19,8 @@ static inline size_t test_allocated()
     return info.uordblks + info.hblkhd;
 }
 
-/* @run may leave less than @limit bytes more allocated than there were. Under AddressSanitizer malloc
- * does not tell, and the leak is found at the end. */
+/* @run may leave less than @limit bytes more allocated than there were. Under AddressSanitizer
+ * malloc does not tell, and the leak is found at the end. */
 static inline void test_allocates_less(size_t limit, const std::function<void()> &run)
 {
     const size_t before = test_allocated();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A command that contradicts itself, or asks for what a canvas cannot do, is refused. The server goes on.
+ * A command that contradicts itself, or asks for what a canvas cannot do, is refused. The server
+ * goes on.
  */
 #include <config.h>
 
@@ -9,7 +10,12 @@
 
 #include "push-visibility.h"
 
-enum { SCALE_MODES = 256, ROP3_CODES = 256, /* a square of this side has 2^32 pixels */ HUGE_SIDE = 0x10000 };
+enum {
+    SCALE_MODES = 256,
+    ROP3_CODES = 256,
+    /* a square of this side has 2^32 pixels */
+    HUGE_SIDE = 0x10000,
+};
 
 static const QXLRect all = { 0, 0, SIDE, SIDE };
 
@@ -25,7 +31,8 @@ static bool draws(DrawingGuest &guest)
     const uint32_t *pixels = guest.pixels();
 
     guest.draw();
-    return std::any_of(pixels, pixels + SIDE * SIDE, [](uint32_t pixel) { return (pixel & 0xffffff) != 0; });
+    return std::any_of(pixels, pixels + SIDE * SIDE,
+                       [](uint32_t pixel) { return (pixel & 0xffffff) != 0; });
 }
 
 static void set_white_copy(DrawingGuest *guest, const White &white)
@@ -82,7 +89,8 @@ struct Line
 
     explicit Line(uint32_t points)
     {
-        const uint32_t numbers[] = { SPICE_PATH_BEGIN | SPICE_PATH_END, points, 0, 0, SIDE << 4, SIDE << 4 };
+        const uint32_t numbers[] =
+            { SPICE_PATH_BEGIN | SPICE_PATH_END, points, 0, 0, SIDE << 4, SIDE << 4 };
         auto &stroke = guest.drawable.u.stroke;
 
         command.path.data_size = command.path.chunk.data_size = sizeof(numbers);
@@ -153,11 +161,17 @@ static void text()
         [](Text *text) { text->command.string.length = 0; },
         [](Text *text) { text->command.string.length = 2; },
         [](Text *text) { text->command.string.data_size += 1; },
-        [](Text *text) { text->command.string.data_size = text->command.string.chunk.data_size = 1; },
-        [](Text *text) { text->command.string.data_size = text->command.string.chunk.data_size -= 1; },
+        [](Text *text) {
+            text->command.string.data_size = text->command.string.chunk.data_size = 1;
+        },
+        [](Text *text) {
+            text->command.string.data_size = text->command.string.chunk.data_size -= 1;
+        },
         [](Text *text) { text->command.glyph.head.height += 1; },
         [](Text *text) { text->command.glyph.head.height -= 1; },
-        [](Text *text) { text->command.glyph.head.width = text->command.glyph.head.height = UINT16_MAX; },
+        [](Text *text) {
+            text->command.glyph.head.width = text->command.glyph.head.height = UINT16_MAX;
+        },
     };
 
     for (Change *change : changes) {
@@ -180,7 +194,8 @@ static void text_mode()
     }
 }
 
-/* The canvas has code for all those that need a pattern, a source and a destination, and for no others. */
+/* The canvas has code for all those that need a pattern, a source and a destination, and for no
+ * others. */
 static void rop3_codes()
 {
     const White white;

@@ -40,7 +40,9 @@ static std::vector<uint32_t> compress()
     usr.more_lines = [](QuicUsrContext *, uint8_t **) { return 0; };
 
     QuicContext *quic = quic_create(&usr);
-    const int size = quic_encode(quic, QUIC_IMAGE_TYPE_RGB32, SIDE, SIDE, reinterpret_cast<uint8_t *>(pixels.data()),
+    const int size =
+        quic_encode(quic, QUIC_IMAGE_TYPE_RGB32, SIDE, SIDE,
+                    reinterpret_cast<uint8_t *>(pixels.data()),
                                  SIDE, SIDE * 4, words.data(), words.size());
     g_assert_cmpint(size, >, SIDE * SIDE / 2);
     quic_destroy(quic);
@@ -52,7 +54,10 @@ static std::vector<uint32_t> compress()
 struct QuicImage
 {
     /* so that the words are aligned, which the decoder reads as such */
-    enum { PADDING = (sizeof(QXLImageDescriptor) + sizeof(QXLQUICData) + sizeof(QXLDataChunk)) % sizeof(uint32_t) };
+    enum {
+        HEADERS = sizeof(QXLImageDescriptor) + sizeof(QXLQUICData) + sizeof(QXLDataChunk),
+        PADDING = HEADERS % sizeof(uint32_t),
+    };
     std::vector<uint8_t> memory;
 
     QuicImage(const std::vector<uint32_t> &words, size_t bytes):
@@ -85,7 +90,8 @@ static QXLPHYSICAL line()
         QXLPath path;
         uint32_t numbers[6];
     } line = {};
-    static const uint32_t numbers[] = { SPICE_PATH_BEGIN | SPICE_PATH_END, 2, 0, 0, SIDE << 4, SIDE << 4 };
+    static const uint32_t numbers[] =
+        { SPICE_PATH_BEGIN | SPICE_PATH_END, 2, 0, 0, SIDE << 4, SIDE << 4 };
 
     line.path.data_size = line.path.chunk.data_size = sizeof(numbers);
     memcpy(line.path.chunk.data, numbers, sizeof(numbers));
@@ -98,7 +104,8 @@ static void set_brush(QXLBrush *brush, QXLPHYSICAL image)
     brush->u.pattern.pat = image;
 }
 
-static void set_copy(QXLDrawable *drawable, QXLPHYSICAL image, const QXLRect &area, uint16_t operation)
+static void set_copy(QXLDrawable *drawable, QXLPHYSICAL image, const QXLRect &area,
+                     uint16_t operation)
 {
     drawable->u.copy.src_bitmap = image;
     drawable->u.copy.src_area = area;
@@ -170,7 +177,8 @@ static const struct
 
         drawable->u.composite.src = source.address();
         drawable->u.composite.mask = image;
-        drawable->u.composite.flags = OVER | SPICE_COMPOSITE_HAS_MASK | SPICE_COMPOSITE_COMPONENT_ALPHA;
+        drawable->u.composite.flags =
+            OVER | SPICE_COMPOSITE_HAS_MASK | SPICE_COMPOSITE_COMPONENT_ALPHA;
     } },
 };
 
@@ -182,7 +190,8 @@ static bool draws(uint8_t type, Prepare *prepare, const QuicImage &image)
     guest.drawable.type = type;
     prepare(&guest.drawable, image.address());
     guest.draw();
-    return std::any_of(pixels, pixels + SIDE * SIDE, [](uint32_t pixel) { return (pixel & 0xffffff) != 0; });
+    return std::any_of(pixels, pixels + SIDE * SIDE,
+                       [](uint32_t pixel) { return (pixel & 0xffffff) != 0; });
 }
 
 static void check_all(const QuicImage &image, bool expected)
@@ -204,7 +213,8 @@ static void truncated()
     const auto words = compress();
     const size_t bytes = words.size() * sizeof(uint32_t);
 
-    for (size_t left : { size_t{0}, size_t{3}, size_t{4}, HEADER_WORDS * sizeof(uint32_t), bytes / 8 * 4 }) {
+    for (size_t left :
+         { size_t{0}, size_t{3}, size_t{4}, HEADER_WORDS * sizeof(uint32_t), bytes / 8 * 4 }) {
         check_all(QuicImage(words, left), false);
     }
 }

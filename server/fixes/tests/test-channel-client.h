@@ -45,7 +45,8 @@ struct TestServer
     RedClient *client;
     RedChannelCapabilities caps = {};
 
-    /* @change_core, if any, puts other functions into what the server asks for timers and watches */
+    /* @change_core, if any, puts other functions into what the server asks for timers and
+     * watches */
     explicit TestServer(void (*change_core)(SpiceCoreInterface *core) = nullptr)
     {
         if (change_core) {

@@ -237,7 +237,8 @@ static void agent_data_of_former()
     message.protocol = GUINT32_TO_LE(VD_AGENT_PROTOCOL);
     say_half(&former);
     spice_server_remove_interface(&server.device->instance.base);
-    g_assert_cmpint(spice_server_add_interface(server.server, &server.device->instance.base), ==, 0);
+    g_assert_cmpint(spice_server_add_interface(server.server, &server.device->instance.base), ==,
+                    0);
     Link main(server, SPICE_CHANNEL_MAIN);
     main.send_message(SPICE_MSGC_MAIN_AGENT_DATA, &message, sizeof(message));
     main.check();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Two displays whose guests run out of memory at once do not wait for each other, whatever clients there
- * are, in whatever order they came.
+ * Two displays whose guests run out of memory at once do not wait for each other, whatever
+ * clients there are, in whatever order they came.
  */
 #include <config.h>
 
@@ -16,11 +16,13 @@
 
 enum { OTHER = 1, ROUNDS = 50 };
 
-/* Takes the place of libc's in the server: who has a lock takes its time before it asks for another. */
+/* Takes the place of libc's in the server: who has a lock takes its time before it asks for
+ * another. */
 extern "C" int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
     typedef int Function(pthread_rwlock_t *);
-    static const auto real = reinterpret_cast<Function *>(dlsym(RTLD_NEXT, "pthread_rwlock_wrlock"));
+    static const auto real =
+        reinterpret_cast<Function *>(dlsym(RTLD_NEXT, "pthread_rwlock_wrlock"));
     const int result = real(lock);
 
     g_usleep(1000);
@@ -59,7 +61,8 @@ static void at_once()
     TestLink first(device.server, SPICE_CHANNEL_MAIN), second(device.server, SPICE_CHANNEL_MAIN);
     const uint32_t first_id = first.let_in(), second_id = second.let_in();
     Display first_here(device.server, first_id, 0), second_here(device.server, second_id, 0);
-    Display second_there(device.server, second_id, OTHER), first_there(device.server, first_id, OTHER);
+    Display second_there(device.server, second_id, OTHER),
+        first_there(device.server, first_id, OTHER);
 
     std::thread thread(run_out_of_memory, &other);
     run_out_of_memory(&device);

@@ -50,7 +50,8 @@ int main(int argc, char *argv[])
     g_test_init(&argc, &argv, nullptr);
     /* the server warns at each attempt */
     g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL));
-    g_log_set_default_handler([](const gchar *, GLogLevelFlags, const gchar *, gpointer) {}, nullptr);
+    g_log_set_default_handler([](const gchar *, GLogLevelFlags, const gchar *, gpointer) {},
+                              nullptr);
     g_test_add_func("/server/gst-missing/leaves-nothing", leaves_nothing);
     return g_test_run();
 }

@@ -16,7 +16,8 @@ struct TestGuest: DrawingGuest
 
     TestGuest()
     {
-        std::fill_n(reinterpret_cast<uint32_t *>(memory.data()), 3 * SIDE * SIDE, uint32_t{ SECRET });
+        std::fill_n(reinterpret_cast<uint32_t *>(memory.data()), 3 * SIDE * SIDE,
+                    uint32_t{ SECRET });
         std::fill_n(pixels(), SIDE * SIDE, uint32_t{ OWN });
     }
 

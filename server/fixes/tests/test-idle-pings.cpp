@@ -171,6 +171,27 @@ static void pinged(const void *transport)
     }
 }
 
+/* The timers do not fire often for a client that is stopped, and does not read. */
+static void frozen()
+{
+    IdleChannel idle(TEST_UNIX);
+    const SpiceMiniDataHeader message = { };
+    unsigned num_timers = 0;
+
+    g_assert_cmpint(red_stream_write(idle.rcc->get_stream(), &message, sizeof(message)), ==,
+                    sizeof(message));
+    while (now_ms < 10 * PROXY_TIMEOUT) {
+        fire_next();
+        ++num_timers;
+        g_assert_cmpuint(num_timers, <=, 2 * 10 * PROXY_TIMEOUT / 1000);
+    }
+    /* pinged when it reads again */
+    idle.read_pings(true);
+    fire_next();
+    idle.read_pings(true);
+    g_assert_cmpuint(idle.num_pings, >, 0);
+}
+
 static void mute(const void *transport)
 {
     IdleChannel idle(static_cast<TestTransport>(GPOINTER_TO_INT(transport)));
@@ -193,6 +214,7 @@ int main(int argc, char *argv[])
     g_test_init(&argc, &argv, nullptr);
     g_test_add_data_func("/server/idle-pings/tcp", GINT_TO_POINTER(TEST_TCP), pinged);
     g_test_add_data_func("/server/idle-pings/unix", GINT_TO_POINTER(TEST_UNIX), pinged);
+    g_test_add_func("/server/idle-pings/frozen", frozen);
     g_test_add_data_func("/server/idle-pings/mute", GINT_TO_POINTER(TEST_TCP), mute);
     return g_test_run();
 }

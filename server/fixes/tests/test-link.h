@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A client's end of a channel, from the first byte on: what it sends and gets until it is let in. */
+/* A client's end of a channel, from the first byte on: what it sends and gets until it is let
+ * in. */
 #ifndef TEST_LINK_H_
 #define TEST_LINK_H_
 
@@ -37,7 +38,8 @@ struct TestLinkChannel
 
 /* What a client says first of all. @channel_caps, @common_caps: a bit for each capability of the
  * channel, of any */
-static inline std::vector<uint8_t> test_link_message(TestLinkChannel channel, uint32_t connection_id,
+static inline std::vector<uint8_t> test_link_message(TestLinkChannel channel,
+                                                     uint32_t connection_id,
                                                      uint32_t channel_caps, uint32_t common_caps)
 {
     const uint32_t caps[] = {
@@ -308,15 +310,16 @@ struct TestDisplayClient
     const uint32_t id;
     TestLink display;
 
-    /* @transport, @buffer, @caps: of the display's channel, as for a TestLink */
+    /* @transport, @buffer, @caps: of the display's channel, as for a TestLink; @window: pixels
+     * of its dictionary */
     explicit TestDisplayClient(SpiceServer *server, TestTransport transport = TEST_UNIX,
-                               int buffer = 0, uint32_t caps = 0):
+                               int buffer = 0, uint32_t caps = 0, int32_t window = 1 << 20):
         main(server, SPICE_CHANNEL_MAIN),
         id(main.let_in()),
         display(server, SPICE_CHANNEL_DISPLAY, id, transport, buffer, caps)
     {
         g_assert_cmpint(display.authenticate(""), ==, SPICE_LINK_ERR_OK);
-        display.say_display_init();
+        display.say_display_init(window);
     }
 
     /* One that comes from another server, with what that knew of the display: a whole message

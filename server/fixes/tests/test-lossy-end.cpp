@@ -26,7 +26,8 @@ struct Guest
     /* the guest's memory, which is there as long as the device */
     std::vector<uint32_t> screen = std::vector<uint32_t>(SIDE * SIDE);
     std::vector<uint32_t> photo = std::vector<uint32_t>(SIDE * SIDE);
-    std::vector<uint8_t> clip = std::vector<uint8_t>(sizeof(QXLClipRects) + SPOTS * sizeof(QXLRect));
+    std::vector<uint8_t> clip =
+        std::vector<uint8_t>(sizeof(QXLClipRects) + SPOTS * sizeof(QXLRect));
     QXLImage image = {};
     QXLDrawable drawable = {};
     TestDevice device;

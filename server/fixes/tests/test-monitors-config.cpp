@@ -162,7 +162,8 @@ static void agent_anew()
 
     main.begin(before);
     spice_server_remove_interface(&server.device->instance.base);
-    g_assert_cmpint(spice_server_add_interface(server.server, &server.device->instance.base), ==, 0);
+    g_assert_cmpint(spice_server_add_interface(server.server, &server.device->instance.base), ==,
+                    0);
     main.say(reinterpret_cast<const uint8_t *>(&before) + FIRST_PART, sizeof(before) - FIRST_PART);
     main.start_agent();
     check_heard(&main);

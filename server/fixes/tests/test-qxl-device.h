@@ -84,8 +84,8 @@ struct TestDevice
         spice_qxl_update_area(&qxl, 0, &area, &dirty, 1, 0);
     }
 
-    /* Commands that the worker has not taken. It takes none when a pipe is full, and run() would wait
-     * for that. */
+    /* Commands that the worker has not taken. It takes none when a pipe is full, and run() would
+     * wait for that. */
     int num_left()
     {
         std::lock_guard<std::mutex> lock(mutex);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A drawing needs without losses what the client has with losses, and as many copies as a pipe holds
- * depend on it, all of them rendered: each of them is sent as a picture, and nothing is written
- * behind the list of them. Only AddressSanitizer is sure to see that.
+ * A drawing needs without losses what the client has with losses, and as many copies as a pipe
+ * holds depend on it, all of them rendered: each of them is sent as a picture, and nothing is
+ * written behind the list of them. Only AddressSanitizer is sure to see that.
  */
 #include <config.h>
 

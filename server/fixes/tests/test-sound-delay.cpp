@@ -14,7 +14,8 @@
 
 static const char PASSWORD[] = "a ticket";
 
-/* microseconds: a round trip, and one in which the 250 KB of the test of the link went at 2 Mbit/s */
+/* microseconds: a round trip, and one in which the 250 KB of the test of the link went at 2
+ * Mbit/s */
 #define SHORT 100000
 #define LONG (SHORT + 1000000)
 

@@ -54,7 +54,8 @@ private:
 
 struct TestSurfaceClient: TestDisplayClient
 {
-    /* Returns when the worker knows the client: what it takes from the guest before that is not sent. */
+    /* Returns when the worker knows the client: what it takes from the guest before that is not
+     * sent. */
     explicit TestSurfaceClient(SpiceServer *server): TestDisplayClient(server)
     {
         display.next_message(SPICE_MSG_DISPLAY_SURFACE_CREATE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A drawing reads surfaces that there are, of a depth that fits the surface it is drawn on, and that
- * stay until it is drawn.
+ * A drawing reads surfaces that there are, of a depth that fits the surface it is drawn on, and
+ * that stay until it is drawn.
  */
 #include <config.h>
 
@@ -51,7 +51,8 @@ struct SourceGuest: DrawingGuest
         end_of_source.type = QXL_SURFACE_CMD_DESTROY;
         image.surface_image.surface_id = SOURCE;
 
-        const uint32_t numbers[] = { SPICE_PATH_BEGIN | SPICE_PATH_END, 2, 0, 0, SIDE << 4, SIDE << 4 };
+        const uint32_t numbers[] =
+            { SPICE_PATH_BEGIN | SPICE_PATH_END, 2, 0, 0, SIDE << 4, SIDE << 4 };
         static_assert(sizeof(numbers) == sizeof(line.numbers), "");
         line.path.data_size = line.path.chunk.data_size = sizeof(numbers);
         memcpy(line.path.chunk.data, numbers, sizeof(numbers));
@@ -66,7 +67,8 @@ struct SourceGuest: DrawingGuest
 
     bool is_drawn() const
     {
-        return std::any_of(memory.begin() + size, memory.begin() + 2 * size, [](uint8_t byte) { return byte != 0; });
+        return std::any_of(memory.begin() + size, memory.begin() + 2 * size,
+                           [](uint8_t byte) { return byte != 0; });
     }
 };
 
@@ -80,7 +82,8 @@ static void set_brush(QXLBrush *brush, QXLPHYSICAL picture)
     brush->u.pattern.pat = picture;
 }
 
-static void copy_area(SourceGuest *guest, QXLPHYSICAL picture, const QXLRect &area, uint16_t operation)
+static void copy_area(SourceGuest *guest, QXLPHYSICAL picture, const QXLRect &area,
+                      uint16_t operation)
 {
     auto &copy = guest->drawable.u.copy;
 
@@ -210,8 +213,8 @@ static void masked(SourceGuest *guest, QXLPHYSICAL picture)
 }
 
 static Draw *const raw[] = {
-    copy, copy_or, copy_scaled_or, blend, opaque, opaque_brush, transparent, transparent_scaled, fill, fill_or,
-    stroke, stroke_or, rop3,
+    copy, copy_or, copy_scaled_or, blend, opaque, opaque_brush, transparent, transparent_scaled,
+    fill, fill_or, stroke, stroke_or, rop3,
 };
 static Draw *const converted[] = { copy_scaled, alpha_blend };
 

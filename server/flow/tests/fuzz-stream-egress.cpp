@@ -7,15 +7,13 @@
  * given as arguments. To fuzz, in the build directory of a configured tree:
  *
  *   clang++ -fsanitize=fuzzer,address,undefined -DFUZZ_STREAM_LIBFUZZER -O2 -g \
- *       -DG_LOG_DOMAIN='"Spice"' -DSPICE_SERVER_INTERNAL \
- *       -I. -I../server -I../server/tests -I../subprojects/spice-common \
- *       -Isubprojects/spice-common \
- *       $(pkg-config --cflags spice-protocol pixman-1 gio-unix-2.0 libcacard) \
- *       ../server/red-stream-{bio,buffer,egress,flow,live,pacing,path,policy,socket}.cpp \
- *       ../server/red-stream-{tcp-info,trace}.cpp \
- *       ../server/tests/fuzz-stream-egress.cpp \
- *       -x c ../server/net-utils.c ../subprojects/spice-common/common/{log,backtrace,marshaller,mem}.c \
- *       $(pkg-config --libs gio-unix-2.0 openssl) -o fuzz-stream-egress
+ *       -DG_LOG_DOMAIN='"Spice"' -DSPICE_SERVER_INTERNAL \ -I. -I../server -I../server/tests
+ *       -I../subprojects/spice-common \ -Isubprojects/spice-common \ $(pkg-config --cflags
+ *       spice-protocol pixman-1 gio-unix-2.0 libcacard) \
+ *       ../server/red-stream-{bio,buffer,egress,pacing,path,policy,socket,tcp-info}.cpp \
+ *       ../server/tests/fuzz-stream-egress.cpp \ -x c ../server/net-utils.c
+ *       ../subprojects/spice-common/common/{log,backtrace,marshaller,mem}.c \ $(pkg-config
+ *       --libs gio-unix-2.0 openssl) -o fuzz-stream-egress
  *   mkdir corpus
  *   while read -r line; do n=$((n + 1)); xxd -r -p <<< "$line" > corpus/$n; done \
  *       < ../server/tests/fuzz-corpus.txt
@@ -23,8 +21,8 @@
  */
 #include <config.h>
 
-#include "test-stream-egress.h"
 #include "test-stream-link.h"
+#include "test-stream-pacing.h"
 
 /* Plain connections are made for each input. Of TLS ones one is kept for each mode, as
  * long as it lives: a handshake costs a hundred times what an input does. For the same
@@ -32,8 +30,8 @@
 #define MODES 8
 
 static const char *const fuzz_modes[MODES] = {
-    "gather,threshold=16384", "gather", "batch,record=16000", "more", "batch", "batch,record=512",
-    "batch,record=3000", "flow",
+    "batch,record=16384", "batch,record=1000", "batch,record=16000", "batch,record=9000", "batch",
+    "batch,record=512", "batch,record=3000", "flow",
 };
 
 /* Bytes of a write at the most. */
@@ -65,9 +63,9 @@ private:
 
 /* What a call may change, as it was before. */
 struct Before {
-    explicit Before(const ScriptedKernel &kernel):
-        refusals(kernel.refusals), unsent(kernel.unsent), link(kernel.link),
-        limits(kernel.unsent_limits.size())
+    explicit Before(const PacedConnection *stream):
+        refusals(stream->kernel.refusals), unsent(stream->kernel.unsent),
+        link(stream->kernel.link), limits(stream->unsent_limits.size())
     {
     }
 
@@ -83,7 +81,7 @@ struct Before {
 /* the client asked for new keys during this input */
 static bool rekeyed;
 
-static void check(TestConnection *stream, const Before &before)
+static void check(PacedConnection *stream, const Before &before)
 {
     RedStreamEgress *egress = stream->egress;
     const ScriptedKernel &kernel = stream->kernel;
@@ -92,9 +90,9 @@ static void check(TestConnection *stream, const Before &before)
     /* a kernel that refused is not asked again by the same call */
     g_assert_cmpuint(kernel.refusals, <=, before.refusals + 1);
     /* from 64 KB on Linux keeps to the limit by itself */
-    if (before.link && before.limits && kernel.unsent_limits.size() == before.limits &&
-        kernel.unsent_limits.back() < 65536) {
-        g_assert_cmpuint(kernel.unsent, <=, MAX(before.unsent, kernel.unsent_limits.back()));
+    if (before.link && before.limits && stream->unsent_limits.size() == before.limits &&
+        stream->unsent_limits.back() < 65536) {
+        g_assert_cmpuint(kernel.unsent, <=, MAX(before.unsent, stream->unsent_limits.back()));
     }
     g_assert_cmpuint(egress->pending(), <=, RED_STREAM_EGRESS_MAX);
     g_assert_cmpuint(egress->get_counters().max_buffered, <=, RED_STREAM_EGRESS_MAX);
@@ -105,7 +103,7 @@ static void check(TestConnection *stream, const Before &before)
 }
 
 /* Returns false when the connection has ended, and checks that it stays so. */
-static bool check_error(TestConnection *stream, ssize_t n, int error)
+static bool check_error(PacedConnection *stream, ssize_t n, int error)
 {
     int *known = &stream->sender->error;
 
@@ -122,13 +120,13 @@ static bool check_error(TestConnection *stream, ssize_t n, int error)
     return true;
 }
 
-static void do_write(TestConnection *stream, Input *input, unsigned flags)
+static void do_write(PacedConnection *stream, Input *input, unsigned flags)
 {
     static uint8_t data[WRITE_MAX];
     struct iovec iov[80];
     const uint8_t counts = input->byte();
     const int count = counts < 0xf0 ? counts % 5 : (counts & 15) * 5 + 5;
-    const Before before(stream->kernel);
+    const Before before(stream);
     size_t size = 0;
 
     for (int i = 0; i < count; ++i) {
@@ -153,9 +151,9 @@ static void do_write(TestConnection *stream, Input *input, unsigned flags)
     check(stream, before);
 }
 
-static bool do_flush(TestConnection *stream)
+static bool do_flush(PacedConnection *stream)
 {
-    const Before before(stream->kernel);
+    const Before before(stream);
     const size_t sends = stream->kernel.count_sends();
     const size_t pending = stream->egress->pending();
     const ssize_t n = stream->egress->flush();
@@ -175,7 +173,7 @@ static bool do_flush(TestConnection *stream)
     return n == 0;
 }
 
-static void do_key_update(TestConnection *stream)
+static void do_key_update(PacedConnection *stream)
 {
     char byte;
 
@@ -196,8 +194,9 @@ static void add_stage(ScriptedKernel *kernel, Input *input, int error)
 
 /* A link over which the kernel is to hold little, or none that it tells of; and how much it holds
  * now, to which all is added that it takes. */
-static void set_link(ScriptedKernel *kernel, Input *input)
+static void set_link(PacedConnection *stream, Input *input)
 {
+    ScriptedKernel *const kernel = &stream->kernel;
     static const RedStreamLink links[] = {
         test_make_link(20, 100000, 250000), test_make_link(10, 100000, 1000000),
         test_make_link(100, 40000, 12500000),
@@ -207,10 +206,13 @@ static void set_link(ScriptedKernel *kernel, Input *input)
     kernel->slow = which < G_N_ELEMENTS(links);
     kernel->link = kernel->slow ? &links[which] : nullptr;
     kernel->unsent = kernel->slow ? input->length() : 0;
+    if (kernel->slow && stream->policy.mode == &red_stream_mode_flow) {
+        stream->pacing.update(kernel->link);
+    }
 }
 
 /* Returns whether the connection is as good as new. */
-static bool run(TestConnection *stream, Input *input, bool may_end)
+static bool run(PacedConnection *stream, Input *input, bool may_end)
 {
     rekeyed = false;
     while (!input->is_over()) {
@@ -233,7 +235,7 @@ static bool run(TestConnection *stream, Input *input, bool may_end)
             break;
         case 6:
             if (what & 0x40) {
-                set_link(&stream->kernel, input);
+                set_link(stream, input);
             } else if (may_end && !(what & 1)) {
                 do_key_update(stream);
             }
@@ -280,13 +282,13 @@ static bool is_plain(uint8_t first)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static TestConnection *kept[MODES][2];
+    static PacedConnection *kept[MODES][2];
     Input input(data, size);
     const uint8_t first = input.byte();
     const char *mode = fuzz_modes[first % MODES];
 
     if (is_plain(first)) {
-        TestConnection stream(mode, 0);
+        PacedConnection stream(0, mode);
 
         stream.start();
         run(&stream, &input, true);
@@ -294,12 +296,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
 
     const bool newest = first & 0x20;
-    TestConnection *&stream = kept[first % MODES][newest];
+    PacedConnection *&stream = kept[first % MODES][newest];
     if (!stream) {
-        stream = new TestConnection(mode, newest ? TLS1_3_VERSION : TLS1_2_VERSION);
+        stream = new PacedConnection(newest ? TLS1_3_VERSION : TLS1_2_VERSION, mode);
         stream->start();
     }
-    stream->kernel.use();
+    stream->use();
     if (!run(stream, &input, first >> 3 == 31)) {
         delete stream;
         stream = nullptr;

@@ -119,7 +119,8 @@ static void waited_for_as_sent()
     g_assert_cmpint(f.arrived(), ==, 3);
 }
 
-/* Nor if the client has disconnected, which only sending notices: then nothing is left to wait for. */
+/* Nor if the client has disconnected, which only sending notices: then nothing is left to wait
+ * for. */
 static void gone_while_waited_for()
 {
     HoldFixture f;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Test the ack interval and the probe timeout of a connection, without a server. */
+/* Test the probe timeout of a connection, and what follows MIGRATE, without a server. */
 #include <config.h>
 
 #include <glib.h>
 
 #include "red-stream-flow.h"
 
-#define INTERVAL 20
 #define PROBE_BYTES 18
 #define DELAY 10000
 
@@ -32,28 +31,6 @@ static void answer_probes(RedStreamFlow *flow, uint64_t *now, int count)
     }
 }
 
-/* The interval changes once, with the next SET_ACK, and acks that the client sent before that count as before. */
-static void test_ack_interval()
-{
-    RedStreamFlow flow;
-    uint64_t now = 1;
-
-    g_assert_cmpuint(flow.set_ack(INTERVAL), ==, INTERVAL);
-    g_assert_cmpuint(flow.ack_received(now, INTERVAL, true), ==, INTERVAL);
-    g_assert_false(flow.wants_fewer_acks());
-
-    answer_probes(&flow, &now, RED_STREAM_FLOW_PROBES);
-    g_assert_true(flow.wants_fewer_acks());
-    g_assert_false(flow.wants_fewer_acks());
-    g_assert_cmpuint(flow.set_ack(INTERVAL), ==, RED_STREAM_FLOW_ACK_INTERVAL);
-    g_assert_cmpuint(flow.ack_received(now, RED_STREAM_FLOW_ACK_INTERVAL, false), ==, INTERVAL);
-    g_assert_cmpuint(flow.ack_received(now, RED_STREAM_FLOW_ACK_INTERVAL, true), ==,
-                     RED_STREAM_FLOW_ACK_INTERVAL);
-    /* a client that goes back to the former generation has nothing to ack */
-    g_assert_cmpuint(flow.ack_received(now, RED_STREAM_FLOW_ACK_INTERVAL, false), ==, 0);
-    g_assert_cmpuint(flow.set_ack(RED_STREAM_FLOW_ACK_INTERVAL), ==, RED_STREAM_FLOW_ACK_INTERVAL);
-}
-
 /* Nothing follows MIGRATE. */
 static void test_migrate()
 {
@@ -66,7 +43,6 @@ static void test_migrate()
     }
     flow.migrate();
     g_assert_false(flow.wants_probe());
-    g_assert_false(flow.wants_fewer_acks());
 }
 
 /* The timer runs while sending is stopped, once, and a pong or a send begins the wait anew. */
@@ -108,7 +84,6 @@ int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
 
-    g_test_add_func("/server/channel-flow-state/ack-interval", test_ack_interval);
     g_test_add_func("/server/channel-flow-state/migrate", test_migrate);
     g_test_add_func("/server/channel-flow-state/timeout", test_timeout);
 

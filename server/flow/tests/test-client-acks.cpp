@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Every client of test-client-acks.h gets all messages, in every mode: a channel that obeys its limits
- * and fills the pipe as the worker does, over a socket pair to a client that counts acks in its own
- * way.
+ * Every client of test-client-acks.h gets all messages, in every mode: a channel that obeys its
+ * limits and fills the pipe as the worker does, over a socket pair to a client that counts acks
+ * in its own way.
  */
 #include <config.h>
 
@@ -36,7 +36,8 @@ struct Mix
 static const Mix mixes[] = {
     { "small", 2500, [](uint32_t) { return 60u; }, 0, 0 },
     { "large", 300, [](uint32_t) { return 30000u; }, 0, 0 },
-    { "mixed", 1500, [](uint32_t number) { return number % 8 ? 40 + number % 1400 : 20000; }, 0, 0 },
+    { "mixed", 1500, [](uint32_t number) { return number % 8 ? 40 + number % 1400 : 20000; }, 0,
+      0 },
     /* first so large that an ack is wanted for each few, then so small that for each many */
     { "shrinking", 2500, [](uint32_t number) { return number < 100 ? 30000u : 40u; }, 0, 0 },
     { "growing", 1500, [](uint32_t number) { return number < 1300 ? 40u : 30000u; }, 0, 0 },

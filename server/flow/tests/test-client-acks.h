@@ -4,7 +4,8 @@
  * and cursor. Every one of them must get all messages.
  *
  * SET_ACK asks for an ack after each interval of messages, and for ACK_SYNC, which says that the
- * acks that follow are of that interval. The protocol leaves open what becomes of a count that has begun.
+ * acks that follow are of that interval. The protocol leaves open what becomes of a count that
+ * has begun.
  */
 #ifndef TEST_CLIENT_ACKS_H_
 #define TEST_CLIENT_ACKS_H_
@@ -85,8 +86,8 @@ struct AckingClient
 };
 
 static const AckingClient acking_clients[] = {
-    { "spice-gtk", "spice-gtk 0.35, virt-viewer, GNOME Boxes: spice_channel_recv_msg in src/spice-channel.c, "
-      "spice_channel_handle_set_ack and _ping in src/channel-base.c",
+    { "spice-gtk", "spice-gtk 0.35, virt-viewer, GNOME Boxes: spice_channel_recv_msg in "
+      "src/spice-channel.c, spice_channel_handle_set_ack and _ping in src/channel-base.c",
       CLIENT_FROM_SET_ACK, CLIENT_ACKS, CLIENT_SYNCS, CLIENT_PONGS, false, true },
     { "spice-html5", "spice-html5 of 2020: process_message and process_common_messages in "
       "src/spiceconn.js",
@@ -140,7 +141,8 @@ static const AckingClient acking_clients[] = {
     { "stops acking", "hangs, but reads",
       CLIENT_FROM_SET_ACK, CLIENT_ACKS_AT_FIRST, CLIENT_SYNCS, CLIENT_PONGS, false, false },
     { "mute", "reads, and never says anything",
-      CLIENT_FROM_SET_ACK, CLIENT_ACKS_AT_FIRST, CLIENT_SYNCS_NEVER, CLIENT_PONGS_NEVER, true, false },
+      CLIENT_FROM_SET_ACK, CLIENT_ACKS_AT_FIRST, CLIENT_SYNCS_NEVER, CLIENT_PONGS_NEVER, true,
+      false },
 };
 
 /* The client's end of a channel with mini headers. */

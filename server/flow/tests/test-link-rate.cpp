@@ -15,6 +15,30 @@
 #define SHORT 100000
 #define LONG (SHORT + 50000)
 #define FAST (SHORT + 10000)
+/* a round trip within this host */
+#define LOCAL 200
+
+/* milliseconds of silence after which a client on a network is gone */
+#define CONNECTIVITY_TIMEOUT (30 * 1000)
+
+static void (*start_timer)(SpiceTimer *timer, uint32_t ms);
+static bool is_monitored;
+
+static void watch_timer(SpiceTimer *timer, uint32_t ms)
+{
+    is_monitored = is_monitored || ms == CONNECTIVITY_TIMEOUT;
+    start_timer(timer, ms);
+}
+
+static void watch_timers(SpiceCoreInterface *core)
+{
+    /* the loop has one core for all tests */
+    if (core->timer_start != watch_timer) {
+        start_timer = core->timer_start;
+    }
+    core->timer_start = watch_timer;
+    is_monitored = false;
+}
 
 struct LinkRateFixture: public TestServer
 {
@@ -23,7 +47,8 @@ struct LinkRateFixture: public TestServer
     MainChannelClient *mcc;
     int sockets[2];
 
-    explicit LinkRateFixture(TestTransport transport)
+    explicit LinkRateFixture(TestTransport transport):
+        TestServer(watch_timers)
     {
         test_make_sockets(transport, 0, sockets);
         red_socket_set_non_blocking(sockets[0], true);
@@ -109,6 +134,7 @@ static void slow_path()
     g_assert_true(f.mcc->is_low_bandwidth());
     g_assert_cmpuint(f.mcc->get_bitrate_per_sec(), >, 4900 * 1000);
     g_assert_cmpuint(f.mcc->get_bitrate_per_sec(), <, 5300 * 1000);
+    g_assert_true(is_monitored);
 }
 
 /* The round trip seems longer than it is, as the client was busy at first. The path is slow all the
@@ -145,6 +171,30 @@ static void too_early()
     g_assert_false(f.mcc->is_low_bandwidth());
 }
 
+/* A client on this host that was busy for long, and had answered at once before. */
+static void unix_local()
+{
+    LinkRateFixture f(TEST_UNIX);
+
+    f.measure(LOCAL, LONG);
+    g_assert_false(f.mcc->is_network_info_initialized());
+    g_assert_false(f.mcc->is_low_bandwidth());
+    g_assert_false(is_monitored);
+}
+
+/* A relay to a slow path. */
+static void unix_slow()
+{
+    LinkRateFixture f(TEST_UNIX);
+
+    f.measure(SHORT, LONG);
+    f.pong(4, LONG);
+    f.pong(5, LONG);
+    g_assert_true(f.mcc->is_network_info_initialized());
+    g_assert_true(f.mcc->is_low_bandwidth());
+    g_assert_false(is_monitored);
+}
+
 int main(int argc, char *argv[])
 {
     g_setenv("SPICE_STREAM", "flow", TRUE);
@@ -156,5 +206,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/link-rate/busy-at-first", busy_at_first);
     g_test_add_func("/server/link-rate/busy-for-longer", busy_for_longer);
     g_test_add_func("/server/link-rate/too-early", too_early);
+    g_test_add_func("/server/link-rate/unix-local", unix_local);
+    g_test_add_func("/server/link-rate/unix-slow", unix_slow);
     return g_test_run();
 }

@@ -8,25 +8,34 @@
 #include "red-stream-path.h"
 #include "test-glib-compat.h"
 
-static void test_setting()
+/* The setting, as red_stream_coalescing_delay shows it. */
+static uint32_t parse_hold(const char *text, bool is_good)
 {
     RedStreamPolicy policy = { };
 
-    for (const char *text : { "flow,hold=", "batch,hold=-1", "batch,hold=1000001", "batch,hold=4294967295" }) {
-        g_assert_false(red_stream_policy_parse(text, &policy));
-        g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
+    g_assert_cmpint(red_stream_policy_parse(text, &policy), ==, is_good);
+    g_assert_true(red_stream_policy_parse("batch", &policy));
+    red_stream_policy_parse(text, &policy);
+    return red_stream_coalescing_delay(&policy, 0);
+}
+
+static void test_setting()
+{
+    for (const char *text : { "batch,hold=", "batch,hold=-1", "batch,hold=1000001",
+                              "batch,hold=4294967295" }) {
+        g_assert_cmpuint(parse_hold(text, false), ==, RED_STREAM_COALESCING_DELAY);
     }
-    g_assert_true(red_stream_policy_parse("flow,hold=2500", &policy));
-    g_assert_cmpuint(policy.hold, ==, 2500);
-    g_assert_true(red_stream_policy_parse("flow,hold=2500,hold=auto", &policy));
-    g_assert_cmpuint(policy.hold, ==, RED_STREAM_HOLD_AUTO);
+    g_assert_cmpuint(parse_hold("batch,hold=2500", true), ==, 2500);
+    g_assert_cmpuint(parse_hold("batch,hold=1000000", true), ==, 1000000);
+    g_assert_cmpuint(parse_hold("batch,hold=2500,hold=auto", true), ==,
+                     RED_STREAM_COALESCING_DELAY);
 }
 
 static void test_hold_budget()
 {
     RedStreamPolicy policy = { };
 
-    g_assert_true(red_stream_policy_parse("flow", &policy));
+    g_assert_true(red_stream_policy_parse("batch", &policy));
     g_assert_cmpuint(red_stream_coalescing_delay(&policy, 0), ==, RED_STREAM_COALESCING_DELAY);
     g_assert_cmpuint(red_stream_coalescing_delay(&policy, RED_STREAM_UNNOTICED), ==,
                      RED_STREAM_COALESCING_DELAY);

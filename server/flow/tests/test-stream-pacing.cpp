@@ -3,8 +3,9 @@
 #include <config.h>
 
 #include "red-stream-path.h"
+#include "test-sockets.h"
 #include "test-stream-link.h"
-#include "test-stream-sockets.h"
+#include "test-stream-pacing.h"
 #include "win-alarm.h"
 
 #include "push-visibility.h"
@@ -13,40 +14,39 @@
 static void test_path_rate()
 {
     const RedStreamLink link = test_make_link(400, 100000, 0);
-    TestConnection stream("flow", TLS1_3_VERSION);
+    PacedConnection stream(TLS1_3_VERSION);
 
     stream.kernel.link = &link;
     stream.start();
     test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 
     stream.egress->set_path(250000, 100000);
+    test_link_ages();
     test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 2500, 2500, 2500, 506 });
 
     stream.egress->set_path(0, 100000);
+    test_link_ages();
     test_check_sizes(test_drain_records(&stream, { { 6, 8000 } }), { 8006 });
 }
 
-/* What the kernel may hold unsent follows the link too, in flow, when it changes much. */
+/* What the kernel may hold unsent follows the link too, when it changes much. */
 static void test_unsent_limit()
 {
-    for (const char *mode : test_modes) {
-        for (int version : test_versions) {
-            RedStreamLink link = test_make_link(20, 40000, 0);
-            TestConnection stream(mode, version);
-            const std::vector<uint32_t> &limits = stream.kernel.unsent_limits;
+    for (int version : test_versions) {
+        RedStreamLink link = test_make_link(20, 40000, 0);
+        PacedConnection stream(version);
+        const std::vector<uint32_t> &limits = stream.unsent_limits;
 
-            stream.kernel.link = &link;
-            stream.start();
-            for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
-                link.delivery_rate = rate;
-                test_drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
-                if (stream.policy.flow) {
-                    g_assert_cmpuint(limits.back(), >, red_stream_path_unsent_limit(&link) / 2);
-                    g_assert_cmpuint(limits.back(), <, red_stream_path_unsent_limit(&link) * 2);
-                }
-            }
-            g_assert_cmpuint(limits.size(), ==, stream.policy.flow ? 3 : 0);
+        stream.kernel.link = &link;
+        stream.start();
+        for (uint64_t rate : { 2500000, 2500000, 4000000, 1500000, 8000000, 9000000, 250000 }) {
+            link.delivery_rate = rate;
+            test_link_ages();
+            test_drain_records(&stream, TestDrain(3, { 6, 40, 180 }));
+            g_assert_cmpuint(limits.back(), >, red_stream_path_unsent_limit(&link) / 2);
+            g_assert_cmpuint(limits.back(), <, red_stream_path_unsent_limit(&link) * 2);
         }
+        g_assert_cmpuint(limits.size(), ==, 3);
     }
 }
 
@@ -57,13 +57,13 @@ static void test_budget()
     for (int version : test_versions) {
         const RedStreamLink link = test_make_link(20, 100000, 250000);
         const uint32_t limit = red_stream_path_unsent_limit(&link);
-        TestConnection stream("flow", version);
+        PacedConnection stream(version);
         ScriptedKernel &kernel = stream.kernel;
 
         kernel.link = &link;
         stream.start();
         test_drain_records(&stream, { { 6, 40 } });
-        g_assert_cmpuint(kernel.unsent_limits.back(), ==, limit);
+        g_assert_cmpuint(stream.unsent_limits.back(), ==, limit);
 
         kernel.slow = true;
         kernel.unsent = limit - 1000;
@@ -84,10 +84,11 @@ static void test_budget()
         }
         stream.check_sent();
 
-        /* and so is what fills the budget to the last byte, though something follows it */
+        /* and so is what fills the budget to the last byte, though something follows it (of more
+         * than the output buffer copies) */
         for (size_t over = 0; over < 200; ++over) {
             kernel.unsent = 0;
-            stream.sender->add({ { 6, 2 * limit + over }, { 6 } });
+            stream.sender->add({ { 6, 3 * limit - 100 + over }, { 6 } });
             while (!stream.sender->push()) {
                 g_assert_cmpuint(kernel.unsent, ==, limit);
                 g_assert_false(kernel.calls.back().more);
@@ -98,15 +99,15 @@ static void test_budget()
     }
 }
 
-/* The limit becomes lower while the kernel holds back a part of a segment: without a push it would do so for
- * 0.2 s. */
+/* The limit becomes lower while the kernel holds back a part of a segment: without a push it
+ * would do so for 0.2 s. */
 static void test_lower_limit()
 {
     /* more than the output buffer takes */
     std::vector<uint8_t> data(40000);
     const struct iovec iov = { data.data(), data.size() };
     RedStreamLink link = test_make_link(20, 100000, 1000000);
-    TestConnection stream("flow", 0);
+    PacedConnection stream(0);
     ScriptedKernel &kernel = stream.kernel;
 
     kernel.link = &link;
@@ -127,33 +128,31 @@ static void test_lower_limit()
  * none is wanted any more. */
 static void test_pace()
 {
-    for (const char *mode : test_modes) {
-        RedStreamLink link = test_make_link(100, 100000, 0);
-        TestConnection stream(mode, TLS1_3_VERSION);
-        const std::vector<uint64_t> &paces = stream.kernel.paces;
+    RedStreamLink link = test_make_link(100, 100000, 0);
+    PacedConnection stream(TLS1_3_VERSION);
+    const std::vector<uint64_t> &paces = stream.paces;
 
-        link.unacked = 10;
-        stream.kernel.link = &link;
-        stream.start();
-        stream.egress->set_path(0, 100000);
-        test_drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 0);
+    link.unacked = 10;
+    stream.kernel.link = &link;
+    stream.start();
+    stream.egress->set_path(0, 100000);
+    test_drain_records(&stream, { { 6, 8000 } });
+    g_assert_cmpuint(paces.size(), ==, 0);
 
-        stream.egress->set_pace(250000);
-        g_assert_cmpuint(paces.size(), ==, 1);
-        g_assert_cmpuint(paces[0], >, 250000);
-        test_drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 1);
-        link.unacked = 30;
-        test_drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 2);
-        g_assert_cmpuint(paces[1], <, 250000);
+    stream.pacing.set_pace(250000);
+    g_assert_cmpuint(paces.size(), ==, 1);
+    g_assert_cmpuint(paces[0], >, 250000);
+    test_drain_records(&stream, { { 6, 8000 } });
+    g_assert_cmpuint(paces.size(), ==, 1);
+    link.unacked = 30;
+    test_drain_records(&stream, { { 6, 8000 } });
+    g_assert_cmpuint(paces.size(), ==, 2);
+    g_assert_cmpuint(paces[1], <, 250000);
 
-        stream.egress->set_pace(0);
-        test_drain_records(&stream, { { 6, 8000 } });
-        g_assert_cmpuint(paces.size(), ==, 3);
-        g_assert_cmpuint(paces[2], ==, 0);
-    }
+    stream.pacing.set_pace(0);
+    test_drain_records(&stream, { { 6, 8000 } });
+    g_assert_cmpuint(paces.size(), ==, 3);
+    g_assert_cmpuint(paces[2], ==, 0);
 }
 
 /* The kernel sends no faster than it is told, until it is told that it may. */
@@ -165,12 +164,12 @@ static void test_kernel_pace()
     socklen_t len = sizeof(rate);
 
     test_make_sockets(TEST_TCP, 0, sockets);
-    g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
+    g_assert_true(red_stream_pacing_kernel.set_pace(sockets[0], 250000));
     g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
     g_assert_cmpuint(rate, ==, 250000);
     for (uint64_t fast : { UINT64_C(0), UINT64_C(5000000000) }) {
-        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], 250000));
-        g_assert_true(red_stream_kernel_socket.set_pace(sockets[0], fast));
+        g_assert_true(red_stream_pacing_kernel.set_pace(sockets[0], 250000));
+        g_assert_true(red_stream_pacing_kernel.set_pace(sockets[0], fast));
         g_assert_cmpint(getsockopt(sockets[0], SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &len), ==, 0);
         g_assert_cmpuint(rate, ==, UINT32_MAX);
     }

@@ -8,21 +8,18 @@
 
 static void test_mode()
 {
-    RedStreamPolicy policy = { }, batch = { };
+    RedStreamPolicy policy = { };
     std::string ignored;
 
-    g_assert_true(red_stream_policy_parse("batch", &batch));
     g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_true(policy.flow && policy.batch && policy.more);
-    g_assert_false(policy.gather || policy.cork || batch.flow);
-    g_assert_cmpuint(policy.record_size, ==, 0);
+    g_assert_true(policy.mode == &red_stream_mode_flow);
+    g_assert_true(policy.mode->batch && !policy.mode->cork);
+    g_assert_cmpuint(red_stream_setting_record.get(&policy), ==, 0);
 
-    /* flow has no window of its own */
-    g_assert_cmpuint(policy.window, ==, 0);
+    /* flow has no window of its own, even where other modes have one */
     g_assert_false(red_stream_policy_parse("flow,window=400,record=600", &policy, &ignored));
     g_assert_cmpstr(ignored.c_str(), ==, "'window=400'");
-    g_assert_cmpuint(policy.window, ==, 0);
-    g_assert_cmpuint(policy.record_size, ==, 600);
+    g_assert_cmpuint(red_stream_setting_record.get(&policy), ==, 600);
 }
 
 /* What TCP says of a link, and what the channel knows of the path. */

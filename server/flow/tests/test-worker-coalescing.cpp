@@ -172,7 +172,8 @@ static void asks_before_it_sleeps()
     delete guest;
 }
 
-/* The response to a key comes while something is held: the worker asks for it before that leaves. */
+/* The response to a key comes while something is held: the worker asks for it before that
+ * leaves. */
 static void asks_after_a_key()
 {
     start();

@@ -4,7 +4,8 @@
  * the same is true of the TLS library. */
 #include <config.h>
 
-#include "test-stream-sockets.h"
+#include "red-stream-ktls.h"
+#include "test-stream-arrival.h"
 #include "win-alarm.h"
 
 #include "push-visibility.h"
@@ -21,11 +22,20 @@ static bool kernel_has_tls()
     return has;
 }
 
-static const char *expected_name()
+static bool is_expected()
 {
     static const bool has = kernel_has_tls();
 
-    return has ? "ktls" : "sendmsg";
+    return has;
+}
+
+/* The transport that a stream begins with. */
+static const RedStreamSocket *ops_of(const char *mode)
+{
+    const RedStreamPolicy policy = test_policy(mode);
+
+    return red_stream_setting_ktls.get(&policy) ? red_stream_ktls_get_socket() :
+                                                  &red_stream_kernel_socket;
 }
 
 static void send_drain(SocketConnection *stream, const TestDrain &drain)
@@ -54,25 +64,26 @@ static void test_choice()
         TestTransport transport;
         int version;
         const char *ciphers;
-        const char *name;
+        bool is_used;
     } cases[] = {
-        { "flow,ktls=on", TEST_TCP, TLS1_3_VERSION, nullptr, expected_name() },
-        { "flow,ktls=on", TEST_TCP, TLS1_2_VERSION, nullptr, expected_name() },
+        { "batch,ktls=on", TEST_TCP, TLS1_3_VERSION, nullptr, is_expected() },
+        { "batch,ktls=on", TEST_TCP, TLS1_2_VERSION, nullptr, is_expected() },
         /* not of a kind that it knows */
-        { "flow,ktls=on", TEST_TCP, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256:@SECLEVEL=0",
-          "sendmsg" },
-        { "flow,ktls=on", TEST_UNIX, TLS1_3_VERSION, nullptr, "sendmsg" },
-        { "flow,ktls=on", TEST_TCP, 0, nullptr, "sendmsg" },
-        { "flow", TEST_TCP, TLS1_3_VERSION, nullptr, "sendmsg" },
+        { "batch,ktls=on", TEST_TCP, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256:@SECLEVEL=0",
+          false },
+        { "batch,ktls=on", TEST_UNIX, TLS1_3_VERSION, nullptr, false },
+        { "batch,ktls=on", TEST_TCP, 0, nullptr, false },
+        { "batch", TEST_TCP, TLS1_3_VERSION, nullptr, false },
     };
 
-    g_test_message("the kernel's own: %s", expected_name());
+    g_test_message("the kernel has it: %d", is_expected());
     for (const auto &one : cases) {
-        SocketConnection stream(one.mode, one.transport, one.version, 0, nullptr, one.ciphers);
+        SocketConnection stream(one.mode, one.transport, one.version, 0, ops_of(one.mode),
+                                one.ciphers);
 
         send_drain(&stream, { { 6, 40, 180 }, { 6, 30 }, { 18, 200000 } });
         receive_all(&stream);
-        g_assert_cmpstr(stream.egress->get_ops_name(), ==, one.name);
+        g_assert_cmpint(red_stream_ktls_is_used(stream.egress), ==, one.is_used);
     }
 }
 
@@ -95,7 +106,7 @@ static std::vector<size_t> records_of(const char *mode, int version)
     /* from OpenSSL 3.2 on only who was there before the handshake is told of records */
     SSL_CTX_set_msg_callback(test_tls_ctx(false), note_record);
     SSL_CTX_set_msg_callback_arg(test_tls_ctx(false), &lengths);
-    SocketConnection stream(mode, TEST_TCP, version, 200000);
+    SocketConnection stream(mode, TEST_TCP, version, 200000, ops_of(mode));
     SSL_CTX_set_msg_callback(test_tls_ctx(false), nullptr);
     lengths.clear();
     for (int i = 0; i < 15; ++i) {
@@ -119,7 +130,7 @@ static std::vector<size_t> records_of(const char *mode, int version)
 /* So all that is known of the records of the TLS library holds for those of the kernel. */
 static void test_same_records()
 {
-    for (const char *mode : { "gather", "more", "batch,record=1400", "batch,record=3000" }) {
+    for (const char *mode : { "batch", "batch,record=1400", "batch,record=3000" }) {
         for (int version : { TLS1_2_VERSION, TLS1_3_VERSION }) {
             char *with = g_strconcat(mode, ",ktls=on", nullptr);
 
@@ -144,7 +155,7 @@ static uint32_t segments_in(const SocketConnection *stream)
 static void test_segments()
 {
     for (const char *mode : { "batch", "batch,ktls=on" }) {
-        SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 0);
+        SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 0, ops_of(mode));
 
         send_drain(&stream, { { 6, 100 } });
         receive_all(&stream);
@@ -181,9 +192,9 @@ static bool client_can_read(SocketConnection *stream)
  * fails, or the client can't decrypt what follows. */
 static void test_key_update()
 {
-    for (const char *mode : { "flow", "flow,ktls=on" }) {
+    for (const char *mode : { "batch", "batch,ktls=on" }) {
         for (int request : { SSL_KEY_UPDATE_NOT_REQUESTED, SSL_KEY_UPDATE_REQUESTED }) {
-            SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 0);
+            SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 0, ops_of(mode));
             bool ended = false;
 
             for (int i = 0; i < 3 && !ended; ++i) {
@@ -211,7 +222,7 @@ static void test_key_update()
             if (ended) {
                 char data[5];
 
-                g_assert_cmpstr(stream.egress->get_ops_name(), ==, "ktls");
+                g_assert_true(red_stream_ktls_is_used(stream.egress));
                 g_assert_cmpint(request, ==, SSL_KEY_UPDATE_REQUESTED);
                 shutdown(stream.sockets[0], SHUT_WR);
                 g_assert_true(test_is_readable(stream.sockets[1], 5000));
@@ -228,10 +239,10 @@ static void test_key_update()
 /* The peer is told the end, and why. */
 static void test_alerts()
 {
-    for (const char *mode : { "flow", "flow,ktls=on" }) {
+    for (const char *mode : { "batch", "batch,ktls=on" }) {
         for (int version : { TLS1_2_VERSION, TLS1_3_VERSION }) {
             for (bool fatal : { false, true }) {
-                SocketConnection stream(mode, TEST_TCP, version, 0);
+                SocketConnection stream(mode, TEST_TCP, version, 0, ops_of(mode));
                 char data[100] = "this is no record";
 
                 send_drain(&stream, { { 6, 40, 180 } });
@@ -256,8 +267,8 @@ static void test_alerts()
 /* The peer goes while the kernel holds records: an error, and no signal. */
 static void test_gone()
 {
-    for (const char *mode : { "flow", "flow,ktls=on" }) {
-        SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 4096);
+    for (const char *mode : { "batch", "batch,ktls=on" }) {
+        SocketConnection stream(mode, TEST_TCP, TLS1_3_VERSION, 4096, ops_of(mode));
 
         stream.sender->add({ { 6, 40, 180 }, { 18, 2000000 } });
         g_assert_false(stream.sender->push());
@@ -274,6 +285,14 @@ static void test_gone()
     }
 }
 
+/* As test-stream-sockets. Where the kernel can't, this is the same again. */
+static const TestRow ktls_row = {
+    { "batch,record=3000,ktls=on", "batch,ktls=on" },
+    { TLS1_2_VERSION, TLS1_3_VERSION },
+    { TEST_TCP },
+    red_stream_ktls_get_socket(), nullptr, nullptr,
+};
+
 int main(int argc, char *argv[])
 {
     /* a processor that is emulated on a busy machine takes its time */
@@ -281,6 +300,9 @@ int main(int argc, char *argv[])
     g_test_init(&argc, &argv, nullptr);
 
     g_test_add_func("/server/stream/ktls/choice", test_choice);
+    g_test_add_data_func("/server/stream/ktls/exact", &ktls_row, test_exact);
+    g_test_add_data_func("/server/stream/ktls/no-wait", &ktls_row, test_no_wait);
+    g_test_add_data_func("/server/stream/ktls/gtk-reader", &ktls_row, test_gtk_reader);
     g_test_add_func("/server/stream/ktls/same-records", test_same_records);
     g_test_add_func("/server/stream/ktls/segments", test_segments);
     g_test_add_func("/server/stream/ktls/key-update", test_key_update);

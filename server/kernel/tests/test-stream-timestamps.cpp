@@ -7,7 +7,10 @@
 
 #include <glib/gstdio.h>
 
+#include "red-stream-ktls.h"
+#include "red-stream-trace.h"
 #include "test-channel-batch.h"
+#include "test-stream-offload.h"
 #include "test-stream-sockets.h"
 
 #include "push-visibility.h"
@@ -19,13 +22,6 @@
 #define COUNT 20
 
 static std::string trace_file;
-
-static void read_notices(RedStreamEgress *egress)
-{
-    if (egress->get_offload()) {
-        egress->get_offload()->read();
-    }
-}
 
 static void write_message(RedStreamEgress *egress, size_t size)
 {
@@ -58,6 +54,20 @@ static std::vector<int> traced()
     return ends;
 }
 
+/* Attaches what @policy asks for. */
+static std::unique_ptr<RedStreamOffload> make_offload(const RedStreamPolicy *policy,
+                                                      RedStreamEgress *egress,
+                                                      RedStreamObserver *observer = nullptr,
+                                                      const RedStreamOffloadSocket *ops =
+                                                      ScriptedOffload::ops())
+{
+    std::unique_ptr<RedStreamOffload> offload(RedStreamOffload::create(policy, egress, false,
+                                                                       observer, ops));
+
+    egress->set_sender(offload.get());
+    return offload;
+}
+
 /* A scripted kernel tells of flushes late, of several at once, and of other things. */
 static void test_numbers()
 {
@@ -67,46 +77,49 @@ static void test_numbers()
     /* with the second one the numbers begin anew on the way */
     for (uint32_t unacked : { 30u, UINT32_MAX - 100 }) {
         ScriptedKernel kernel;
-        auto *const egress = new RedStreamEgress(-1, &policy, ScriptedKernel::ops());
+        ScriptedOffload script(&kernel);
+        RedStreamEgress egress(-1, &policy, ScriptedKernel::ops());
 
         g_assert_cmpint(truncate(trace_file.c_str(), 0), ==, 0);
-        kernel.has_timestamps = true;
-        kernel.unacked = unacked;
+        std::unique_ptr<RedStreamObserver> observer(red_stream_trace_new("batch", true));
+        script.has_timestamps = true;
+        script.unacked = unacked;
         /* before there is a channel nobody would read what the kernel tells */
-        write_message(egress, 70);
-        egress->set_channel(1, 0);
+        write_message(&egress, 70);
+        const auto offload = make_offload(&policy, &egress, observer.get());
+        const RedStreamTimestampCounters &counters = offload->get_timestamps()->get_counters();
 
         for (int i = 0; i < 4; ++i) {
-            write_message(egress, 100);
+            write_message(&egress, 100);
             /* nothing more was sent: no other flush */
-            g_assert_cmpint(egress->flush(), ==, 0);
+            g_assert_cmpint(egress.flush(), ==, 0);
         }
-        g_assert_cmpuint(egress->get_counters().delivered, ==, 0);
+        g_assert_cmpuint(counters.delivered, ==, 0);
         /* something else, a byte before the end of the first flush, its end */
-        kernel.ack(unacked + 399, 0);
-        kernel.ack(unacked + 98, now);
-        kernel.ack(unacked + 99, now);
-        read_notices(egress);
-        g_assert_cmpuint(egress->get_counters().timestamps, ==, 2);
-        g_assert_cmpuint(egress->get_counters().delivered, ==, 1);
+        script.ack(unacked + 399, 0);
+        script.ack(unacked + 98, now);
+        script.ack(unacked + 99, now);
+        offload->read();
+        g_assert_cmpuint(counters.timestamps, ==, 2);
+        g_assert_cmpuint(counters.delivered, ==, 1);
         /* the second and the third by the third, and half of the fourth */
-        kernel.ack(unacked + 299, now);
-        kernel.ack(unacked + 350, now);
-        read_notices(egress);
-        g_assert_cmpuint(egress->get_counters().delivered, ==, 3);
+        script.ack(unacked + 299, now);
+        script.ack(unacked + 350, now);
+        offload->read();
+        g_assert_cmpuint(counters.delivered, ==, 3);
         /* more than a call takes */
         for (int i = 0; i < 40; ++i) {
-            kernel.ack(unacked + 360 + i, now + 1000000);
+            script.ack(unacked + 360 + i, now + 1000000);
         }
-        const RedStreamCounters before = egress->get_counters();
-        read_notices(egress);
-        const RedStreamCounters after = egress->get_counters();
-        g_assert_cmpuint(after.delivered, ==, 4);
-        g_assert_cmpuint(after.timestamps, ==, 44);
-        g_assert_cmpuint(after.notice_reads - before.notice_reads, ==, 3);
-        g_assert_cmpuint(after.delivery_time, >=, before.delivery_time);
-        g_assert_true(kernel.notices.empty());
-        delete egress;
+        const RedStreamTimestampCounters before = counters;
+        const uint64_t reads = offload->get_reads();
+        offload->read();
+        g_assert_cmpuint(counters.delivered, ==, 4);
+        g_assert_cmpuint(counters.timestamps, ==, 44);
+        g_assert_cmpuint(offload->get_reads() - reads, ==, 3);
+        g_assert_cmpuint(counters.delivery_time, >=, before.delivery_time);
+        g_assert_true(script.notices.empty());
+        observer.reset();
         g_assert_true(traced() == std::vector<int>({ 170, 270, 370, 470 }));
     }
 }
@@ -116,46 +129,41 @@ static void test_blocked()
 {
     const RedStreamPolicy policy = test_policy("batch,timestamps=on");
     ScriptedKernel kernel;
+    ScriptedOffload script(&kernel);
     RedStreamEgress egress(-1, &policy, ScriptedKernel::ops());
     struct iovec iov = { const_cast<uint8_t *>(test_bytes(0)), 100 };
 
-    kernel.has_timestamps = true;
-    egress.set_channel(1, 0);
+    script.has_timestamps = true;
+    const auto offload = make_offload(&policy, &egress);
     kernel.stages = { { 60, 1, EAGAIN } };
     g_assert_cmpint(egress.writev(&iov, 1, RED_STREAM_MESSAGE_START), ==, 100);
     g_assert_cmpuint(egress.pending(), ==, 40);
-    kernel.ack(59);
-    read_notices(&egress);
-    g_assert_cmpuint(egress.get_counters().delivered, ==, 0);
+    script.ack(59);
+    offload->read();
+    g_assert_cmpuint(offload->get_timestamps()->get_counters().delivered, ==, 0);
     kernel.stages.clear();
     g_assert_cmpint(egress.flush(), ==, 0);
-    kernel.ack(99);
-    read_notices(&egress);
-    g_assert_cmpuint(egress.get_counters().delivered, ==, 1);
+    script.ack(99);
+    offload->read();
+    g_assert_cmpuint(offload->get_timestamps()->get_counters().delivered, ==, 1);
 }
 
 /* Off by default, and where there is no such thing all is as without. */
 static void test_refused()
 {
-    for (const char *mode : { "batch", "batch,timestamps=on" }) {
+    for (const char *mode : { "batch", "batch,timestamps=on", "batch,timestamps=on,ktls=on" }) {
         const RedStreamPolicy policy = test_policy(mode);
         ScriptedKernel kernel;
+        ScriptedOffload script(&kernel);
         RedStreamEgress egress(-1, &policy, ScriptedKernel::ops());
 
-        kernel.has_timestamps = !policy.timestamps;
-        egress.set_channel(1, 0);
-        write_message(&egress, 100);
-        read_notices(&egress);
-        g_assert_cmpuint(egress.get_counters().notice_reads, ==, 0);
-        g_assert_cmpuint(kernel.count_sends(), ==, 1);
+        script.has_timestamps = strcmp(mode, "batch,timestamps=on") != 0;
+        g_assert_null(RedStreamOffload::create(&policy, &egress, true, nullptr,
+                                               ScriptedOffload::ops()));
     }
-    SocketConnection stream("flow,timestamps=on", TEST_UNIX, 0, 0);
+    SocketConnection stream("batch,timestamps=on", TEST_UNIX, 0, 0);
 
-    stream.egress->set_channel(1, 0);
-    write_message(stream.egress, 100);
-    read_notices(stream.egress);
-    g_assert_cmpuint(stream.egress->get_counters().notice_reads, ==, 0);
-    g_assert_cmpuint(stream.egress->get_counters().written_bytes, ==, 100);
+    g_assert_null(RedStreamOffload::create(&stream.policy, stream.egress, false, nullptr));
 }
 
 static bool is_quiet(int fd, int milliseconds=0)
@@ -165,38 +173,38 @@ static bool is_quiet(int fd, int milliseconds=0)
     return poll(&pollfd, 1, milliseconds) == 0;
 }
 
-/* The kernel's own, in the modes that send in different ways and over TLS. */
+/* The kernel's own, and over TLS. */
 static void test_kernel()
 {
     int noisy = 0;
 
-    for (const char *mode : { "gather", "more", "flow" }) {
-        for (int version : test_versions) {
-            SocketConnection stream((std::string(mode) + ",timestamps=on").c_str(), TEST_TCP,
-                                    version, 0);
-            const int64_t latest = g_get_monotonic_time() + ENOUGH;
+    for (int version : test_versions) {
+        SocketConnection stream("batch,timestamps=on", TEST_TCP, version, 0);
+        const int64_t latest = g_get_monotonic_time() + ENOUGH;
+        const auto offload = make_offload(&stream.policy, stream.egress, nullptr,
+                                          &red_stream_offload_kernel);
+        const RedStreamTimestampCounters &counters = offload->get_timestamps()->get_counters();
 
-            stream.egress->set_channel(1, 0);
-            for (int i = 0; i < COUNT; ++i) {
-                stream.sender->add({ { 6, 40, 180 }, { 6, 30, 5000 } });
-                while (!stream.sender->push()) {
-                    stream.receive();
-                }
+        for (int i = 0; i < COUNT; ++i) {
+            stream.sender->add({ { 6, 40, 180 }, { 6, 30, 5000 } });
+            while (!stream.sender->push()) {
                 stream.receive();
-                noisy += !is_quiet(stream.sockets[0]);
             }
-            /* the kernel may ack the last ones later */
-            if (stream.egress->get_counters().delivered < COUNT) {
-                noisy += !is_quiet(stream.sockets[0], ENOUGH / 1000);
-            }
-            while (stream.egress->get_counters().delivered < COUNT) {
-                g_assert_cmpint(g_get_monotonic_time(), <, latest);
-                stream.receive();
-                read_notices(stream.egress);
-            }
-            g_assert_true(is_quiet(stream.sockets[0]));
-            g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
+            stream.receive();
+            noisy += !is_quiet(stream.sockets[0]);
         }
+        /* the kernel may ack the last ones later */
+        if (counters.delivered < COUNT) {
+            noisy += !is_quiet(stream.sockets[0], ENOUGH / 1000);
+        }
+        while (counters.delivered < COUNT) {
+            g_assert_cmpint(g_get_monotonic_time(), <, latest);
+            stream.receive();
+            offload->read();
+        }
+        g_assert_true(is_quiet(stream.sockets[0]));
+        g_assert_cmpuint(stream.received, ==, stream.sender->accepted);
+        stream.egress->set_sender(nullptr);
     }
     /* or it would prove nothing that it is quiet in the end */
     g_assert_cmpint(noisy, >, 0);
@@ -240,23 +248,32 @@ static void test_loop()
     }
     /* a machine so busy that this takes long has the server ask whether somebody is there */
     g_assert_cmpuint(last_counters.messages, >=, COUNT);
-    g_assert_cmpuint(last_counters.delivered, >=, COUNT);
+    g_assert_cmpuint(traced().size(), >=, COUNT);
 }
 
 /* Those of this series: good, out of range, twice. */
 static void test_settings()
 {
     RedStreamPolicy policy = { };
+    const auto check = [&](uint32_t ktls, uint32_t timestamps, uint32_t zerocopy) {
+        g_assert_cmpuint(red_stream_setting_ktls.get(&policy), ==, ktls);
+        g_assert_cmpuint(red_stream_setting_timestamps.get(&policy), ==, timestamps);
+        g_assert_cmpuint(red_stream_setting_zerocopy.get(&policy), ==, zerocopy);
+    };
 
     g_assert_true(red_stream_policy_parse("flow", &policy));
-    g_assert_false(policy.ktls || policy.timestamps);
-    g_assert_true(red_stream_policy_parse("batch,ktls=on,timestamps=on", &policy));
-    g_assert_true(policy.ktls && policy.timestamps);
-    g_assert_true(red_stream_policy_parse("cork,ktls=on,ktls=off", &policy));
-    g_assert_false(policy.ktls || policy.timestamps);
-    for (const char *text : { "flow,ktls", "flow,timestamps=", "flow,timestamps=2" }) {
+    check(0, 0, 0);
+    g_assert_true(red_stream_policy_parse("batch,ktls=on,timestamps=on,zerocopy=4096", &policy));
+    check(1, 1, 4096);
+    g_assert_true(red_stream_policy_parse("cork,ktls=on,ktls=off,zerocopy=16777216,zerocopy=off",
+                                          &policy));
+    check(0, 0, 0);
+    for (const char *text : { "flow,ktls", "flow,timestamps=", "flow,timestamps=2", "flow,zerocopy",
+                              "flow,zerocopy=", "flow,zerocopy=on", "flow,zerocopy=0",
+                              "flow,zerocopy=4095", "flow,zerocopy=16777217", "flow,zerocopy=10k",
+                              "flow,zerocopy=-1" }) {
         g_assert_false(red_stream_policy_parse(text, &policy));
-        g_assert_false(policy.ktls || policy.timestamps);
+        check(0, 0, 0);
     }
 }
 
@@ -270,7 +287,6 @@ int main(int argc, char *argv[])
         { "kernel", "flow", test_kernel },
         { "loop", "flow,timestamps=on", test_loop },
         { "loop-batch", "batch,timestamps=on", test_loop },
-        { "loop-more", "more,timestamps=on", test_loop },
     };
 
     trace_file = std::string(g_get_tmp_dir()) + "/test-timestamps-" + std::to_string(getpid());

@@ -10,7 +10,7 @@
 #include <glib/gstdio.h>
 
 #include "red-stream-live.h"
-#include "red-stream-flow.h"
+#include "red-stream-trace.h"
 #include "test-channel-client.h"
 #include "test-stream-egress.h"
 #include "win-alarm.h"
@@ -50,60 +50,75 @@ static void write_message(RedStreamEgress *egress, size_t size)
     g_assert_cmpint(egress->flush(), ==, 0);
 }
 
-static void test_counters()
-{
+/* An observed egress, as the first stream of the process or a later one. */
+struct Observed {
     ScriptedKernel kernel;
     const RedStreamPolicy policy = test_policy("batch");
-    auto *const egress = new RedStreamEgress(-1, &policy, ScriptedKernel::ops());
+    RedStreamObserver *const observer = red_stream_trace_new("batch", true);
+    RedStreamEgress egress{ -1, &policy, ScriptedKernel::ops() };
+    static int count;
 
-    /* the first messages are those of the link, before there is a channel */
-    write_message(egress, 100);
-    g_assert_cmpuint(look().size(), ==, 0);
+    Observed()
+    {
+        ++count;
+        g_assert_nonnull(observer);
+        egress.set_observer(observer);
+    }
+    ~Observed() { delete observer; }
+};
 
-    egress->set_channel(2, 1);
-    write_message(egress, 50);
-    write_message(egress, 60);
-    const auto found = look();
-    g_assert_cmpuint(found.size(), ==, 1);
-    const RedStreamLive &live = found.at(egress->get_trace_id());
-    g_assert_cmpstr(live.magic, ==, RED_STREAM_LIVE_MAGIC);
-    g_assert_cmpstr(live.mode, ==, "batch");
-    g_assert_cmpuint(live.channel_type, ==, 2);
-    g_assert_cmpuint(live.channel_id, ==, 1);
-    g_assert_cmpuint(live.tls, ==, 0);
-    g_assert_cmpuint(live.messages, ==, 3);
-    g_assert_cmpuint(live.writes, ==, 3);
-    g_assert_cmpuint(live.written_bytes, ==, 210);
-    g_assert_cmpuint(live.limit, ==, 0);
+int Observed::count;
 
-    RedStreamFlow flow;
-    flow.sent(1000, 700);
-    red_stream_live_flow(egress->get_trace_id(), &flow);
-    const RedStreamLive after = look().at(egress->get_trace_id());
-    g_assert_cmpuint(after.in_flight, ==, 700);
-    g_assert_cmpuint(after.limit, ==, flow.limit());
-    g_assert_cmpstr(after.phase, ==, flow.get_phase());
-    g_assert_cmpuint(after.messages, ==, 3);
+static void test_counters()
+{
+    {
+        Observed stream;
 
-    delete egress;
+        /* the first messages are those of the link, before there is a channel */
+        write_message(&stream.egress, 100);
+        g_assert_cmpuint(look().size(), ==, 0);
+
+        stream.observer->channel(2, 1, false);
+        write_message(&stream.egress, 50);
+        write_message(&stream.egress, 60);
+        const auto found = look();
+        g_assert_cmpuint(found.size(), ==, 1);
+        const RedStreamLive &live = found.at(Observed::count);
+        g_assert_cmpstr(live.magic, ==, RED_STREAM_LIVE_MAGIC);
+        g_assert_cmpstr(live.mode, ==, "batch");
+        g_assert_cmpuint(live.channel_type, ==, 2);
+        g_assert_cmpuint(live.channel_id, ==, 1);
+        g_assert_cmpuint(live.tls, ==, 0);
+        g_assert_cmpuint(live.messages, ==, 3);
+        g_assert_cmpuint(live.writes, ==, 3);
+        g_assert_cmpuint(live.written_bytes, ==, 210);
+        g_assert_cmpuint(live.limit, ==, 0);
+
+        stream.observer->event("flow", { 700, 900, 3, 4, 0 }, "growing");
+        const RedStreamLive after = look().at(Observed::count);
+        g_assert_cmpuint(after.in_flight, ==, 700);
+        g_assert_cmpuint(after.limit, ==, 900);
+        g_assert_cmpuint(after.rate, ==, 3);
+        g_assert_cmpuint(after.delay, ==, 4);
+        g_assert_cmpstr(after.phase, ==, "growing");
+        g_assert_cmpuint(after.messages, ==, 3);
+    }
     g_assert_cmpuint(look().size(), ==, 0);
 }
 
 /* Whoever has made the file before can't do anything to the one that is written. */
 static void test_made_by_another()
 {
-    ScriptedKernel kernel;
-    const RedStreamPolicy policy = test_policy("batch");
-    RedStreamEgress egress(-1, &policy, ScriptedKernel::ops());
+    Observed stream;
     char *const name = g_strdup_printf("%s/%d-%d", folder, static_cast<int>(getpid()),
-                                       egress.get_trace_id());
+                                       Observed::count);
     const int theirs = open(name, O_RDWR | O_CREAT, 0666);
 
     g_assert_cmpint(theirs, >=, 0);
-    egress.set_channel(2, 1);
+    stream.observer->channel(2, 1, false);
     g_assert_cmpint(ftruncate(theirs, 0), ==, 0);
-    write_message(&egress, 50);
-    g_assert_cmpuint(look().at(egress.get_trace_id()).messages, ==, 1);
+    write_message(&stream.egress, 50);
+    g_assert_cmpuint(look().at(Observed::count).messages, ==, 1);
     close(theirs);
     g_free(name);
 }
@@ -111,18 +126,16 @@ static void test_made_by_another()
 /* What can't be written is warned of once, and the stream does its work. */
 static void test_gone()
 {
-    ScriptedKernel kernel;
-    const RedStreamPolicy policy = test_policy("batch");
-    RedStreamEgress first(-1, &policy, ScriptedKernel::ops());
-    RedStreamEgress second(-1, &policy, ScriptedKernel::ops());
+    Observed first, second;
 
     g_assert_cmpint(g_rmdir(folder), ==, 0);
     g_test_expect_message("Spice", G_LOG_LEVEL_WARNING, "*SPICE_STREAM_STATS: can't write*");
-    first.set_channel(2, 0);
-    second.set_channel(3, 0);
+    first.observer->channel(2, 0, false);
+    second.observer->channel(3, 0, false);
     g_test_assert_expected_messages();
-    write_message(&first, 50);
-    g_assert_cmpuint(kernel.wire.size(), ==, 50);
+    first.kernel.use();
+    write_message(&first.egress, 50);
+    g_assert_cmpuint(first.kernel.wire.size(), ==, 50);
 }
 
 /* Without an output buffer nothing is counted, which is said. */
@@ -136,11 +149,12 @@ static void test_unbuffered()
     g_assert_cmpint(red_stream_write(stream, "abc", 3), ==, 3);
     const auto found = look();
     g_assert_cmpuint(found.size(), ==, 1);
-    const RedStreamLive &live = found.at(red_stream_get_trace_id(stream));
+    const RedStreamLive &live = found.begin()->second;
     g_assert_cmpstr(live.mode, ==, "cork");
     g_assert_cmpuint(live.channel_type, ==, SPICE_CHANNEL_PORT);
     g_assert_cmpuint(live.channel_id, ==, 3);
-    for (uint64_t counter : { live.messages, live.records, live.writes, live.written_bytes, live.pending }) {
+    for (uint64_t counter : { live.messages, live.records, live.writes, live.written_bytes,
+                              live.pending }) {
         g_assert_cmpuint(counter, ==, RED_STREAM_LIVE_UNKNOWN);
     }
     red_stream_free(stream);
@@ -153,7 +167,7 @@ int main(int argc, char *argv[])
     folder = g_dir_make_tmp("test-stream-live-XXXXXX", nullptr);
     g_assert_nonnull(folder);
     g_setenv("SPICE_STREAM_STATS", folder, TRUE);
-    /* of streams; each output buffer is given its policy */
+    /* of streams */
     g_setenv("SPICE_STREAM", "cork", TRUE);
     g_test_init(&argc, &argv, nullptr);
     alarm(60);

@@ -87,21 +87,9 @@ static void passing_on_is_no_idleness()
     g_assert_true(f.rcc->is_connected());
 }
 
-/* Everything that may be sent has been when sending stops for an ack. */
 static void ack_missing()
 {
-    Fixture f(RedChannel::HandleAcks | RedChannel::MigrateAll);
-    const size_t set_ack = sizeof(SpiceMiniDataHeader) + sizeof(SpiceMsgSetAck);
-
-    f.rcc->ack_set_client_window(20);
-    f.rcc->push_set_ack();
-    f.rcc->ack_zero_messages_window();
-    f.add_items(1000);
-    f.rcc->push();
-    /* sending stops above two ack intervals, in which SET_ACK counts */
-    g_assert_cmpuint(f.receive(), ==, set_ack + 40 * MESSAGE_SIZE);
-    g_assert_false(f.rcc->is_blocked());
-    g_assert_false(f.rcc->pipe_is_empty());
+    test_ack_missing(40);
 }
 
 /* A stream that has become a WebSocket. */
@@ -140,19 +128,6 @@ static void pong_is_not_left()
     f.run_events();
     g_assert_cmpint(read(f.peer, pong, sizeof(pong)), ==, sizeof(pong));
     g_assert_cmphex(pong[0], ==, 0x8a);
-}
-
-/* In modes without batches each message is a write, and nothing waits. */
-static void more_is_a_write_each()
-{
-    {
-        Fixture f;
-
-        f.add_items(10);
-        f.rcc->push();
-        g_assert_cmpuint(f.receive(), ==, 10 * MESSAGE_SIZE);
-    }
-    g_assert_cmpuint(last_counters.writes, ==, 10);
 }
 
 /* Without an output buffer upstream's code sends all the same, and nothing is counted. */
@@ -235,8 +210,6 @@ static const BatchTest tests[] = {
     { "blocked", "batch", blocked_while_bytes_wait },
     { "idleness", "batch", passing_on_is_no_idleness },
     { "acks", "batch", ack_missing },
-    { "more", "more", more_is_a_write_each },
-    { "normal", "normal", unbuffered },
     { "cork", "cork", unbuffered },
     { "pong", "batch", pong_is_not_left },
     { "takes-long", "batch", takes_long },

@@ -105,6 +105,23 @@ struct AckFixture: public Fixture
     }
 };
 
+/* Everything that may be sent has been when sending stops for an ack. @window: messages */
+static inline void test_ack_missing(size_t window)
+{
+    Fixture f(RedChannel::HandleAcks | RedChannel::MigrateAll);
+    const size_t set_ack = sizeof(SpiceMiniDataHeader) + sizeof(SpiceMsgSetAck);
+
+    f.rcc->ack_set_client_window(20);
+    f.rcc->push_set_ack();
+    f.rcc->ack_zero_messages_window();
+    f.add_items(1000);
+    f.rcc->push();
+    /* sending stops above the window, in which SET_ACK counts */
+    g_assert_cmpuint(f.receive(), ==, set_ack + window * MESSAGE_SIZE);
+    g_assert_false(f.rcc->is_blocked());
+    g_assert_false(f.rcc->pipe_is_empty());
+}
+
 /* @function is run in a process of its own, as the policy is read once a process. */
 struct BatchTest
 {

@@ -28,7 +28,8 @@ static int write_message(TlsStream *t, unsigned flags)
     const struct iovec iov[] = { { bytes, 200 }, { bytes + 200, 200 }, { bytes + 400, 200 } };
     int on_the_wire;
 
-    g_assert_cmpint(red_stream_writev_flags(t->stream, iov, G_N_ELEMENTS(iov), flags), ==, sizeof(bytes));
+    g_assert_cmpint(red_stream_writev_flags(t->stream, iov, G_N_ELEMENTS(iov), flags), ==,
+                    sizeof(bytes));
     g_assert_cmpint(ioctl(t->peer_socket, FIONREAD, &on_the_wire), ==, 0);
     return on_the_wire;
 }
@@ -38,7 +39,8 @@ static void authenticate(TlsStream *t)
     char got[1024];
     bool done = false;
 
-    g_assert_cmpint(SSL_write(t->peer, test_sasl_answers, sizeof(test_sasl_answers)), ==, sizeof(test_sasl_answers));
+    g_assert_cmpint(SSL_write(t->peer, test_sasl_answers, sizeof(test_sasl_answers)), ==,
+                    sizeof(test_sasl_answers));
     g_assert_true(red_sasl_start_auth(t->stream, authenticated, &done));
     while (!done) {
         g_main_context_iteration(basic_event_loop_get_context(), TRUE);
@@ -54,18 +56,20 @@ static void one_record_a_message()
     TlsStream t;
 
     authenticate(&t);
+    const uint64_t before = red_stream_get_counters(t.stream).messages;
 
     /* another message is announced: nothing is sent */
     g_assert_cmpint(write_message(&t, RED_STREAM_MESSAGE_START | RED_STREAM_MORE), ==, 0);
     /* the last one: two messages in two records, so that the client sees the second one at once */
     g_assert_cmpint(write_message(&t, RED_STREAM_MESSAGE_START), ==,
                     2 * (600 + test_tls_overhead(TLS1_3_VERSION)));
-    g_assert_cmpuint(red_stream_get_counters(t.stream).messages, ==, 2);
+    g_assert_cmpuint(red_stream_get_counters(t.stream).messages, ==, before + 2);
     g_assert_cmpuint(red_stream_pending(t.stream), ==, 0);
     g_assert_cmpuint(blocks, ==, 0);
 }
 
-/* The socket takes a part of a buffer, and more by the time of the next one: no bytes are skipped. */
+/* The socket takes a part of a buffer, and more by the time of the next one: no bytes are
+ * skipped. */
 static void large_messages()
 {
     enum { PART = 64 * 1024, PARTS = 3, MESSAGES = 500 };
@@ -75,7 +79,8 @@ static void large_messages()
     struct iovec iov[PARTS];
 
     authenticate(&t);
-    g_assert_cmpint(setsockopt(t.stream->socket, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), ==, 0);
+    g_assert_cmpint(setsockopt(t.stream->socket, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), ==,
+                    0);
     for (size_t i = 0; i < bytes.size(); ++i) {
         bytes[i] = i % 251;
     }

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,19 +22,19 @@
 #include <unistd.h>
 
 #include <glib.h>
+#include <openssl/err.h>
 
+#include "red-stream-bio.h"
 #include "red-stream-egress.h"
 #include "test-stream-tls.h"
 
 #include "push-visibility.h"
 
 /* Those with an output buffer. */
-static const char *const test_modes[] = {
-    "more", "batch",
-};
+static const char *const test_modes[] = { "batch", "batch,record=512", "batch,record=3000" };
 
 /* 0: no TLS */
-static const int test_versions[] = { 0 };
+static const int test_versions[] = { 0, TLS1_2_VERSION, TLS1_3_VERSION };
 
 static inline RedStreamPolicy test_policy(const char *text)
 {
@@ -144,6 +143,11 @@ public:
     std::deque<Stage> stages;
     std::vector<Call> calls;
     std::vector<uint8_t> wire;
+    /* get_link fails when null */
+    const RedStreamLink *link = nullptr;
+    /* bytes that it has taken and not sent; those of each send are added if it is slow */
+    uint32_t unsent = 0;
+    bool slow = false;
     /* from this number of sends on every one fails */
     size_t fail_from = SIZE_MAX;
     int fail_error = 0;
@@ -151,8 +155,9 @@ public:
     bool pushed = true;
     /* calls of which not all was taken */
     size_t refusals = 0;
-    /* called at each send, before it takes anything */
-    std::function<void()> on_send;
+    /* how often the link was asked for */
+    size_t link_calls = 0;
+
     static const RedStreamSocket *ops()
     {
         static const RedStreamSocket table = make_ops();
@@ -175,6 +180,9 @@ private:
 
         table.send = send;
         table.set_cork = set_cork;
+        table.get_link = get_link;
+        table.set_ssl = red_stream_bio_set_ssl;
+        table.encrypt = red_stream_bio_encrypt;
         return table;
     }
 
@@ -196,9 +204,6 @@ private:
             call.offered += iov[i].iov_len;
         }
         g_assert_cmpuint(call.offered, >, 0);
-        if (kernel->on_send) {
-            kernel->on_send();
-        }
 
         call.taken = kernel->next(call.offered);
         size_t left = call.taken > 0 ? call.taken : 0;
@@ -219,6 +224,7 @@ private:
             return -1;
         }
         kernel->pushed = !more;
+        kernel->unsent += kernel->slow ? call.taken : 0;
         return call.taken;
     }
 
@@ -255,6 +261,19 @@ private:
         return true;
     }
 
+    static bool get_link(int fd, RedStreamLink *out)
+    {
+        ScriptedKernel *kernel = current();
+
+        ++kernel->link_calls;
+        if (!kernel->link) {
+            return false;
+        }
+        *out = *kernel->link;
+        out->unsent = kernel->unsent;
+        return true;
+    }
+
     /* of calls */
     size_t sends = 0;
 };
@@ -269,6 +288,8 @@ public:
     {
     }
 
+    virtual ~TestSender() {}
+
     /* the error that ended the connection */
     int error = 0;
     /* bytes that the egress accepted */
@@ -279,14 +300,18 @@ public:
     /* entries of a call at the most */
     size_t max_iovcnt = IOV_MAX;
 
-    void add(const TestDrain &drain) { messages.insert(messages.end(), drain.begin(), drain.end()); }
+    void add(const TestDrain &drain)
+    {
+        messages.insert(messages.end(), drain.begin(), drain.end());
+    }
 
     /* Send messages as far as the egress accepts them, then flush.
      * Returns whether all was sent. */
-    bool push()
+    virtual bool push()
     {
         while (!messages.empty()) {
             if (test_size(messages.front()) == position) {
+                sent();
                 messages.pop_front();
                 position = 0;
                 continue;
@@ -321,15 +346,15 @@ public:
         }
     }
 
-private:
-    bool write()
+    /* The message has gone. */
+    virtual void sent() {}
+
+protected:
+    virtual bool write()
     {
         const TestMessage &message = messages.front();
-        unsigned flags = position ? 0 : RED_STREAM_MESSAGE_START;
+        const unsigned flags = get_flags();
 
-        if (messages.size() > 1 || breaks_promise) {
-            flags |= RED_STREAM_MORE;
-        }
         /* every call finds the bytes in other memory, which is gone after it */
         std::vector<struct iovec> iovs;
         size_t skip = position, size = 0;
@@ -358,6 +383,12 @@ private:
         return given;
     }
 
+    unsigned get_flags() const
+    {
+        return (position ? 0 : RED_STREAM_MESSAGE_START) |
+               (messages.size() > 1 || breaks_promise ? RED_STREAM_MORE : 0);
+    }
+
     bool give(const struct iovec *iov, int iovcnt, unsigned flags)
     {
         const size_t pending = egress->pending();
@@ -381,13 +412,19 @@ private:
         } else {
             /* nothing was accepted, and what was here may have left */
             g_assert_cmpint(n, ==, -1);
-            g_assert_cmpuint(egress->pending(), <=, pending);
+            g_assert_cmpuint(egress->pending(), <=, pending + RECORD_EXPANSION);
         }
         g_assert_cmpint(n, <=, static_cast<ssize_t>(size));
         check();
         return n > 0;
     }
 
+    RedStreamEgress *const egress;
+    std::deque<TestMessage> messages;
+    /* bytes of the first message that were accepted */
+    size_t position = 0;
+
+private:
     void note_error()
     {
         error = errno;
@@ -410,12 +447,11 @@ private:
         g_assert_cmpuint(counters.message_bytes, ==, accepted);
     }
 
-    RedStreamEgress *const egress;
+    /* more than TLS adds to the bytes that one call leaves behind */
+    static const size_t RECORD_EXPANSION = 1024;
+
     const ScriptedKernel *const kernel;
     size_t refusals = 0;
-    std::deque<TestMessage> messages;
-    /* bytes of the first message that were accepted */
-    size_t position = 0;
 };
 
 /* An egress over the scripted kernel and the client that reads what the kernel took. */
@@ -425,20 +461,49 @@ public:
     TestConnection(const char *mode, int init_version):
         policy(test_policy(mode)), version(init_version)
     {
-        egress = new RedStreamEgress(-1, &policy, ScriptedKernel::ops());
+        if (version) {
+            g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), ==, 0);
+            g_assert_true(test_set_nonblocking(sockets[0]));
+            g_assert_true(test_set_nonblocking(sockets[1]));
+        }
+        egress = new RedStreamEgress(sockets[0], &policy, ScriptedKernel::ops());
         sender = new TestSender(egress, &kernel);
+        if (version) {
+            server = test_tls_new(true, version);
+            client = test_tls_new(false, version);
+            g_assert_true(egress->set_ssl(server));
+            /* the server reads from its socket, the client what the kernel took */
+            SSL_set_bio(client, BIO_new(BIO_s_mem()), BIO_new_socket(sockets[1], BIO_NOCLOSE));
+            BIO_set_mem_eof_return(SSL_get_rbio(client), -1);
+            SSL_set_accept_state(server);
+            SSL_set_connect_state(client);
+        }
     }
 
     ~TestConnection()
     {
+        SSL_free(server);
+        SSL_free(client);
         delete egress;
         delete sender;
+        if (version) {
+            close(sockets[0]);
+            close(sockets[1]);
+        }
     }
 
     /* As far as a channel finds its stream. */
     void start()
     {
+        bool server_done = !version, client_done = !version;
+
+        while (!server_done || !client_done) {
+            client_done = test_tls_step(client);
+            server_done = test_tls_step(server);
+            feed();
+        }
         receive();
+        records.clear();
         kernel.forget_calls();
         started = egress->get_counters();
     }
@@ -447,9 +512,22 @@ public:
      * client can read of it. Returns how many bytes it has read in all. */
     uint64_t receive()
     {
-        test_verify(kernel.wire.data(), kernel.wire.size(), received);
-        received += kernel.wire.size();
-        kernel.wire.clear();
+        if (!version) {
+            test_verify(kernel.wire.data(), kernel.wire.size(), received);
+            received += kernel.wire.size();
+            kernel.wire.clear();
+            return received;
+        }
+        feed();
+        uint8_t data[RED_STREAM_RECORD_MAX];
+        int n;
+        /* SSL_get_error looks at the errors that this thread has left */
+        ERR_clear_error();
+        while ((n = SSL_read(client, data, sizeof(data))) > 0) {
+            test_verify(data, n, received);
+            received += n;
+        }
+        g_assert_cmpint(SSL_get_error(client, n), ==, SSL_ERROR_WANT_READ);
         return received;
     }
 
@@ -461,7 +539,16 @@ public:
 
         g_assert_cmpuint(egress->pending(), ==, 0);
         g_assert_cmpuint(receive(), ==, sender->accepted);
-        g_assert_cmpuint(counters.written_bytes, ==, size);
+        if (version) {
+            g_assert_cmpuint(partial.size(), ==, 0);
+            g_assert_cmpuint(counters.record_bytes - started.record_bytes, ==, size);
+            g_assert_cmpuint(counters.records - started.records, ==, records.size());
+            g_assert_cmpuint(counters.written_bytes - started.written_bytes, ==,
+                             size + records.size() * test_tls_overhead(version));
+        } else {
+            g_assert_cmpuint(counters.records, ==, 0);
+            g_assert_cmpuint(counters.written_bytes, ==, size);
+        }
         g_assert_cmpuint(counters.writes - started.writes, ==, kernel.count_sends());
         g_assert_cmpuint(counters.setsockopts, ==, kernel.count_corks());
         g_assert_true(kernel.pushed);
@@ -470,21 +557,71 @@ public:
     ScriptedKernel kernel;
     RedStreamPolicy policy;
     const int version;
+    /* the server's and the client's, for what the client sends */
+    int sockets[2] = { -1, -1 };
     RedStreamEgress *egress;
     TestSender *sender;
+    SSL *server = nullptr;
+    SSL *client = nullptr;
+    /* plaintext sizes of the records since the handshake */
+    std::vector<size_t> records;
 
 private:
+    /* Parse what the kernel took into records, and give it to the client. */
+    void feed()
+    {
+        const size_t size = kernel.wire.size();
+
+        if (!size) {
+            return;
+        }
+        g_assert_cmpint(BIO_write(SSL_get_rbio(client), kernel.wire.data(), size), ==, size);
+        partial.insert(partial.end(), kernel.wire.begin(), kernel.wire.end());
+        kernel.wire.clear();
+
+        size_t pos = 0;
+        while (partial.size() - pos >= 5) {
+            const uint8_t *header = &partial[pos];
+            const size_t length = 5 + header[3] * 256 + header[4];
+
+            if (partial.size() - pos < length) {
+                break;
+            }
+            if (header[0] == 23) {
+                g_assert_cmpuint(length, >, test_tls_overhead(version));
+                records.push_back(length - test_tls_overhead(version));
+            }
+            pos += length;
+        }
+        partial.erase(partial.begin(), partial.begin() + pos);
+    }
+
+    std::vector<uint8_t> partial;
     uint64_t received = 0;
     RedStreamCounters started = { };
 };
 
-/* Send @drain. */
-static inline void test_drain_records(TestConnection *stream, const TestDrain &drain)
+/* of records, in bytes of plaintext */
+typedef std::vector<size_t> TestSizes;
+
+static inline void test_check_sizes(const TestSizes &sizes, const TestSizes &expected)
+{
+    g_assert_cmpuint(sizes.size(), ==, expected.size());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        g_assert_cmpuint(sizes[i], ==, expected[i]);
+    }
+}
+
+/* Send @drain. Returns the plaintext sizes of its records. */
+static inline TestSizes test_drain_records(TestConnection *stream, const TestDrain &drain)
 {
     stream->receive();
+    const size_t before = stream->records.size();
+
     stream->sender->add(drain);
     g_assert_true(stream->sender->push());
     stream->check_sent();
+    return TestSizes(stream->records.begin() + before, stream->records.end());
 }
 
 #include "pop-visibility.h"

@@ -3,6 +3,8 @@
 #ifndef TEST_STREAM_LINK_H_
 #define TEST_STREAM_LINK_H_
 
+#include <glib.h>
+
 #include "red-stream-policy.h"
 
 #include "push-visibility.h"
@@ -19,6 +21,12 @@ static inline RedStreamLink test_make_link(uint32_t cwnd, uint32_t rtt, uint64_t
     link.delivery_rate = delivery_rate;
     link.rto = rtt + 200000;
     return link;
+}
+
+/* What was read of a link is not recent any more. */
+static inline void test_link_ages()
+{
+    g_usleep(RED_STREAM_LINK_PERIOD + 1000);
 }
 
 #include "pop-visibility.h"

@@ -14,7 +14,8 @@ class SocketConnection
 {
 public:
     SocketConnection(const char *mode, TestTransport transport, int init_version, int buffer,
-                     const RedStreamSocket *ops = nullptr):
+                     const RedStreamSocket *ops = &red_stream_kernel_socket,
+                     const char *ciphers = nullptr):
         policy(test_policy(mode)), version(init_version)
     {
         test_make_sockets(transport, buffer, sockets);
@@ -22,10 +23,32 @@ public:
         g_assert_true(test_set_nonblocking(sockets[1]));
         egress = new RedStreamEgress(sockets[0], &policy, ops);
         sender = new TestSender(egress);
+        if (version) {
+            bool server_done = false, client_done = false;
+
+            server = test_tls_new(true, version);
+            client = test_tls_new(false, version);
+            if (ciphers) {
+                SSL_set_cipher_list(server, ciphers);
+                SSL_set_cipher_list(client, ciphers);
+            }
+            g_assert_true(egress->set_ssl(server));
+            g_assert_cmpint(SSL_set_fd(client, sockets[1]), ==, 1);
+            SSL_set_accept_state(server);
+            SSL_set_connect_state(client);
+            while (!server_done || !client_done) {
+                client_done = test_tls_step(client);
+                server_done = test_tls_step(server);
+            }
+            /* the tickets that end the handshake of TLS 1.3 */
+            g_assert_cmpint(read(nullptr, 0), <=, 0);
+        }
     }
 
     ~SocketConnection()
     {
+        SSL_free(server);
+        SSL_free(client);
         delete egress;
         delete sender;
         close(sockets[0]);
@@ -36,10 +59,20 @@ public:
      * Returns how many, or 0 if there are none now. */
     size_t read(void *data, size_t size)
     {
-        const ssize_t n = ::read(sockets[1], data, size);
+        if (!version) {
+            const ssize_t n = ::read(sockets[1], data, size);
 
-        g_assert_true(n > 0 || (n == -1 && errno == EAGAIN));
-        return MAX(n, 0);
+            g_assert_true(n > 0 || (n == -1 && errno == EAGAIN));
+            return MAX(n, 0);
+        }
+        uint8_t dummy;
+        const int n = size ? SSL_read(client, data, size) : SSL_peek(client, &dummy, 1);
+
+        if (n <= 0) {
+            g_assert_cmpint(SSL_get_error(client, n), ==, SSL_ERROR_WANT_READ);
+            return 0;
+        }
+        return n;
     }
 
     /* The client reads and verifies at most @most bytes of what there is. */
@@ -60,6 +93,8 @@ public:
     int sockets[2];
     RedStreamEgress *egress;
     TestSender *sender;
+    SSL *server = nullptr;
+    SSL *client = nullptr;
     uint64_t received = 0;
 };
 

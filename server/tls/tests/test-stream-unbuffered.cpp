@@ -1,100 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The modes without an output buffer send as releases do: over TLS each buffer of a message is a record, which
- * is sent at once, and TCP_CORK is set in cork only. So does batch over TLS. */
+/* Without an output buffer a stream sends as releases do: over TLS each buffer of a message is a
+ * record, which is sent at once, and TCP_CORK is set. With one it does neither. */
 #include <config.h>
 
-#include <sys/ioctl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-
-#include "red-stream-egress.h"
-#include "test-channel-batch.h"
-#include "test-channel-tls.h"
-#include "test-sockets.h"
+#include "test-stream-writes.h"
 
 #include "push-visibility.h"
 
-/* Number of bytes that the peer can read. */
-static int readable(int peer)
-{
-    int size;
-
-    g_assert_cmpint(ioctl(peer, FIONREAD, &size), ==, 0);
-    return size;
-}
-
-/* Write a message of three buffers, another one announced.
- * Returns the number of its TLS records that are on the wire. */
-static int records_at_once(TlsStream *t)
-{
-    char bytes[600] = {}, got[sizeof(bytes)];
-    const struct iovec iov[] = { { bytes, 200 }, { bytes + 200, 200 }, { bytes + 400, 200 } };
-    const int ticket = readable(t->peer_socket);
-
-    g_assert_cmpint(red_stream_writev_flags(t->stream, iov, 3, RED_STREAM_MESSAGE_START | RED_STREAM_MORE), ==,
-                    sizeof(bytes));
-    const int written = readable(t->peer_socket) - ticket;
-    g_assert_cmpint(red_stream_flush(t->stream), ==, 0);
-    g_assert_cmpuint(red_stream_pending(t->stream), ==, 0);
-    for (int received = 0; received < static_cast<int>(sizeof(bytes));) {
-        const int n = SSL_read(t->peer, got, sizeof(got));
-
-        g_assert_cmpint(n, >, 0);
-        received += n;
-    }
-    return written ? (written - static_cast<int>(sizeof(bytes))) / test_tls_overhead(TLS1_3_VERSION) : 0;
-}
-
-static bool is_corked(int fd)
-{
-#ifdef TCP_CORK
-    int value = 0;
-    socklen_t size = sizeof(value);
-
-    g_assert_cmpint(getsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, &size), ==, 0);
-    return value;
-#else
-    return false;
-#endif
-}
-
-/* @takes: red_stream_set_auto_flush(false) succeeds; @corks: by TCP_CORK; @tls: of a stream with TLS */
-static void check_auto_flush(bool takes, bool corks, bool tls=false)
-{
-    TestServer s;
-    int sockets[2];
-
-    test_make_sockets(TEST_TCP, 0, sockets);
-    red_socket_set_non_blocking(sockets[0], true);
-    RedStream *const stream = red_stream_new(s.server, sockets[0]);
-    if (tls) {
-        g_assert_cmpint(red_stream_enable_ssl(stream, test_tls_ctx(true)), ==, RED_STREAM_SSL_STATUS_WAIT_FOR_READ);
-    }
-    g_assert_true(red_stream_set_auto_flush(stream, true));
-    g_assert_cmpint(red_stream_set_auto_flush(stream, false), ==, takes);
-    g_assert_cmpint(is_corked(sockets[0]), ==, corks);
-    if (corks && !tls) {
-        g_assert_cmpint(red_stream_write(stream, "abc", 3), ==, 3);
-        g_assert_cmpint(readable(sockets[1]), ==, 0);
-        g_assert_cmpint(red_stream_flush(stream), ==, 0);
-        g_assert_cmpint(readable(sockets[1]), ==, 3);
-    }
-    g_assert_true(red_stream_set_auto_flush(stream, true));
-    g_assert_false(is_corked(sockets[0]));
-    red_stream_free(stream);
-    close(sockets[1]);
-}
-
-template <bool CORKS>
-static void as_upstream()
+static void cork()
 {
     {
         TlsStream t;
 
-        g_assert_cmpint(records_at_once(&t), ==, 3);
+        g_assert_cmpint(test_records_at_once(&t), ==, 3);
         g_assert_cmpuint(red_stream_get_counters(t.stream).message_bytes, ==, 0);
     }
-    check_auto_flush(CORKS, CORKS);
+    test_check_auto_flush(true, true);
 }
 
 static void batch()
@@ -102,16 +23,13 @@ static void batch()
     {
         TlsStream t;
 
-        g_assert_cmpint(records_at_once(&t), ==, 3);
-        g_assert_cmpuint(red_stream_get_counters(t.stream).message_bytes, ==, 0);
+        g_assert_cmpint(test_records_at_once(&t), ==, 0);
     }
-    check_auto_flush(true, false);
-    check_auto_flush(true, true, true);
+    test_check_auto_flush(true, false);
 }
 
 static const BatchTest tests[] = {
-    { "normal", "normal", as_upstream<false> },
-    { "cork", "cork", as_upstream<true> },
+    { "cork", "cork", cork },
     { "batch", "batch", batch },
 };
 

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* RedStreamFlow on paths on which probes time out, against upstream's limit on the same path: a
+ * relay that takes megabytes, behind it a path that is slow, becomes slow or long, or stands
+ * still, and a client that acks and answers in order. An event simulation without socket and
+ * clock, so every figure is the same on every machine. */
+#include <config.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include <glib.h>
+
+#include "red-stream-flow.h"
+
+#define PROBE_SIZE (6 + 12)
+#define ACK_INTERVAL 20
+/* bytes that the relay takes beyond those that the path has carried */
+#define RELAY_BUFFER (4 * 1024 * 1024)
+/* microseconds after which catch-up drops what waits in the pipe */
+#define TOO_OLD 150000
+#define SECOND UINT64_C(1000000)
+
+namespace {
+
+typedef std::function<uint64_t(uint64_t)> AtTime;
+
+/* Functions of time in microseconds. */
+struct Path {
+    /* bytes per second */
+    AtTime rate;
+    /* of a round trip */
+    AtTime delay;
+    /* when what would arrive at the time does arrive */
+    AtTime arrival;
+};
+
+struct Message {
+    uint32_t size;
+    uint64_t time;
+};
+
+class Channel
+{
+public:
+    Channel(const Path &init_path, bool init_by_flow): path(init_path), by_flow(init_by_flow) {}
+
+    /* What is drawn: a message of @size(n) bytes each @interval, or, 0, whenever one may be
+     * sent. */
+    void start(uint64_t interval, uint32_t (*size)(unsigned n))
+    {
+        endless = interval ? nullptr : size;
+        events.insert({ now, [=] { interval ? draw(interval, size) : push(); } });
+    }
+
+    void run(uint64_t end)
+    {
+        while (!events.empty() && events.begin()->first <= end) {
+            const std::function<void()> event = events.begin()->second;
+
+            now = events.begin()->first;
+            events.erase(events.begin());
+            event();
+        }
+        now = end;
+    }
+
+    /* Of the messages sent since the last call: how long the @percentile one was in the network. */
+    uint64_t network_time(unsigned percentile)
+    {
+        std::sort(times.begin(), times.end());
+        return times.empty() ? 0 : times[(times.size() - 1) * percentile / 100];
+    }
+    void forget() { times.clear(); most_bytes = 0; }
+
+    /* relays, path and client; and the most since forget() */
+    uint64_t bytes_in_network()
+    {
+        while (!handled.empty() && handled.front().time <= now) {
+            bytes -= handled.front().size;
+            handled.pop_front();
+        }
+        return bytes;
+    }
+    uint64_t get_most_bytes() const { return most_bytes; }
+
+    RedStreamFlow flow;
+    uint64_t now = 1;
+    bool answers = true;
+    uint64_t carried = 0;
+
+private:
+    void draw(uint64_t interval, uint32_t (*size)(unsigned n))
+    {
+        while (!pipe.empty() && now - pipe.front().time > TOO_OLD) {
+            pipe.pop_front();
+        }
+        pipe.push_back({ size(drawn++), now });
+        events.insert({ now + interval, [=] { draw(interval, size); } });
+        push();
+    }
+
+    bool may_send() const
+    {
+        const bool below_ack_limit = messages - acked <= 2 * ACK_INTERVAL;
+
+        return by_flow ? flow.may_send(below_ack_limit) : below_ack_limit;
+    }
+
+    bool is_blocked() const
+    {
+        return path_free > now && (path_free - now) * path.rate(now) / SECOND > RELAY_BUFFER;
+    }
+
+    void push()
+    {
+        while (!is_blocked()) {
+            if (by_flow && flow.wants_probe()) {
+                const uint32_t id = flow.get_next_probe();
+
+                flow.probe_sent(now, PROBE_SIZE);
+                answer(transmit(PROBE_SIZE), [=] { flow.pong_received(now, id); });
+                continue;
+            }
+            if (!may_send() || (pipe.empty() && !endless)) {
+                break;
+            }
+            const uint32_t size = endless ? endless(drawn++) : pipe.front().size;
+
+            if (!endless) {
+                pipe.pop_front();
+            }
+            flow.sent(now, size);
+            times.push_back(transmit(size) - now);
+        }
+        most_bytes = std::max(most_bytes, bytes_in_network());
+        if (is_blocked()) {
+            wake_at(now + SECOND / 100);
+        } else if (by_flow) {
+            if (pipe.empty() && !endless) {
+                flow.starved();
+            }
+            start_timer(flow.set_stopped(now, !may_send()));
+        }
+    }
+
+    void wake_at(uint64_t time)
+    {
+        if (!wakes) {
+            wakes = true;
+            events.insert({ time, [this] { wakes = false; push(); } });
+        }
+    }
+
+    void start_timer(uint32_t ms)
+    {
+        if (ms) {
+            events.insert({ now + ms * 1000, [this] {
+                bool timed_out;
+
+                start_timer(flow.timer(now, &timed_out));
+                if (timed_out) {
+                    push();
+                }
+            } });
+        }
+    }
+
+    /* Returns when the client has handled the message. */
+    uint64_t transmit(uint32_t size)
+    {
+        path_free = std::max(path_free, now);
+        for (uint32_t left = size; left > 0; ) {
+            const uint64_t rate = path.rate(path_free);
+            const uint32_t part = std::min<uint64_t>(left, std::max<uint64_t>(rate / 1000, 1));
+
+            path_free += (part * SECOND + rate - 1) / rate;
+            left -= part;
+        }
+        handled_time = std::max(handled_time, path.arrival(path_free + path.delay(path_free) / 2));
+        handled.push_back({ size, handled_time });
+        bytes += size;
+        carried += size;
+        if (++messages % ACK_INTERVAL == 0) {
+            answer(handled_time, [this] {
+                acked += ACK_INTERVAL;
+                flow.acked(now, ACK_INTERVAL);
+            });
+        }
+        return handled_time;
+    }
+
+    /* At @time the client sends an answer, which does @action. */
+    void answer(uint64_t time, const std::function<void()> &action)
+    {
+        if (answers) {
+            answer_time = std::max(answer_time, time + path.delay(time) / 2);
+            events.insert({ answer_time, [=] { action(); push(); } });
+        }
+    }
+
+    const Path path;
+    const bool by_flow;
+    std::multimap<uint64_t, std::function<void()>> events;
+    std::deque<Message> pipe;
+    uint32_t (*endless)(unsigned n) = nullptr;
+    unsigned drawn = 0;
+    uint64_t path_free = 0;
+    uint64_t handled_time = 0;
+    uint64_t answer_time = 0;
+    std::deque<Message> handled;
+    uint64_t bytes = 0;
+    uint64_t most_bytes = 0;
+    uint32_t messages = 0;
+    uint32_t acked = 0;
+    bool wakes = false;
+    std::vector<uint64_t> times;
+};
+
+} // namespace
+
+static const uint64_t kbit = 1000 / 8;
+
+static uint64_t in_time(uint64_t time)
+{
+    return time;
+}
+
+static AtTime always(uint64_t value)
+{
+    return [=](uint64_t) { return value; };
+}
+
+/* a desktop: small messages, some larger ones, an image of 60 KB among 200 */
+static uint32_t desktop(unsigned n)
+{
+    return n % 200 == 0 ? 60000 : n % 10 == 0 ? 3000 : 100;
+}
+
+static uint32_t photos(unsigned n)
+{
+    return n % 40 == 0 ? 200000 : 200;
+}
+
+static uint32_t many_photos(unsigned n)
+{
+    return n % 20 == 0 ? 200000 : 2000;
+}
+
+static uint32_t images(unsigned n)
+{
+    return n % 100 == 0 ? 60000 : n % 10 == 0 ? 4000 : 100;
+}
+
+/* An image takes longer than the probe timeout, at the guest's pace or as fast as it goes; the
+ * path becomes slower while the pipe is mostly empty; or the path stands still now and then, as
+ * Wi-Fi does. In each case probes time out, and the queue is no longer than with upstream's
+ * limit. */
+static void test_no_more_than_upstream()
+{
+    const AtTime stalls = [](uint64_t time) {
+        const uint64_t round = 10 * SECOND, begin = time / round * round;
+        const uint64_t length = SECOND / 4 + time / round * 37 % 13 * (SECOND / 20);
+
+        return std::max(time, time < begin + length ? begin + length : 0);
+    };
+    const auto falls = [](uint64_t time) { return (time < 20 * SECOND ? 100000 : 500) * kbit; };
+    const struct {
+        const char *name;
+        Path path;
+        uint64_t interval;
+        uint32_t (*size)(unsigned);
+    } cases[] = {
+        { "photos", { always(1000 * kbit), always(100000), in_time }, 50000, photos },
+        { "many photos", { always(500 * kbit), always(20000), in_time }, 0, many_photos },
+        { "falls", { falls, always(20000), in_time }, 2000, desktop },
+        { "falls, long", { falls, always(100000), in_time }, 2000, desktop },
+        { "stalls", { always(2000 * kbit), always(40000), stalls }, 0, images },
+    };
+
+    for (const auto &test : cases) {
+        Channel by_upstream(test.path, false), by_flow(test.path, true);
+
+        for (Channel *channel : { &by_upstream, &by_flow }) {
+            channel->start(test.interval, test.size);
+            channel->run(25 * SECOND);
+            channel->forget();
+            channel->run(200 * SECOND);
+        }
+        g_test_message("%s: p50 %" G_GUINT64_FORMAT " ms, upstream %" G_GUINT64_FORMAT "; p95 %"
+                       G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT "; bytes %" G_GUINT64_FORMAT ", %"
+                       G_GUINT64_FORMAT "; %u timeouts", test.name, by_flow.network_time(50) / 1000,
+                       by_upstream.network_time(50) / 1000, by_flow.network_time(95) / 1000,
+                       by_upstream.network_time(95) / 1000, by_flow.get_most_bytes(),
+                       by_upstream.get_most_bytes(), by_flow.flow.get_probe_timeouts());
+        g_assert_cmpuint(by_flow.flow.get_probe_timeouts(), >, 0);
+        for (unsigned percentile : { 50, 95 }) {
+            g_assert_cmpuint(by_flow.network_time(percentile), <=,
+                             by_upstream.network_time(percentile) * 11 / 10 + SECOND / 100);
+        }
+        g_assert_cmpuint(by_flow.get_most_bytes(), <=, by_upstream.get_most_bytes() * 11 / 10);
+        /* and it is no slower for that */
+        g_assert_cmpuint(by_flow.carried, >=, by_upstream.carried * 9 / 10);
+    }
+}
+
+/* Under load a path becomes slower by 50, so that probes time out while the delay is to be
+ * measured anew. The estimate follows, and the queue is that of the slower path. */
+static void test_rate_follows()
+{
+    for (const uint64_t delay : { 20000, 100000 }) {
+        const auto falls = [](uint64_t time) {
+            return (time < 20 * SECOND ? 100000 : 2000) * kbit;
+        };
+        Channel channel({ falls, always(delay), in_time }, true);
+
+        channel.start(0, images);
+        channel.run(20 * SECOND);
+        g_assert_cmpuint(channel.flow.get_rate(), >, 90000 * kbit);
+        channel.run(50 * SECOND);
+        g_assert_cmpuint(channel.flow.get_probe_timeouts(), >, 0);
+        g_assert_cmpuint(channel.flow.get_rate(), <, 2200 * kbit);
+        channel.forget();
+        channel.run(60 * SECOND);
+        g_assert_cmpuint(channel.get_most_bytes(), <, 2000 * kbit * delay / SECOND + 128 * 1024);
+        g_assert_cmpuint(channel.network_time(50), <, SECOND / 2);
+    }
+}
+
+/* A path becomes much longer than the probe timeout. It is full again after some round trips,
+ * and the limit does not stay that of the longer path when it is short again. */
+static void test_delay_follows()
+{
+    for (const auto size : { images, many_photos }) {
+        const auto longer = [](uint64_t time) {
+            return uint64_t{time < 20 * SECOND || time > 60 * SECOND ? 20000u : 500000u};
+        };
+        Channel channel({ always(20000 * kbit), longer, in_time }, true);
+
+        channel.start(0, size);
+        channel.run(20 * SECOND);
+        const uint64_t usual = channel.network_time(95);
+        channel.run(40 * SECOND);
+        const uint64_t before = channel.carried;
+        channel.run(60 * SECOND);
+        g_assert_cmpuint(channel.carried - before, >, 20 * 20000 * kbit * 9 / 10);
+        channel.run(150 * SECOND);
+        channel.forget();
+        channel.run(160 * SECOND);
+        g_test_message("%" G_GUINT64_FORMAT " us, before %" G_GUINT64_FORMAT,
+                       channel.network_time(95), usual);
+        g_assert_cmpuint(channel.network_time(95), <=, 3 * usual);
+    }
+}
+
+/* A client that stops answering is sent no more than with upstream's limit, however long it
+ * takes: of large messages, too, of which flow control had allowed less. When it answers again,
+ * flow control goes on. */
+static void test_frozen()
+{
+    Channel by_upstream({ always(100000 * kbit), always(20000), in_time }, false);
+    Channel by_flow({ always(100000 * kbit), always(20000), in_time }, true);
+
+    for (Channel *channel : { &by_upstream, &by_flow }) {
+        channel->start(0, [](unsigned) { return 70000u; });
+        channel->run(5 * SECOND);
+        channel->answers = false;
+        channel->run(6 * SECOND);
+        channel->carried = 0;
+        channel->run(60 * SECOND);
+    }
+    g_assert_cmpstr(by_flow.flow.get_phase(), ==, "timeout");
+    g_assert_cmpuint(by_flow.flow.get_probe_timeouts(), ==, 1);
+    g_assert_cmpuint(by_flow.carried, <=, by_upstream.carried);
+}
+
+int main(int argc, char *argv[])
+{
+    g_test_init(&argc, &argv, nullptr);
+
+    g_test_add_func("/server/stream-timeouts/no-more-than-upstream", test_no_more_than_upstream);
+    g_test_add_func("/server/stream-timeouts/rate-follows", test_rate_follows);
+    g_test_add_func("/server/stream-timeouts/delay-follows", test_delay_follows);
+    g_test_add_func("/server/stream-timeouts/frozen", test_frozen);
+
+    return g_test_run();
+}
