@@ -104,7 +104,7 @@ HELP = {
     "streaming": f"streaming={'|'.join(STREAMINGS)}: of video (default: off at pace max)",
     "channels": "channels: traffic on all other channels, or channels=sound+sound-raw+inputs+pointer+port:MIB",
     "show-surfaces": "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment",
-    "ahead": "ahead: a guest that writes pixels into its screen before it sends the command that draws them"}
+    "ahead": "ahead: a guest that writes pixels before it sends their command"}
 _SAID = {"tls": "the TLS version", "congestion": "congestion control", "slow_client": "the client's speed",
          "beside_download": "a download beside it", "compression": "image compression", "jpeg": "JPEG", "streaming": "streaming",
          "channels": "the other channels", "show_surfaces": "the surfaces shown",
