@@ -54,7 +54,8 @@ class Stand:
 
     def run(self, *, left: bool = False, whole: bool = False, build: str | None = None,
             which: tuple[str, ...] = ()) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], dry_run=left, whole=whole, build=build, which=which))
+        return each.execute(argparse.Namespace(release=["0.15.2"], dry_run=left, whole=whole, build=build, which=which,
+                                               mutants=None))
 
 
 @pytest.fixture
