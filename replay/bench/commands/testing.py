@@ -26,6 +26,7 @@ from bench.source.outcome import Outcome
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # test files at a time, at most: many start several processes
 _SPACE = 6 * space.GB   # disk space for a tree without builds
+_FUZZ = 120         # seconds
 _FEW = 3            # at most so many failed tests of a part are repeated
 # The Python tests that need more than ./run setup builds.
 _NEED_BUILDS = ("replay/bench/source/test_bases.py", "replay/bench/source/test_sanitized.py", "replay/player/test_threads.py",
@@ -54,25 +55,29 @@ def execute(args: argparse.Namespace) -> int:
             upstream.fetch(version, steps)
     ahead = multiprocessing.get_context("fork").Process(target=_build_ahead, daemon=True)
     ahead.start()
+    fuzzing = _Fuzzing(steps)
     needed = [str(paths.ROOT / file) for file in _NEED_BUILDS]
     parts: list[tuple[str, Callable[[], str]]] = [
         ("C tests", lambda: _c_tests(steps, tests)),
         ("Python tests", lambda: _python_tests("pytest", [f"--ignore={file}" for file in needed], tests)),
         ("builds of every release", lambda: _build_releases(ahead, steps)),
+        ("fuzzing begins", fuzzing.begin),
         ("optional series", lambda: _optional(steps, tests)),
         ("sanitizers", lambda: _sanitizers(steps, tests)),
         ("Python tests of these builds", lambda: _python_tests("pytest-builds", needed, tests)),
+        ("fuzzing", fuzzing.end),
     ]
     passed, failed = [], []
-    for name, part in parts:
-        known = len(tests.failed)
-        try:
-            passed.append(f"{name}: {part()}")
-        except BenchError as error:
-            steps.say(f"FAILED: {error}")
-            failed.append(name)
-            if len(tests.failed) == known:      # it did not come to its tests
-                tests.failed.append(name)
+    with contextlib.closing(fuzzing):
+        for name, part in parts:
+            known = len(tests.failed)
+            try:
+                passed.append(f"{name}: {part()}")
+            except BenchError as error:
+                steps.say(f"FAILED: {error}")
+                failed.append(name)
+                if len(tests.failed) == known:      # it did not come to its tests
+                    tests.failed.append(name)
     tests.write()
     for line in ["skipped:", *tests.reasons()] if tests.skipped else []:
         print(line)
@@ -130,6 +135,39 @@ def _sanitizers(steps: Steps, tests: Outcome) -> str:
     own = {name for name, project in mesontest.listed(build).items()
            if project == mesontest.PROJECT or name in newfiles.tests()}
     return _suite("our own tests under sanitizers", build, own, steps, tests, sanitized.ENV)
+
+
+class _Fuzzing:
+    """The fuzzer of the display channel, under sanitizers, beside the other parts: it mostly waits. The same seeds each time."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._log = paths.build_dir() / "fuzz-display.log"
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> str:
+        build = sanitized.configure(self._steps)
+        program = f"{sanitized.SERVER_TESTS}/fuzz-display"
+        self._steps.run("building the fuzzer", ["ninja", "-C", build, program], quiet=True)
+        with self._log.open("wb") as log:
+            self._child = subprocess.Popen(["nice", "-n", "10", build / program, "--time", str(_FUZZ)],
+                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **sanitized.ENV})
+        return f"for {_FUZZ} s"
+
+    def end(self) -> str:
+        if not self._child:
+            raise BenchError("the fuzzer was not built")
+        status = self._child.wait()
+        lines = self._log.read_text(errors="replace").splitlines()
+        if status:
+            told = [line for line in lines if line.startswith("FAILED")]
+            raise BenchError(f"fuzzing: {'; '.join(told) or f'status {status}'} (log: {self._log})")
+        return lines[-1]
+
+    def close(self) -> None:
+        if self._child and self._child.poll() is None:
+            self._child.terminate()
+            self._child.wait()
 
 
 def _suite(title: str, build: Path, names: Iterable[str], steps: Steps, tests: Outcome,

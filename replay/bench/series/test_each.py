@@ -51,7 +51,7 @@ class Stand:
 
     def run(self, *, whole: bool = False, build: str | None = None,
             which: tuple[str, ...] = ()) -> int:
-        return each.execute(argparse.Namespace(release=["0.15.2"], whole=whole, build=build, which=which))
+        return each.execute(argparse.Namespace(release=["0.15.2"], whole=whole, build=build, which=which, mutants=None))
 
 
 @pytest.fixture
