@@ -26,6 +26,7 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import Progress, duration
+from bench.source import mesontest, setup, upstream
 
 _ACCEPTED = Path(__file__).with_suffix(".txt")
 _PERMITTED = 10         # per cent that may survive without a reason
