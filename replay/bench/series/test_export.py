@@ -233,6 +233,7 @@ def test_nothing_is_left_where_something_is_or_what_is_asked_for_is_wrong(tmp_pa
 def test_without_a_name_in_git_there_is_no_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("GIT_CONFIG_COUNT", raising=False)
     for name in ("GLOBAL", "SYSTEM"):
         monkeypatch.setenv(f"GIT_CONFIG_{name}", os.devnull)
     with pytest.raises(BenchError, match="set user.name and user.email"):
