@@ -127,7 +127,7 @@ void DccCatchUp::take_all(RedPipeItem *first)
     const bool keep_copies = !copies.is_after_screen(first);
     /* what is damaged already, also under a video, may be newer than a copy that waits, and must
      * not move with it */
-    const bool keep_more = keep_copies && !damage.has(0);
+    const bool keep_more = !damage.has(0);
     /* released after the walk, as that may change the pipe; the creation of a surface is added to
      * its front only */
     RedChannelClient::Pipe taken;
@@ -268,6 +268,16 @@ void DccCatchUp::replaced(RedDrawable *drawable)
     }
 }
 
+bool DccCatchUp::decodes_later() const
+{
+    return is_enabled() && copies.decodes_later();
+}
+
+bool DccCatchUp::gets_no_copy(const SpiceRect &source) const
+{
+    return copies.reads_undecoded(0, source, refinement);
+}
+
 bool DccCatchUp::leaves_lossy(const SpiceRect &area) const
 {
     return !is_enabled() && refinement.is_lossy(0, &area);
@@ -284,7 +294,10 @@ bool DccCatchUp::overtakes(RedPipeItem *item)
     bool late = false, reads_undecoded = false;
     if (item->type == RED_PIPE_ITEM_TYPE_DRAW) {
         dpi = static_cast<RedDrawablePipeItem *>(item);
-        reads_undecoded = copies.reads_undecoded(dpi->drawable, refinement);
+        const RedDrawable *drawing = dpi->drawable->red_drawable.get();
+        reads_undecoded = drawing->type == QXL_COPY_BITS &&
+                          copies.reads_undecoded(dpi->drawable->surface->id,
+                                                 dcc_copy_source(drawing), refinement);
         if (dpi->is_kept && !reads_undecoded) {
             return false;
         }
@@ -300,8 +313,7 @@ bool DccCatchUp::overtakes(RedPipeItem *item)
     if (!late && !dirty) {
         return false;
     }
-    if (!dirty && !reads_undecoded && copies.can_keep(dpi->drawable) &&
-        !copies.is_after_screen(item)) {
+    if (!dirty && !reads_undecoded && copies.can_keep(dpi->drawable)) {
         /* this one can be sent now */
         take_all();
         queue();

@@ -81,6 +81,13 @@ public:
     /* The display stage has replaced @drawable of the guest by drawings that it has queued. */
     void replaced(RedDrawable *drawable);
 
+    /* Whether the client draws JPEG later than what follows it, and refinement resends what JPEG
+     * may have been drawn over. */
+    bool decodes_later() const;
+
+    /* Whether a copy from there on the screen would not be sent. */
+    bool gets_no_copy(const SpiceRect &source) const;
+
     /* Whether the client shows losses there that nothing will repair unless it is drawn again. */
     bool leaves_lossy(const SpiceRect &area) const;
 

@@ -163,16 +163,16 @@ bool DccCopies::can_keep(const Drawable *drawable) const
     return !plays;
 }
 
-bool DccCopies::reads_undecoded(const Drawable *drawable, const DccRefine &refinement) const
+bool DccCopies::decodes_later() const
 {
-    const RedDrawable *copy = drawable->red_drawable.get();
+    return !dcc->test_remote_cap(SPICE_DISPLAY_CAP_COMPOSITE) ||
+           !dcc->test_remote_cap(SPICE_DISPLAY_CAP_A8_SURFACE);
+}
 
-    if (copy->type != QXL_COPY_BITS || (dcc->test_remote_cap(SPICE_DISPLAY_CAP_COMPOSITE) &&
-                                        dcc->test_remote_cap(SPICE_DISPLAY_CAP_A8_SURFACE))) {
-        return false;
-    }
-    const SpiceRect source = dcc_copy_source(copy);
-    return refinement.is_lossy(drawable->surface->id, &source);
+bool DccCopies::reads_undecoded(uint32_t surface_id, const SpiceRect &source,
+                                const DccRefine &refinement) const
+{
+    return decodes_later() && refinement.is_lossy(surface_id, &source);
 }
 
 bool DccCopies::find_refresh(const Drawable *drawable,

@@ -48,10 +48,14 @@ public:
      * and counts as well, null: none. */
     bool is_after_screen(const RedPipeItem *before) const;
 
-    /* Whether @drawable is a copy from an area that was sent as JPEG, and the client may not
-     * have decoded that: browsers decode JPEG later than they draw what follows it. spice-html5
-     * does not say so, but lacks capabilities that all clients with spice-common's canvas have. */
-    bool reads_undecoded(const Drawable *drawable, const DccRefine &refinement) const;
+    /* Whether the client draws JPEG later than the messages that follow it: browsers do, as they
+     * decode it beside. spice-html5 does not say so, but lacks capabilities that all clients with
+     * spice-common's canvas have. */
+    bool decodes_later() const;
+
+    /* Whether a copy from @source would read JPEG that the client may not have decoded. */
+    bool reads_undecoded(uint32_t surface_id, const SpiceRect &source,
+                         const DccRefine &refinement) const;
 
     /* A copy is kept. */
     void kept() { ++n_kept; }

@@ -138,7 +138,7 @@ bool DccDamage::is_dirty(const RedSurface *surface) const
 {
     const RedCatchUpArea *area = areas[surface->id];
 
-    if (!area || DCC_TO_DC(dcc)->priv->surfaces[surface->id] != surface) {
+    if (!area) {
         return false;
     }
     QRegion hidden;

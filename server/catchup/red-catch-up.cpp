@@ -35,7 +35,7 @@ void RedCatchUpPath::pushed(uint64_t now, bool waits, uint64_t message, uint32_t
     if (!first_refused) {
         first_refused = now;
         first_message = message;
-        first_is_large = message && bytes >= RED_CATCH_UP_LARGE;
+        first_is_large = bytes >= RED_CATCH_UP_LARGE;
         first_passed = now;
     } else if (first_message && message != first_message) {
         first_message = 0;
@@ -85,7 +85,6 @@ static void region_simplify(QRegion *region)
         SpiceRect bounds;
 
         region_extents(region, &bounds);
-        region_clear(region);
         region_add(region, &bounds);
     }
 }

@@ -251,6 +251,16 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
     return !held.empty() && motion->is_written(drawable->bbox);
 }
 
+/* More than RED_MOTION_MAX_RECTS drawings cannot be passed on unchanged, as the display has no
+ * room for them. They are held if what is found instead has room, whatever it is. */
+bool DisplayMotion::is_full()
+{
+    if (held.size() != RED_MOTION_MAX_RECTS) {
+        return held.size() >= RED_MOTION_MAX_WRITTEN;
+    }
+    return !motion->knows_all() || !has_room(motion->get_stride() * motion->get_height());
+}
+
 /* Fill unknown parts of the mirror from the canvas, except what the next drawing covers (null:
  * nothing). */
 void DisplayMotion::look(const SpiceRect *covered)
@@ -376,7 +386,8 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
         return;
     }
     if (plays(drawable.get())) {
-        if (overlaps(drawable.get())) {
+        /* the mirror is to know less, see is_full() */
+        if (overlaps(drawable.get()) || held.size() > RED_MOTION_MAX_RECTS) {
             flush();
         }
         pass(std::move(drawable));
@@ -384,7 +395,7 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
     }
 
     const bool is_frame = may_play(drawable.get());
-    if (is_frame || overlaps(drawable.get()) || held.size() >= RED_MOTION_MAX_RECTS) {
+    if (is_frame || overlaps(drawable.get()) || is_full()) {
         flush();
     }
     if (!hold(std::move(drawable), bytes)) {
@@ -422,6 +433,9 @@ bool DisplayMotion::has_room(size_t bytes)
 /* Whether to draw what the comparison has found instead of what the guest drew. */
 bool DisplayMotion::is_worth(const RedMotionFound &found) const
 {
+    if (held.size() > RED_MOTION_MAX_RECTS) {
+        return true;
+    }
     if (found.moves.size() + found.changed.size() > RED_MOTION_MAX_RECTS) {
         return false;
     }
@@ -557,6 +571,26 @@ static std::vector<SpiceRect> split(const SpiceRect &where, const QRegion *smoot
     return parts.size() <= limit ? parts : std::vector<SpiceRect>(1, where);
 }
 
+/* Whether a client would get current pixels instead of one of the moves. What the guest has drawn
+ * is smaller, as its photos are JPEG and its text is not. */
+bool DisplayMotion::gets_no_copy(const RedMotionFound &found) const
+{
+    DisplayChannelClient *dcc;
+
+    FOREACH_DCC(display, dcc) {
+        for (const auto &move : found.moves) {
+            const SpiceRect source = {
+                move.src.x, move.src.y, move.src.x + move.dest.right - move.dest.left,
+                move.src.y + move.dest.bottom - move.dest.top
+            };
+            if (dcc->priv->catch_up.gets_no_copy(source)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Whether a client has losses where something is held, and would not get these pixels any more. */
 bool DisplayMotion::leaves_lossy() const
 {
@@ -584,7 +618,8 @@ void DisplayMotion::flush()
     const bool can_plane = takes_planes();
     const bool all_planes = fits && can_plane && find_planes(found);
     const bool is_frame = note_frames(found, all_planes);
-    const bool worth = (all_planes || (fits && !is_frame && is_worth(found))) && !leaves_lossy();
+    const bool worth = (all_planes || (fits && !is_frame && is_worth(found))) && !leaves_lossy() &&
+                       !gets_no_copy(found);
 
     std::swap(drawn, held);
     if (!worth) {

@@ -61,7 +61,7 @@ public:
 
     /* Draw all held drawings. */
     void flush();
-    bool holds() const { return !held.empty(); }
+    size_t holds() const { return held.size(); }
 
     /* There is a new primary surface of unknown content. No drawing may be held. */
     void new_screen();
@@ -90,6 +90,7 @@ private:
     bool note_frames(const RedMotionFound &found, bool is_text);
     void know(const RedDrawable *drawable, bool is_fit);
     bool overlaps(const RedDrawable *drawable) const;
+    bool is_full();
     void look(const SpiceRect *covered);
     void forget(SpiceRect where);
     void forget_videos();
@@ -102,6 +103,7 @@ private:
     bool find_planes(const SpiceRect &where, const SpiceRect *rects, size_t n_rects);
     bool find_planes(const RedMotionFound &found);
     static void find_smooth(const Drawings &drawn, QRegion *smooth);
+    bool gets_no_copy(const RedMotionFound &found) const;
     bool leaves_lossy() const;
     void emit_changed(const RedMotionFound &found, const Drawings &drawn, bool can_plane);
     void emit(const RedMotionMove &move);

@@ -283,6 +283,16 @@ void RedMotion::add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts)
     }
 }
 
+void RedMotion::take_samples()
+{
+    if (!samples.empty()) {
+        return;
+    }
+    for_changed(changed_cells / RED_MOTION_SAMPLES + 1, [&](int cell, int y) {
+        samples.push_back({ cell * CELL, y, cell_end(cell) - cell * CELL });
+    });
+}
+
 void RedMotion::guess(std::vector<Shift> *shifts)
 {
     if (bytes == 2) {

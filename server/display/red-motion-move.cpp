@@ -21,16 +21,6 @@
  * as pixels; the last moves are tried in every frame. */
 #define MAX_LEFT_OUT 7u
 
-void RedMotion::take_samples()
-{
-    if (!samples.empty()) {
-        return;
-    }
-    for_changed(changed_cells / RED_MOTION_SAMPLES + 1, [&](int cell, int y) {
-        samples.push_back({ cell * CELL, y, cell_end(cell) - cell * CELL });
-    });
-}
-
 /* Pixels that this would save, as far as some of the cells that have changed can tell. */
 uint64_t RedMotion::estimate(Shift shift)
 {
@@ -414,4 +404,28 @@ void RedMotion::find_moves()
     vain_bounds = bounds;
     find_next(all);
     in_vain = changed_cells < all ? 0 : in_vain + 1;
+}
+
+const RedMotionFound &RedMotion::find()
+{
+    found.moves.clear();
+    found.changed.clear();
+    found.written_pixels = found.moved_pixels = found.changed_pixels = found.looked = 0;
+
+    take_written();
+    if (found.changed.empty() && find_bounds()) {
+        find_moves();
+        find_changed();
+    }
+    std::fill(is_changed.begin() + static_cast<size_t>(bounds.top) * cells,
+              is_changed.begin() + static_cast<size_t>(bounds.bottom) * cells, 0);
+
+    for (const auto &rect : found.changed) {
+        show(rect);
+    }
+    std::swap(known, wanted);
+    if (pixman_region32_n_rects(&known) > RED_MOTION_MAX_RECTS) {
+        region_clear(&known);
+    }
+    return found;
 }

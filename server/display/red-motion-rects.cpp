@@ -129,12 +129,35 @@ void RedMotion::find_changed()
     merge_pairs();
 }
 
+/* Those of the same lines become one; all become one if these are too many. */
+void RedMotion::merge_rows()
+{
+    auto &changed = found.changed;
+    size_t rows = 0;
+
+    for (size_t i = 1; i < changed.size(); ++i) {
+        if ((changed[i].top - bounds.top) / BLOCK_LINES ==
+            (changed[rows].top - bounds.top) / BLOCK_LINES) {
+            rect_union(&changed[rows], &changed[i]);
+            filled_pixels[rows] += filled_pixels[i];
+        } else {
+            changed[++rows] = changed[i];
+            filled_pixels[rows] = filled_pixels[i];
+        }
+    }
+    changed.resize(rows + 1);
+    filled_pixels.resize(rows + 1);
+    if (changed.size() > RED_MOTION_MAX_RECTS) {
+        changed.assign(1, bounds);
+    }
+}
+
 void RedMotion::merge_pairs()
 {
     auto &changed = found.changed;
 
     if (changed.size() > RED_MOTION_MAX_RECTS && is_wanted(&bounds)) {
-        changed.assign(1, bounds);
+        merge_rows();
     }
     bool is_merged = changed.size() <= RED_MOTION_SAMPLES;
     while (is_merged) {

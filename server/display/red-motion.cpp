@@ -18,6 +18,7 @@ RedMotion::RedMotion(int init_width, int init_height, int init_bytes):
     cells((init_width + CELL - 1) / CELL),
     shown(new uint8_t[stride * height]()),
     next(new uint8_t[stride * height]()),
+    has_written(static_cast<size_t>(cells) * height),
     is_changed(static_cast<size_t>(cells) * height),
     bounds { 0, 0, 0, 0 }
 {
@@ -52,12 +53,36 @@ void RedMotion::write(int x, int y, const uint8_t *pixels, int n_pixels)
     }
 }
 
+void RedMotion::mark(const SpiceRect &where, bool is_written)
+{
+    const int first = where.left / CELL, last = (where.right - 1) / CELL;
+
+    for (int y = where.top; y < where.bottom; ++y) {
+        memset(&has_written[static_cast<size_t>(y) * cells + first], is_written, last - first + 1);
+    }
+}
+
+void RedMotion::wrote(const SpiceRect &where)
+{
+    written.push_back(where);
+    mark(where, true);
+}
+
 bool RedMotion::is_written(const SpiceRect &where) const
 {
-    for (const auto &rect : written) {
-        if (rect_intersects(&rect, &where)) {
-            return true;
+    const int first = where.left / CELL, last = (where.right - 1) / CELL;
+
+    for (int y = where.top; y < where.bottom; ++y) {
+        if (!memchr(&has_written[static_cast<size_t>(y) * cells + first], 1, last - first + 1)) {
+            continue;
         }
+        /* of the same cell they may have different pixels */
+        for (const auto &rect : written) {
+            if (rect_intersects(&rect, &where)) {
+                return true;
+            }
+        }
+        return false;
     }
     return false;
 }
@@ -243,6 +268,7 @@ void RedMotion::take_written()
     boxes.reserve(written.size());
     for (const auto &rect : written) {
         boxes.push_back({ rect.left, rect.top, rect.right, rect.bottom });
+        mark(rect, false);
     }
     written.clear();
     if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
@@ -266,28 +292,4 @@ void RedMotion::take_written()
     }
     g_free(rects);
     region_destroy(&where);
-}
-
-const RedMotionFound &RedMotion::find()
-{
-    found.moves.clear();
-    found.changed.clear();
-    found.written_pixels = found.moved_pixels = found.changed_pixels = found.looked = 0;
-
-    take_written();
-    if (found.changed.empty() && find_bounds()) {
-        find_moves();
-        find_changed();
-    }
-    std::fill(is_changed.begin() + static_cast<size_t>(bounds.top) * cells,
-              is_changed.begin() + static_cast<size_t>(bounds.bottom) * cells, 0);
-
-    for (const auto &rect : found.changed) {
-        show(rect);
-    }
-    std::swap(known, wanted);
-    if (pixman_region32_n_rects(&known) > RED_MOTION_MAX_RECTS) {
-        region_clear(&known);
-    }
-    return found;
 }

@@ -34,6 +34,10 @@ extern const RedStreamSetting red_motion_setting;
  * about five hundred drawings. All are queued at once, after up to MAX_PASSING_PIPE_SIZE others,
  * and the display has NUM_DRAWABLES. */
 #define RED_MOTION_MAX_RECTS RED_CATCH_UP_MAX_RECTS
+/* Rectangles that are written before a find(). A screen of 3840x2160 full of text is half as
+ * many when it scrolls by a line, as the lines between those of the text are equal. What one
+ * find() has moved is no longer there for the next, so it must get all of a picture. */
+#define RED_MOTION_MAX_WRITTEN (32 * RED_MOTION_MAX_RECTS)
 /* Of more cells, pixels of an edge, lines or rectangles, some are looked at: so many. */
 #define RED_MOTION_SAMPLES 128
 
@@ -69,7 +73,7 @@ public:
      * more would not say which became which */
     enum { MAX_MOVES = 6 };
 
-    /* @bytes per pixel: 2 or 4. Memory: two images of this size, and one byte per 32 pixels. At
+    /* @bytes per pixel: 2 or 4. Memory: two images of this size, and two bytes per 32 pixels. At
      * first no pixel of the screen is known. */
     RedMotion(int width, int height, int bytes);
     ~RedMotion();
@@ -92,7 +96,7 @@ public:
     void write(int x, int y, const uint8_t *pixels, int n_pixels);
 
     /* All pixels of @where, which is within the new image and not empty, were written. */
-    void wrote(const SpiceRect &where) { written.push_back(where); }
+    void wrote(const SpiceRect &where);
 
     /* Whether an area written since the last find() overlaps @where. */
     bool is_written(const SpiceRect &where) const;
@@ -101,6 +105,7 @@ public:
      * the last find(). */
     void know(const SpiceRect &where);
     const QRegion *get_known() const { return &known; }
+    bool knows_all() const;
 
     /* Whether all pixels of the screen at @where are known; after a find() they are those of the
      * new image. */
@@ -140,7 +145,7 @@ private:
     int cell_end(int cell) const { return MIN((cell + 1) * CELL, width); }
     bool is_equal(int x, int y, int from_x, int from_y, int pixels) const;
     bool is_equal_pixel(int x, int y, int from_x, int from_y) const;
-    bool knows_all() const;
+    void mark(const SpiceRect &where, bool is_written);
     bool is_wanted(const SpiceRect *where) const;
     void add_unknown(const QRegion *where);
     void take_written();
@@ -157,8 +162,9 @@ private:
     template <typename Pixel, typename Use> void for_features(int y, Use use);
     template <typename Pixel> void vote(std::vector<Shift> *shifts);
     static void add_most(std::vector<Shift> *seen, std::vector<Shift> *shifts);
+    void take_samples();
 
-    /* red-motion-move.cpp: found.moves, done to the first image */
+    /* red-motion-move.cpp: find(), and found.moves, done to the first image */
     void find_moves();
     void find_next(uint64_t all);
     bool is_in_vain();
@@ -166,7 +172,6 @@ private:
     bool is_worth_search() const { return changed_cells * CELL >= 2 * MIN_GAIN; }
     void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
     void try_shift(Shift shift, uint64_t min_gain);
-    void take_samples();
     uint64_t estimate(Shift shift);
     void score(Shift shift);
     void score_line(Shift shift, int y, int left, int right, int *score) const;
@@ -183,6 +188,7 @@ private:
     int next_run(int cell, int top, int bottom, SpiceRect *span, uint64_t *filled) const;
     void trim(SpiceRect *span) const;
     void add_changed(const SpiceRect &span, uint64_t filled);
+    void merge_rows();
     void merge_pairs();
     bool merge_changed(size_t into, size_t other);
 
@@ -198,6 +204,8 @@ private:
     QRegion known;
     /* areas written and not yet compared */
     std::vector<SpiceRect> written;
+    /* per cell: whether one of them has a part of it */
+    std::vector<uint8_t> has_written;
     /* where the second image is the screen as it is to be */
     QRegion wanted;
 

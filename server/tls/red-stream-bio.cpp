@@ -33,11 +33,22 @@ static int bio_read(BIO *bio, char *data, int size)
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
         BIO_set_retry_read(bio);
     }
+#ifdef BIO_FLAGS_IN_EOF
+    if (n == 0) {
+        BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    }
+#endif
     return n;
 }
 
 static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
 {
+#ifdef BIO_FLAGS_IN_EOF
+    /* OpenSSL 3 asks, to report a connection that ends without a close_notify as such */
+    if (cmd == BIO_CTRL_EOF) {
+        return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+    }
+#endif
     /* a flush has nothing to do, and succeeds */
     return cmd == BIO_CTRL_FLUSH;
 }

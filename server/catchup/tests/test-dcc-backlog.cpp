@@ -150,6 +150,31 @@ static void stops_when_all_is_sent_without_flow()
     run_with("batch,catchup=on");
 }
 
+/* A client that migrates while it is behind is shown all before it is told to go. */
+static void migrates_when_behind()
+{
+    RedChannelClient *rcc;
+    Guest guest;
+    Client client(guest.device.server);
+    RedChannel *const channel = reds_find_channel(guest.device.server, SPICE_CHANNEL_DISPLAY, 0);
+
+    guest.create(1);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(0, { i % 10, i % 40, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    GLIST_FOREACH(channel->get_clients(), RedChannelClient, rcc) {
+        channel->migrate_client(rcc);
+    }
+    g_assert_true(client.reads_until([&] { return client.received[SPICE_MSG_MIGRATE] != 0; }));
+    g_assert_true(client.pictures[0].shows(guest.pictures[0]));
+}
+
 /* A client that does not read stops no video, and holds few of its frames: there is a limited
  * number of drawings, and without a free one the screen of every client becomes wrong. */
 static void reads_no_video()
@@ -182,6 +207,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent-without-flow",
                     stops_when_all_is_sent_without_flow);
 
+    g_test_add_func("/server/dcc-backlog/migrates-when-behind", migrates_when_behind);
     g_test_add_func("/server/dcc-backlog/reads-no-video", reads_no_video);
 
     return g_test_run();

@@ -4,15 +4,18 @@
 
 #include "test-dcc-guest.h"
 
+enum { UNTIL_BEHIND, WHEN_BEHIND, TOO_FAR };
+
 /* The client copies what scrolls meanwhile as well: it is sent only the new pixels, and these only
- * at their last place. */
+ * at their last place. Of many copies it makes half as many as fill the pipe. */
 static void scrolled_meanwhile(gconstpointer data)
 {
     enum { WIDTH = 64, HEIGHT = 200, LINE = 2 };
-    const bool is_behind = GPOINTER_TO_INT(data);
-    const int before = is_behind ? TOO_MANY : MOST_BEHIND_ONE - MAX_PIPE_SIZE + 5;
+    const int when = GPOINTER_TO_INT(data);
+    const int before = when == UNTIL_BEHIND ? MOST_BEHIND_ONE - MAX_PIPE_SIZE + 5 : TOO_MANY;
     /* with what is new in each they fill the pipe */
-    const int copies = MAX_PIPE_SIZE / 2;
+    const int most = MAX_PIPE_SIZE / 2;
+    const int copies = when == TOO_FAR ? 2 * most : most;
     std::vector<uint32_t> memory(WIDTH * HEIGHT);
     Guest guest;
 
@@ -43,8 +46,9 @@ static void scrolled_meanwhile(gconstpointer data)
     const auto shows = [&] { return client.pictures[0].shows(guest.pictures[0]); };
     g_assert_true(client.reads_until(shows));
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_FILL], <, copies);
-    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, copies);
-    g_assert_cmpint(client.plain_pixels, <=, (copies + 2) * LINE * WIDTH);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, most);
+    g_assert_cmpint(client.plain_pixels, <=,
+                    when == TOO_FAR ? 2 * HEIGHT * WIDTH : (copies + 2) * LINE * WIDTH);
 }
 
 /* Copies on the screen among all else, while it reads a bit of it. */
@@ -107,6 +111,35 @@ static void drawn_after_a_copy()
     guest.copy_bits(0, { 0, 0, SIDE, SIDE }, 0, 2);
     guest.copy(0, { 10, 10, SIDE / 2, SIDE / 2 }, 1, 0, 0);
     guest.device.run();
+    client.received.clear();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
+    /* what waits on a surface that has damage becomes damage, too */
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 0);
+}
+
+/* The same, and another copy, of what waits: that is kept, until what it reads becomes damage. */
+static void copied_from_what_waits()
+{
+    const Box corner = { TEST_QXL_WIDTH - 5, TEST_QXL_HEIGHT - 5, 5, 5 };
+    Guest guest;
+    Client client(guest.device.server);
+
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    guest.fill(0, corner, 0x123456, false);
+    guest.copy(0, { 10, 10, SIDE / 2, SIDE / 2 }, 1, 0, 0);
+    guest.copy_bits(0, { 0, 40, 5, 5 }, corner.left, corner.top);
+    guest.device.run();
     g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
 }
 
@@ -141,12 +174,15 @@ int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
 
-    g_test_add_data_func("/server/dcc-copies/scrolled-when-behind", GINT_TO_POINTER(true),
-                         scrolled_meanwhile);
-    g_test_add_data_func("/server/dcc-copies/scrolled-until-behind", GINT_TO_POINTER(false),
+    g_test_add_data_func("/server/dcc-copies/scrolled-when-behind",
+                         GINT_TO_POINTER(WHEN_BEHIND), scrolled_meanwhile);
+    g_test_add_data_func("/server/dcc-copies/scrolled-until-behind",
+                         GINT_TO_POINTER(UNTIL_BEHIND), scrolled_meanwhile);
+    g_test_add_data_func("/server/dcc-copies/scrolled-too-far", GINT_TO_POINTER(TOO_FAR),
                          scrolled_meanwhile);
     g_test_add_func("/server/dcc-copies/copies-now-and-then", copies_now_and_then);
     g_test_add_func("/server/dcc-copies/drawn-after-a-copy", drawn_after_a_copy);
+    g_test_add_func("/server/dcc-copies/copied-from-what-waits", copied_from_what_waits);
 
     g_test_add_data_func("/server/dcc-copies/copied-from-jpeg", GUINT_TO_POINTER(CANVAS),
                          copied_from_jpeg);

@@ -220,7 +220,7 @@ struct Guest
         }
     }
 
-private:
+protected:
     uint32_t last_surface = 0;
 
     template <typename T> T *keep(size_t n=1)

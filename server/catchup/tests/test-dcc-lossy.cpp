@@ -107,6 +107,41 @@ static void exact_what_was_behind()
     g_assert_cmpint(client.exact_pixels, ==, screen);
 }
 
+/* A new screen is not taken for the last one, which was a photo: between two photos a refresh sends
+ * losses that upstream's client would not have. */
+static void exact_on_a_new_screen()
+{
+    const Box left = { 0, 0, 20, TEST_QXL_HEIGHT }, right = { 30, 0, 20, TEST_QXL_HEIGHT };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP);
+    client.read_for(300);
+    guest.photo(all);
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    client.read_for(300);
+    client.read_while([&] { guest.device.new_screen(); });
+    client.read_for(300);
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 2, 64);
+    guest.device.run();
+    client.lossy_pixels = client.exact_pixels = 0;
+    guest.photo(left);
+    guest.photo(right);
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    const int between = 10 * TEST_QXL_HEIGHT;
+    g_assert_true(client.reads_until([&] {
+        return client.exact_pixels + client.plain_pixels >= between;
+    }));
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, 2 * left.width * TEST_QXL_HEIGHT);
+}
+
 /* What upstream would have sent as JPEG, too, is not sent again: here a photo on the left half
  * of the screen and on scattered pixels of the right one. Of more than 512 rectangles nobody
  * keeps account: then all is sent again. */
@@ -172,6 +207,7 @@ int main(int argc, char *argv[])
                          lossy_beside_the_surface);
     g_test_add_func("/server/dcc-lossy/lossy-surface-comes-again", lossy_surface_comes_again);
     g_test_add_func("/server/dcc-lossy/exact-what-was-behind", exact_what_was_behind);
+    g_test_add_func("/server/dcc-lossy/exact-on-a-new-screen", exact_on_a_new_screen);
     g_test_add_data_func("/server/dcc-lossy/as-upstream", GINT_TO_POINTER(16),
                          lossy_as_upstream_where_simple);
     g_test_add_data_func("/server/dcc-lossy/as-upstream-too-many", GINT_TO_POINTER(TEST_QXL_HEIGHT),

@@ -193,6 +193,27 @@ static void copied_beside_a_photo()
     g_assert_cmpint(client.exact_pixels, ==, 0);
 }
 
+/* Browsers may draw a JPEG after what was sent later, so that is sent again when nothing is being
+ * decoded any more. */
+static void drawn_over_a_photo(gconstpointer data)
+{
+    const uint32_t caps = GPOINTER_TO_UINT(data);
+    const Box box = { 8, 8, 16, 16 };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, caps);
+    client.read_for(500);
+    guest.photo({ 0, 0, SIDE, SIDE });
+    guest.fill(0, box, 0x102030, false);
+    guest.device.run();
+    client.read_for(500);
+    client.exact_pixels = 0;
+    client.read_for(3000);
+    g_assert_cmpint(client.exact_pixels, ==, caps == CANVAS ? 0 : box.width * box.height);
+}
+
 /* Where a copy reads is what the guest says, and no coordinate overflows. Only a sanitizer
  * notices. */
 static void copied_from_far_away()
@@ -224,6 +245,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-refine/exact-over-a-photo-that-waits",
                     exact_over_a_photo_that_waits);
     g_test_add_func("/server/dcc-refine/copied-beside-a-photo", copied_beside_a_photo);
+    g_test_add_data_func("/server/dcc-refine/drawn-over-a-photo", GUINT_TO_POINTER(CANVAS),
+                         drawn_over_a_photo);
+    g_test_add_data_func("/server/dcc-refine/drawn-over-a-photo-in-a-browser",
+                         GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8), drawn_over_a_photo);
     g_test_add_func("/server/dcc-refine/copied-from-far-away", copied_from_far_away);
 
     return g_test_run();

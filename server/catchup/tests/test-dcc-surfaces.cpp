@@ -47,6 +47,70 @@ static void surfaces_that_are_not_known()
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_CREATE], <, surfaces / 2);
 }
 
+/* Nor does it if only another surface is behind: what is drawn from one that it lacks becomes
+ * damage where it is drawn. */
+static void not_known_beside_damage()
+{
+    const uint32_t unknown = 3;
+    Guest guest;
+
+    guest.create(unknown);
+    guest.device.run();
+    Client client(guest.device.server);
+    client.came_later = true;
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
+    guest.pictures.erase(2);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    guest.copy(0, { 10, 5, 20, 20 }, unknown, 0, 0);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
+    g_assert_cmpuint(client.pictures.count(unknown), ==, 0);
+}
+
+/* A surface that the client is about to be sent goes: of the image that waits nothing is sent. */
+static void goes_before_its_image()
+{
+    const Box box = { 10, 5, 20, 20 };
+    const uint32_t unknown = 3;
+    Guest guest;
+
+    guest.create(unknown);
+    guest.device.run();
+    Client client(guest.device.server);
+    client.came_later = true;
+    guest.create(1);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.pictures.erase(1);
+    guest.device.run();
+    for (int i = 0; i < MAX_PIPE_SIZE * 3 / 4; ++i) {
+        guest.fill(0, { i % 10, 40, 10, 2 }, 1 + i, true);
+    }
+    guest.copy(0, box, unknown, 0, 0);
+    /* over all of it, so it need not be sent */
+    guest.fill(0, box, 0x123456, false);
+    guest.destroy(unknown);
+    guest.device.run();
+    client.received.clear();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
+    client.read_for(100);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_SURFACE_DESTROY], ==, 0);
+    g_assert_cmpuint(client.pictures.count(unknown), ==, 0);
+}
+
 /* What is taken out of the pipe as its surface goes was the last user of another surface, which
  * goes with it, and out of the pipe, too. */
 static void surface_goes_with_its_last_user()
@@ -175,6 +239,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-surfaces/surfaces-come-and-go", surfaces_come_and_go);
     g_test_add_func("/server/dcc-surfaces/surfaces-that-are-not-known",
                     surfaces_that_are_not_known);
+    g_test_add_func("/server/dcc-surfaces/not-known-beside-damage", not_known_beside_damage);
+    g_test_add_func("/server/dcc-surfaces/goes-before-its-image", goes_before_its_image);
     g_test_add_func("/server/dcc-surfaces/surface-goes-with-its-last-user",
                     surface_goes_with_its_last_user);
     g_test_add_func("/server/dcc-surfaces/another-screen", another_screen);

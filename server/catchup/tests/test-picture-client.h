@@ -10,16 +10,29 @@
 #include <thread>
 #include <vector>
 
+#include "test-image-decoder.h"
 #include "test-link.h"
 
 #include "push-visibility.h"
 
-/* Of a pixel that came with losses, or was copied from there. */
+/* Beside the colour of a pixel: it came with losses, or was copied from there; or, of what a guest
+ * drew, it may be. */
 enum : uint32_t { TEST_LOSSY = 1u << 31 };
 
 struct Box
 {
     int left, top, width, height;
+
+    /* both, be it nothing */
+    Box operator&(const Box &other) const
+    {
+        const int x = std::max(left, other.left), y = std::max(top, other.top);
+
+        return { x, y, std::max(std::min(left + width, other.left + other.width) - x, 0),
+                 std::max(std::min(top + height, other.top + other.height) - y, 0) };
+    }
+
+    bool is_empty() const { return width == 0 || height == 0; }
 };
 
 struct Picture
@@ -31,7 +44,10 @@ struct Picture
     Picture(int init_width, int init_height):
         width(init_width), height(init_height), pixels(init_width * init_height) {}
 
-    uint32_t &at(int x, int y)
+    uint32_t &at(int x,
+                 int y) { return const_cast<uint32_t &>(const_cast<const Picture *>(this)->at(x, y)); }
+
+    const uint32_t &at(int x, int y) const
     {
         g_assert_true(x >= 0 && x < width && y >= 0 && y < height);
         return pixels[y * width + x];
@@ -48,7 +64,8 @@ struct Picture
 
     void copy(const Box &box, const Picture &from, int left, int top)
     {
-        Picture before = from;
+        const Picture kept = &from == this ? from : Picture();
+        const Picture &before = &from == this ? kept : from;
 
         for (int y = 0; y < box.height; ++y) {
             for (int x = 0; x < box.width; ++x) {
@@ -59,12 +76,12 @@ struct Picture
         }
     }
 
-    /* What is drawn there has losses or not; its colours are not known. */
-    void draw_unknown(const Box &box, bool is_lossy)
+    void xor_with(const Box &box, const Picture &from, int left, int top)
     {
-        for (int y = box.top; y < box.top + box.height; ++y) {
-            for (int x = box.left; x < box.left + box.width; ++x) {
-                at(x, y) = is_lossy ? uint32_t{TEST_LOSSY} : 0;
+        for (int y = 0; y < box.height; ++y) {
+            for (int x = 0; x < box.width; ++x) {
+                at(box.left + x, box.top + y) ^=
+                    from.pixels[(top + y) * from.width + left + x] & 0xffffff;
             }
         }
     }
@@ -139,10 +156,13 @@ struct TestPictureClient: TestDisplayClient
     int plain_pixels = 0;
     /* pixels of pictures of two colours, which are none of those */
     int two_colour_pixels = 0;
+    /* of images that GLZ compressed, and frames of videos */
+    unsigned glz_images = 0;
+    unsigned frames = 0;
 
     explicit TestPictureClient(SpiceServer *server, TestTransport transport=TEST_UNIX,
-                               uint32_t caps=0, int32_t window=1 << 20):
-        TestDisplayClient(server, transport, BUFFER, caps, window)
+                               uint32_t caps=0, int32_t window=1 << 20, int buffer=BUFFER):
+        TestDisplayClient(server, transport, buffer, caps, window)
     {
     }
 
@@ -174,12 +194,19 @@ struct TestPictureClient: TestDisplayClient
         return true;
     }
 
-    /* Reads at most so many messages of those that are there. */
-    void read_some(int messages)
+    /* Reads at most so many messages of those that are there, and does not wait for the rest of
+     * one. Returns whether there was any. */
+    bool read_some(int messages)
     {
-        while (messages-- > 0 && test_is_readable(display.socket, 0)) {
-            take(display.next_message());
+        TestLinkMessage message;
+        bool found = false;
+
+        TestLink::run_events();
+        while (messages-- > 0 && display.take_message(&message)) {
+            take(message);
+            found = true;
         }
+        return found;
     }
 
     /* Reads a little, as @waits is done in another thread and may wait for what is being sent.
@@ -252,8 +279,17 @@ struct TestPictureClient: TestDisplayClient
     bool draws = true;
 
 private:
+    struct Stream
+    {
+        Box dest;
+        std::vector<Box> clip;
+    };
+
     uint32_t ack_window = 0;
     uint32_t ack_count = 0;
+    std::map<uint32_t, Stream> streams;
+    TestImageDecoder decoder;
+    uint32_t last_spoiled = 0;
 
     void take(const TestLinkMessage &message)
     {
@@ -292,8 +328,43 @@ private:
         case SPICE_MSG_DISPLAY_MARK:
             g_assert_true(pictures.find(0) != pictures.end());
             break;
-        case SPICE_MSG_DISPLAY_STREAM_CREATE:
+        case SPICE_MSG_DISPLAY_STREAM_CREATE: {
             begin(&reader);
+            Stream &stream = streams[reader.u32()];
+
+            /* flags, codec, stamp, two sizes */
+            reader.pos += 2 + sizeof(uint64_t) + 4 * sizeof(uint32_t);
+            stream.dest = reader.box();
+            stream.clip = clip_rects(&reader);
+            break;
+        }
+        case SPICE_MSG_DISPLAY_STREAM_CLIP: {
+            Stream &stream = find_stream(&reader);
+
+            stream.clip = clip_rects(&reader);
+            break;
+        }
+        case SPICE_MSG_DISPLAY_STREAM_DATA:
+        case SPICE_MSG_DISPLAY_STREAM_DATA_SIZED: {
+            const Stream &stream = find_stream(&reader);
+            Box dest = stream.dest;
+
+            if (message.type == SPICE_MSG_DISPLAY_STREAM_DATA_SIZED) {
+                reader.pos += 3 * sizeof(uint32_t);
+                dest = reader.box();
+            }
+            g_assert_true(pictures.find(0) != pictures.end());
+            ++frames;
+            for (const Box &part : parts_of(dest, stream.clip)) {
+                spoil(&pictures[0], part);
+            }
+            break;
+        }
+        case SPICE_MSG_DISPLAY_STREAM_DESTROY:
+            g_assert_cmpuint(streams.erase(reader.u32()), ==, 1);
+            break;
+        case SPICE_MSG_DISPLAY_STREAM_DESTROY_ALL:
+            streams.clear();
             break;
         case SPICE_MSG_DISPLAY_DRAW_FILL: {
             Picture &picture = begin(&reader);
@@ -328,26 +399,54 @@ private:
         return found->second;
     }
 
+    Stream &find_stream(Reader *reader)
+    {
+        const auto found = streams.find(reader->u32());
+
+        g_assert_true(found != streams.end());
+        return found->second;
+    }
+
+    /* Empty if nothing is clipped. */
+    static std::vector<Box> clip_rects(Reader *reader)
+    {
+        std::vector<Box> clip;
+
+        if (reader->u8() == SPICE_CLIP_TYPE_NONE) {
+            return clip;
+        }
+        for (uint32_t rects = reader->u32(); rects > 0; --rects) {
+            clip.push_back(reader->box());
+        }
+        if (clip.empty()) {
+            clip.push_back({ 0, 0, 0, 0 });
+        }
+        return clip;
+    }
+
     /* The parts of @box that are drawn. */
-    static std::vector<Box> clip_rects(Reader *reader, const Box &box)
+    static std::vector<Box> parts_of(const Box &box, const std::vector<Box> &clip)
     {
         std::vector<Box> parts;
 
-        if (reader->u8() == SPICE_CLIP_TYPE_NONE) {
+        if (clip.empty()) {
             parts.push_back(box);
-            return parts;
         }
-        for (uint32_t rects = reader->u32(); rects > 0; --rects) {
-            const Box rect = reader->box();
-            const int left = std::max(rect.left, box.left), top = std::max(rect.top, box.top);
-            const int right = std::min(rect.left + rect.width, box.left + box.width);
-            const int bottom = std::min(rect.top + rect.height, box.top + box.height);
-
-            if (left < right && top < bottom) {
-                parts.push_back({ left, top, right - left, bottom - top });
+        for (const Box &rect : clip) {
+            if (!(box & rect).is_empty()) {
+                parts.push_back(box & rect);
             }
         }
         return parts;
+    }
+
+    /* Of what came with losses no two pixels are the same, nor as drawn: whatever is made of
+     * them is seen. */
+    void spoil(Picture *picture, const Box &box)
+    {
+        const Box all = { 0, 0, picture->width, picture->height };
+
+        picture->fill(box & all, TEST_LOSSY | (0xbad000 + ++last_spoiled % 0x1000), false);
     }
 
     static Box clip_none(Reader *reader)
@@ -362,7 +461,7 @@ private:
     {
         Picture &picture = begin(reader);
         const Box box = reader->box();
-        const std::vector<Box> clip = clip_rects(reader, box);
+        const std::vector<Box> parts = parts_of(box, clip_rects(reader));
         Reader image = { reader->body, reader->u32() };
         const Box area = reader->box();
 
@@ -370,47 +469,100 @@ private:
         g_assert_true(rop == SPICE_ROPD_OP_PUT || rop == SPICE_ROPD_OP_XOR);
         image.pos += sizeof(uint64_t);
         const uint8_t type = image.u8();
-        image.pos += 1 + 2 * sizeof(uint32_t);
-        if (type == SPICE_IMAGE_TYPE_SURFACE) {
-            const Picture from = begin(&image);
-
-            for (const Box &part : clip) {
-                picture.copy(part, from, area.left + part.left - box.left,
-                             area.top + part.top - box.top);
-            }
-            return;
-        }
-        if (type != SPICE_IMAGE_TYPE_BITMAP) {
-            (type == SPICE_IMAGE_TYPE_JPEG ? lossy_pixels : exact_pixels) += box.width * box.height;
-            for (const Box &part : clip) {
-                picture.draw_unknown(part, type == SPICE_IMAGE_TYPE_JPEG);
-            }
-            return;
-        }
-        const uint8_t format = image.u8();
-        if (format == SPICE_BITMAP_FMT_1BIT_BE) {
-            g_assert_cmpuint(clip.size(), ==, 1);
-            draw_two_colours(&picture, box, area, &image, rop == SPICE_ROPD_OP_XOR);
-            return;
-        }
-        g_assert_cmpuint(rop, ==, SPICE_ROPD_OP_PUT);
-        g_assert_true(format == SPICE_BITMAP_FMT_32BIT || format == SPICE_BITMAP_FMT_RGBA);
-        const bool top_down = image.u8() & SPICE_BITMAP_FLAGS_TOP_DOWN;
+        image.pos += 1;
         const int width = image.u32(), height = image.u32();
-        const int beside = image.u32() - width * 4;
-        g_assert_cmpuint(image.u32(), ==, 0);
-        plain_pixels += box.width * box.height;
-        Picture from(width, height);
+        Picture from;
+        switch (type) {
+        case SPICE_IMAGE_TYPE_SURFACE:
+            from = begin(&image);
+            break;
+        case SPICE_IMAGE_TYPE_JPEG:
+        case SPICE_IMAGE_TYPE_JPEG_ALPHA:
+            lossy_pixels += box.width * box.height;
+            g_assert_cmpuint(rop, ==, SPICE_ROPD_OP_PUT);
+            for (const Box &part : parts) {
+                spoil(&picture, part);
+            }
+            return;
+        case SPICE_IMAGE_TYPE_BITMAP: {
+            const uint8_t format = image.u8();
+
+            if (format == SPICE_BITMAP_FMT_1BIT_BE) {
+                g_assert_cmpuint(parts.size(), ==, 1);
+                draw_two_colours(&picture, box, area, &image, rop == SPICE_ROPD_OP_XOR);
+                return;
+            }
+            g_assert_true(format == SPICE_BITMAP_FMT_32BIT || format == SPICE_BITMAP_FMT_RGBA);
+            plain_pixels += box.width * box.height;
+            from = read_bitmap(&image);
+            break;
+        }
+        default:
+            from = Picture(width, height);
+            from.pixels = decode(type, &image, width, height);
+            (type == SPICE_IMAGE_TYPE_LZ_PLT ? two_colour_pixels : exact_pixels) +=
+                box.width * box.height;
+        }
+        for (const Box &part : parts) {
+            const int left = area.left + part.left - box.left, top = area.top + part.top - box.top;
+
+            if (rop == SPICE_ROPD_OP_PUT) {
+                picture.copy(part, from, left, top);
+            } else {
+                picture.xor_with(part, from, left, top);
+            }
+        }
+    }
+
+    TestImageDecoder::Pixels decode(uint8_t type, Reader *image, int width, int height)
+    {
+        const uint8_t flags = type == SPICE_IMAGE_TYPE_LZ_PLT ? image->u8() : 0;
+        const uint32_t size = image->u32();
+        std::vector<uint32_t> palette;
+
+        if (type == SPICE_IMAGE_TYPE_LZ_PLT) {
+            g_assert_cmpuint(flags & (SPICE_BITMAP_FLAGS_PAL_FROM_CACHE |
+                                      SPICE_BITMAP_FLAGS_PAL_CACHE_ME), ==, 0);
+            Reader entries = { image->body, image->u32() };
+
+            entries.pos += sizeof(uint64_t);
+            for (uint32_t n = entries.u16(); n > 0; --n) {
+                palette.push_back(entries.u32());
+            }
+        }
+        g_assert_cmpuint(size, <=, image->body.size() - image->pos);
+        const auto begin = image->body.begin() + image->pos;
+        const std::vector<uint8_t> data(begin, begin + size);
+        switch (type) {
+        case SPICE_IMAGE_TYPE_QUIC:
+            return decoder.decode_quic(data, width, height);
+        case SPICE_IMAGE_TYPE_GLZ_RGB:
+            ++glz_images;
+            return decoder.decode_glz(data, width, height);
+        case SPICE_IMAGE_TYPE_LZ_RGB:
+            return decoder.decode_lz(data, width, height, {});
+        default:
+            g_assert_cmpuint(type, ==, SPICE_IMAGE_TYPE_LZ_PLT);
+            return decoder.decode_lz(data, width, height, palette);
+        }
+    }
+
+    /* @image: after its format */
+    static Picture read_bitmap(Reader *image)
+    {
+        const bool top_down = image->u8() & SPICE_BITMAP_FLAGS_TOP_DOWN;
+        const int width = image->u32(), height = image->u32();
+        const int beside = image->u32() - width * 4;
+        Picture picture(width, height);
+
+        g_assert_cmpuint(image->u32(), ==, 0);
         for (int y = 0; y < height; ++y) {
             for (int x = 0; x < width; ++x) {
-                from.at(x, top_down ? y : height - 1 - y) = image.u32() & ~TEST_LOSSY;
+                picture.at(x, top_down ? y : height - 1 - y) = image->u32() & 0xffffff;
             }
-            image.pos += beside;
+            image->pos += beside;
         }
-        for (const Box &part : clip) {
-            picture.copy(part, from, area.left + part.left - box.left,
-                         area.top + part.top - box.top);
-        }
+        return picture;
     }
 
     /* @image: after its format */
@@ -440,7 +592,7 @@ private:
                 const size_t at = image->pos + y * stride + x / 8;
 
                 g_assert_cmpuint(at, <, image->body.size());
-                const uint32_t colour = colours[image->body[at] >> (7 - x % 8) & 1];
+                const uint32_t colour = colours[image->body[at] >> (7 - x % 8) & 1] & 0xffffff;
                 *pixel = is_xor ? *pixel ^ colour : colour;
             }
         }

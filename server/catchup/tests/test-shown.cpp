@@ -118,6 +118,10 @@ static void copied()
     /* over it comes what is exact */
     client.copy(copy, 0, OFF_SCREEN, 0, 10 * SIDE);
     g_assert_cmpint(client.resent(), ==, 10 * SIDE);
+    /* also from a surface without losses */
+    client.copy(photo, 0, OFF_SCREEN + 1, 0, 0);
+    client.lossy.add(photo);
+    g_assert_cmpint(client.resent(), ==, 10 * SIDE);
 }
 
 /* A new screen is not taken for the last one. */

@@ -192,7 +192,7 @@ struct Guest
         drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
         device.push(QXL_CMD_DRAW, drawable);
         sent.copy(box, screen, box.left, box.top);
-        shown[0] = sent;
+        shown[0].copy(box, screen, box.left, box.top);
     }
 
     /* Columns of 32 pixels, the lines that have changed in each. */
@@ -211,6 +211,28 @@ struct Guest
                 } else if (!changed && top >= 0) {
                     send({ left, top, width, y - top });
                     top = -1;
+                }
+            }
+        }
+    }
+
+    /* As QEMU does for any device but QXL: the changed lines of each column of 32 pixels, in the
+     * order in which they end. */
+    void sweep_lines()
+    {
+        std::vector<int> tops((screen.width + 31) / 32, -1);
+
+        for (int y = 0; y <= screen.height; ++y) {
+            for (size_t column = 0; column < tops.size(); ++column) {
+                const int left = column * 32, width = std::min(32, screen.width - left);
+                const bool changed = y < screen.height &&
+                    memcmp(&screen.at(left, y), &sent.at(left, y), width * 4) != 0;
+
+                if (changed && tops[column] < 0) {
+                    tops[column] = y;
+                } else if (!changed && tops[column] >= 0) {
+                    send({ left, tops[column], width, y - tops[column] });
+                    tops[column] = -1;
                 }
             }
         }

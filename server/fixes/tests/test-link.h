@@ -223,15 +223,43 @@ struct TestLink
 
     TestLinkMessage next_message()
     {
-        SpiceDataHeader header;
         TestLinkMessage message;
 
-        receive(&header, sizeof(header));
-        message.serial = GUINT64_FROM_LE(header.serial);
-        message.type = GUINT16_FROM_LE(header.type);
-        message.body.resize(GUINT32_FROM_LE(header.size));
-        receive(message.body.data(), message.body.size());
+        while (!take_message(&message)) {
+            run_events();
+            test_is_readable(socket, 10);
+        }
         return message;
+    }
+
+    /* False if it has not come as a whole; the next call goes on. */
+    bool take_message(TestLinkMessage *message)
+    {
+        SpiceDataHeader header;
+
+        for (;;) {
+            size_t size = sizeof(header);
+
+            if (partial.size() >= sizeof(header)) {
+                memcpy(&header, partial.data(), sizeof(header));
+                size += GUINT32_FROM_LE(header.size);
+            }
+            if (partial.size() >= sizeof(header) && partial.size() == size) {
+                message->serial = GUINT64_FROM_LE(header.serial);
+                message->type = GUINT16_FROM_LE(header.type);
+                message->body.assign(partial.begin() + sizeof(header), partial.end());
+                partial.clear();
+                return true;
+            }
+            const size_t before = partial.size();
+            partial.resize(size);
+            const ssize_t num_bytes = recv(socket, &partial[before], size - before, MSG_DONTWAIT);
+            partial.resize(before + MAX(num_bytes, 0));
+            if (num_bytes < 0 && errno == EAGAIN) {
+                return false;
+            }
+            g_assert_cmpint(num_bytes, >, 0);
+        }
     }
 
     /* Waits for a message of this type. */
@@ -292,6 +320,8 @@ struct TestLink
 
 private:
     uint64_t serial = 0;
+    /* what has come of the next message */
+    std::vector<uint8_t> partial;
 };
 
 /* Whoever comes is let in: the server goes on. */

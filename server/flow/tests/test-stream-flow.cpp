@@ -357,30 +357,134 @@ static void test_restart()
     g_assert_cmpuint(flow.limit(), >=, full);
 }
 
-/* The path becomes ten times as long. The time that the path needs for an image is no delay. */
-static void test_delay_behind_image()
+namespace {
+
+/* A path on which one message at a time waits for its answer. */
+struct Exchanges
 {
     RedStreamFlow flow;
     uint64_t now = 1;
-    const auto exchange = [&](uint32_t size, uint64_t time) {
+
+    void exchange(uint32_t size, uint64_t time)
+    {
         const uint32_t id = flow.get_next_probe();
 
         flow.sent(now, size);
         flow.probe_sent(now, PROBE_SIZE);
         g_assert_true(flow.pong_received(now += time, id));
-    };
+    }
+};
+
+} // namespace
+
+/* The path becomes ten times as long. The time that the path needs for an image is no delay. */
+static void test_delay_behind_image()
+{
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
 
     for (int i = 0; i < 20; ++i) {
-        exchange(2500, 10000);
+        path.exchange(2500, 10000);
     }
     g_assert_cmpuint(flow.get_path_delay(), ==, 10000);
     while (strcmp(flow.get_phase(), "remeasuring") != 0) {
-        exchange(2500, 100000);
+        path.exchange(2500, 100000);
     }
     const uint64_t image = 250000;
-    exchange(image, 100000 + image * SECOND / flow.get_rate());
+    path.exchange(image, 100000 + image * SECOND / flow.get_rate());
     g_assert_cmpuint(flow.get_path_delay(), >, 90000);
     g_assert_cmpuint(flow.get_path_delay(), <, 110000);
+}
+
+/* Each exchange is a round trip: after the first, which the rate follows, three without growth. */
+static void test_rounds()
+{
+    Exchanges path;
+    int count = 0;
+
+    while (path.flow.get_path_rate() == 0) {
+        path.exchange(2500, 10000);
+        g_assert_cmpint(++count, <, 100);
+    }
+    g_assert_cmpint(count, ==, 1 + 1 + RED_STREAM_FLOW_TRIES);
+}
+
+/* A probe with nothing in front of it measures the delay, also if the path became so slow,
+ * little by little, that a BDP is no byte. */
+static void test_remeasures_without_rate()
+{
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+
+    for (uint64_t time = 500; time < SECOND; time *= 2) {
+        for (int i = 0; i <= RED_STREAM_FLOW_ROUNDS; ++i) {
+            path.exchange(6, time);
+        }
+    }
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    for (int i = 0; strcmp(flow.get_phase(), "remeasuring") != 0; ++i) {
+        g_assert_cmpint(i, <, 100);
+        path.exchange(6, SECOND);
+    }
+    g_assert_cmpuint(flow.get_rate() * flow.get_path_delay(), <, SECOND);
+    path.exchange(6, SECOND);
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+}
+
+/* When the delay is measured, what was sent meanwhile makes it no longer. */
+static void test_measured_once()
+{
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+
+    for (int i = 0; i < 20; ++i) {
+        path.exchange(2500, 10000);
+    }
+    while (strcmp(flow.get_phase(), "remeasuring") != 0) {
+        path.exchange(2500, 100000);
+    }
+    const uint32_t first = flow.get_next_probe();
+    flow.probe_sent(path.now, PROBE_SIZE);
+    const uint32_t second = flow.get_next_probe();
+    flow.probe_sent(path.now, PROBE_SIZE);
+    const uint32_t delay = flow.get_path_delay();
+    g_assert_true(flow.pong_received(path.now + delay, first));
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    g_assert_true(flow.pong_received(path.now + 3 * delay, second));
+    g_assert_cmpuint(flow.get_path_delay(), ==, delay);
+}
+
+/* The limit is a BDP, and behind a probe as many bytes more as are before it. After a pause a
+ * quarter of a BDP and what pongs have confirmed since, until that is a BDP. */
+static void test_limit()
+{
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+
+    /* more than there are probes in the ring */
+    for (int i = 0; i < 200; ++i) {
+        path.exchange(250000, 100000);
+    }
+    const uint64_t full = flow.limit();
+    flow.sent(path.now, 10000);
+    g_assert_cmpuint(flow.limit(), ==, full);
+    const uint32_t id = flow.get_next_probe();
+    flow.probe_sent(path.now, PROBE_SIZE);
+    g_assert_cmpuint(flow.limit(), ==, full + 10000 + PROBE_SIZE);
+    g_assert_true(flow.pong_received(path.now += 100000, id));
+
+    path.now += RED_STREAM_FLOW_AGE + SECOND;
+    path.exchange(full / 20, 100000);
+    /* from the first probe on */
+    uint64_t confirmed = PROBE_SIZE;
+    while (strcmp(flow.get_phase(), "restarted") == 0) {
+        g_assert_cmpuint(full / 4 + confirmed, <, full);
+        g_assert_cmpuint(flow.limit(), ==, full / 4 + confirmed);
+        path.exchange(full / 20, 100000);
+        confirmed += full / 20 + PROBE_SIZE;
+    }
+    g_assert_cmpuint(full / 4 + confirmed, >=, full);
+    g_assert_cmpuint(flow.limit(), ==, full);
 }
 
 /* Sending stops only when a probe is in flight, whatever the sizes and the times: the simulation
@@ -500,6 +604,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/pace", test_pace);
     g_test_add_func("/server/stream-flow/pace-ends", test_pace_ends);
     g_test_add_func("/server/stream-flow/empty-pipe", test_empty_pipe);
+    g_test_add_func("/server/stream-flow/rounds", test_rounds);
+    g_test_add_func("/server/stream-flow/remeasures-without-rate", test_remeasures_without_rate);
+    g_test_add_func("/server/stream-flow/measured-once", test_measured_once);
+    g_test_add_func("/server/stream-flow/limit", test_limit);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
 
     return g_test_run();

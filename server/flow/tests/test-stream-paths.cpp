@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Test that flow control fills simulated paths, and queues little, see test-stream-flow.h */
+/* Test that flow control fills simulated paths, and queues little, see
+ * test-stream-flow.h */
 #include <config.h>
 
 #include "test-stream-flow.h"

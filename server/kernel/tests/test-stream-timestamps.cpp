@@ -80,8 +80,8 @@ static void test_numbers()
         ScriptedOffload script(&kernel);
         RedStreamEgress egress(-1, &policy, ScriptedKernel::ops());
 
-        g_assert_cmpint(truncate(trace_file.c_str(), 0), ==, 0);
         std::unique_ptr<RedStreamObserver> observer(red_stream_trace_new("batch", true));
+        g_assert_cmpint(truncate(trace_file.c_str(), 0), ==, 0);
         script.has_timestamps = true;
         script.unacked = unacked;
         /* before there is a channel nobody would read what the kernel tells */
@@ -186,7 +186,11 @@ static void test_kernel()
         const RedStreamTimestampCounters &counters = offload->get_timestamps()->get_counters();
 
         for (int i = 0; i < COUNT; ++i) {
-            stream.sender->add({ { 6, 40, 180 }, { 6, 30, 5000 } });
+            const int off = 0;
+
+            /* the client's kernel acks a little later */
+            setsockopt(stream.sockets[1], IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off));
+            stream.sender->add({ { 6, 40, 180 }, { 6, 30, 50 } });
             while (!stream.sender->push()) {
                 stream.receive();
             }
