@@ -252,13 +252,19 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
 }
 
 /* More than RED_MOTION_MAX_RECTS drawings cannot be passed on unchanged, as the display has no
- * room for them. They are held if what is found instead has room, whatever it is. */
+ * room for them. They are held if what is found can be drawn instead, whatever it is: the screen
+ * is known, so that is bounded, see RedMotion::find(), and catch-up repairs what it leaves lossy. */
 bool DisplayMotion::is_full()
 {
-    if (held.size() != RED_MOTION_MAX_RECTS) {
-        return held.size() >= RED_MOTION_MAX_WRITTEN;
+    if (held.size() < RED_MOTION_MAX_RECTS) {
+        return false;
     }
-    return !motion->knows_all() || !has_room(motion->get_stride() * motion->get_height());
+    if (MAX(held.size(), motion->count_written()) >= RED_MOTION_MAX_WRITTEN) {
+        return true;
+    }
+    return held.size() == RED_MOTION_MAX_RECTS &&
+           !(red_catch_up_setting.get(red_stream_policy_get()) && motion->knows_all() &&
+             has_room(motion->get_stride() * motion->get_height()));
 }
 
 /* Fill unknown parts of the mirror from the canvas, except what the next drawing covers (null:
@@ -424,7 +430,7 @@ bool DisplayMotion::is_noise(const RedMotionFound &found) const
  * only the GLZ dictionaries of clients keep, make room. */
 bool DisplayMotion::has_room(size_t bytes)
 {
-    if (*bitmaps + bytes > DISPLAY_MOTION_BITMAPS) {
+    if (bytes <= DISPLAY_MOTION_BITMAPS && *bitmaps + bytes > DISPLAY_MOTION_BITMAPS) {
         display_channel_free_glz_drawables(display);
     }
     return *bitmaps + bytes <= DISPLAY_MOTION_BITMAPS;
@@ -433,9 +439,6 @@ bool DisplayMotion::has_room(size_t bytes)
 /* Whether to draw what the comparison has found instead of what the guest drew. */
 bool DisplayMotion::is_worth(const RedMotionFound &found) const
 {
-    if (held.size() > RED_MOTION_MAX_RECTS) {
-        return true;
-    }
     if (found.moves.size() + found.changed.size() > RED_MOTION_MAX_RECTS) {
         return false;
     }
@@ -618,8 +621,9 @@ void DisplayMotion::flush()
     const bool can_plane = takes_planes();
     const bool all_planes = fits && can_plane && find_planes(found);
     const bool is_frame = note_frames(found, all_planes);
-    const bool worth = (all_planes || (fits && !is_frame && is_worth(found))) && !leaves_lossy() &&
-                       !gets_no_copy(found);
+    const bool is_many = held.size() > RED_MOTION_MAX_RECTS;
+    const bool worth = is_many || ((all_planes || (fits && !is_frame && is_worth(found))) &&
+                                   !leaves_lossy() && !gets_no_copy(found));
 
     std::swap(drawn, held);
     if (!worth) {

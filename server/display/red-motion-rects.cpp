@@ -15,7 +15,7 @@ bool RedMotion::merge_changed(size_t into, size_t other)
     const uint64_t filled = filled_pixels[into] + filled_pixels[other];
 
     rect_union(&both, &found.changed[other]);
-    if (count_pixels(both) > filled + filled / 4 + MIN_GAIN || !is_wanted(&both)) {
+    if (count_pixels(both) > filled + filled / 4 + min_gain || !is_wanted(&both)) {
         return false;
     }
     found.changed[into] = both;
@@ -126,39 +126,30 @@ void RedMotion::find_changed()
             region_destroy(&part);
         }
     }
+    merge_most();
     merge_pairs();
 }
 
-/* Those of the same lines become one; all become one if these are too many. */
-void RedMotion::merge_rows()
+/* As many as may be drawn, at the price of more pixels. */
+void RedMotion::merge_most()
 {
-    auto &changed = found.changed;
-    size_t rows = 0;
+    while (found.moves.size() + found.changed.size() > RED_MOTION_MAX_RECTS && is_wanted(&bounds)) {
+        std::vector<SpiceRect> rects;
+        std::vector<uint64_t> filled;
 
-    for (size_t i = 1; i < changed.size(); ++i) {
-        if ((changed[i].top - bounds.top) / BLOCK_LINES ==
-            (changed[rows].top - bounds.top) / BLOCK_LINES) {
-            rect_union(&changed[rows], &changed[i]);
-            filled_pixels[rows] += filled_pixels[i];
-        } else {
-            changed[++rows] = changed[i];
-            filled_pixels[rows] = filled_pixels[i];
+        std::swap(rects, found.changed);
+        std::swap(filled, filled_pixels);
+        min_gain *= 2;
+        for (size_t i = 0; i < rects.size(); ++i) {
+            add_changed(rects[i], filled[i]);
         }
     }
-    changed.resize(rows + 1);
-    filled_pixels.resize(rows + 1);
-    if (changed.size() > RED_MOTION_MAX_RECTS) {
-        changed.assign(1, bounds);
-    }
+    min_gain = MIN_GAIN;
 }
 
 void RedMotion::merge_pairs()
 {
     auto &changed = found.changed;
-
-    if (changed.size() > RED_MOTION_MAX_RECTS && is_wanted(&bounds)) {
-        merge_rows();
-    }
     bool is_merged = changed.size() <= RED_MOTION_SAMPLES;
     while (is_merged) {
         is_merged = false;
@@ -175,5 +166,9 @@ void RedMotion::merge_pairs()
     }
     for (const auto &rect : changed) {
         found.changed_pixels += count_pixels(rect);
+    }
+    if (found.changed_pixels > count_pixels(bounds) && is_wanted(&bounds)) {
+        changed.assign(1, bounds);
+        found.changed_pixels = count_pixels(bounds);
     }
 }

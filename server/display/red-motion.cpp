@@ -257,39 +257,46 @@ void RedMotion::add_unknown(const QRegion *where)
     region_destroy(&part);
 }
 
-/* Have @wanted be all that is known or written, and count what is written. Sets the bounds to its
- * bounds. */
+/* Have @wanted be all that is known or written, and count what is written (twice where rectangles
+ * of one drawing overlap). Sets the bounds to its bounds. */
 void RedMotion::take_written()
 {
-    std::vector<pixman_box32_t> boxes;
-    QRegion where;
-    uint32_t n_rects;
-
-    boxes.reserve(written.size());
+    bounds = written.empty() ? SpiceRect() : written[0];
     for (const auto &rect : written) {
-        boxes.push_back({ rect.left, rect.top, rect.right, rect.bottom });
+        rect_union(&bounds, &rect);
+        found.written_pixels += count_pixels(rect);
         mark(rect, false);
-    }
-    written.clear();
-    if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
-        spice_error("out of memory");
-    }
-    region_extents(&where, &bounds);
-    SpiceRect *rects = region_dup_rects(&where, &n_rects);
-    for (uint32_t i = 0; i < n_rects; ++i) {
-        found.written_pixels += count_pixels(rects[i]);
     }
     region_clear(&wanted);
     region_or(&wanted, &known);
     if (!knows_all()) {
-        region_or(&wanted, &where);
-        add_unknown(&where);
+        want_written();
     }
+    written.clear();
+}
+
+void RedMotion::want_written()
+{
+    std::vector<pixman_box32_t> boxes;
+    QRegion where;
+
+    boxes.reserve(written.size());
+    for (const auto &rect : written) {
+        boxes.push_back({ rect.left, rect.top, rect.right, rect.bottom });
+    }
+    if (!pixman_region32_init_rects(&where, boxes.data(), boxes.size())) {
+        spice_error("out of memory");
+    }
+    region_or(&wanted, &where);
+    add_unknown(&where);
     if (pixman_region32_n_rects(&wanted) > RED_MOTION_MAX_RECTS) {
         /* each change would be cut along all of these: draw what was written */
+        uint32_t n_rects;
+        SpiceRect *rects = region_dup_rects(&where, &n_rects);
+
         found.changed.assign(rects, rects + n_rects);
         found.changed_pixels = found.written_pixels;
+        g_free(rects);
     }
-    g_free(rects);
     region_destroy(&where);
 }

@@ -97,6 +97,7 @@ public:
 
     /* All pixels of @where, which is within the new image and not empty, were written. */
     void wrote(const SpiceRect &where);
+    size_t count_written() const { return written.size(); }
 
     /* Whether an area written since the last find() overlaps @where. */
     bool is_written(const SpiceRect &where) const;
@@ -116,7 +117,9 @@ public:
     void forget(const SpiceRect *where);
 
     /* Returns how to update the screen with all that was written since the last find(). From now
-     * on this object assumes that the screen shows it. The result is valid until the next call. */
+     * on this object assumes that the screen shows it. The result is valid until the next call. If
+     * all was known, it is at most RED_MOTION_MAX_RECTS rectangles, and the changed ones have no
+     * more pixels than the screen. */
     const RedMotionFound &find();
 
 private:
@@ -149,6 +152,7 @@ private:
     bool is_wanted(const SpiceRect *where) const;
     void add_unknown(const QRegion *where);
     void take_written();
+    void want_written();
     bool find_bounds();
     template <typename Use> void for_changed(uint64_t step, Use use);
     void know_cells();
@@ -188,7 +192,7 @@ private:
     int next_run(int cell, int top, int bottom, SpiceRect *span, uint64_t *filled) const;
     void trim(SpiceRect *span) const;
     void add_changed(const SpiceRect &span, uint64_t filled);
-    void merge_rows();
+    void merge_most();
     void merge_pairs();
     bool merge_changed(size_t into, size_t other);
 
@@ -224,6 +228,8 @@ private:
     std::vector<int> scores;
     /* per rectangle in found.changed: pixels of changed cells */
     std::vector<uint64_t> filled_pixels;
+    /* so many equal pixels are sent to have one rectangle instead of two */
+    uint64_t min_gain = MIN_GAIN;
     RedMotionFound found;
     /* the last shifts that saved pixels */
     Shift lately[2] = {};

@@ -905,106 +905,6 @@ static void stopped()
     guest.check_released();
 }
 
-/* A page that scrolls on a large screen: the lines of a terminal, or paragraphs and photos. */
-struct LargePage
-{
-    const int width, height, step;
-    Picture page;
-
-    LargePage(int init_width, int init_height, int steps, bool is_terminal):
-        width(init_width),
-        height(init_height),
-        step(is_terminal ? LINE : 120),
-        page(width, height + steps * step)
-    {
-        GRand *const rand = g_rand_new_with_seed(5);
-
-        page.fill({ 0, 0, width, page.height }, is_terminal ? 0 : 0xffffff, false);
-        for (int top = 0; top + LINE <= page.height; top += LINE) {
-            const int left = is_terminal ? 0 : width / 5;
-            const int end = left + g_rand_int_range(rand, width / 10, width * 3 / 5);
-
-            for (int x = left; x + 8 < end; x += 8) {
-                draw_letter(x, top, is_terminal ? 0xaaaaaa : 0x303030,
-                            g_rand_int_range(rand, 0, 64));
-            }
-        }
-        for (int top = 200; !is_terminal && top + 400 < page.height; top += 700) {
-            for (int y = 0; y < 400; ++y) {
-                for (int x = 0; x < 600; ++x) {
-                    page.at(width / 2 + x, top + y) =
-                        0x10101 * ((x + y) / 8 + g_rand_int_range(rand, 0, 8));
-                }
-            }
-        }
-        g_rand_free(rand);
-    }
-
-    void show(Guest *guest, int at) const
-    {
-        guest->screen.copy({ 0, 0, width, height }, page, 0, at * step);
-    }
-
-private:
-    /* One of 64, in a cell of 8 x 16 pixels that it does not fill. */
-    void draw_letter(int left, int top, uint32_t colour, uint32_t letter)
-    {
-        for (int y = 3; letter && y < 13; ++y) {
-            for (int x = 0; x < 7; ++x) {
-                if ((letter * 2654435761u >> ((x * 5 + y * 3) % 28)) & 1) {
-                    page.at(left + x, top + y) = colour;
-                }
-            }
-        }
-    }
-};
-
-static const struct LargeScreen
-{
-    int width, height;
-    bool is_terminal;
-} large_screens[] = {
-    { 3840, 2160, true }, { 3840, 2160, false }, { 3440, 1440, true }, { 3440, 1440, false },
-};
-
-static void large_screen(gconstpointer data)
-{
-    const auto &large = *static_cast<const LargeScreen *>(data);
-    const int steps = 4;
-    const LargePage page(large.width, large.height, steps, large.is_terminal);
-    Guest guest(large.width, large.height);
-    Client client(guest.device.server, TEST_UNIX, 0, 1 << 20, 0);
-
-    page.show(&guest, 0);
-    guest.send(guest.all());
-    guest.device.run();
-    g_assert_true(client.comes_to_show(guest.shown));
-    for (int at = 1; at < 2 * steps; ++at) {
-        const uint64_t commands = guest.commands;
-        const DisplayMotionCounters before = display_of(guest)->motion->get_counters();
-        std::atomic<bool> is_taken(false);
-
-        page.show(&guest, at < steps ? at : 2 * steps - at);
-        guest.sweep_lines();
-        std::thread worker([&] {
-            guest.device.run();
-            is_taken = true;
-        });
-        g_assert_true(client.reads_until([&] { return is_taken.load(); }));
-        worker.join();
-        const DisplayMotionCounters after = display_of(guest)->motion->get_counters();
-        const uint64_t drawn = after.sent - before.sent;
-
-        g_test_message("%s: %u drawings, %u copies, %.1f %% of the screen drawn",
-                       at <= steps ? "down" : "up", (unsigned)(guest.commands - commands),
-                       (unsigned)(after.moves - before.moves),
-                       100.0 * drawn / (large.width * large.height));
-        g_assert_cmpuint(drawn, <, 2u * large.width * page.step);
-    }
-    g_assert_true(client.comes_to_show(guest.shown));
-    guest.check_released();
-}
-
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -1049,14 +949,6 @@ int main(int argc, char *argv[])
                          "flow,catchup=off", text_drawn_again);
     g_test_add_func("/server/display-motion/last-frame", last_frame);
     g_test_add_func("/server/display-motion/stopped", stopped);
-    for (const auto &large : large_screens) {
-        char *const name = g_strdup_printf("/server/display-motion/large/%dx%d-%s",
-                                           large.width, large.height,
-                                           large.is_terminal ? "terminal" : "browser");
-
-        g_test_add_data_func(name, &large, large_screen);
-        g_free(name);
-    }
 
     return g_test_run();
 }

@@ -254,7 +254,7 @@ static uint32_t images(unsigned n)
     return n % 100 == 0 ? 60000 : n % 10 == 0 ? 4000 : 100;
 }
 
-/* An image takes longer than the probe timeout, at the guest's pace or as fast as it goes; the
+/* An image takes longer than the probe timeout, at the guest's pace or as fast as possible; the
  * path becomes slower while the pipe is mostly empty; or the path stands still now and then, as
  * Wi-Fi does. In each case probes time out, and the queue is no longer than with upstream's
  * limit. */
