@@ -22,7 +22,7 @@ _NAME = re.compile(r"@([A-Z0-9_]+)@")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Writes build/recipes/: the recipes of packaging/ for Arch, Fedora, Nix and Alpine, filled in, and all patches as "
-                          f"one file, {_PATCH}. How to use each: packaging/README.md.")
+                          f"one file, {_PATCH}; for Debian's format of sources one by one. How to use each: packaging/README.md.")
     parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help="upstream's release: "
                         f"{', '.join(upstream.RELEASES)} (default: {upstream.DEFAULT})")
 
@@ -57,7 +57,17 @@ def write(release: upstream.Release, tarball: bytes, output: Path) -> list[Path]
         (folder / template.name).write_text(_filled(template, values), encoding="utf-8")
         (folder / _PATCH).write_text(patch, encoding="utf-8")
         written.append(folder)
-    return written
+    return [*written, write_series(release.version, output / "debian")]
+
+
+def write_series(version: str, folder: Path) -> Path:
+    """For packages in Debian's format 3.0 (quilt), which takes no patch that changes a file twice."""
+    patches = changes.patches(version)
+    for patch in patches:
+        (folder / "batch" / patch.name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "batch" / patch.name).write_text(patch.text, encoding="utf-8")
+    (folder / "series").write_text("".join(f"batch/{patch.name}\n" for patch in patches), encoding="utf-8")
+    return folder
 
 
 def _filled(template: Path, values: dict[str, str]) -> str:

@@ -18,11 +18,20 @@ def written(tmp_path: Path) -> Path:
 
 
 def test_every_recipe_has_the_series_beside_it_and_no_blank_left(written: Path) -> None:
-    assert sorted(folder.name for folder in written.iterdir()) == ["alpine", "arch", "fedora", "nix"]
-    for folder in written.iterdir():
+    assert sorted(folder.name for folder in written.iterdir()) == ["alpine", "arch", "debian", "fedora", "nix"]
+    for folder in set(written.iterdir()) - {written / "debian"}:
         assert (folder / "spice-batch.patch").read_text() == recipes.combined(upstream.DEFAULT)
         [recipe] = [file for file in folder.iterdir() if file.name != "spice-batch.patch"]
         assert "@" not in recipe.read_text().replace("@localhost", "")
+
+
+def test_no_patch_for_debian_changes_a_file_twice(written: Path) -> None:
+    """dpkg-source refuses such a patch, and so the series as one file."""
+    listed = (written / "debian/series").read_text().split()
+    assert sorted(listed) == sorted(str(file.relative_to(written / "debian")) for file in written.glob("debian/batch/*/*"))
+    for name in listed:
+        changed = [line for line in (written / "debian" / name).read_text().splitlines() if line.startswith("diff --git ")]
+        assert len(changed) == len(set(changed)) > 0
 
 
 def test_checksums_are_those_of_the_files(written: Path) -> None:
