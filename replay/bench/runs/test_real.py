@@ -50,11 +50,11 @@ def on_time(planned: list[RunSpec], jobs: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("transport", runspec.TRANSPORTS)
 @pytest.mark.parametrize(("library", "mode"), [("stock", "stock"), ("patched", "normal"), ("patched", "gather"),
-                                               ("patched", "cork")])
+                                               ("patched", "cork"), ("patched", "batch")])
 def test_every_mode_plays(library: str, mode: str, transport: str) -> None:
     record = matrix.perform(replace(tiny(library, mode, transport), pause_at=(20,), probe_every=10))
     assert record["valid"], record["invalid_reason"]
-    assert (record["messages"] is None) == (mode in ("stock", "normal", "cork"))
+    assert (record["messages"] is None) == (mode not in ("batch", "flow"))     # the others have no output buffer
     assert record["message_bytes"] > 0 and len(record["pauses"]) == 1
 
 
@@ -89,7 +89,7 @@ def test_every_surface_is_the_same_whoever_draws() -> None:
 @pytest.mark.parametrize("link", ["lan", "2M100ms"])
 def test_a_guest_ahead_of_its_commands_is_shown_exactly(link: str) -> None:
     """Its screen is in memory that is newer than what the server has been told; valid is: the end is the reference."""
-    planned = [replace(tiny("patched", mode, "tls"), recording=recordings.find(name), link=links.find(link), ahead=True)
+    planned = [replace(tiny("patched", mode, "tls"), recording=catalogue.find(name), link=links.find(link), ahead=True)
                for name in ("tiny", "vga-text-boot") for mode in ("flow", "flow:display=off")]
     for record in on_time(planned, 1):
         assert record["valid"], record["invalid_reason"]
