@@ -7,6 +7,16 @@
 
 #include "red-stream-buffer.h"
 
+/* The order of an iovec's members depends on the system. */
+static struct iovec part(void *base, size_t size)
+{
+    struct iovec iov;
+
+    iov.iov_base = base;
+    iov.iov_len = size;
+    return iov;
+}
+
 /* Bytes come out as they went in, however many at once. */
 static void test_queue()
 {
@@ -21,8 +31,8 @@ static void test_queue()
         for (size_t k = 0; k < count; ++k) {
             bytes[k] = in++;
         }
-        const struct iovec iov[] = { { bytes, count / 3 }, { bytes, 0 },
-                                     { bytes + count / 3, count - count / 3 } };
+        const struct iovec iov[] = { part(bytes, count / 3), part(bytes, 0),
+                                     part(bytes + count / 3, count - count / 3) };
         const size_t first = g_rand_int_range(rand, 0, count + 1);
 
         buffer.append(bytes, first);
@@ -41,8 +51,8 @@ static void test_queue()
 static void test_head()
 {
     uint8_t bytes[60];
-    const struct iovec iov[] = { { bytes, 10 }, { bytes, 0 }, { bytes + 10, 20 },
-                                 { bytes + 30, 30 } };
+    const struct iovec iov[] = { part(bytes, 10), part(bytes, 0), part(bytes + 10, 20),
+                                 part(bytes + 30, 30) };
 
     g_assert_cmpuint(red_iov_size(iov, 4), ==, 60);
     for (size_t wanted = 0; wanted <= 61; ++wanted) {
