@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <thread>
 #include <unistd.h>
@@ -76,6 +77,48 @@ struct Guest
     ~Guest() { g_rand_free(rand); }
 
     int random(int end) { return g_rand_int_range(rand, 0, end); }
+
+    /* What the worker's thread sees, between two of its events. */
+    template <typename Seen> Seen in_worker(Seen (*look)(const DisplayChannelPrivate *)) const
+    {
+        auto *const display = static_cast<DisplayChannel *>(
+            reds_find_channel(device.server, SPICE_CHANNEL_DISPLAY, 0));
+        std::packaged_task<Seen()> task([=] { return look(display->priv.get()); });
+        std::future<Seen> seen = task.get_future();
+        GSource *const source = g_idle_source_new();
+
+        g_source_set_priority(source, G_PRIORITY_DEFAULT);
+        g_source_set_callback(source, [](void *opaque) -> gboolean {
+            (*static_cast<std::packaged_task<Seen()> *>(opaque))();
+            return G_SOURCE_REMOVE;
+        }, &task, nullptr);
+        g_source_attach(source, display->get_core_interface()->main_context);
+        g_source_unref(source);
+        return seen.get();
+    }
+
+    DisplayMotionCounters counters() const
+    {
+        return in_worker<DisplayMotionCounters>([](const DisplayChannelPrivate *display) {
+            return display->motion->get_counters();
+        });
+    }
+
+    /* Bytes of bitmaps that the stage keeps. */
+    size_t bitmaps() const
+    {
+        return in_worker<size_t>([](const DisplayChannelPrivate *display) {
+            return display->motion->get_bitmaps();
+        });
+    }
+
+    /* What waits for the client that is most behind, in items. */
+    uint32_t max_pipe_size() const
+    {
+        return in_worker<uint32_t>([](const DisplayChannelPrivate *display) {
+            return display->pub->max_pipe_size();
+        });
+    }
 
     void new_screen(int width, int height)
     {

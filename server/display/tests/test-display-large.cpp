@@ -8,13 +8,6 @@
 
 #include "push-visibility.h"
 
-static DisplayChannelPrivate *display_of(const Guest &guest)
-{
-    return static_cast<DisplayChannel *>(reds_find_channel(guest.device.server,
-                                                           SPICE_CHANNEL_DISPLAY,
-                                                           0))->priv.get();
-}
-
 /* A page that scrolls on a large screen: the lines of a terminal, or paragraphs and photos. */
 struct LargePage
 {
@@ -96,12 +89,12 @@ static void large_screen(gconstpointer data)
     for (int at = 1; at <= 2 * STEPS * SWEEPS && !(n_few[0] && n_few[1]); ++at) {
         const bool is_down = (at - 1) % (2 * STEPS) < STEPS;
         const uint64_t commands = guest.commands;
-        const auto before = display_of(guest)->motion->get_counters();
+        const auto before = guest.counters();
 
         page.show(&guest, STEPS - std::abs(at % (2 * STEPS) - STEPS));
         guest.sweep_lines();
         client.read_while([&] { guest.device.run(); });
-        const auto after = display_of(guest)->motion->get_counters();
+        const auto after = guest.counters();
         const uint64_t drawn = after.sent - before.sent;
 
         g_test_message("%s: %u drawings, %u copies, %.1f %% of the screen drawn",
@@ -128,7 +121,7 @@ static void scattered()
     guest.send(guest.all());
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.shown));
-    const auto before = display_of(guest)->motion->get_counters();
+    const auto before = guest.counters();
     for (int i = 0; i < CHANGES; ++i) {
         const Box box = { i * STEP % CHANGES * guest.screen.width / CHANGES,
                           i * guest.screen.height / CHANGES, 2, 2 };
@@ -137,7 +130,7 @@ static void scattered()
         guest.send(box);
     }
     client.read_while([&] { guest.device.run(); });
-    const auto after = display_of(guest)->motion->get_counters();
+    const auto after = guest.counters();
     g_test_message("%u pixels drawn", (unsigned)(after.sent - before.sent));
     g_assert_cmpuint(after.sent - before.sent, <, guest.screen.width * guest.screen.height / 2);
     g_assert_true(client.comes_to_show(guest.shown));

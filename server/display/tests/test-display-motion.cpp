@@ -332,13 +332,6 @@ static void ahead()
     guest.check_released();
 }
 
-static DisplayChannelPrivate *display_of(const Guest &guest)
-{
-    return static_cast<DisplayChannel *>(reds_find_channel(guest.device.server,
-                                                           SPICE_CHANNEL_DISPLAY,
-                                                           0))->priv.get();
-}
-
 /* The client has taken no more than a part of a large picture, and reads nothing. */
 static void block(Guest *guest)
 {
@@ -368,14 +361,14 @@ static void blocked()
 
     begin(&guest, &client);
     block(&guest);
-    const auto before = display_of(guest)->motion->get_counters();
+    const auto before = guest.counters();
     for (int i = 0; i < SCREENS; ++i) {
         guest.scroll();
         guest.sweep();
         wait_until_taken(&guest);
     }
     /* on a busy machine a sweep may become more than one batch */
-    g_assert_cmpuint(display_of(guest)->motion->get_counters().moves - before.moves, <,
+    g_assert_cmpuint(guest.counters().moves - before.moves, <,
                      SCREENS * COLUMNS / 3);
     g_assert_true(client.comes_to_show(guest.shown));
     guest.check_released();
@@ -410,7 +403,7 @@ static void pool()
         spice_qxl_wakeup(&guest.device.qxl);
         const int64_t end = g_get_monotonic_time() + G_USEC_PER_SEC / 2;
         while (guest.device.num_left() || g_get_monotonic_time() < end) {
-            most = MAX(most, display_of(guest)->pub->max_pipe_size());
+            most = MAX(most, guest.max_pipe_size());
             g_usleep(100);
         }
         g_assert_true(client.comes_to_show(guest.shown));
@@ -506,7 +499,7 @@ static void without_client()
 
     begin(&guest, client.get());
     client.reset();
-    const auto read = display_of(guest)->motion->get_counters().read;
+    const auto read = guest.counters().read;
     guest.noise(box);
     for (int i = 0; i < 100 && spice_server_get_num_clients(guest.device.server); ++i) {
         g_usleep(10000);
@@ -519,7 +512,7 @@ static void without_client()
     guest.send(box);
     guest.device.run();
     g_assert_true(client->comes_to_show(guest.shown));
-    g_assert_cmpuint(display_of(guest)->motion->get_counters().read - read, ==,
+    g_assert_cmpuint(guest.counters().read - read, ==,
                      WIDTH * HEIGHT - box.width * box.height);
 }
 
@@ -540,7 +533,7 @@ static void one_by_one()
         guest.device.run();
         g_assert_true(client.comes_to_show(guest.shown));
     }
-    g_assert_cmpuint(display_of(guest)->motion->get_counters().moves, >=, STEPS * AT_ONCE);
+    g_assert_cmpuint(guest.counters().moves, >=, STEPS * AT_ONCE);
 }
 
 /* A client that reads nothing, and all drawings wait for it: when the bitmaps of the stage have
@@ -559,7 +552,7 @@ static void bitmaps()
 
     Guest guest(SIDE, SIDE);
     Client client(guest.device.server, TEST_TCP);
-    const auto waiting = [&] { return display_of(guest)->pub->max_pipe_size(); };
+    const auto waiting = [&] { return guest.max_pipe_size(); };
 
     /* with more in its pipe the worker would wait for it */
     for (int screen = 0; screen < SCREENS && waiting() + PARTS <= MAX_PIPE_SIZE; ++screen) {
@@ -573,9 +566,9 @@ static void bitmaps()
         }
         /* what is rendered is not covered by the next one */
         guest.update(guest.all());
-        g_assert_cmpuint(display_of(guest)->motion->get_bitmaps(), <=, DISPLAY_MOTION_BITMAPS);
+        g_assert_cmpuint(guest.bitmaps(), <=, DISPLAY_MOTION_BITMAPS);
     }
-    g_assert_cmpuint(display_of(guest)->motion->get_bitmaps(), >, DISPLAY_MOTION_BITMAPS / 2);
+    g_assert_cmpuint(guest.bitmaps(), >, DISPLAY_MOTION_BITMAPS / 2);
 }
 
 /* What a guest finds in the memory of its screen: in the area that it asks for what it has
@@ -659,14 +652,14 @@ static void video()
     g_assert_cmpuint(frames, <=, 22);
 
     /* while it plays, its frames are not compared */
-    const auto sent = display_of(guest)->motion->get_counters().sent;
+    const auto sent = guest.counters().sent;
     for (int i = 0; i < 5; ++i) {
         guest.noise(box);
         guest.send(box);
         guest.device.run();
         client.read_some(100);
     }
-    g_assert_cmpuint(display_of(guest)->motion->get_counters().sent, ==, sent);
+    g_assert_cmpuint(guest.counters().sent, ==, sent);
 
     /* what moves out of it is sent, not copied: a copy would make the server send all of the
      * frame again, as the client has it only as a lossy one */
@@ -816,12 +809,12 @@ static void photo_scrolled(gconstpointer data)
     guest.sweep();
     guest.device.run();
     client.read_for(500);
-    const uint64_t before = display_of(guest)->motion->get_counters().moves;
+    const uint64_t before = guest.counters().moves;
     guest.scroll();
     guest.sweep();
     guest.device.run();
     client.read_for(500);
-    g_assert_cmpint(display_of(guest)->motion->get_counters().moves > before, ==,
+    g_assert_cmpint(guest.counters().moves > before, ==,
                     caps == SPICE_GTK);
     g_assert_cmpint(client.received[SPICE_MSG_DISPLAY_COPY_BITS] > 0, ==, caps == SPICE_GTK);
     g_assert_cmpint(PageGuest::num_lossy(&client, true), ==, 0);
