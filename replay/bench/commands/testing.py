@@ -220,5 +220,7 @@ def run_pytest(arguments: list[str]) -> int:
     """Runs all Python tests, or the named files and folders. Returns pytest's status."""
     named = any(Path(argument.split("::")[0]).exists() for argument in arguments)
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *arguments],
+    # pytest names a test after its place below the root, which else depends on the arguments
+    root = ["--rootdir", str(paths.ROOT)]
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *root, *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode

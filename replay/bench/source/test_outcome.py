@@ -89,6 +89,14 @@ def test_a_test_is_found_again() -> None:
     assert outcome.place("replay.bench.source.test_outcome::test_x[a.b-c]") == f"{Path(__file__)}::test_x[a.b-c]"
 
 
+def test_a_test_that_is_repeated_keeps_its_name(tmp_path: Path) -> None:
+    """pytest's own name for it depends on the other arguments."""
+    name, report = "replay.bench.source.test_outcome::test_a_test_is_found_again", tmp_path / "report.xml"
+    assert testing.run_pytest([outcome.place(name), f"--junitxml={report}"]) == 0
+    module, _, case = name.partition("::")
+    assert f'classname="{module}" name="{case}"' in report.read_text()
+
+
 def test_what_builds_runs_after_what_is_built_ahead() -> None:
     """Two builds in one folder disturb each other."""
     builds = re.compile(r"\b(?:bases\.with_tests|optional\.build|sanitized\.configure|sanitized\.for_threads)\(")
