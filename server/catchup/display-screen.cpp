@@ -33,6 +33,10 @@ void DisplayScreen::for_words(SpiceRect area, Use use)
     const SpiceRect all = { 0, 0, width, height };
 
     rect_sect(&area, &all);
+    /* what is clipped away is left where the guest put it, beyond the screen, too */
+    if (rect_is_empty(&area)) {
+        return;
+    }
     for (int y = area.top; y < area.bottom; ++y) {
         for (int x = area.left / WORD * WORD; x < area.right; x += WORD) {
             const int begin = MAX(area.left - x, 0), end = MIN(area.right - x, int{WORD});

@@ -62,6 +62,11 @@ static void write_ahead()
     expected.copy(above, guest.pictures[0], above.left, above.top);
     expected.at(0, 20) = 4;
     g_assert_cmpmem(memory.data(), memory.size() * 4, expected.pixels.data(), memory.size() * 4);
+    /* what is clipped away draws no pixel, in no line */
+    memory[6 * TEST_QXL_WIDTH + 33] = expected.at(33, 6) = 6;
+    guest.photo({ 3, 5, 7, 7 }, 0, 1, { { 30, 5, 4, 7 }, { 0x7ffffff1, 5, 4, 7 } });
+    update(&guest, { 0, 0, TEST_QXL_WIDTH, TEST_QXL_HEIGHT });
+    g_assert_cmpmem(memory.data(), memory.size() * 4, expected.pixels.data(), memory.size() * 4);
     /* and when the machine stops */
     guest.fill(0, { 2, 3, 1, 1 }, 5, false);
     expected.at(2, 3) = 5;
