@@ -299,14 +299,14 @@ void RedMotion::move(Shift shift, const SpiceRect &dest)
 }
 
 /* Move by this what gains by it, if that may be so many pixels. */
-void RedMotion::try_shift(Shift shift, uint64_t min_gain)
+void RedMotion::try_shift(Shift shift, uint64_t least)
 {
     SpiceRect dest;
 
     if ((!shift.dx && !shift.dy) || found.moves.size() >= MAX_MOVES) {
         return;
     }
-    if (estimate(shift) < min_gain) {
+    if (estimate(shift) < least) {
         return;
     }
     score(shift);
@@ -332,13 +332,13 @@ void RedMotion::try_shift(Shift shift, uint64_t min_gain)
     }
 }
 
-void RedMotion::try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain)
+void RedMotion::try_shifts(const std::vector<Shift> &shifts, uint64_t least)
 {
     for (const Shift shift : shifts) {
         if (!is_worth_search()) {
             break;
         }
-        try_shift(shift, min_gain);
+        try_shift(shift, least);
     }
 }
 

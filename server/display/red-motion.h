@@ -174,8 +174,8 @@ private:
     bool is_in_vain();
     /* fewer pixels than two moves are worth are sent rather than searched for */
     bool is_worth_search() const { return changed_cells * CELL >= 2 * MIN_GAIN; }
-    void try_shifts(const std::vector<Shift> &shifts, uint64_t min_gain);
-    void try_shift(Shift shift, uint64_t min_gain);
+    void try_shifts(const std::vector<Shift> &shifts, uint64_t least);
+    void try_shift(Shift shift, uint64_t least);
     uint64_t estimate(Shift shift);
     void score(Shift shift);
     void score_line(Shift shift, int y, int left, int right, int *score) const;

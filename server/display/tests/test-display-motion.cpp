@@ -254,10 +254,10 @@ static void text_for_any_client()
     for (uint32_t caps : std::initializer_list<uint32_t>{ SPICE_HTML5, RYLL, 0 }) {
         for (const bool is_first : { false, true }) {
             Guest guest;
-            Client able(guest.device.server, TEST_UNIX, is_first ? caps : SPICE_GTK);
+            Client able(guest.device.server, TEST_UNIX, is_first ? caps : uint32_t{SPICE_GTK});
             begin(&guest, &able);
             able.two_colour_pixels = 0;
-            Client client(guest.device.server, TEST_UNIX, is_first ? SPICE_GTK : caps);
+            Client client(guest.device.server, TEST_UNIX, is_first ? uint32_t{SPICE_GTK} : caps);
 
             write_text(&guest);
             guest.sweep();

@@ -42,12 +42,12 @@ struct LineGuest: DrawingGuest
 
     void draw()
     {
-        const size_t size = path.size() * sizeof(path[0]);
-        std::vector<uint8_t> command(sizeof(QXLPath) + size);
+        const size_t bytes = path.size() * sizeof(path[0]);
+        std::vector<uint8_t> command(sizeof(QXLPath) + bytes);
         auto qxl = reinterpret_cast<QXLPath *>(command.data());
 
-        qxl->data_size = qxl->chunk.data_size = size;
-        memcpy(qxl->chunk.data, path.data(), size);
+        qxl->data_size = qxl->chunk.data_size = bytes;
+        memcpy(qxl->chunk.data, path.data(), bytes);
         drawable.u.stroke.path = reinterpret_cast<uintptr_t>(qxl);
         DrawingGuest::draw();
     }

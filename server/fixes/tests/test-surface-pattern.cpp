@@ -25,7 +25,7 @@ static void check(uint16_t mode, uint32_t lower)
     guest.drawable.u.stroke.brush.u.pattern.pos = { 0, SIDE / 2 };
     guest.draw();
     for (int i = 0; i < SIDE; ++i) {
-        g_assert_cmphex(pixels[i * SIDE + i] & 0xffffff, ==, i < SIDE / 2 ? OWN : lower);
+        g_assert_cmphex(pixels[i * SIDE + i] & 0xffffff, ==, i < SIDE / 2 ? uint32_t{ OWN } : lower);
     }
 }
 

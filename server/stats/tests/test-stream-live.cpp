@@ -15,6 +15,8 @@
 #include "test-stream-egress.h"
 #include "win-alarm.h"
 
+#include "push-visibility.h"
+
 static char *folder;
 
 /* The files of the folder, by number of the stream. */
