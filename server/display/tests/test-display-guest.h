@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <future>
 #include <memory>
 #include <thread>
 #include <unistd.h>
 
+#include "red-worker.h"
 #include "reds.h"
 #include "test-picture-client.h"
 #include "test-qxl-device.h"
@@ -80,23 +80,26 @@ struct Guest
 
     int random(int end) { return g_rand_int_range(rand, 0, end); }
 
+    template <typename Seen> struct Look
+    {
+        const DisplayChannelPrivate *display;
+        Seen (*look)(const DisplayChannelPrivate *);
+        Seen *seen;
+
+        static void handle(void *, Look *self) { *self->seen = self->look(self->display); }
+    };
+
     /* What the worker's thread sees, between two of its events. */
     template <typename Seen> Seen in_worker(Seen (*look)(const DisplayChannelPrivate *)) const
     {
         auto *const display = static_cast<DisplayChannel *>(
             reds_find_channel(device.server, SPICE_CHANNEL_DISPLAY, 0));
-        std::packaged_task<Seen()> task([=] { return look(display->priv.get()); });
-        std::future<Seen> seen = task.get_future();
-        GSource *const source = g_idle_source_new();
+        Seen seen;
+        Look<Seen> message = { display->priv.get(), look, &seen };
 
-        g_source_set_priority(source, G_PRIORITY_DEFAULT);
-        g_source_set_callback(source, [](void *opaque) -> gboolean {
-            (*static_cast<std::packaged_task<Seen()> *>(opaque))();
-            return G_SOURCE_REMOVE;
-        }, &task, nullptr);
-        g_source_attach(source, display->get_core_interface()->main_context);
-        g_source_unref(source);
-        return seen.get();
+        auto *const qxl = const_cast<TestQxl *>(&device.qxl);
+        red_qxl_get_dispatcher(qxl)->send_message_custom(Look<Seen>::handle, &message, true);
+        return seen;
     }
 
     DisplayMotionCounters counters() const
