@@ -186,6 +186,8 @@ public:
     uint64_t get_rate() const { return rate; }
     /* number of probe timeouts */
     uint32_t get_probe_timeouts() const { return probe_timeouts; }
+    /* A constant: "starting", "growing" (OPEN, until the rate has stopped growing), "steady" (OPEN
+     * after that), "remeasuring", "restarted", "timeout" or "off". */
     const char *get_phase() const;
 
 private:
