@@ -80,6 +80,7 @@ public:
     RedMotion(const RedMotion &) = delete;
     RedMotion &operator=(const RedMotion &) = delete;
 
+    /* As given to the constructor. */
     int get_width() const { return width; }
     int get_height() const { return height; }
     int get_bytes() const { return bytes; }

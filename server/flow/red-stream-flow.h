@@ -180,7 +180,8 @@ public:
      * while shows a low rate. */
     uint64_t get_pace() const;
 
-    /* For traces and tests. */
+    /* For traces and tests: bytes in flight, their limit, and the estimated rate in bytes per
+     * second, also while it grows. */
     uint64_t bytes_in_flight() const { return counted_bytes - counted_acked; }
     uint64_t limit() const;
     uint64_t get_rate() const { return rate; }
