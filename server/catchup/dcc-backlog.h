@@ -15,6 +15,7 @@ struct Drawable;
 class DccBacklog
 {
 public:
+    /* @dcc owns this, as part of its DccCatchUp. */
     explicit DccBacklog(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
     /* See DccCatchUp. */

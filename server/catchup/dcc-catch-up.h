@@ -34,7 +34,12 @@
  * Who does what: this file changes the pipe and has the hooks of the display channel;
  * red-catch-up.h decides; dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep,
  * dcc-backlog.h measures how long drawings and the guest wait, dcc-refine.h resends without
- * losses what a refresh sent as JPEG.
+ * losses what red-shown.h finds that upstream's client would have exactly.
+ *
+ * Who calls it: dcc.cpp when a drawing is to be queued (takes) and at the end of each push()
+ * (pushed), dcc-send.cpp when an item has left the pipe (overtakes, next, sent),
+ * display-channel.cpp for the worker (backlog, guest_waits, shorten), display-motion.cpp
+ * (replaced, gets_no_copy, leaves_lossy).
  */
 #ifndef DCC_CATCH_UP_H_
 #define DCC_CATCH_UP_H_
@@ -60,14 +65,14 @@ class DccCatchUp
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @lossy: see RedShown */
+    /* @dcc owns this. @lossy, which outlives this: see RedShown */
     DccCatchUp(DisplayChannelClient *dcc, RedShown::Regions *lossy);
     DccCatchUp(const DccCatchUp &) = delete;
     DccCatchUp &operator=(const DccCatchUp &) = delete;
 
-    /* The path accepts no more for now. @waits: items are left in the pipe; @delay: the round
-     * trip in microseconds, 0: unknown; @bytes: size of the message that was sent in part, 0:
-     * none. */
+    /* A push() ends. @waits: something is left to send, as the path accepts no more for now;
+     * @delay: the round trip in microseconds, 0: unknown; @bytes: size of the message that was
+     * sent in part, 0: none. */
     void pushed(bool waits, uint32_t delay, uint32_t bytes);
 
     /* Whether the client is behind. An image of a surface that it does not have would then only
@@ -111,6 +116,7 @@ public:
     /* The surface is destroyed. Returns true if the client was not sent its creation yet, so that
      * it need not be told. */
     bool forgets_created(uint32_t surface_id);
+    /* The same, without a look at the pipe: the damage and the losses of that number are gone. */
     void forget(uint32_t surface_id);
 
     /* The worker is about to wait until everything is sent: drop off-screen surfaces that have

@@ -16,8 +16,8 @@ struct RedDrawable;
 /* Where the COPY_BITS @copy reads: the guest's coordinates, be they outside of the surface. */
 SpiceRect dcc_copy_source(const RedDrawable *copy);
 
-/* Whether @drawable puts pixels of a surface somewhere as they are: from the surface @from, from
- * @dx to the left and @dy above. */
+/* Whether @drawable puts pixels of a surface somewhere as they are: from the surface with the
+ * number @from, from @dx pixels to the left and @dy above. */
 bool dcc_get_copy(const Drawable *drawable, uint32_t *from, int *dx, int *dy);
 
 /* If @drawable is such a copy, what is lossy at the client follows it exactly. (Upstream takes
@@ -31,6 +31,7 @@ bool dcc_is_frame_beside(DisplayChannelClient *dcc, const RedPipeItem *item, con
 class DccCopies
 {
 public:
+    /* @dcc owns this, as part of its DccCatchUp. */
     explicit DccCopies(DisplayChannelClient *init_dcc): dcc(init_dcc) {}
 
     /* Whether @drawable is a copy that the client can make itself, and fewer than half of

@@ -37,6 +37,7 @@ bool dcc_is_drawing(DisplayChannelClient *dcc, const RedPipeItem *item);
 class DccDamage
 {
 public:
+    /* @dcc owns this, as part of its DccCatchUp. */
     explicit DccDamage(DisplayChannelClient *dcc);
     ~DccDamage();
     DccDamage(const DccDamage &) = delete;
@@ -60,15 +61,17 @@ public:
 
     /* All damage becomes ready, except under a video. */
     void make_ready();
+    /* Whether the surface has damage that take() may take. */
     bool is_ready(uint32_t surface_id) const;
 
     /* Take a piece of about @pixels; the screen goes before other surfaces. Returns false if
      * nothing is ready. */
     bool take(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece);
 
-    /* All damage of a surface, as rectangles. */
+    /* All damage of a surface, as rectangles; it has none any more. */
     std::vector<SpiceRect> take_all(uint32_t surface_id);
 
+    /* The surface has no damage any more. */
     void forget(uint32_t surface_id);
 
 private:

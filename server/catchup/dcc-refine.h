@@ -26,7 +26,8 @@ public:
         LOOK_INTERVAL = 150,
     };
 
-    /* @lossy: see RedShown; @due: called when a refresh is to be queued so that take() is called */
+    /* @dcc owns this, as part of its DccCatchUp. @lossy: see RedShown; @due: called when a refresh
+     * is to be queued so that take() is called */
     DccRefine(DisplayChannelClient *dcc, RedShown::Regions *lossy,
               void (*due)(DisplayChannelClient *dcc));
     ~DccRefine() { stop(); }
@@ -40,6 +41,7 @@ public:
      * drawn what it changes. To be called after drawn() for that. */
     void replaced(RedDrawable *drawable);
 
+    /* The surface is destroyed. */
     void forget(uint32_t surface_id) { shown.forget(surface_id); }
 
     /* Whether the client may have to look at pixels with losses there. */
@@ -48,7 +50,7 @@ public:
         return shown.is_lossy(surface_id, area);
     }
 
-    /* Postpone refinement until the timer fires again. */
+    /* Postpone refinement until the timer fires again, at most LOOK_INTERVAL. */
     void pause() { is_due = false; }
 
     /* No refinement from now on. */

@@ -39,7 +39,9 @@ public:
     DisplayScreen(const DisplayScreen &) = delete;
     DisplayScreen &operator=(const DisplayScreen &) = delete;
 
+    /* The first line of the pixels to draw on. They live as long as this. */
     void *line_0() const { return pixels.get(); }
+    /* Bytes from one line to the next. */
     int get_stride() const { return stride; }
 
     /* The guest has drawn @drawable, which may not be rendered yet. */

@@ -112,12 +112,13 @@ public:
 
     /* All damage so far becomes ready, except in @hidden. */
     void make_ready(const QRegion *hidden);
+    /* Whether there is ready damage. */
     bool is_ready() const;
 
     /* Take a piece of about @pixels from the ready damage. Returns false if there is none. */
     bool take(uint32_t pixels, SpiceRect *piece);
 
-    /* All damage, ready or not. */
+    /* Adds all damage, ready or not, to @all. */
     void get_all(QRegion *all) const;
 
 private:
@@ -146,11 +147,13 @@ SpiceRect red_catch_up_piece(const QRegion *region, uint32_t pixels);
 class RedCatchUpStill
 {
 public:
+    /* @time: for so long, in microseconds, an area must not have changed. */
     explicit RedCatchUpStill(uint64_t time);
     ~RedCatchUpStill();
     RedCatchUpStill(const RedCatchUpStill &) = delete;
     RedCatchUpStill &operator=(const RedCatchUpStill &) = delete;
 
+    /* Something was drawn at @now. */
     void drawn(uint64_t now, const QRegion *where);
 
     /* Removes from @region all areas on which something was drawn in the last @time to twice
@@ -174,6 +177,7 @@ class RedCatchUpPace
 public:
     /* The first estimate: the path carries @rate bytes per second, 0: unknown. */
     void start(uint64_t rate);
+    /* Whether start() was called. */
     bool is_started() const { return started; }
 
     /* A piece of @pixels is sent at @now; the path was busy until then. */
@@ -182,6 +186,7 @@ public:
     /* No damage is left, so the time to the next piece is not measured. */
     void pause() { since = 0; }
 
+    /* How many the next piece should have, at least RED_CATCH_UP_PIECE_MIN. */
     uint32_t get_pixels() const { return pixels; }
 
 private:

@@ -14,7 +14,8 @@
  * or whether it is dropped, replaced by a refresh, or found to change no pixel. All that is
  * lossy and that upstream would have exact is owed.
  *
- * No clock, canvas or pipe here; times are microseconds of a monotonic clock. Not thread safe.
+ * dcc-refine.h feeds it, and resends what it finds. No clock, canvas or pipe here; times are
+ * microseconds of a monotonic clock. Not thread safe.
  */
 #ifndef RED_SHOWN_H_
 #define RED_SHOWN_H_
@@ -31,9 +32,9 @@ class RedShown
 public:
     using Regions = std::array<QRegion, NUM_SURFACES>;
 
-    /* @lossy: what is lossy at the client, per surface. An area of the screen is still if it was
-     * not drawn on for @time to twice that, another surface as a whole. @exact: all losses are
-     * owed. */
+    /* @lossy, which outlives this: what is lossy at the client, per surface. An area of the screen
+     * is still if it was not drawn on for @time to twice that (microseconds), another surface as a
+     * whole. @exact: all losses are owed. */
     RedShown(Regions *lossy, uint64_t time, bool exact);
     ~RedShown();
     RedShown(const RedShown &) = delete;
@@ -52,13 +53,15 @@ public:
     /* The guest has destroyed the surface. */
     void forget(uint32_t surface_id) { region_clear(&left[surface_id]); }
 
+    /* Whether any pixel of @area is lossy at the client. */
     bool is_lossy(uint32_t surface_id, const SpiceRect *area) const;
 
     /* Whether any part of the surface is owed. */
     bool is_owed(uint32_t surface_id) const;
 
     /* Find a piece of about @pixels of the surface, which has @bounds, that is owed and still.
-     * What a client said to be lossy beside the surface, when it was migrated, is forgotten. */
+     * What a client said to be lossy beside the surface, when it was migrated, is forgotten.
+     * Returns false if there is none. */
     bool find(uint64_t now, uint32_t surface_id, const SpiceRect *bounds, uint32_t pixels,
               SpiceRect *piece);
 

@@ -253,7 +253,7 @@ bool DisplayMotion::overlaps(const RedDrawable *drawable) const
 
 /* More than RED_MOTION_MAX_RECTS drawings cannot be passed on unchanged, as the display has no
  * room for them. They are held if what is found can be drawn instead, whatever it is: the screen
- * is known, so that is bounded, see RedMotion::find(), and catch-up repairs what it leaves lossy. */
+ * is known, so that is bounded (RedMotion::find()), and catch-up repairs what it leaves lossy. */
 bool DisplayMotion::is_full()
 {
     if (held.size() < RED_MOTION_MAX_RECTS) {

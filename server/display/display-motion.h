@@ -2,12 +2,16 @@
 /* The display stage, between a guest's drawings and the display channel: moved areas become copies,
  * equal areas are not drawn, changed areas become few drawings.
  *
- * The worker passes all drawings to draw(), and calls flush() before it does anything else.
- * Opaque DRAW_COPYs of bitmaps onto the screen are held until flush(), or until two of them
- * overlap. red-motion.h finds moves and changes in them. The output is COPY_BITS and DRAW_COPYs
- * as a guest would send them, with bitmaps owned by the server: the guest's resources are
- * released at once. If the gain is small, the held drawings are passed on unchanged; where most
- * pixels differ from their neighbours, as in photos and video, fewer drawings are no gain. All
+ * The worker passes all drawings to draw(), and calls flush() before it does anything else; both
+ * by way of display-channel.cpp (display_channel_take_draw, display_channel_draw_held).
+ * Opaque DRAW_COPYs of bitmaps onto the screen are held until flush(), until two of them overlap,
+ * or until there are RED_MOTION_MAX_RECTS (RED_MOTION_MAX_WRITTEN, if all of the screen is known
+ * and catch-up is on). red-motion.h finds moves and changes in them. The output is COPY_BITS and
+ * DRAW_COPYs as a guest would send them, with bitmaps owned by the server, given to
+ * display_channel_process_draw(): the guest's resources are released at once. The held drawings
+ * are passed on unchanged if the gain is small (where most pixels differ from their neighbours, as
+ * in photos and video, fewer drawings are no gain); if a client would get no copy of them
+ * (DccCatchUp::gets_no_copy); or if it would keep losses there (DccCatchUp::leaves_lossy). All
  * other drawings are passed on unchanged and in order.
  *
  * A changed area of few colours is drawn as images of two colours (red-planes.h), if all clients
@@ -51,16 +55,19 @@ class DisplayMotion
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
+    /* @display owns this. */
     explicit DisplayMotion(DisplayChannel *display);
     ~DisplayMotion();
     DisplayMotion(const DisplayMotion &) = delete;
     DisplayMotion &operator=(const DisplayMotion &) = delete;
 
-    /* @generation: see display_channel_process_draw */
+    /* Takes a drawing of the guest. @generation: how often the worker has begun to take commands,
+     * for display_channel_process_draw(). */
     void draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t generation);
 
     /* Draw all held drawings. */
     void flush();
+    /* How many there are. */
     size_t holds() const { return held.size(); }
 
     /* There is a new primary surface of unknown content. No drawing may be held. */

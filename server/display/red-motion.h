@@ -29,10 +29,10 @@
 /* Whether there is a display stage, see display-motion.h. */
 extern const RedStreamSetting red_motion_setting;
 
-/* Rectangles of one screen: drawings that are held, or what is drawn instead; where they were
- * before; a guest's clip; what is known. A screen that QEMU sends in columns of 32 pixels is
- * about five hundred drawings. All are queued at once, after up to MAX_PASSING_PIPE_SIZE others,
- * and the display has NUM_DRAWABLES. */
+/* Rectangles of one screen: what is drawn instead of drawings that are held, and as many of these
+ * as may be passed on unchanged; where they were before; a guest's clip; what is known. A screen
+ * that QEMU sends in columns of 32 pixels is about five hundred drawings. All are queued at once,
+ * after up to MAX_PASSING_PIPE_SIZE others, and the display has NUM_DRAWABLES. */
 #define RED_MOTION_MAX_RECTS RED_CATCH_UP_MAX_RECTS
 /* Rectangles that are written before a find(). A screen of 3840x2160 full of text is half as
  * many when it scrolls by a line, as the lines between those of the text are equal. What one
@@ -80,6 +80,7 @@ public:
     RedMotion(const RedMotion &) = delete;
     RedMotion &operator=(const RedMotion &) = delete;
 
+    /* As given to the constructor. */
     int get_width() const { return width; }
     int get_height() const { return height; }
     int get_bytes() const { return bytes; }
@@ -97,6 +98,7 @@ public:
 
     /* All pixels of @where, which is within the new image and not empty, were written. */
     void wrote(const SpiceRect &where);
+    /* How often that was called since the last find(). */
     size_t count_written() const { return written.size(); }
 
     /* Whether an area written since the last find() overlaps @where. */
@@ -105,7 +107,9 @@ public:
     /* The new image was written at @where, and the screen shows it. There must be no wrote() since
      * the last find(). */
     void know(const SpiceRect &where);
+    /* The pixels of the screen that are known: owned by this, valid until the next call. */
     const QRegion *get_known() const { return &known; }
+    /* Whether all of them are. */
     bool knows_all() const;
 
     /* Whether all pixels of the screen at @where are known; after a find() they are those of the

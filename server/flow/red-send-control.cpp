@@ -14,7 +14,7 @@ RedSendControl::RedSendControl(RedChannelClient *init_rcc):
 {
     const RedChannel *const channel = rcc->get_channel();
 
-    if (channel->handle_acks() && !channel->sends_live_video() && 
+    if (channel->handle_acks() && !channel->sends_live_video() &&
         red_stream_policy_get()->mode == &red_stream_mode_flow) {
         flow.reset(new RedStreamFlow);
     }

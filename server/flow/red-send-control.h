@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Decides when a channel client may send: flow control, and the delay of drawings. RedStreamFlow
  * and RedStreamCoalescing decide without clock and socket; this has the clock, the timers and
- * the probes, and tells the stream what the pongs show.
+ * the probes, and tells the stream what the pongs show (red_stream_set_path, red_stream_set_pace).
+ * Called by red-channel-client.cpp: delays() when an item enters the pipe, may_send() and
+ * wants_probe() before one leaves it, sent() for each message, the rest at the end of push().
  *
  * Not thread safe; used from the thread of the channel.
  */
@@ -22,7 +24,8 @@ class RedSendControl
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* @rcc owns this. */
+    /* @rcc owns this. There is flow control in mode flow, on channels with acks (display and
+     * cursor), but not for live video. */
     explicit RedSendControl(RedChannelClient *rcc);
     ~RedSendControl() { stop(); }
     /* The client has gone. */
@@ -34,6 +37,7 @@ public:
     /* Whether the next message is to be a probe, also if may_send() returns false. Without a watch
      * the client has gone, maybe in the middle of push(). */
     bool wants_probe() const { return flow && stream->watch && flow->wants_probe(); }
+    /* Send it as the next message. */
     void send_probe();
     /* A message of @bytes is about to be given to the stream. */
     void sent(uint32_t bytes);
@@ -55,6 +59,7 @@ public:
     bool delays(const RedPipeItem *item, bool during_send);
     /* The next item is not to be delayed. */
     void set_urgent() { coalescing.set_urgent(); }
+    /* Whether drawings wait for others. */
     bool is_coalescing() const { return coalescing.active(); }
     /* The thread is about to wait: send all that is delayed. */
     void end_coalescing();
@@ -63,6 +68,7 @@ public:
     bool may_keep_tail(bool waiting) const;
     /* The stream is flushed; at the end of a push() that has sent something. */
     void flushed();
+    /* Called after that flush: a drawing that closely follows may wait. */
     void all_sent();
 
     /* While a thread waits for the pipe, no item in it can be merged or dropped, so there is no
@@ -71,6 +77,7 @@ public:
     /* Another channel of the client has measured the path: @rate in bytes per second, @delay of a
      * round trip in microseconds. */
     void expect_path(uint64_t rate, uint32_t delay);
+    /* Whether there is flow control. */
     bool has_flow() const { return flow != nullptr; }
     /* A ping with nothing before it was answered after @delay microseconds. */
     void ping_answered(uint32_t delay);

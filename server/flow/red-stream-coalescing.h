@@ -43,6 +43,7 @@ public:
         seen_inputs = inputs;
     }
     void clear_urgent() { urgent = false; }
+    /* Whether something urgent is queued. */
     bool is_urgent() const { return urgent; }
 
     /* To be called after begin() at @now. Returns the milliseconds after which to call timer(),
@@ -53,6 +54,7 @@ public:
 
     /* When all must be sent, 0: nothing waits. */
     uint64_t deadline() const { return until; }
+    /* Whether drawings wait. */
     bool active() const { return until != 0; }
 
 private:

@@ -180,12 +180,15 @@ public:
      * while shows a low rate. */
     uint64_t get_pace() const;
 
-    /* For traces and tests. */
+    /* For traces and tests: bytes in flight, their limit, and the estimated rate in bytes per
+     * second, also while it grows. */
     uint64_t bytes_in_flight() const { return counted_bytes - counted_acked; }
     uint64_t limit() const;
     uint64_t get_rate() const { return rate; }
     /* number of probe timeouts */
     uint32_t get_probe_timeouts() const { return probe_timeouts; }
+    /* A constant: "starting", "growing" (OPEN, until the rate has stopped growing), "steady" (OPEN
+     * after that), "remeasuring", "restarted", "timeout" or "off". */
     const char *get_phase() const;
 
 private:

@@ -25,6 +25,7 @@ struct RedStreamPacingSocket {
     bool (*set_pace)(int fd, uint64_t rate);
 };
 
+/* setsockopt */
 extern const RedStreamPacingSocket red_stream_pacing_kernel;
 
 class RedStreamPacing final: public RedStreamSender
@@ -41,6 +42,7 @@ public:
     /* Sends what the budget allows. The rest can be sent when the socket is writable, which the
      * next acks of TCP cause. */
     ssize_t send(const struct iovec *iov, int iovcnt, size_t own, bool more) override;
+    /* Sets the unsent limit for the path as it is now. */
     void update(const RedStreamLink *link) override;
 
 private:

@@ -38,6 +38,7 @@ public:
     virtual ~RedStreamErrqueueConsumer() { }
     /* Whether an entry for this consumer may come. */
     virtual bool expects_notices() const = 0;
+    /* An entry, which may be for another consumer. */
     virtual void notice(const RedStreamNotice &notice) = 0;
     /* All entries in the queue were passed on. */
     virtual void no_more_notices() = 0;

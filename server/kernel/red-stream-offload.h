@@ -53,7 +53,9 @@ public:
     /* Has the kernel release all memory, see RedStreamZerocopy::take_back. */
     ~RedStreamOffload() override;
 
+    /* Sends with MSG_ZEROCOPY what RedStreamZerocopy may, the rest as without this. */
     ssize_t send(const struct iovec *iov, int iovcnt, size_t own, bool more) override;
+    /* Has the ack of the flush measured. */
     void flushed() override;
     /* Read the error queue. To be called whenever the socket's watch is called. */
     void read() { errqueue.read(); }

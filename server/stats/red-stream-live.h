@@ -71,12 +71,14 @@ public:
     RedStreamLiveFile(const RedStreamLiveFile &) = delete;
     RedStreamLiveFile &operator=(const RedStreamLiveFile &) = delete;
 
-    /* @counts: whether update() follows */
+    /* Creates it. @type, @id: of the channel; @counts: whether update() follows. The members below
+     * without it do nothing. */
     void open(int type, int id, const char *mode, bool tls, bool counts);
+    /* @pending: bytes that the kernel has not taken yet. */
     void update(const RedStreamCounters *counters, size_t pending);
-    /* bytes in flight, limit, rate and delay, and the phase */
+    /* Bytes in flight, limit, rate and delay, and the phase, as in RedStreamLive. */
     void flow(const int64_t numbers[4], const char *phase);
-    /* moves, moved, equal and drawn */
+    /* Moves, moved, equal and drawn, as in RedStreamLive. */
     void motion(const int64_t numbers[4]);
 
 private:

@@ -14,11 +14,12 @@
  *   T S flow BYTES LIMIT RATE DELAY TIMEOUTS PHASE
  *                                a pong of a probe: bytes in flight, their limit, rate
  *                                (bytes/s) and delay (us) of the path, number of probe
- *                                timeouts, phase growing, steady, remeasuring (the delay),
- *                                timeout or off
+ *                                timeouts, phase as by RedStreamFlow::get_phase()
  *   T S wait                     messages wait in the channel's pipe for a pong or ack, in
  *                                mode flow, until the next write
  *   T S refresh BYTES REFINED    an image of a refresh: REFINED 1 if it replaces a lossy one
+ *   T S delivered BYTES DELAY    with timestamps=on: the peer's TCP has acked so many bytes in
+ *                                all, DELAY us after the flush
  *   T S close
  *
  * In the modes without an output buffer nothing is known of writes: there are only open, channel
@@ -26,6 +27,10 @@
  *
  * With SPICE_STREAM_STATS=FILE every stream appends one line of JSON when it is freed: its channel,
  * mode and, in modes with an output buffer, counters. If it names a folder, see red-stream-live.h.
+ *
+ * These are the observers of streams. Further events are not in the trace: probe_timeout (counted),
+ * motion (the counters of the display stage, for red-stream-live.h), socket and statistics (from
+ * red-stream.cpp, for the line of JSON).
  *
  * If a file cannot be written, this warns once and does without. Any thread.
  */

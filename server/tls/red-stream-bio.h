@@ -2,6 +2,9 @@
 /* The BIO between the TLS library and the output buffer: reads from the socket, and passes the
  * bytes to send to a RedStreamRecordTaker. Also the functions of RedStreamSocket for transports
  * in which the TLS library makes the records. Used from the thread of the channel.
+ *
+ *   RedStreamEgress -> RedStreamSocket::encrypt -> SSL_write -> this BIO -> take_record of the
+ *   RedStreamEgress
  */
 #ifndef RED_STREAM_BIO_H_
 #define RED_STREAM_BIO_H_
@@ -18,6 +21,7 @@ class RedStreamRecordTaker
 public:
     /* Returns the number of bytes accepted, or -1 with errno. */
     virtual ssize_t take_record(const void *data, size_t size) = 0;
+    /* The file descriptor to read from. */
     virtual int get_socket() const = 0;
 
 protected:

@@ -17,8 +17,10 @@ public:
     RedStreamBuffer(const RedStreamBuffer &) = delete;
     RedStreamBuffer &operator=(const RedStreamBuffer &) = delete;
 
+    /* The bytes in the queue, size() of them. Valid until the next append() or consume(). */
     const uint8_t *start() const { return data + pos; }
     size_t size() const { return len; }
+    /* How many bytes may be appended. */
     size_t room() const { return capacity - len; }
 
     /* Copies @count bytes, at most room(). */
@@ -37,6 +39,7 @@ private:
     size_t len = 0;
 };
 
+/* The sum of all lengths, in bytes. */
 size_t red_iov_size(const struct iovec *iov, int iovcnt);
 
 /* Fills @out, of @room entries, with the first @size bytes of @iov; no bytes are copied.

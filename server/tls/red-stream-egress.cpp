@@ -339,7 +339,7 @@ ssize_t RedStreamEgress::send_record(const void *data, size_t size)
         }
     }
     if (encrypting && static_cast<size_t>(n) < size) {
-        /* one record fits, but a client may have asked for smaller ones (RFC 8449) */
+        /* one record fits, but a client may have asked for smaller ones (RFC 6066) */
         const size_t rest = std::min(size - n, wire.room());
 
         wire.append(static_cast<const uint8_t *>(data) + n, rest);

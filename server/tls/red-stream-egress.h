@@ -3,6 +3,7 @@
  * messages and passes them to the kernel, over TLS as records.
  *
  *   RedChannelClient -> red_stream_writev_flags -> [SASL] -> [WebSocket] -> egress
+ *   egress [-> BIO, red-stream-bio.h: over TLS] [-> RedStreamSender ...] -> RedStreamSocket
  *
  * There is one in modes with batch (red-stream-policy.h); otherwise red-stream.cpp writes, as
  * upstream does.
@@ -64,19 +65,21 @@ enum {
 
 class RedStreamEgress;
 
-/* Stands between an output buffer and its transport, to send less at once or in another way. Used
- * from the thread of the channel. */
+/* Stands between an output buffer and its transport, to send less at once (RedStreamPacing) or in
+ * another way (RedStreamOffload); red-stream.cpp installs them. Used from the thread of the
+ * channel. */
 class RedStreamSender
 {
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
+    /* @egress outlives the last call. */
     explicit RedStreamSender(RedStreamEgress *init_egress): egress(init_egress) {}
     virtual ~RedStreamSender() {}
     RedStreamSender(const RedStreamSender &) = delete;
     RedStreamSender &operator=(const RedStreamSender &) = delete;
 
-    /* Put @sender between this one and the transport. */
+    /* Put @sender, which stays the caller's, between this one and the transport. Null: none. */
     void set_next(RedStreamSender *sender) { next = sender; }
 
     /* As RedStreamEgress::send_now(). The first @own bytes, one entry of @iov, are in the output
@@ -88,6 +91,7 @@ public:
     virtual void flushed();
 
 protected:
+    /* Give it to the next sender or, if this is the last one, to the transport. As send(). */
     ssize_t pass(const struct iovec *iov, int iovcnt, size_t own, bool more);
 
     RedStreamEgress *const egress;
@@ -154,12 +158,14 @@ public:
     /* As take_record, but the bytes are not buffered to join other records. */
     ssize_t send_record(const void *data, size_t size);
     int get_socket() const override { return socket; }
-    /* Change the transport for all later sends. */
+    /* Change the transport for all later sends; @new_ops outlives this. */
     void set_ops(const RedStreamSocket *new_ops) { ops = new_ops; }
     const RedStreamSocket *get_ops() const { return ops; }
     /* Whether the current record is to share a segment with the next one. */
     bool is_more_encrypted() const { return encrypting_more; }
+    /* Whether the kernel may hold an incomplete segment (MSG_MORE). */
     bool is_held() const { return held; }
+    /* Whether the kernel took only a part of the last send. */
     bool is_blocked() const { return blocked; }
 
     /* For the sender: give the kernel the bytes of @iov.

@@ -30,8 +30,8 @@ struct RedStreamObserver {
     virtual void sent(size_t size, bool more, ssize_t taken) = 0;
     /* A flush has ended; the kernel has not taken @pending bytes yet. */
     virtual void flushed(const RedStreamCounters *counters, size_t pending) = 0;
-    /* Something that a layer above the output buffer reports: numbers, and a word if there is
-     * one. */
+    /* Something that a layer above or below the output buffer reports: numbers, and a word if
+     * there is one. red-stream-trace.h lists the events. */
     virtual void event(const char *what, std::initializer_list<int64_t> numbers = { },
                        const char *word = nullptr) = 0;
 };

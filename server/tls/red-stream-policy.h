@@ -62,8 +62,9 @@ public:
                      const char *word = nullptr, uint32_t meaning = 0);
     RedStreamSetting(const RedStreamSetting &) = delete;
 
-    /* 0 is off, 1 on */
+    /* The value in @policy; of a switch 0 is off, 1 on. */
     uint32_t get(const RedStreamPolicy *policy) const { return policy->values[index]; }
+    /* Set the default, which of some settings depends on the mode of @policy. */
     void reset(RedStreamPolicy *policy) const;
     /* Returns false, leaving @policy, if that is no value of this setting. */
     bool set(RedStreamPolicy *policy, const char *value) const;

@@ -15,6 +15,7 @@
 
 #include "push-visibility.h"
 
+/* the output buffer, see red-stream-bio.h */
 class RedStreamRecordTaker;
 
 struct RedStreamSocket {
@@ -29,7 +30,8 @@ struct RedStreamSocket {
     bool (*set_cork)(int fd, bool enabled);
     /* Fill @link from TCP_INFO. Returns false if not available (not TCP, not Linux). */
     bool (*get_link)(int fd, RedStreamLink *link);
-    /* Create the BIOs of @ssl, before its handshake. Returns false if out of memory. */
+    /* Create the BIOs of @ssl, before its handshake. @taker outlives @ssl. Returns false if out of
+     * memory. */
     bool (*set_ssl)(SSL *ssl, RedStreamRecordTaker *taker);
     /* Make one record of @data, at most RED_STREAM_RECORD_MAX bytes, and give it to
      * @taker.
@@ -38,7 +40,7 @@ struct RedStreamSocket {
     int (*encrypt)(SSL *ssl, RedStreamRecordTaker *taker, const void *data, size_t size);
 };
 
-/* sendmsg, and records made by the TLS library */
+/* sendmsg, and records made by the TLS library through the BIO of red-stream-bio.h */
 extern const RedStreamSocket red_stream_kernel_socket;
 
 #include "pop-visibility.h"
