@@ -18,7 +18,7 @@ By channel:
 | column | meaning |
 |---|---|
 | bytes | what the client read, before TLS |
-| messages, records, writes | counted by the output buffer (TLS records, system calls); stock, normal, cork and window have none |
+| messages, records, writes | counted by the output buffer (TLS records, system calls); only modes with that buffer have them |
 | sound | ms from playback at the server until the packet is at the client |
 | left out, gaps | packets the server dropped; packets more than {channels.BUFFER_MS:.0f} ms later than the fastest |
 | key | ms from a key's press at the client until the keyboard's light, the server's reply, is there |
