@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +147,9 @@ def _scale(args: argparse.Namespace) -> int:
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name, _ in wanted}
     rows = [_quietly(name, count, functools.partial(sessions.measure, shown[name], count)) for name, count in wanted]
-    atomic.write_text(args.out / "sessions.md", sessions.page(rows, _facts()))
+    facts = _facts()
+    atomic.write_text(args.out / "sessions.json", json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    atomic.write_text(args.out / "sessions.md", sessions.page(rows, facts))
     print(sessions.table(rows))
     return 0
 
