@@ -65,7 +65,7 @@ def libraries(records: Iterable[Record]) -> list[str]:
 
 def row(records: Sequence[Record]) -> Row:
     def total(name: str) -> float:
-        return sum(record[name] for record in records)
+        return float(sum(record[name] for record in records))
 
     waits = [wait for record in records for wait in (record["responses"] or record["lags"])]
     shown = [wait for wait in waits if wait is not None]

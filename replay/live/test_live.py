@@ -443,7 +443,6 @@ def test_the_rows_of_sessions() -> None:
 
 
 def test_the_page_of_sessions_says_how_many_fit_one_core() -> None:
-    facts = {"date": "d", "machine": "m", "release": "0.15.2", "tree": "t"}
     rows = [sessions.Row(way, count, cpu, 1.0, 1, None) for count, way, cpu in ((32, "stock", 0.025), (32, "flow", 0.02), (1, "flow", 0.5))]
     text = sessions.page(rows, FACTS)
     assert "fits one core**: 2 with flow" not in text and "40 with stock (32 at once)" in text and "50 with flow (32 at once)" in text

@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", metavar="N", type=int, help="runs per row (default: 4 for what README.md shows, else 1 to 3)")
     parser.add_argument("--output", metavar="DIR", type=Path, default=paths.RESULTS, help="folder for the pages (default: results)")
     parser.add_argument("--dry-run", action="store_true", help="list the parts and the estimated time, measure nothing")
-    parser.add_argument("--index", action="store_true", help=f"measure nothing; write all pages again, {_INDEX} and the tables of ../README.md and docs/modes.md")
+    parser.add_argument("--index", action="store_true", help="measure nothing; write all pages again, also those of live and clients, "
+                        "and the tables of README.md and docs/modes.md")
 
 
 def chosen(names: Sequence[str]) -> list[Part]:

@@ -49,8 +49,9 @@ def _more(metric: str) -> Value:
 
 def _excess(runs: Runs) -> float:
     """Overhead beyond the least that any sender needs, per message byte."""
-    return statistics.median((beyond - metrics.minimum(run["message_bytes"], run["transport"])) / run["message_bytes"]
-                             for run in grouping.alike(runs, "overhead") if (beyond := metrics.overhead(run)) is not None)
+    found: list[float] = [(beyond - metrics.minimum(run["message_bytes"], run["transport"])) / run["message_bytes"]
+                          for run in grouping.alike(runs, "overhead") if (beyond := metrics.overhead(run)) is not None]
+    return statistics.median(found)
 
 
 _RELAYED = f"2M100ms{links.RELAY}"
@@ -64,7 +65,8 @@ TARGETS: tuple[Target, ...] = (
     *(Target("wire bytes, % more than stock's", 5, where, link, _more("wire_bytes")) for where, link in (*_PACED, ("staleness", "2M100ms"))),
     *(Target("server CPU, relative to stock", 1.05, where, link, _relative("cpu"), 2)
       for where, link in (("lan", "lan"), ("modes", "lan"), ("staleness", "2M100ms"))),
-    Target("pace max, relay: seconds, % more than without it", 10, "distance/links", f"20M40ms{links.RELAY}", _more("wall"), direct=("distance", "20M40ms")),
+    Target("pace max, relay: seconds, % more than without it", 10, "distance/links", f"20M40ms{links.RELAY}", _more("wall"),
+           direct=("distance", "20M40ms")),
     *(Target(f"relay: p95 {name}, % more than without it", 10, "staleness/links", _RELAYED, _more(f"{name}_p95"), direct=("staleness", "2M100ms"))
       for name in ("staleness", "latency")),
     Target("pace max beside a download: % of the link", 50, "distance/download", "20M40ms", _of("own_share", 100), least=True),
@@ -94,8 +96,8 @@ def markdown(stored: Stored) -> str:
         if found := [cell for cell in cells if cell]:
             met = sum(met for _, met, _ in found)
             rows.append([target.says, f"{'at least ' if target.least else ''}{target.limit:g}", target.link,
-                         f"[{target.where}](../../results/{target.where.partition('/')[0]}/compare.md)", *(cell[0] if cell else table.UNKNOWN for cell in cells),
-                         str(min(n for _, _, n in found)), "yes" if met == len(found) else f"{met} of {len(found)}"])
+                         f"[{target.where}](../../results/{target.where.partition('/')[0]}/compare.md)",
+                         *(cell[0] if cell else table.UNKNOWN for cell in cells), str(min(n for _, _, n in found)), "yes" if met == len(found) else f"{met} of {len(found)}"])
     return table.markdown(["target", "limit", "link", "page", *SESSIONS, "n", "met"], rows) if rows else ""
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from bench.common import table
@@ -61,10 +61,14 @@ def _left_out(run: Run) -> float | None:
     return 1 - sound["arrived"] / sound["played"] if sound.get("played") else None
 
 
+def _milliseconds(metric: str) -> Callable[[Row], str]:
+    """Of all runs, captured or not."""
+    return lambda row: table.milliseconds(stats.median(metrics.METRICS[metric].read(run) for run in row.runs))
+
+
 def waiting(group: list[Run]) -> str:
-    def parts(says: str, metric: str) -> Sequence[tuple[str, Callable[[Row], str]]]:
-        return [(f"{says} {part}", lambda row, name=f"{metric}_{part}": table.milliseconds(   # type: ignore[misc]
-            stats.median(metrics.METRICS[name].read(run) for run in row.runs))) for part in _PARTS]
+    def parts(says: str, metric: str) -> list[tuple[str, Callable[[Row], str]]]:
+        return [(f"{says} {part}", _milliseconds(f"{metric}_{part}")) for part in _PARTS]
 
     found = _with_traffic(group)
     return table.of(found, (

@@ -3,27 +3,46 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bench.common import atomic, page
 from bench.common.progress import duration
+from bench.measure import metrics, stats
 from bench.measure.channels import BUFFER_MS
-from bench.report import channeltable, csvfile, report
-from bench.report.grouping import Run, groups
+from bench.report import channeltable, report
+from bench.report.grouping import Run, groups, rows
 from bench.runs import modes
 from recordings import catalogue
 
 Result = dict[str, Any]
+_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "jpeg", "metric", "median", "low", "high", "runs", "outliers")
 
 
 def write(result: Result, output: Path, name: str, paged: bool = True) -> list[Path]:
-    contents = {**({"md": markdown(result)} if paged else {}), "csv": csvfile.text(result)}
+    contents = {**({"md": markdown(result)} if paged else {}), "csv": table(result)}
     written = [output / f"{name}.{ending}" for ending in contents]
     for path, content in zip(written, contents.values(), strict=True):
         atomic.write_text(path, content)
     return written
+
+
+def table(result: Result) -> str:
+    """Every metric of every row as CSV: median, interval, number of runs. An empty field is an unknown figure."""
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEAD)
+    for row in rows(result["runs"]):
+        for name in metrics.METRICS:
+            if found := stats.estimate(metrics.values(row.runs, name)):
+                writer.writerow([*row.group, *row.cell, name, *map(number, (found.median, found.low, found.high)), found.count, found.outliers])
+    return out.getvalue()
 
 
 def drawn_by_qemu(names: Iterable[str]) -> list[str]:

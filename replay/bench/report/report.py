@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from bench.common import table
 from bench.lab import links
 from bench.measure import metrics, stats
-from bench.report.grouping import LOSSY, Row, Run, counted, groups, rows
+from bench.report.grouping import LOSSY, Cell, Row, Run, counted, groups, rows
 from bench.runs import modes
 
 Written = Callable[[float | None], str]
 Figure = tuple[str, str, Written]                   # head, metric, how it is written
 Column = tuple[str, Callable[[Row], str]]
+
+
+def _short(value: float | None) -> str:
+    return table.UNKNOWN if value is None else table.short(value)
+
 
 _COST: tuple[Figure, ...] = (
     ("packets", "packets", table.count), ("with data", "data_packets", table.count),
@@ -42,9 +46,9 @@ _SHORT: tuple[Figure, ...] = (
     ("CPU", "cpu", table.seconds), ("seconds", "wall", table.seconds), ("p95", "latency_p95", table.milliseconds),
     ("staleness p95", "staleness_p95", table.milliseconds), ("response p95", "response_p95", table.milliseconds))
 _VIA: tuple[Figure, ...] = (
-    ("seconds", "wall", table.short), ("p50", "latency_p50", table.short), ("p95", "latency_p95", table.short),
-    ("staleness p95", "staleness_p95", table.short), ("messages", "message_bytes", table.short), ("wire", "wire_bytes", table.short),
-    ("packets with data", "data_packets", table.short), ("CPU", "cpu", table.short))
+    ("seconds", "wall", _short), ("p50", "latency_p50", _short), ("p95", "latency_p95", _short),
+    ("staleness p95", "staleness_p95", _short), ("messages", "message_bytes", _short), ("wire", "wire_bytes", _short),
+    ("packets with data", "data_packets", _short), ("CPU", "cpu", _short))
 _COMPARED = {"packets": "packets", "wire": "wire_bytes", "overhead": "overhead", "CPU": "cpu", "seconds": "wall", "p50": "latency_p50",
              "p95": "latency_p95", "staleness p95": "staleness_p95", "response p95": "response_p95"}
 _BEST = ("flow", "batch", "window", "gather")       # the first of them that was played is the one in short
@@ -62,8 +66,12 @@ _RUNS: Column = ("runs", lambda row: row.count)
 _BOTH_RUNS: Column = ("runs", lambda row: f"{counted(row.its)} → {row.count}")
 
 
+def _median(metric: str, write: Written) -> Callable[[Row], str]:
+    return lambda row: write(row.median(metric))
+
+
 def _shown(figures: Iterable[Figure]) -> list[Column]:
-    return [(head, lambda row, metric=metric, write=write: write(row.median(metric))) for head, metric, write in figures]   # type: ignore[misc]
+    return [(head, _median(metric, write)) for head, metric, write in figures]
 
 
 def _of(found: Sequence[Row], columns: Sequence[Column], left: int) -> str:
@@ -135,16 +143,18 @@ def against_table(group: list[Run]) -> str:
     """Every row compared with the baseline of its transport; without one or with too few runs, none."""
     compared = {(row.cell, head): metrics.compared(row.its, row.runs, metric) for row in rows(group) if row.its and row.alike
                 for head, metric in _COMPARED.items() if metrics.values(group, metric)}
-    verdicts = {key: _verdict(found) for key, found in zip(compared, stats.corrected(list(compared.values())), strict=True)}
-    heads = list(dict.fromkeys(head for _, head in verdicts))
-    found = [row for row in rows(group) if any(verdicts.get((row.cell, head), table.UNKNOWN) != table.UNKNOWN for head in heads)]
-    columns: list[Column] = [(head, lambda row, head=head: verdicts[row.cell, head]) for head in heads]      # type: ignore[misc]
-    return _of(found, (_MODE, _TRANSPORT, *columns, _RUNS), 2 + len(heads))
+    verdicts: dict[Cell, dict[str, str]] = collections.defaultdict(dict)
+    for (cell, head), found in zip(compared, stats.corrected(list(compared.values())), strict=True):
+        verdicts[cell][head] = _verdict(found)
+    lines = [[row.name, row.cell[0], *verdicts[row.cell].values(), row.count] for row in rows(group)
+             if any(verdict != table.UNKNOWN for verdict in verdicts[row.cell].values())]
+    heads = next(iter(verdicts.values()), {})
+    return table.markdown(("mode", "transport", *heads, "runs"), lines, 2 + len(heads)) if lines else ""
 
 
-def _from_to(figures: Iterable[Figure], found: Sequence[Row]) -> list[Column]:
-    """The figures of both rows and the change, as far as a row has any; seconds at pace max only: at another they are the recording's."""
-    def cell(row: Row, metric: str, write: Written) -> str:
+def _both(metric: str, write: Written) -> Callable[[Row], str]:
+    """The medians of both rows and the change. Seconds at pace max only: at another they are the recording's."""
+    def written(row: Row) -> str:
         if metric == "wall" and row.group[2] != "max":
             return ""
         new, old = row.median(metric), stats.median(metrics.values(row.its, metric))
@@ -152,7 +162,12 @@ def _from_to(figures: Iterable[Figure], found: Sequence[Row]) -> list[Column]:
             return table.UNKNOWN
         return f"{write(old)} → {write(new)}" + (f" ({(new / old - 1) * 100:+.0f} %)" if old else "")
 
-    columns: list[Column] = [(head, lambda row, metric=metric, write=write: cell(row, metric, write)) for head, metric, write in figures]    # type: ignore[misc]
+    return written
+
+
+def _from_to(figures: Iterable[Figure], found: Sequence[Row]) -> list[Column]:
+    """The columns in which a row has a figure."""
+    columns = [(head, _both(metric, write)) for head, metric, write in figures]
     return [(head, written) for head, written in columns if any(written(row) not in ("", table.UNKNOWN) for row in found)]
 
 
@@ -211,7 +226,7 @@ def _resent(row: Row) -> float:
 
 def _why_more(row: Row) -> str:
     """Why a row has more bytes on the wire than its baseline, as far as its figures tell."""
-    def both(metric: str) -> tuple[float | None, float | None]:
+    def medians(metric: str) -> tuple[float | None, float | None]:
         return row.median(metric), stats.median(metrics.values(row.its, metric))
 
     assert row.base
@@ -222,13 +237,13 @@ def _why_more(row: Row) -> str:
         if resent := _resent(row):
             reasons.append(f"{table.megabytes(resent)} of images are sent again without JPEG losses")
         for what, metric, write, least in _BEHIND:
-            mine, its = both(metric)
+            mine, its = medians(metric)
             if mine is not None and its is not None and its > max(_LATER * mine, mine + least):
                 reasons.append(f"{base} was later ({what} {write(its)} instead of {write(mine)}), so more of its drawings and video frames were "
                                "covered by later ones before they were sent")
                 break
     if (row.ratio("overhead_ratio") or 0) > _MORE:
-        reasons.append("more overhead per message byte: {} packets with data instead of {}".format(*map(table.count, both("data_packets"))))
+        reasons.append("more overhead per message byte: {} packets with data instead of {}".format(*map(table.count, medians("data_packets"))))
     return "; ".join(reasons) or "cause not investigated"
 
 

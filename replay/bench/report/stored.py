@@ -101,7 +101,7 @@ def cpu(stored: Stored) -> str:
 def distances(stored: Stored) -> str:
     """linux-desktop, direct and through a relay, as far as measured with the library of the first page: rows and columns without a figure
     are left out."""
-    def library(where: str) -> str | None:
+    def library(where: str) -> Any:
         return (stored.result(where) or {"environment": {}})["environment"].get("library_tree")
 
     def values(where: str, link: str, metric: str, mode: str) -> Sequence[float]:
