@@ -19,8 +19,8 @@ from bench.common import atomic, page, paths, table
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.measure import pictures
-from bench.report import onetable, publish
-from bench.report.stored import Stored
+from bench.report import publish, report
+from bench.report.stored import POSTED, Stored
 from bench.runs import environment, results
 from bench.source import setup
 from pages import documents
@@ -170,8 +170,8 @@ def index(output: Path) -> str:
         ("library", lambda each: _short(_library(each[1])))), left=2) if found else None
     return page.fill(
         "pages/index.md.j2", libraries=list(dict.fromkeys(_short(_library(there)) for _, there in found)), pages=pages,
-        there={name: (output / name).is_file() for name in (_NOTES, _SESSIONS, _RELEASES)}, posted=onetable.POSTED, legend=publish.whole_legend(),
-        one_table=onetable.markdown([result for where in TABLE if (result := Stored(output).result(where))]))
+        there={name: (output / name).is_file() for name in (_NOTES, _SESSIONS, _RELEASES)}, posted=POSTED, legend=publish.whole_legend(),
+        one_table=report.one_table([result for where in TABLE if (result := Stored(output).result(where))]))
 
 
 def _note(output: Path) -> None:

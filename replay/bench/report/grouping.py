@@ -81,13 +81,17 @@ def values(runs: Iterable[Run], metric: str) -> list[float]:
 
 @dataclass(frozen=True)
 class Row:
-    """Runs of one row, and those of the row that it is compared with (none for that row itself)."""
+    """Runs of one row, and those of its baseline, which may be itself."""
     group: Group
     cell: Cell
     runs: list[Run]
     base: Cell | None       # even if the server took the link for slow in only one of the two
     its: list[Run]
     alike: bool             # whether it did so in both or in neither
+
+    @property
+    def compared(self) -> bool:
+        return self.base not in (None, self.cell)
 
     @property
     def name(self) -> str:
@@ -102,7 +106,7 @@ class Row:
         return stats.median(metrics.values(self.runs, metric))
 
     def ratio(self, metric: str) -> float | None:
-        """The median relative to the other row's."""
+        """The median relative to the baseline's."""
         mine, its = self.median(metric), stats.median(metrics.values(self.its, metric))
         return None if mine is None or not its else mine / its
 
@@ -121,5 +125,5 @@ def rows(runs: list[Run]) -> list[Row]:
         for cell, its in found.items():
             like = baseline(found, cell)
             base = like or baseline(found, (*cell[:3], not cell[3]))
-            made.append(Row(group, cell, its, base, [] if base in (None, cell) else found[base], like is not None))
+            made.append(Row(group, cell, its, base, found[base] if base else [], like is not None))
     return made

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from bench.common import table
-from bench.lab import links
+from bench.lab import lab, links
 from bench.measure import metrics, stats
 from bench.report.grouping import LOSSY, Cell, Row, Run, counted, groups, rows
 from bench.runs import modes
@@ -49,6 +51,10 @@ _VIA: tuple[Figure, ...] = (
     ("seconds", "wall", _short), ("p50", "latency_p50", _short), ("p95", "latency_p95", _short),
     ("staleness p95", "staleness_p95", _short), ("messages", "message_bytes", _short), ("wire", "wire_bytes", _short),
     ("packets with data", "data_packets", _short), ("CPU", "cpu", _short))
+_ONE_TABLE: tuple[Figure, ...] = (
+    ("packets", "packets", table.count), ("wire, MB", "wire_bytes", lambda value: table.megabytes(value).removesuffix(" MB")),
+    ("records", "tls_records", table.count), ("CPU, s", "cpu", table.seconds), ("seconds", "wall", table.seconds),
+    ("staleness p95, ms", "staleness_p95", table.milliseconds))
 _COMPARED = {"packets": "packets", "wire": "wire_bytes", "overhead": "overhead", "CPU": "cpu", "seconds": "wall", "p50": "latency_p50",
              "p95": "latency_p95", "staleness p95": "staleness_p95", "response p95": "response_p95"}
 _BEST = ("flow", "batch", "window", "gather")       # the first of them that was played is the one in short
@@ -92,7 +98,7 @@ def base_name(runs: Iterable[Run]) -> str:
 
 def _relative(row: Row) -> str:
     """A row's wire bytes as a fraction of its baseline's."""
-    return table.percent(row.ratio("wire_bytes")) if row.its else table.percent(1) if row.base and row.median("wire_bytes") else table.UNKNOWN
+    return table.percent(row.ratio("wire_bytes"))
 
 
 def cost_table(group: list[Run]) -> str:
@@ -141,7 +147,7 @@ def _verdict(found: stats.Comparison) -> str:
 
 def against_table(group: list[Run]) -> str:
     """Every row compared with the baseline of its transport; without one or with too few runs, none."""
-    compared = {(row.cell, head): metrics.compared(row.its, row.runs, metric) for row in rows(group) if row.its and row.alike
+    compared = {(row.cell, head): metrics.compared(row.its, row.runs, metric) for row in rows(group) if row.compared and row.alike
                 for head, metric in _COMPARED.items() if metrics.values(group, metric)}
     verdicts: dict[Cell, dict[str, str]] = collections.defaultdict(dict)
     for (cell, head), found in zip(compared, stats.corrected(list(compared.values())), strict=True):
@@ -173,7 +179,7 @@ def _from_to(figures: Iterable[Figure], found: Sequence[Row]) -> list[Column]:
 
 def in_short(runs: list[Run]) -> tuple[str, str, str]:
     """Of the best mode against the baseline, over TLS if that was played: a table, the mode, and the baseline."""
-    found = [row for row in rows(runs) if row.its]
+    found = [row for row in rows(runs) if row.compared]
     over = [row for row in found if row.cell[0] == "tls"] or found
     mode = next((mode for mode in _BEST if any(row.cell[2] == mode for row in over)), "")
     shown = [row for row in over if row.cell[2] == mode]
@@ -275,3 +281,24 @@ def overheads(*parts: list[Run]) -> str:
     settings = {mode: {modes.unasked(mode, pace) for one, pace in played if one == mode} for mode in shown}
     heads = [mode + (f" ({setting})" if len(settings[mode]) == 1 and (setting := next(iter(settings[mode]))) else "") for mode in shown]
     return table.markdown(("recording", "link", "pace", *heads, "n"), lines, 3) if lines else ""
+
+
+def _against_stock(metric: str, write: Written) -> Callable[[Row], str]:
+    def written(row: Row) -> str:
+        ratio = row.ratio(metric) if row.alike and row.compared and row.base and row.base[2] == modes.STOCK else None
+        return write(row.median(metric)) + ("" if ratio is None else f" ({(ratio - 1) * 100:+.0f} %)")
+
+    return written
+
+
+def one_table(results: Iterable[dict[str, Any]]) -> str:
+    """Of results/README.md, in the form of the mail to spice-devel of 2017: recordings x transports x modes, each figure relative to the
+    unpatched library. The link names TCP's congestion control if it is not the usual one."""
+    found = []
+    for result in results:
+        how = result["plan"].get("congestion") or lab.CONGESTION
+        found += [row if how == lab.CONGESTION else replace(row, group=(row.group[0], f"{row.group[1]}, {how}", row.group[2]))
+                  for row in rows(result["runs"])]
+    recording, link, pace = _GROUP
+    return _of(found, (recording, pace, link, _TRANSPORT, _MODE, *((head, _against_stock(metric, write)) for head, metric, write in _ONE_TABLE),
+                       ("n", lambda row: row.count.partition("/")[0])), 5)

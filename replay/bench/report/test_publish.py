@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.report import onetable, publish, report
+from bench.report import publish, report
 from bench.runs import modes, results
 
 
@@ -132,7 +132,7 @@ def test_rows_with_jpeg_stand_apart_in_the_one_table() -> None:
     result = samples.result(["stock", "flow"], repeats=2)
     for run in result["runs"]:
         run["lossy"] = run["mode"] == "stock" and run["repeat"] == 2
-    rows = [[cell.strip() for cell in line.split("|")] for line in onetable.markdown([result]).splitlines() if "| plain " in line]
+    rows = [[cell.strip() for cell in line.split("|")] for line in report.one_table([result]).splitlines() if "| plain " in line]
     assert [(row[5], row[-2]) for row in rows] == [("stock", "1+0"), ("stock, JPEG", "1+0"), ("flow (catchup=off)", "2+0")]
 
 
@@ -153,7 +153,7 @@ def test_the_one_table() -> None:
         run["server"].update(packets=packets, wire_bytes=packets * 1000)
     bbr = samples.result(["stock", "flow"], repeats=1, links=("20M40ms",))
     bbr["plan"]["congestion"] = "bbr"
-    shown = onetable.markdown([result, bbr])
+    shown = report.one_table([result, bbr])
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if line.startswith("| tiny")]
     assert [row[2:7] for row in rows[:6]] == [
         ["lan", "plain", "stock", "1 000", "1.00"], ["lan", "plain", "normal", "1 300 (+30 %)", "1.30 (+30 %)"],
@@ -162,4 +162,4 @@ def test_the_one_table() -> None:
     assert rows[0][7] == "–" and rows[3][7] == "4 000" and rows[0][-1] == "1+0"
     assert [row[2] for row in rows[6:]] == ["20M40ms, bbr"] * 4
     assert len(rows) == 10
-    assert onetable.markdown([]) == ""
+    assert report.one_table([]) == ""

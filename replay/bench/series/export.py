@@ -14,8 +14,7 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.report import onetable
-from bench.report.stored import Stored, overhead, overheads
+from bench.report.stored import POSTED, Stored, overhead, overheads
 from bench.series import buildlists, faults, patchtree
 from bench.series.patchtree import Author
 from bench.source import brings, patchfile, upstream
@@ -115,7 +114,7 @@ def _figures(name: str) -> str:
             "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. All other columns were\n"
             "measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
             f"send them together; `flow` is a mode of the series flow.\n\n{overheads(stored, 'modes', 'modes/made')}\n\n"
-            f"The lower bound is the release without TLS:\n\n{overhead(stored)}\n\n{onetable.POSTED}\n"
+            f"The lower bound is the release without TLS:\n\n{overhead(stored)}\n\n{POSTED}\n"
             f"In the repository of this series, this command measures the first four rows:\n\n    {_MEASURE}\n")
 
 
