@@ -24,7 +24,7 @@ COMMANDS = {
     "live": ("live.command", "measure how long a user waits at a live guest: stock, this library, VNC"),
     "test": ("bench.commands.testing", "run all tests, or some files of Python tests"),
     "diff": ("bench.commands.diff", "compare two result files or two libraries; exit status 1 if B is worse"),
-    "results": ("bench.commands.makeresults", "measure the pages of results/, or write the page of a result file"),
+    "results": ("pages.command", "measure the pages of results/, or write the page of a result file"),
     "watch": ("bench.commands.watch", "show live counters of a running guest's connections"),
     "installed": ("clients.installed", "measure what the installed library sends, with a test guest"),
     "clients": ("clients.command", "test the compatibility of clients, with a test guest"),

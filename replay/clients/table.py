@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import atomic
+from bench.common import table as tables
 from bench.common.errors import BenchError
 
 GOOD, BAD, NOT_RUN = "good", "bad", "not run"
@@ -43,11 +44,8 @@ class Cell:
 def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
     """Cells that are bad although the stock library's is good or was not run."""
     fails = {(cell.row, cell.transport, cell.scenario) for cell in cells if cell.mode == stock and cell.outcome == BAD}
-    return [
-        cell
-        for cell in cells
-        if cell.mode != stock and cell.outcome == BAD and (cell.row, cell.transport, cell.scenario) not in fails
-    ]
+    return [cell for cell in cells
+            if cell.mode != stock and cell.outcome == BAD and (cell.row, cell.transport, cell.scenario) not in fails]
 
 
 def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
@@ -94,10 +92,8 @@ def libraries(cells: Sequence[Cell]) -> str:
     for cell in sorted(cells, key=lambda cell: cell.library, reverse=True):
         if cell.outcome != NOT_RUN:
             found.setdefault(cell.library, []).append(cell)
-    return "".join(
-        f"- {f'library {library}' if library else 'an older library'}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n"
-        for library, those in found.items()
-    )
+    return "".join(f"- {f'library {library}' if library else 'an older library'}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n"
+                   for library, those in found.items())
 
 
 def _days(cells: Sequence[Cell]) -> str:
@@ -115,7 +111,7 @@ def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
     for mode, outcome in ((cell.mode, cell.outcome) for mode in modes for cell in found if cell.mode == mode):
         groups.setdefault(outcome, []).append(mode)
     if not groups:
-        return "–"
+        return tables.UNKNOWN
     if len(groups) == 1 and len(*groups.values()) == len(modes):
         return next(iter(groups))
     return "; ".join(f"{outcome}: {', '.join(inside)}" for outcome, inside in groups.items())
@@ -124,13 +120,12 @@ def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
 def markdown(cells: Sequence[Cell], modes: Sequence[str], scenarios: Sequence[str], first: str) -> str:
     """A row per client and transport, with the modes that were run; a column per scenario."""
     columns = [scenario for scenario in scenarios if any(cell.scenario == scenario for cell in cells)]
-    lines = [f"| {first} | transport | modes | " + " | ".join(columns) + " |", "|---|---|---|" + "---|" * len(columns)]
+    lines = []
     for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in cells):
         here = [cell for cell in cells if (cell.row, cell.transport) == (row, transport)]
         run = [mode for mode in modes if any(cell.mode == mode for cell in here)]
-        shown = [_shown([cell for cell in here if cell.scenario == scenario], run) for scenario in columns]
-        lines.append(f"| {row} | {transport} | {', '.join(run)} | " + " | ".join(shown) + " |")
-    return "\n".join(lines) + "\n"
+        lines.append([row, transport, ", ".join(run), *(_shown([cell for cell in here if cell.scenario == scenario], run) for scenario in columns)])
+    return tables.markdown([first, "transport", "modes", *columns], lines, left=3 + len(columns), padded=False)
 
 
 def reasons(cells: Sequence[Cell], outcome: str) -> str:

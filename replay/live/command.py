@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,9 @@ from bench.runs import environment, libraries
 from bench.source import setup, upstream
 from clients import packages
 from clients.machine import qemu_version
-from live import cell, deployment, goals, guests, page, reports, sessions, sets, ways
+from live import cell, deployment, guests, page, reports, sessions, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
-from live.short import short
 
 HOME = paths.OWN_RESULTS / "live"
 PUBLISHED = paths.ROOT / "results" / "live"
@@ -92,8 +91,7 @@ class Kept:
         trees = dict.fromkeys([*(run["tree"] for run in self.runs.values() if "tree" in run), facts["tree"]])
         facts = {**facts, "tree": ", ".join(trees)}
         atomic.write_text(self.file, json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
-        atomic.write_text(self.file.parent / "README.md", page.page(
-            list(self.runs.values()), self.thrown_out, facts, short(self.runs.values()), goals.text(self.runs.values())))
+        atomic.write_text(self.file.parent / "README.md", page.page(list(self.runs.values()), self.thrown_out, facts))
 
 
 def _facts() -> dict[str, Any]:
@@ -149,7 +147,9 @@ def _scale(args: argparse.Namespace) -> int:
     folder = args.library.resolve() if args.library else None
     shown = {name: ways.find(name, folder) for name, _ in wanted}
     rows = [_quietly(name, count, functools.partial(sessions.measure, shown[name], count)) for name, count in wanted]
-    atomic.write_text(args.out / "sessions.md", sessions.page(rows, _facts()))
+    facts = _facts()
+    atomic.write_text(args.out / "sessions.json", json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    atomic.write_text(args.out / "sessions.md", sessions.page(rows, facts))
     print(sessions.table(rows))
     return 0
 

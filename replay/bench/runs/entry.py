@@ -48,7 +48,7 @@ def _counts(direction: pcap.Direction | None) -> dict[str, int | None]:
 
 
 def _messages(player: dict[str, Any] | None) -> int | None:
-    """Messages as counted by the output buffer; stock and the modes normal, cork and window have none."""
+    """Messages as counted by the output buffer; only batch and flow have them."""
     streams = (player or {}).get("streams")
     if not streams or any(not isinstance(stream.get("messages"), int) for stream in streams):
         return None
