@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import collections
 import math
+import statistics
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.common import table
 from bench.common.errors import BenchError
@@ -61,11 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _facts(result: Result) -> dict[str, Any]:
     """The facts that must be equal for two results to be comparable, with names for users."""
     environment = result["environment"]
-    facts = {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
-             "the client": environment["packages"].get("libspice-client-glib-2.0-8"),
-             **conditions.facts(result["plan"])}
-    facts.update({f"recording {name}": digest for name, digest in environment["recordings"].items()})
-    return facts
+    return {"the kernel": environment["kernel"], "the CPU": environment["cpu"],
+            "the client": environment["packages"].get("libspice-client-glib-2.0-8"), **conditions.facts(result["plan"]),
+            **{f"recording {name}": digest for name, digest in environment["recordings"].items()}}
 
 
 def differences(before: Result, after: Result) -> list[str]:
@@ -82,64 +81,65 @@ def _rows(result: Result) -> dict[Key, list[Run]]:
 
 def _wanted(text: str | None) -> list[str]:
     names = list(_METRICS) if text is None else [name for name in text.split(",") if name]
-    if not names:
-        raise BenchError(f"no metric is given: choose of {', '.join(metrics.METRICS)}", 2)
-    for name in names:
-        if name not in metrics.METRICS:
-            raise BenchError(f"unknown metric '{name}': choose one of {', '.join(metrics.METRICS)}", 2)
+    unknown = [f"unknown metric '{name}'" for name in names if name not in metrics.METRICS] if names else ["no metric is given"]
+    if unknown:
+        raise BenchError(f"{unknown[0]}: choose of {', '.join(metrics.METRICS)}", 2)
     return names
 
 
 Machine = dict[str, stats.Shift]        # by metric: what changed between two sessions, whatever library was measured
-Line = tuple[Key, str, stats.Comparison, stats.Estimate | None, stats.Estimate | None, stats.Shift | None]
+
+
+class Line(NamedTuple):
+    """A metric of a row that both files have."""
+    key: Key
+    name: str
+    found: stats.Comparison
+    old: list[float]
+    new: list[float]
+    shift: stats.Shift | None       # as measured
+
+
+def _shifts(before: Result, after: Result, names: Iterable[str], of: Callable[[Key], bool] = bool) -> dict[tuple[Key, str], stats.Shift | None]:
+    """Of each such row that both have. The spread is that of all rows in these files, so that a busy host hides a change and does not make
+    one."""
+    first, second = _rows(before), _rows(after)
+    usual = {name: metrics.spread([*first.values(), *second.values()], name) for name in names}
+    return {(key, name): metrics.shift(first[key], second[key], name, usual[name])
+            for key in sorted(first.keys() & second.keys()) if of(key) for name in usual}
 
 
 def machine(before: Result, after: Result) -> Machine:
     """Of two sessions: the change of the same stock library. Unknown if they have no row of it in common."""
-    first, second = ({key: runs for key, runs in _rows(each).items() if _is_stock(key)} for each in (before, after))
     same = before["environment"]["libraries"].get(libraries.STOCK) == after["environment"]["libraries"].get(libraries.STOCK)
-    found = {name: [shift for key in first.keys() & second.keys()
-                    if (shift := metrics.shift(first[key], second[key], name, usual))]
-             for name, usual in _spreads(before, after, _OF_MACHINE).items()}
-    return {name: stats.pooled(shifts) if shifts and same else _MACHINE_UNKNOWN for name, shifts in found.items()}
-
-
-def _spreads(before: Result, after: Result, names: Iterable[str]) -> dict[str, float]:
-    """Of each metric in these files, so that a busy host hides a change and does not make one."""
-    rows = [*_rows(before).values(), *_rows(after).values()]
-    return {name: metrics.spread(rows, name) for name in names}
+    found = collections.defaultdict(list)
+    for (_, name), shift in _shifts(before, after, _OF_MACHINE, _is_stock).items():
+        found[name] += [shift] if shift and same else []
+    return {name: stats.pooled(found[name]) if found[name] else _MACHINE_UNKNOWN for name in _OF_MACHINE}
 
 
 def _is_stock(key: Key) -> bool:
     return key[-1].removesuffix(grouping.LOSSY) == modes.STOCK
 
 
+def _judged(shift: stats.Shift | None, name: str, sessions: Machine) -> stats.Comparison:
+    return metrics.judged(shift.less(sessions[name]) if shift and name in sessions else shift, name)
+
+
 def compared(before: Result, after: Result, names: list[str], sessions: Machine) -> list[Line]:
-    """Every metric of every row that both files have: key, metric, comparison (corrected for the number of all), both medians
-    with intervals, and the change as measured. Not stock's metrics of the machine: the others are relative to them."""
-    first, second, spreads = _rows(before), _rows(after), _spreads(before, after, names)
-    lines: list[Line] = []
-    for key in sorted(first.keys() & second.keys()):
-        for name in names:
-            if name in sessions and _is_stock(key):
-                continue
-            old, new = metrics.values(first[key], name), metrics.values(second[key], name)
-            if not old and not new:
-                continue
-            shift = metrics.shift(first[key], second[key], name, spreads[name])
-            one = _judged(shift, name, sessions) if shift else metrics.compared(first[key], second[key], name)
-            lines.append((key, name, one, stats.estimate(old), stats.estimate(new), shift))
-    judged = stats.gated([line[2] for line in lines], _FALSE_ROW)
-    return [(*line[:2], one, *line[3:]) for line, one in zip(lines, judged, strict=True)]
-
-
-def _judged(shift: stats.Shift, name: str, sessions: Machine) -> stats.Comparison:
-    return (shift.less(sessions[name]) if name in sessions else shift).judged(metrics.METRICS[name].noise, metrics.METRICS[name].more)
+    """Every metric of every row that both files have, corrected for the number of all. Not stock's metrics of the machine: the others are
+    relative to them."""
+    first, second = _rows(before), _rows(after)
+    lines = [Line(key, name, _judged(shift, name, sessions), metrics.values(first[key], name), metrics.values(second[key], name), shift)
+             for (key, name), shift in _shifts(before, after, names).items() if name not in sessions or not _is_stock(key)]
+    lines = [line for line in lines if line.old or line.new]
+    judged = stats.gated([line.found for line in lines], _FALSE_ROW)
+    return [line._replace(found=found) for line, found in zip(lines, judged, strict=True)]
 
 
 def _cautions(before: Result, after: Result, lines: list[Line], sessions: Machine) -> list[str]:
     """What the user must know of times, and of runs that are not compared."""
-    shown = {line[1] for line in lines}
+    shown = {line.name for line in lines}
     jobs = [result["plan"].get("jobs", 1) for result in (before, after)]
     said = []
     if jobs[0] != jobs[1] and any(name.startswith(TIMES) for name in shown):
@@ -160,23 +160,21 @@ def _cautions(before: Result, after: Result, lines: list[Line], sessions: Machin
     return said
 
 
-def _number(found: stats.Estimate | None) -> str:
-    if found is None:
-        return table.UNKNOWN
-    return table.short(found.median)
+def _number(values: list[float]) -> str:
+    return table.short(statistics.median(values)) if values else table.UNKNOWN
 
 
-def _counts(found: Iterable[tuple[stats.Estimate | None, stats.Estimate | None]]) -> str:
+def _counts(lines: Iterable[Line]) -> str:
     """The runs behind figures, before and after."""
-    return " → ".join(str(sum(one.count if one else 0 for one in side)) for side in zip(*found, strict=True))
+    return " → ".join(str(sum(map(len, side))) for side in zip(*((line.old, line.new) for line in lines), strict=True))
 
 
 def _page(lines: list[Line], everything: bool) -> str:
     order = (Verdict.WORSE, Verdict.BETTER, Verdict.UNKNOWN, Verdict.SAME)
-    shown = [line for line in lines if everything or line[2].verdict in (Verdict.WORSE, Verdict.BETTER)]
-    rows = [[*key, name, _number(old), _number(new), report.change(found), _counts([(old, new)]), found.verdict.value]
-            for key, name, found, old, new, _ in sorted(shown, key=lambda line: (order.index(line[2].verdict), line[0]))]
-    counts = ", ".join(f"{sum(line[2].verdict is verdict for line in lines)} {verdict.value}" for verdict in order)
+    rows = [[*line.key, line.name, _number(line.old), _number(line.new), report.change(line.found), _counts([line]), line.found.verdict.value]
+            for line in sorted(lines, key=lambda line: (order.index(line.found.verdict), line.key))
+            if everything or line.found.verdict in order[:2]]
+    counts = ", ".join(f"{sum(line.found.verdict is verdict for line in lines)} {verdict.value}" for verdict in order)
     head = ("recording", "link", "pace", "transport", "mode", "figure", "before", "after", "change", "n", "verdict")
     return (table.markdown(head, rows, left=6) + "\n\n" if rows else "") + counts
 
@@ -186,10 +184,10 @@ Together = dict[tuple[str, str], stats.Comparison]     # by mode and metric
 
 def together(lines: list[Line], sessions: Machine) -> Together:
     """For each mode and metric the mean change of all rows, corrected for the number of all."""
-    shifts: dict[tuple[str, str], list[stats.Shift]] = collections.defaultdict(list)
-    for key, name, *_, shift in lines:
-        if shift is not None:
-            shifts[key[-1], name].append(shift)
+    shifts = collections.defaultdict(list)
+    for line in lines:
+        if line.shift is not None:
+            shifts[line.key[-1], line.name].append(line.shift)
     found = {of: _judged(stats.pooled(each), of[1], sessions) for of, each in shifts.items()}
     return dict(zip(found, stats.gated(list(found.values()), _FALSE_TOGETHER), strict=True))
 
@@ -200,8 +198,8 @@ def _is_told(one: stats.Comparison) -> bool:
 
 def _together_page(found: Together, lines: list[Line], everything: bool) -> str:
     """Omits what is the same, unless everything is wanted."""
-    rows = [[*of, report.change(one), _counts(line[3:5] for line in lines if (line[0][-1], line[1]) == of), one.verdict.value]
-            for of, one in sorted(found.items()) if one.low is not None and (everything or one.verdict is not Verdict.SAME)]
+    rows = [[*of, report.change(one), _counts(line for line in lines if (line.key[-1], line.name) == of), one.verdict.value]
+            for of, one in sorted(found.items()) if everything or one.verdict is not Verdict.SAME]
     return table.markdown(("mode", "figure", "change of all rows", "n", "verdict"), rows, left=2) if rows else ""
 
 
@@ -228,14 +226,10 @@ def split(result: Result) -> tuple[Result, Result]:
     return part(before, after), part(after, before)
 
 
-def _documents(args: argparse.Namespace) -> tuple[Result, Result]:
-    before = results.load_complete(args.before, NOT_COMPARABLE)
-    return (before, results.load_complete(args.after, NOT_COMPARABLE)) if args.after else split(before)
-
-
 def execute(args: argparse.Namespace) -> int:
     names = _wanted(args.metrics)
-    before, after = _documents(args)
+    before = results.load_complete(args.before, NOT_COMPARABLE)
+    before, after = (before, results.load_complete(args.after, NOT_COMPARABLE)) if args.after else split(before)
     differing = differences(before, after)
     sessions = machine(before, after) if args.after else {}
     lines = compared(before, after, names, sessions)
@@ -254,11 +248,11 @@ def execute(args: argparse.Namespace) -> int:
     wrong = _alone(after, before, pictures.is_wrong)
     if wrong:
         print(f"\nWrong pictures only in B: {wrong}")
-    if wrong or Verdict.WORSE in {one.verdict for one in (*(line[2] for line in lines), *all_rows.values())}:
+    if wrong or Verdict.WORSE in {one.verdict for one in (*(line.found for line in lines), *all_rows.values())}:
         return WORSE
     if broken := _alone(before, after, lambda run: run["valid"]):
         raise BenchError(f"not comparable: B has no valid run of {broken}", NOT_COMPARABLE)
-    unknown = sum(not _is_told(found) and not _is_told(all_rows.get((key[-1], name), found)) for key, name, found, *_ in lines)
+    unknown = sum(not _is_told(line.found) and not _is_told(all_rows.get((line.key[-1], line.name), line.found)) for line in lines)
     if unknown > _MOST_UNKNOWN * len(lines):
         raise BenchError(f"nothing can be said of {unknown} of {len(lines)} figures: measure more runs per row (--repeat)",
                          NOT_COMPARABLE)

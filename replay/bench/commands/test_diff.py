@@ -68,7 +68,7 @@ def test_another_machine_is_no_change_of_the_library(tmp_path: Path, before: dic
 def test_a_machine_that_was_measured_is_not_called_unknown(before: dict[str, Any]) -> None:
     """Whatever its figures: here those of a machine about which nothing is known."""
     unknown = diff._MACHINE_UNKNOWN
-    lines: list[diff.Line] = [(("row",), name, stats.Comparison(stats.Verdict.SAME, 0.0), None, None, None) for name in ("cpu", "wall")]
+    lines = [diff.Line(("row",), name, stats.Comparison(stats.Verdict.SAME, 0.0), [], [], None) for name in ("cpu", "wall")]
     first, second = diff._cautions(before, before, lines, {"cpu": dataclasses.replace(unknown), "wall": unknown})
     assert "the machine may change wall by 20% or more" in first
     assert second == "cpu: judged relative to stock, which changed by +0% (the machine)."
@@ -269,7 +269,7 @@ def test_tables_have_a_verdict_against_stock(before: dict[str, Any]) -> None:
     for run in before["runs"]:
         run["cpu_seconds"]["user"] = source.gauss(1.0, 0.001) * (0.5 if run["mode"] == "batch" else 1)
     page = publish.markdown(before)
-    assert "better |" in page and "Change of the median against *stock*" in page
+    assert "better |" in page and "Change of the geometric mean against *stock*" in page
     assert page == publish.markdown({**before, "runs": before["runs"][::-1]})
 
 

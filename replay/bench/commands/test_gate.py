@@ -34,7 +34,7 @@ import pytest
 
 from bench.commands import diff
 from bench.common import paths
-from bench.measure import metrics, stats
+from bench.measure import metrics
 from bench.measure.stats import Verdict
 from bench.runs import results
 
@@ -43,12 +43,6 @@ Result = dict[str, Any]
 _PAGES = ("distance", "lan", "modes", "staleness")
 _DRAWS = 20
 _TABLE_DRAWS = 60
-
-
-@pytest.fixture(autouse=True)
-def _without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are only shown, and take most of the time."""
-    monkeypatch.setattr(stats, "estimate", lambda _values: None)
 
 
 def _load(page: str) -> Result:
@@ -101,13 +95,13 @@ def _drawn(page: Result, how: Callable[[Result, random.Random], tuple[Result, Re
 
 def _noise(page: Result, figure: str) -> float:
     """How much more the figure varies between runs than usual; 1 on a quiet host."""
-    return max(1.0, metrics.spread(_kinds(page), figure) / metrics._SPREAD[figure])
+    return max(1.0, metrics.spread(_kinds(page), figure) / metrics.METRICS[figure].usual)
 
 
 @pytest.mark.parametrize("name", [name for name in diff._METRICS if not name.startswith("response")])      # these pages have none
 def test_the_usual_spread_is_that_of_the_pages(name: str) -> None:
     """Twice as much at most, as a host may be busy."""
-    assert metrics.spread([runs for page in _PAGES for runs in _kinds(_load(page))], name) <= 2 * metrics._SPREAD[name]
+    assert metrics.spread([runs for page in _PAGES for runs in _kinds(_load(page))], name) <= 2 * metrics.METRICS[name].usual
 
 
 def test_halves_of_one_page_are_seldom_called_worse() -> None:
@@ -155,7 +149,6 @@ def _found(page: Result, figure: str, change: Callable[[Run, float], Run], more:
 
 def _table(folder: Path) -> None:
     """Prints the shares of the table above, a line per page."""
-    stats.estimate = lambda _values: None
     for name in _PAGES:
         page = results.load(folder / name / "compare.json.xz")
         tried = [("packets", _server("packets"), (0.05,)), ("wire_bytes", _server("wire_bytes"), (0.05,)), ("cpu", _cpu, (0.15, 0.25)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.measure import metrics
+from bench.measure import metrics, stats
 
 
 def run(transport: str = "plain", **changes: Any) -> dict[str, Any]:
@@ -98,3 +98,26 @@ def test_a_busy_host_has_a_larger_spread() -> None:
     assert metrics.spread(quiet, "packets") == pytest.approx(0.01)
     two_kinds = [row(1.0, 1.0) + row(2.0, 2.0, captured=False)] * 100      # a capture's cost is no spread
     assert metrics.spread(two_kinds, "packets") == pytest.approx(0.01)
+
+
+def test_what_cannot_be_told_apart_is_no_change() -> None:
+    """The screen is logged every 10 ms: staleness of 0 and of 9 ms is the same, and less than one of 5 s."""
+    def row(*ages: float) -> list[dict[str, Any]]:
+        return [run(captured=True, seen={"age": {"p95": age}}, response={"missed": 0}) for age in ages]
+
+    def judged(before: list[dict[str, Any]], after: list[dict[str, Any]], name: str = "staleness_p95") -> stats.Comparison:
+        return metrics.judged(metrics.shift(before, after, name, 0.04), name)
+
+    assert judged(row(0, 0, 0), row(9, 0, 9)) == judged(row(5, 5, 5), row(5, 5, 5))
+    assert judged(row(0, 0, 0), row(9, 0, 9)).verdict is stats.Verdict.SAME
+    assert judged(row(5000, 5100, 5050), row(0, 0, 0)).verdict is stats.Verdict.BETTER
+    assert judged(row(0, 0, 0), row(0, 0, 0), "missed").change == 0.0
+    assert judged(row(0), row(0), "wall").verdict is stats.Verdict.UNKNOWN      # unknown stays unknown
+
+
+def test_a_figure_is_found_by_its_path() -> None:
+    with_latency = run(latency={"p50": 0.4, "p95": 1.5})
+    assert metrics.METRICS["latency_p95"].read(with_latency) == 1.5
+    for lacking in (run(latency=None), run(latency={}), run()):
+        assert metrics.METRICS["latency_p95"].read(lacking) is None
+    assert metrics.METRICS["missed"].read(run(response={"missed": 0})) == 0

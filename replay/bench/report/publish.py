@@ -31,7 +31,7 @@ def write(result: Result, output: Path, name: str, paged: bool = True) -> list[P
 
 
 def table(result: Result) -> str:
-    """Every metric of every row as CSV: median, interval, number of runs. An empty field is an unknown figure."""
+    """Every metric of every row as CSV: median, interval of the geometric mean, number of runs. An empty field is an unknown figure."""
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
 
@@ -39,9 +39,10 @@ def table(result: Result) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEAD)
     for row in rows(result["runs"]):
-        for name in metrics.METRICS:
-            if found := stats.estimate(metrics.values(row.runs, name)):
-                writer.writerow([*row.group, *row.cell, name, *map(number, (found.median, found.low, found.high)), found.count, found.outliers])
+        for name, metric in metrics.METRICS.items():
+            if values := metrics.values(row.runs, name):
+                figures = (stats.median(values), *(stats.interval(values, metric.usual) or (None, None)))
+                writer.writerow([*row.group, *row.cell, name, *map(number, figures), len(values), stats.outliers(values)])
     return out.getvalue()
 
 

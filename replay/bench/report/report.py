@@ -146,10 +146,11 @@ def _verdict(found: stats.Comparison) -> str:
 
 def against_table(group: list[Run]) -> str:
     """Every row compared with the baseline of its transport; without one or with too few runs, none."""
-    compared = {(row.cell, head): metrics.compared(row.its, row.runs, metric) for row in rows(group) if row.compared and row.alike
-                for head, metric in _COMPARED.items() if metrics.values(group, metric)}
+    usual = {metric: metrics.spread([row.runs for row in rows(group)], metric) for metric in _COMPARED.values()}
+    compared = {(row.cell, head): metrics.judged(metrics.shift(row.its, row.runs, metric, usual[metric]), metric)
+                for row in rows(group) if row.compared and row.alike for head, metric in _COMPARED.items() if metrics.values(group, metric)}
     verdicts: dict[Cell, dict[str, str]] = collections.defaultdict(dict)
-    for (cell, head), found in zip(compared, stats.corrected(list(compared.values())), strict=True):
+    for (cell, head), found in zip(compared, stats.gated(list(compared.values())), strict=True):
         verdicts[cell][head] = _verdict(found)
     lines = [[row.name, row.cell[0], *verdicts[row.cell].values(), row.count] for row in rows(group)
              if any(verdict != table.UNKNOWN for verdict in verdicts[row.cell].values())]
