@@ -7,6 +7,7 @@ after it.
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -27,37 +28,6 @@ _HALF = 1 << 31
 _ALL = 0xffffffff
 
 
-class TlsRecords:
-    """Counts the records of one direction of one TLS connection from its byte stream, which comes in any pieces."""
-
-    def __init__(self) -> None:
-        self.records = 0            # application data only
-        self.record_bytes = 0       # with their headers
-        self.broken = False         # the stream is not TLS
-        self._header = b""
-        self._body_left = 0
-
-    def feed(self, data: memoryview | bytes) -> None:
-        at, end = 0, len(data)
-        while at < end and not self.broken:
-            if self._body_left:
-                step = min(self._body_left, end - at)
-                self._body_left -= step
-                at += step
-                continue
-            take = min(5 - len(self._header), end - at)
-            self._header += bytes(data[at:at + take])
-            at += take
-            if len(self._header) == 5:
-                kind, _, length = struct.unpack("!BHH", self._header)
-                self._header = b""
-                self._body_left = length
-                self.broken = kind not in _TLS_TYPES
-                if kind == _TLS_APPLICATION_DATA:
-                    self.records += 1
-                    self.record_bytes += 5 + length
-
-
 @dataclass
 class Direction:
     packets: int = 0
@@ -66,8 +36,8 @@ class Direction:
     wire_bytes: int = 0             # Ethernet frames
     retransmissions: int = 0        # packets with data whose sequence numbers were seen before
     retransmitted_bytes: int = 0
-    tls_records: int = 0
-    tls_record_bytes: int = 0
+    tls_records: int = 0            # application data only
+    tls_record_bytes: int = 0       # with their headers
 
     @property
     def stream_bytes(self) -> int:
@@ -84,48 +54,46 @@ class Summary:
     client: Direction = field(default_factory=Direction)
 
 
+@dataclass
 class _Stream:
-    """One direction of one connection. Reorders segments as far as counting needs it."""
+    """One direction of one connection."""
 
-    def __init__(self, first: int, tls: TlsRecords | None) -> None:
-        self.next = first           # the sequence number after the last byte in order
-        self.tls = tls
-        self._early: dict[int, bytes] = {}
-        self._highest = first
+    first: int                      # sequence number of the first byte
+    tls: bool
+    end: int = 0                    # of the bytes that were seen, from the first on
+    segments: list[tuple[int, memoryview]] = field(default_factory=list)    # with their place in the stream, as they came; of TLS only
 
     def add(self, sequence: int, payload: memoryview) -> int:
         """Takes a segment; returns how many of its bytes had been counted or skipped before."""
-        end = (sequence + len(payload)) & _ALL
-        behind = (self._highest - sequence) & _ALL
-        again = min(behind, len(payload)) if behind < _HALF else 0
-        if (end - self._highest) & _ALL < _HALF:
-            self._highest = end
-        if self.tls is not None:
-            self._order(sequence, payload)
+        at = self.end + ((sequence - self.first - self.end + _HALF) & _ALL) - _HALF
+        again = min(max(self.end - at, 0), len(payload))
+        self.end = max(self.end, at + len(payload))
+        if self.tls:
+            self.segments.append((at, payload))
         return again
 
-    def _order(self, sequence: int, payload: memoryview) -> None:
-        assert self.tls is not None
-        if sequence != self.next:
-            skip = (self.next - sequence) & _ALL
-            if skip >= _HALF:
-                self._early[sequence] = bytes(payload)
-                return
-            if skip >= len(payload):
-                return
-            payload = payload[skip:]
-        self.tls.feed(payload)
-        self.next = (self.next + len(payload)) & _ALL
-        while self._early:
-            ready = [at for at in self._early if (self.next - at) & _ALL < _HALF]
-            if not ready:
-                return
-            for at in ready:
-                held = self._early.pop(at)
-                skip = (self.next - at) & _ALL
-                if skip < len(held):
-                    self.tls.feed(held[skip:])
-                    self.next = (self.next + len(held) - skip) & _ALL
+    def joined(self) -> bytearray:
+        """Up to the first gap."""
+        found = bytearray()
+        for at, payload in sorted(self.segments, key=operator.itemgetter(0)):
+            if at > len(found):
+                break
+            found += payload[len(found) - at:]
+        return found
+
+
+def _count_records(stream: bytearray, counted: Direction) -> bool:
+    """Of application data, also one that is cut; False if the stream is not TLS."""
+    at = 0
+    while at + 5 <= len(stream):
+        kind, _, length = struct.unpack_from("!BHH", stream, at)
+        if kind not in _TLS_TYPES:
+            return False
+        at += 5 + length
+        if kind == _TLS_APPLICATION_DATA:
+            counted.tls_records += 1
+            counted.tls_record_bytes += 5 + length
+    return True
 
 
 def read(path: Path) -> Iterator[tuple[float, int, memoryview, int]]:
@@ -180,17 +148,16 @@ def analyse(path: Path, server_ports: Collection[int], tls_ports: Collection[int
         size = len(payload)
         direction.packets += 1
         direction.wire_bytes += length
-        if length > summary.largest_frame:
-            summary.largest_frame = length
+        summary.largest_frame = max(summary.largest_frame, length)
         key = (source, source_port, target, target_port)
         syn = flags & 2
         if syn:
-            streams[key] = _Stream((sequence + 1) & _ALL, TlsRecords() if tls else None)
+            streams[key] = _Stream(sequence + 1, tls)
         if not size or syn:
             continue
         stream = streams.get(key)
         if stream is None:
-            stream = streams[key] = _Stream(sequence, TlsRecords() if tls else None)
+            stream = streams[key] = _Stream(sequence, tls)
         direction.data_packets += 1
         direction.tcp_payload_bytes += size
         again = stream.add(sequence, payload)
@@ -198,9 +165,5 @@ def analyse(path: Path, server_ports: Collection[int], tls_ports: Collection[int
             direction.retransmissions += 1
             direction.retransmitted_bytes += again
     for (_, source_port, _, _), stream in streams.items():
-        if stream.tls is not None:
-            direction = summary.server if source_port in server_ports else summary.client
-            direction.tls_records += stream.tls.records
-            direction.tls_record_bytes += stream.tls.record_bytes
-            summary.tls_broken |= stream.tls.broken
+        summary.tls_broken |= not _count_records(stream.joined(), summary.server if source_port in server_ports else summary.client)
     return summary
