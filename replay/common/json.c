@@ -1,52 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "json.h"
 
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 
-void json_put_int(JsonBuilder *json, const char *name, gint64 value)
+void json_put(GVariantBuilder *object, const char *name, GVariant *value)
 {
-    json_builder_set_member_name(json, name);
-    json_builder_add_int_value(json, value);
+    g_variant_builder_add(object, "{sv}", name, value);
 }
 
-void json_put_real(JsonBuilder *json, const char *name, double value)
+GVariant *json_text(const char *text)
 {
-    json_builder_set_member_name(json, name);
-    json_builder_add_double_value(json, value);
+    GVariant *valid = text ? g_variant_new_take_string(g_utf8_make_valid(text, -1)) : NULL;
+
+    return g_variant_new_maybe(G_VARIANT_TYPE_STRING, valid);
 }
 
-void json_put_string(JsonBuilder *json, const char *name, const char *value)
+GVariant *json_rows(const char *type, const GArray *rows)
 {
-    json_builder_set_member_name(json, name);
-    if (value == NULL) {
-        json_builder_add_null_value(json);
-    } else {
-        char *valid = g_utf8_make_valid(value, -1);
-
-        json_builder_add_string_value(json, valid);
-        g_free(valid);
-    }
+    return g_variant_new_fixed_array(G_VARIANT_TYPE(type), rows->data, rows->len,
+                                     g_array_get_element_size((GArray *) rows));
 }
 
-void json_print(JsonBuilder *json)
+bool json_print(GVariant *said)
 {
-    JsonNode *root = json_builder_get_root(json);
-    char *line = json_to_string(root, FALSE);
+    char *line = json_gvariant_serialize_data(g_variant_ref_sink(said), NULL);
+    bool is_printed = puts(line) != EOF && fflush(stdout) == 0;
 
-    puts(line);
-    fflush(stdout);
     g_free(line);
-    json_node_unref(root);
-    g_object_unref(json);
-}
-
-char *json_quoted(const char *text)
-{
-    char *valid = g_utf8_make_valid(text, -1);
-    JsonNode *node = json_node_init_string(json_node_alloc(), valid);
-    char *quoted = json_to_string(node, FALSE);
-
-    json_node_unref(node);
-    g_free(valid);
-    return quoted;
+    g_variant_unref(said);
+    return is_printed;
 }

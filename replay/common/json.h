@@ -2,19 +2,22 @@
 #ifndef COMMON_JSON_H_
 #define COMMON_JSON_H_
 
-#include <json-glib/json-glib.h>
+#include <glib.h>
+#include <stdbool.h>
 
-/* Shorthands for json-glib. The programs print lines of JSON. */
+/* The programs print lines of JSON. What they say is a GVariant: a{sv} becomes an object, an array or tuple a list, an
+ * empty maybe null. Functions take the floating reference of a value. */
 
-/* Name and value at once. A string need not be UTF-8; NULL becomes null. */
-void json_put_int(JsonBuilder *json, const char *name, gint64 value);
-void json_put_real(JsonBuilder *json, const char *name, double value);
-void json_put_string(JsonBuilder *json, const char *name, const char *value);
+/* A member of an object (G_VARIANT_TYPE_VARDICT). */
+void json_put(GVariantBuilder *object, const char *name, GVariant *value);
 
-/* Prints the line, flushes, and frees the builder. */
-void json_print(JsonBuilder *json);
+/* A maybe of a string, which need not be UTF-8; NULL becomes null. */
+GVariant *json_text(const char *text);
 
-/* The text as a JSON string with its quotes, to be freed. It need not be UTF-8. */
-char *json_quoted(const char *text);
+/* A list. type: of an element with the layout of the C type, such as (ux) of a struct of unsigned int and int64_t. */
+GVariant *json_rows(const char *type, const GArray *rows);
+
+/* Prints the line and flushes; false if standard output cannot be written. */
+bool json_print(GVariant *said);
 
 #endif /* COMMON_JSON_H_ */

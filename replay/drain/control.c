@@ -26,17 +26,12 @@ static void save(const Control *control, int display, const char *path)
     const Picture *picture = session_picture(control->session, display);
     GError *error = NULL;
     bool saved = picture != NULL && picture_save_png(picture, path, &error);
-    JsonBuilder *json = json_builder_new();
 
     if (error != NULL) {
         diag_error("cannot save %s: %s", path, error->message);
         g_error_free(error);
     }
-    json_builder_begin_object(json);
-    json_put_string(json, "event", "picture");
-    json_put_int(json, "saved", saved);
-    json_builder_end_object(json);
-    json_print(json);
+    json_print(g_variant_new_parsed("{'event': <'picture'>, 'saved': <%i>}", saved));
 }
 
 static void press(Control *control, SpiceInputsChannel *inputs, int button, bool down)

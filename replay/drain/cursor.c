@@ -2,6 +2,7 @@
 #include "cursor.h"
 
 #include "../common/clock.h"
+#include "../common/json.h"
 
 typedef struct Move {
     int x;
@@ -48,17 +49,7 @@ int64_t cursor_moves(const Cursor *cursor)
     return cursor->moves;
 }
 
-void cursor_report_moves(const Cursor *cursor, JsonBuilder *json)
+GVariant *cursor_report_moves(const Cursor *cursor)
 {
-    json_builder_begin_array(json);
-    for (guint i = 0; i < cursor->kept->len; i++) {
-        const Move *move = &g_array_index(cursor->kept, Move, i);
-
-        json_builder_begin_array(json);
-        json_builder_add_int_value(json, move->x);
-        json_builder_add_int_value(json, move->y);
-        json_builder_add_int_value(json, move->now_ns);
-        json_builder_end_array(json);
-    }
-    json_builder_end_array(json);
+    return json_rows("(iix)", cursor->kept);
 }

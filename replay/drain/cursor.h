@@ -7,8 +7,6 @@
 #include <spice-client.h>
 #include <stdbool.h>
 
-#include "../common/json.h"
-
 typedef struct Cursor Cursor;
 
 /* keep_moves: place and time of every move are kept for the report. */
@@ -17,6 +15,6 @@ void cursor_free(Cursor *cursor);
 int64_t cursor_moves(const Cursor *cursor);
 
 /* A list of [x, y, time in ns]; moves must have been kept. */
-void cursor_report_moves(const Cursor *cursor, JsonBuilder *json);
+GVariant *cursor_report_moves(const Cursor *cursor);
 
 #endif /* DRAIN_CURSOR_H_ */

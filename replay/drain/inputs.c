@@ -2,6 +2,7 @@
 #include "inputs.h"
 
 #include "../common/clock.h"
+#include "../common/json.h"
 
 #define SCAN_SCROLL_LOCK 0x46
 #define MOTION_INTERVAL_MS 16 /* a mouse of 60 Hz, about */
@@ -92,16 +93,8 @@ void inputs_start(Inputs *inputs)
     }
 }
 
-void inputs_report(const Inputs *inputs, JsonBuilder *json)
+GVariant *inputs_report(const Inputs *inputs)
 {
-    json_builder_begin_object(json);
-    json_put_int(json, "motions", inputs->motions);
-    json_put_int(json, "keys", inputs->keys);
-    json_builder_set_member_name(json, "echoes_ms");
-    json_builder_begin_array(json);
-    for (guint i = 0; i < inputs->echoes_ms->len; i++) {
-        json_builder_add_double_value(json, g_array_index(inputs->echoes_ms, double, i));
-    }
-    json_builder_end_array(json);
-    json_builder_end_object(json);
+    return g_variant_new_parsed("{'motions': <%x>, 'keys': <%x>, 'echoes_ms': <%@ad>}", inputs->motions, inputs->keys,
+                                json_rows("d", inputs->echoes_ms));
 }

@@ -7,8 +7,6 @@
 #include <spice-client.h>
 #include <stdbool.h>
 
-#include "../common/json.h"
-
 typedef struct Inputs Inputs;
 
 /* is_used: sends motions of one pixel, as often as a mouse, and presses a key now and then, once
@@ -18,6 +16,6 @@ void inputs_free(Inputs *inputs);
 void inputs_start(Inputs *inputs);
 
 /* An object: motions and keys sent, and echoes_ms, the time from each press to its light. */
-void inputs_report(const Inputs *inputs, JsonBuilder *json);
+GVariant *inputs_report(const Inputs *inputs);
 
 #endif /* DRAIN_INPUTS_H_ */

@@ -3,6 +3,8 @@
 
 #include <spice/protocol.h>
 
+#include "../common/json.h"
+
 struct Port {
     SpiceChannel *channel;
     int64_t bytes;
@@ -49,24 +51,18 @@ int64_t port_bytes(const Port *port)
     return port->bytes;
 }
 
-void port_report(const Port *port, JsonBuilder *json)
+GVariant *port_report(const Port *port)
 {
+    bool is_known = !SPICE_IS_WEBDAV_CHANNEL(port->channel);
+    /* Reading a GChecksum closes it, and more data may follow. */
+    GChecksum *so_far = g_checksum_copy(port->checksum);
     char *name = NULL;
 
     g_object_get(port->channel, "port-name", &name, NULL);
-    json_builder_begin_object(json);
-    json_put_string(json, "name", name);
-    if (SPICE_IS_WEBDAV_CHANNEL(port->channel)) {
-        json_put_string(json, "bytes", NULL);
-        json_put_string(json, "sha256", NULL);
-    } else {
-        /* Reading a GChecksum closes it, and more data may follow. */
-        GChecksum *so_far = g_checksum_copy(port->checksum);
-
-        json_put_int(json, "bytes", port->bytes);
-        json_put_string(json, "sha256", g_checksum_get_string(so_far));
-        g_checksum_free(so_far);
-    }
-    json_builder_end_object(json);
+    GVariant *found = g_variant_new_parsed("{'name': <%@ms>, 'bytes': <%@mx>, 'sha256': <%@ms>}", json_text(name),
+        g_variant_new_maybe(G_VARIANT_TYPE_INT64, is_known ? g_variant_new_int64(port->bytes) : NULL),
+        json_text(is_known ? g_checksum_get_string(so_far) : NULL));
+    g_checksum_free(so_far);
     g_free(name);
+    return found;
 }

@@ -7,8 +7,6 @@
 #include <spice-client.h>
 #include <stdbool.h>
 
-#include "../common/json.h"
-
 typedef struct Port Port;
 
 /* answers: a server that closes its end of the port, after all data, is sent a break. */
@@ -18,6 +16,6 @@ int64_t port_bytes(const Port *port);
 
 /* An object: the port's name, bytes, and sha256 of all data so far. The library handles webdav
  * itself and does not show its data: there bytes and sha256 are null. */
-void port_report(const Port *port, JsonBuilder *json);
+GVariant *port_report(const Port *port);
 
 #endif /* DRAIN_PORT_H_ */

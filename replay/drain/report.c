@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "../common/clock.h"
+#include "../common/json.h"
 
 static const char *const end_names[] = {
     [SESSION_RUNNING] = "running",
@@ -12,72 +13,58 @@ static const char *const end_names[] = {
     [SESSION_END_REFUSED] = "refused",
 };
 
-static void put_time(JsonBuilder *json, const char *name, int64_t ns)
+static GVariant *time_or_null(int64_t ns)
 {
-    if (ns == 0) {
-        json_put_string(json, name, NULL);
-    } else {
-        json_put_int(json, name, ns);
-    }
+    return g_variant_new_maybe(G_VARIANT_TYPE_INT64, ns ? g_variant_new_int64(ns) : NULL);
 }
 
-static void report_bytes(const Session *session, JsonBuilder *json)
+static void put_int(GVariantBuilder *said, const char *name, int64_t value)
 {
+    json_put(said, name, g_variant_new_int64(value));
+}
+
+static void report_bytes(const Session *session, GVariantBuilder *said)
+{
+    GVariantBuilder of_channels;
     int64_t total = 0;
 
-    json_builder_set_member_name(json, "bytes");
-    json_builder_begin_object(json);
+    g_variant_builder_init(&of_channels, G_VARIANT_TYPE("a{sx}"));
     for (guint i = 0; i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
         int64_t bytes = channel_bytes(channel);
 
-        json_put_int(json, channel->name, bytes);
+        g_variant_builder_add(&of_channels, "{sx}", channel->name, bytes);
         total += bytes;
     }
-    json_builder_end_object(json);
-    json_put_int(json, "total_bytes", total);
+    json_put(said, "bytes", g_variant_builder_end(&of_channels));
+    put_int(said, "total_bytes", total);
 }
 
 /* Of display 0 as it is: the one that markers and recordings are about. */
-static void report_picture(const Session *session, JsonBuilder *json)
+static void report_picture(const Session *session, GVariantBuilder *said)
 {
     const Picture *picture = session_picture(session, 0);
     char *sha256 = picture != NULL ? picture_sha256(picture) : NULL;
     char *blocks = picture != NULL ? picture_blocks(picture, PICTURE_BLOCK) : NULL;
     char *tiles = picture != NULL ? picture_blocks(picture, PICTURE_TILE) : NULL;
 
-    json_put_string(json, "sha256", sha256);
-    json_put_string(json, "blocks", blocks);
-    json_put_string(json, "tiles", tiles);
+    json_put(said, "sha256", json_text(sha256));
+    json_put(said, "blocks", json_text(blocks));
+    json_put(said, "tiles", json_text(tiles));
     g_free(tiles);
     g_free(blocks);
     g_free(sha256);
 }
 
-static void report_display(const Session *session, JsonBuilder *json)
+static void report_display(const Session *session, GVariantBuilder *said)
 {
     const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
     const Picture *picture = session_picture(session, 0);
 
-    json_put_int(json, "updates", first != NULL ? display_updates(first->display) : 0);
-    json_put_int(json, "width", picture != NULL ? picture->width : 0);
-    json_put_int(json, "height", picture != NULL ? picture->height : 0);
-    report_picture(session, json);
-}
-
-static void report_probes(const Session *session, JsonBuilder *json)
-{
-    json_builder_set_member_name(json, "probes");
-    json_builder_begin_array(json);
-    for (guint i = 0; i < session->probes->len; i++) {
-        const Probe *probe = &g_array_index(session->probes, Probe, i);
-
-        json_builder_begin_array(json);
-        json_builder_add_int_value(json, probe->number);
-        json_builder_add_int_value(json, probe->now_ns);
-        json_builder_end_array(json);
-    }
-    json_builder_end_array(json);
+    put_int(said, "updates", first != NULL ? display_updates(first->display) : 0);
+    put_int(said, "width", picture != NULL ? picture->width : 0);
+    put_int(said, "height", picture != NULL ? picture->height : 0);
+    report_picture(session, said);
 }
 
 static double seconds_between(struct timeval start, struct timeval end)
@@ -85,113 +72,83 @@ static double seconds_between(struct timeval start, struct timeval end)
     return (end.tv_sec - start.tv_sec) + (end.tv_usec - start.tv_usec) / 1e6;
 }
 
-static void report_times(const Session *session, JsonBuilder *json)
+static void report_times(const Session *session, GVariantBuilder *said)
 {
     int64_t start_ns = session->start_ns != 0 ? session->start_ns : session->end_ns;
-    const struct rusage *start = session->start_ns != 0 ? &session->start_usage
-                                                        : &session->end_usage;
+    const struct rusage *start = session->start_ns != 0 ? &session->start_usage : &session->end_usage;
+    const struct rusage *end = &session->end_usage;
 
-    json_put_real(json, "cpu_user",
-                  seconds_between(start->ru_utime, session->end_usage.ru_utime));
-    json_put_real(json, "cpu_system",
-                  seconds_between(start->ru_stime, session->end_usage.ru_stime));
-    json_put_real(json, "seconds", (session->end_ns - start_ns) / (double)NSEC_PER_SEC);
-    put_time(json, "started_ns", session->start_ns);
-    put_time(json, "end_ns", session->end_ns);
+    json_put(said, "cpu_user", g_variant_new_double(seconds_between(start->ru_utime, end->ru_utime)));
+    json_put(said, "cpu_system", g_variant_new_double(seconds_between(start->ru_stime, end->ru_stime)));
+    json_put(said, "seconds", g_variant_new_double((session->end_ns - start_ns) / (double)NSEC_PER_SEC));
+    json_put(said, "started_ns", time_or_null(session->start_ns));
+    json_put(said, "end_ns", time_or_null(session->end_ns));
 }
 
-static void report_pointer(const Session *session, JsonBuilder *json)
+static void report_channels(const Session *session, GVariantBuilder *said)
 {
     const Channel *cursor = session_find(session, SPICE_CHANNEL_CURSOR, 0);
     const Channel *inputs = session_find(session, SPICE_CHANNEL_INPUTS, 0);
-
-    json_put_int(json, "cursor_moves", cursor != NULL ? cursor_moves(cursor->cursor) : 0);
-    if (session->options->channels && cursor != NULL) {
-        json_builder_set_member_name(json, "cursor_move_times");
-        cursor_report_moves(cursor->cursor, json);
-    }
-    json_builder_set_member_name(json, "inputs");
-    if (inputs != NULL) {
-        inputs_report(inputs->inputs, json);
-    } else {
-        json_builder_add_null_value(json);
-    }
-}
-
-static void report_sound(const Session *session, JsonBuilder *json)
-{
     const Channel *playback = session_find(session, SPICE_CHANNEL_PLAYBACK, 0);
+    GVariantBuilder ports;
 
-    json_builder_set_member_name(json, "audio");
-    if (playback != NULL) {
-        playback_report(playback->playback, json);
-    } else {
-        json_builder_add_null_value(json);
+    put_int(said, "cursor_moves", cursor != NULL ? cursor_moves(cursor->cursor) : 0);
+    if (session->options->channels && cursor != NULL) {
+        json_put(said, "cursor_move_times", cursor_report_moves(cursor->cursor));
     }
-}
-
-static void report_ports(const Session *session, JsonBuilder *json)
-{
-    json_builder_set_member_name(json, "ports");
-    json_builder_begin_object(json);
+    json_put(said, "inputs", g_variant_new_maybe(G_VARIANT_TYPE_VARDICT,
+                                                 inputs != NULL ? inputs_report(inputs->inputs) : NULL));
+    json_put(said, "audio", g_variant_new_maybe(G_VARIANT_TYPE_VARDICT,
+                                                playback != NULL ? playback_report(playback->playback) : NULL));
+    g_variant_builder_init(&ports, G_VARIANT_TYPE_VARDICT);
     for (guint i = 0; i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
 
         if (channel->port != NULL) {
-            json_builder_set_member_name(json, channel->name);
-            port_report(channel->port, json);
+            json_put(&ports, channel->name, port_report(channel->port));
         }
     }
-    json_builder_end_object(json);
+    json_put(said, "ports", g_variant_builder_end(&ports));
 }
 
-static JsonBuilder *open_event(const char *name)
+static void open_event(GVariantBuilder *said, const char *name)
 {
-    JsonBuilder *json = json_builder_new();
-
-    json_builder_begin_object(json);
-    json_put_string(json, "event", name);
-    return json;
-}
-
-static void print_event(JsonBuilder *json)
-{
-    json_builder_end_object(json);
-    json_print(json);
+    g_variant_builder_init(said, G_VARIANT_TYPE_VARDICT);
+    json_put(said, "event", json_text(name));
 }
 
 void report_connected(void)
 {
-    print_event(open_event("connected"));
+    json_print(g_variant_new_parsed("{'event': <'connected'>}"));
 }
 
 void report_reopened(void)
 {
-    print_event(open_event("reopened"));
+    json_print(g_variant_new_parsed("{'event': <'reopened'>}"));
 }
 
 void report_pause(const Session *session, int number)
 {
-    JsonBuilder *json = open_event("pause");
+    GVariantBuilder said;
 
-    json_put_int(json, "n", number);
-    json_put_int(json, "time_ns", session->pause_ns);
-    json_put_int(json, "missed", session->missed);
-    report_picture(session, json);
-    print_event(json);
+    open_event(&said, "pause");
+    put_int(&said, "n", number);
+    put_int(&said, "time_ns", session->pause_ns);
+    put_int(&said, "missed", session->missed);
+    report_picture(session, &said);
+    json_print(g_variant_builder_end(&said));
 }
 
 void report_done(const Session *session)
 {
-    JsonBuilder *json = open_event("done");
+    GVariantBuilder said;
 
-    json_put_string(json, "end", end_names[session->end]);
-    report_bytes(session, json);
-    report_display(session, json);
-    report_times(session, json);
-    report_probes(session, json);
-    report_pointer(session, json);
-    report_sound(session, json);
-    report_ports(session, json);
-    print_event(json);
+    open_event(&said, "done");
+    json_put(&said, "end", json_text(end_names[session->end]));
+    report_bytes(session, &said);
+    report_display(session, &said);
+    report_times(session, &said);
+    json_put(&said, "probes", json_rows("(ix)", session->probes));
+    report_channels(session, &said);
+    json_print(g_variant_builder_end(&said));
 }

@@ -2,6 +2,7 @@
 #include "sound.h"
 
 #include "../common/clock.h"
+#include "../common/json.h"
 #include "../common/sound-number.h"
 
 typedef struct Stamp {
@@ -67,22 +68,8 @@ int64_t playback_packets(const Playback *playback)
     return playback->packets;
 }
 
-void playback_report(const Playback *playback, JsonBuilder *json)
+GVariant *playback_report(const Playback *playback)
 {
-    json_builder_begin_object(json);
-    json_put_int(json, "packets", playback->packets);
-    json_put_int(json, "bytes", playback->bytes);
-    json_put_int(json, "rate", playback->frequency);
-    json_builder_set_member_name(json, "stamps");
-    json_builder_begin_array(json);
-    for (guint i = 0; i < playback->stamps->len; i++) {
-        const Stamp *stamp = &g_array_index(playback->stamps, Stamp, i);
-
-        json_builder_begin_array(json);
-        json_builder_add_int_value(json, stamp->number);
-        json_builder_add_int_value(json, stamp->now_ns);
-        json_builder_end_array(json);
-    }
-    json_builder_end_array(json);
-    json_builder_end_object(json);
+    return g_variant_new_parsed("{'packets': <%x>, 'bytes': <%x>, 'rate': <%i>, 'stamps': <%@a(ix)>}", playback->packets,
+                                playback->bytes, playback->frequency, json_rows("(ix)", playback->stamps));
 }

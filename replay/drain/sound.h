@@ -6,8 +6,6 @@
 
 #include <spice-client.h>
 
-#include "../common/json.h"
-
 typedef struct Playback Playback;
 
 Playback *playback_new(SpiceChannel *channel);
@@ -16,6 +14,6 @@ int64_t playback_packets(const Playback *playback);
 
 /* An object: packets, bytes of decoded samples, rate of frames in Hz, and stamps, the number of each packet
  * (../player/sound-number.h) with the time it came in ns. */
-void playback_report(const Playback *playback, JsonBuilder *json);
+GVariant *playback_report(const Playback *playback);
 
 #endif /* DRAIN_SOUND_H_ */

@@ -16,7 +16,7 @@ enum {
 };
 
 /* NULL, or what is wrong. */
-static char *read_all(Recording *recording, JsonBuilder *json)
+static char *read_all(Recording *recording, GVariantBuilder *found)
 {
     RecordingTimeline *timeline = recording_timeline_new();
     RecordingEvent event;
@@ -33,10 +33,10 @@ static char *read_all(Recording *recording, JsonBuilder *json)
     recording_timeline_finish(timeline);
     reason = recording_error(recording, &offset);
     if (!reason) {
-        json_put_int(json, "events", events);
-        json_put_int(json, "commands", commands);
-        json_put_int(json, "bytes", bytes);
-        json_put_real(json, "seconds", recording_timeline_length(timeline) / (double) NSEC_PER_SEC);
+        json_put(found, "events", g_variant_new_uint64(events));
+        json_put(found, "commands", g_variant_new_uint64(commands));
+        json_put(found, "bytes", g_variant_new_uint64(bytes));
+        json_put(found, "seconds", g_variant_new_double(recording_timeline_length(timeline) / (double) NSEC_PER_SEC));
     }
     recording_timeline_free(timeline);
     return reason ? g_strdup_printf("byte %" G_GUINT64_FORMAT ": %s", offset, reason) : NULL;
@@ -44,23 +44,21 @@ static char *read_all(Recording *recording, JsonBuilder *json)
 
 static int check(const char *file)
 {
-    JsonBuilder *json = json_builder_new();
+    GVariantBuilder found;
     Recording *recording = recording_open(file);
-    char *error;
+    char *error = recording ? NULL : g_strdup(g_strerror(errno));
     int status = EXIT_GOOD;
 
-    json_builder_begin_object(json);
-    json_put_string(json, "file", file);
-    error = recording ? read_all(recording, json) : g_strdup(g_strerror(errno));
-    json_builder_set_member_name(json, "valid");
-    json_builder_add_boolean_value(json, !error);
+    g_variant_builder_init(&found, G_VARIANT_TYPE_VARDICT);
+    json_put(&found, "file", json_text(file));
+    error = recording ? read_all(recording, &found) : error;
+    json_put(&found, "valid", g_variant_new_boolean(!error));
     if (error) {
         status = recording ? EXIT_DAMAGED : EXIT_UNREAD;
-        json_put_string(json, "error", error);
+        json_put(&found, "error", json_text(error));
         fprintf(stderr, "spice-player: %s: %s\n", file, error);
     }
-    json_builder_end_object(json);
-    json_print(json);
+    json_print(g_variant_builder_end(&found));
     recording_free(recording);
     g_free(error);
     return status;

@@ -78,12 +78,11 @@ static bool is_finished(const Device *device)
     return inputs->keys > 0 && inputs->motions > 0;
 }
 
-static void report(const Device *device, GString *json)
+static GVariant *report(const Device *device)
 {
     const DeviceInputs *inputs = (const DeviceInputs *) device;
 
-    g_string_append_printf(json, "{\"keys\":%" G_GUINT64_FORMAT ",\"motions\":%" G_GUINT64_FORMAT
-                           "}", inputs->keys, inputs->motions);
+    return g_variant_new_parsed("{'keys': <%t>, 'motions': <%t>}", inputs->keys, inputs->motions);
 }
 
 static const DeviceFuncs funcs = {

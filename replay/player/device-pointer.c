@@ -6,8 +6,8 @@
 #include "device.h"
 
 #include "../common/clock.h"
+#include "../common/json.h"
 #include "marker.h"
-#include "stamps.h"
 
 #define INTERVAL_MS 20          /* a mouse reports 60 to 125 times a second */
 
@@ -30,7 +30,9 @@ static gboolean move(gpointer opaque)
         pointer->due_ns = clock_ns();
     }
     if (display_offer(pointer->display, &command)) {
-        stamps_add(pointer->stamps, number, pointer->due_ns);
+        Stamp stamp = { number, pointer->due_ns };
+
+        g_array_append_val(pointer->stamps, stamp);
         pointer->due_ns = 0;
     }
     return G_SOURCE_CONTINUE;
@@ -53,14 +55,12 @@ static bool is_finished(const Device *device)
     return ((const DevicePointer *) device)->stamps->len > 0;
 }
 
-static void report(const Device *device, GString *json)
+static GVariant *report(const Device *device)
 {
     const DevicePointer *pointer = (const DevicePointer *) device;
 
-    g_string_append_printf(json, "{\"moves\":%u,\"top\":%d,\"stamps\":", pointer->stamps->len,
-                           MARKER_POINTER_TOP);
-    stamps_report(pointer->stamps, json);
-    g_string_append_c(json, '}');
+    return g_variant_new_parsed("{'moves': <%u>, 'top': <%i>, 'stamps': <%@a(ux)>}", pointer->stamps->len,
+                                MARKER_POINTER_TOP, json_rows("(ux)", pointer->stamps));
 }
 
 static void free_pointer(Device *device)
@@ -85,6 +85,6 @@ Device *device_pointer_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
 
     pointer->device.funcs = &funcs;
     pointer->display = guest->display;
-    pointer->stamps = stamps_new();
+    pointer->stamps = g_array_new(false, false, sizeof(Stamp));
     return &pointer->device;
 }

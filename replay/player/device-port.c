@@ -123,13 +123,12 @@ static uint64_t progress(const Device *device)
     return port->sent + port->is_closed + port->is_confirmed;
 }
 
-static void report(const Device *device, GString *json)
+static GVariant *report(const Device *device)
 {
     const DevicePort *port = (const DevicePort *) device;
 
-    g_string_append_printf(json, "{\"name\":\"" PORT_NAME "\",\"bytes\":%" G_GUINT64_FORMAT
-                           ",\"sha256\":\"%s\"}", port->sent,
-                           g_checksum_get_string(port->checksum));
+    return g_variant_new_parsed("{'name': <%s>, 'bytes': <%t>, 'sha256': <%s>}", PORT_NAME, port->sent,
+                                g_checksum_get_string(port->checksum));
 }
 
 static void free_port(Device *device)

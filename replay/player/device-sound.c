@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "../common/clock.h"
+#include "../common/json.h"
 #include "../common/sound-number.h"
-#include "stamps.h"
 
 /* Half an Opus packet: the largest lateness of a packet. */
 #define INTERVAL_MS 5
@@ -51,6 +51,7 @@ static bool play_packet(DeviceSound *sound, int64_t now)
     uint32_t *samples;
     uint32_t count;
     unsigned int number = sound->stamps->len % (sound->is_raw ? SOUND_NUMBERS : SOUND_LEVELS);
+    Stamp stamp = { number, now };
 
     spice_server_playback_get_buffer(&sound->instance, &samples, &count);
     if (!samples) {
@@ -61,7 +62,7 @@ static bool play_packet(DeviceSound *sound, int64_t now)
         sound_number_write((int16_t *) samples, count, number);
     }
     spice_server_playback_put_samples(&sound->instance, samples);
-    stamps_add(sound->stamps, number, now);
+    g_array_append_val(sound->stamps, stamp);
     sound->due_ns += count * NSEC_PER_SEC / sound->rate;
     return true;
 }
@@ -101,14 +102,12 @@ static bool is_finished(const Device *device)
     return ((const DeviceSound *) device)->stamps->len > 0;
 }
 
-static void report(const Device *device, GString *json)
+static GVariant *report(const Device *device)
 {
     const DeviceSound *sound = (const DeviceSound *) device;
 
-    g_string_append_printf(json, "{\"packets\":%u,\"raw\":%s,\"rate\":%u,\"stamps\":",
-                           sound->stamps->len, sound->is_raw ? "true" : "false", sound->rate);
-    stamps_report(sound->stamps, json);
-    g_string_append_c(json, '}');
+    return g_variant_new_parsed("{'packets': <%u>, 'raw': <%b>, 'rate': <%u>, 'stamps': <%@a(ux)>}",
+                                sound->stamps->len, sound->is_raw, sound->rate, json_rows("(ux)", sound->stamps));
 }
 
 static void free_sound(Device *device)
@@ -134,7 +133,7 @@ static Device *sound_new(const Guest *guest, bool is_raw)
     sound->device.funcs = &funcs;
     sound->instance.base.sif = &interface.base;
     sound->is_raw = is_raw;
-    sound->stamps = stamps_new();
+    sound->stamps = g_array_new(false, false, sizeof(Stamp));
     spice_server_set_playback_compression(guest->server, !is_raw);
     spice_server_add_interface(guest->server, &sound->instance.base);
     sound->rate = spice_server_get_best_playback_rate(&sound->instance);

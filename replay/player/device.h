@@ -29,8 +29,8 @@ typedef struct DeviceFuncs {
     /* Increases as the device gets closer to being finished. NULL: no intermediate state. */
     uint64_t (*progress)(const Device *device);
 
-    /* Appends its results as a JSON object. */
-    void (*report)(const Device *device, GString *json);
+    /* Its results: an object. Floating. */
+    GVariant *(*report)(const Device *device);
 
     /* Called after the server is destroyed. NULL: nothing to free but the device. */
     void (*free)(Device *device);
@@ -39,6 +39,12 @@ typedef struct DeviceFuncs {
 struct Device {
     const DeviceFuncs *funcs;
 };
+
+/* What a device has sent, piece by piece: its number, and when. In a report a list of [number, ns]. */
+typedef struct Stamp {
+    unsigned int number;
+    int64_t time_ns;
+} Stamp;
 
 /* What devices are added to: an initialised server. */
 typedef struct Guest {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../common/clock.h"
+#include "../common/json.h"
 
 #define MIB (UINT64_C(1024) * 1024)
 #define SIZE_MAX_UNITS 1024
@@ -219,18 +220,17 @@ uint64_t devices_progress(const Devices *devices)
     return progress;
 }
 
-char *devices_report(const Devices *devices)
+GVariant *devices_report(const Devices *devices)
 {
-    GString *json = g_string_new("{");
+    GVariantBuilder found;
 
+    g_variant_builder_init(&found, G_VARIANT_TYPE_VARDICT);
     for (unsigned int i = 0; i < devices->entries->len; i++) {
         const Entry *entry = entry_at(devices, i);
 
-        g_string_append_printf(json, "%s\"%s\":", i ? "," : "", entry->kind->reported);
-        entry->device->funcs->report(entry->device, json);
+        json_put(&found, entry->kind->reported, entry->device->funcs->report(entry->device));
     }
-    g_string_append_c(json, '}');
-    return g_string_free(json, false);
+    return g_variant_builder_end(&found);
 }
 
 void devices_free(Devices *devices)

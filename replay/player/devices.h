@@ -38,8 +38,8 @@ char *devices_unfinished(const Devices *devices);
 /* Increases as they get closer to being finished; sound does not count, as it never is. */
 uint64_t devices_progress(const Devices *devices);
 
-/* Their results: a JSON object with one member per device. To be freed. */
-char *devices_report(const Devices *devices);
+/* Their results: an object with one member per device. Floating. */
+GVariant *devices_report(const Devices *devices);
 
 /* After the server is destroyed. */
 void devices_free(Devices *devices);

@@ -375,10 +375,8 @@ static void conclude(Feeder *feeder)
         push_marker(feeder, MARKER_END, 0);
     }
     display_release(feeder->display);
-    result->probes = (const FeederProbe *) feeder->probes->data;
-    result->n_probes = feeder->probes->len;
-    result->bursts = (const FeederBurst *) feeder->bursts->data;
-    result->n_bursts = feeder->bursts->len;
+    result->probes = feeder->probes;
+    result->bursts = feeder->bursts;
     getrusage(RUSAGE_THREAD, &usage);
     result->cpu_user = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
     result->cpu_system = usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;

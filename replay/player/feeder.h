@@ -66,10 +66,8 @@ typedef struct FeederResult {
     int64_t begun_ns;           /* recorded times count from here */
     int64_t fed_ns;             /* everything except the end marker was pushed */
     double cpu_user, cpu_system;    /* of this thread alone */
-    const FeederProbe *probes;
-    unsigned int n_probes;
-    const FeederBurst *bursts;
-    unsigned int n_bursts;
+    const GArray *probes;           /* FeederProbe */
+    const GArray *bursts;           /* FeederBurst */
     const char *error;              /* when damaged */
     uint64_t error_offset;
 } FeederResult;

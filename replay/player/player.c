@@ -509,7 +509,6 @@ static double seconds_between(struct timeval from, struct timeval to)
 static void conclude(void)
 {
     const FeederResult *fed = feeder_result(player.feeder);
-    char *channels = player.devices ? devices_report(player.devices) : NULL;
     ReportDone done = {
         .expected_commands = player.timeline ? player.expected_commands : fed->commands,
         .fed = fed,
@@ -517,7 +516,7 @@ static void conclude(void)
         .ended_ns = player.ended_ns,
         .cpu_user = seconds_between(player.started_usage.ru_utime, player.ended_usage.ru_utime),
         .cpu_system = seconds_between(player.started_usage.ru_stime, player.ended_usage.ru_stime),
-        .channels = channels,
+        .channels = player.devices ? devices_report(player.devices) : NULL,
         .bandwidth = g_atomic_int_get(&player.bandwidth),
         .marker = fed->status == FEEDER_FED,
     };
@@ -527,7 +526,6 @@ static void conclude(void)
         player.status = EXIT_USAGE;
         player.error = g_strdup("cannot write to standard output");
     }
-    g_free(channels);
     if (player.devices) {
         devices_free(player.devices);
     }

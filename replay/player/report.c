@@ -3,10 +3,9 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <glib.h>
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,29 +15,21 @@
 
 #define STATS_VARIABLE "SPICE_STREAM_STATS"
 
-static off_t stats_start;       /* what a file of the caller's held before */
-
-static bool flush(void)
-{
-    return fputc('\n', stdout) != EOF && fflush(stdout) == 0;
-}
+static gsize stats_start;       /* what a file of the caller's held before */
 
 bool report_listening(void)
 {
-    printf("{\"event\":\"listening\"}");
-    return flush();
+    return json_print(g_variant_new_parsed("{'event': <'listening'>}"));
 }
 
 bool report_begun(void)
 {
-    printf("{\"event\":\"begun\"}");
-    return flush();
+    return json_print(g_variant_new_parsed("{'event': <'begun'>}"));
 }
 
 bool report_pause(unsigned int number, uint64_t command)
 {
-    printf("{\"event\":\"pause\",\"n\":%u,\"command\":%" G_GUINT64_FORMAT "}", number, command);
-    return flush();
+    return json_print(g_variant_new_parsed("{'event': <'pause'>, 'n': <%u>, 'command': <%t>}", number, command));
 }
 
 bool report_prepare_stream_stats(void)
@@ -49,7 +40,7 @@ bool report_prepare_stream_stats(void)
     int fd;
 
     if (path) {
-        stats_start = stat(path, &st) == 0 ? st.st_size : 0;
+        stats_start = stat(path, &st) == 0 ? (gsize) st.st_size : 0;
         return true;
     }
     fd = memfd_create("stream-stats", MFD_CLOEXEC);
@@ -60,91 +51,60 @@ bool report_prepare_stream_stats(void)
     return setenv(STATS_VARIABLE, name, true) == 0;
 }
 
-static void print_streams(void)
+/* A list of objects, or null. */
+static GVariant *streams(void)
 {
-    FILE *file = fopen(getenv(STATS_VARIABLE), "re");
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t length;
-    const char *before = "[";
+    GVariantBuilder found;
+    char *text = NULL, **lines = NULL;
+    gsize length, count = 0;
 
-    if (file && fseeko(file, stats_start, SEEK_SET) == 0) {
-        while ((length = getline(&line, &size, file)) > 0) {
-            if (line[0] == '{' && line[length - 1] == '\n') {
-                line[length - 1] = '\0';
-                printf("%s%s", before, line);
-                before = ",";
-            }
+    g_variant_builder_init(&found, G_VARIANT_TYPE("av"));
+    if (g_file_get_contents(getenv(STATS_VARIABLE), &text, &length, NULL) && length > stats_start) {
+        lines = g_strsplit(text + stats_start, "\n", -1);
+    }
+    for (char **line = lines; line && line[0] && line[1]; line++) {     /* the last one is incomplete or empty */
+        GVariant *stream = **line == '{' ? json_gvariant_deserialize_data(*line, -1, NULL, NULL) : NULL;
+
+        if (stream) {
+            g_variant_builder_add(&found, "v", stream);
+            count++;
         }
     }
-    printf("%s", strcmp(before, "[") == 0 ? "null" : "]");
-    free(line);
-    if (file) {
-        fclose(file);
+    g_strfreev(lines);
+    g_free(text);
+    if (!count) {
+        g_variant_builder_clear(&found);
     }
+    return g_variant_new_maybe(G_VARIANT_TYPE("av"), count ? g_variant_builder_end(&found) : NULL);
 }
 
 /* Which libspice-server this is, for LD_LIBRARY_PATH decides. */
-static void print_library(void)
+static GVariant *library(void)
 {
     void *symbol = dlsym(RTLD_DEFAULT, "spice_server_new");
     Dl_info info;
 
-    if (symbol && dladdr(symbol, &info) && info.dli_fname) {
-        char *quoted = json_quoted(info.dli_fname);
-
-        printf("%s", quoted);
-        g_free(quoted);
-    } else {
-        printf("null");
-    }
+    return json_text(symbol && dladdr(symbol, &info) ? info.dli_fname : NULL);
 }
 
-static void print_probes(const FeederResult *fed)
+static GVariant *low_bandwidth(Bandwidth bandwidth)
 {
-    printf("[");
-    for (unsigned int i = 0; i < fed->n_probes; i++) {
-        printf("%s[%u,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT "]", i ? "," : "",
-               fed->probes[i].number, fed->probes[i].time_ns, fed->probes[i].due_ns);
-    }
-    printf("]");
-}
-
-static void print_bursts(const FeederResult *fed)
-{
-    printf("[");
-    for (unsigned int i = 0; i < fed->n_bursts; i++) {
-        printf("%s[%" G_GUINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT "]",
-               i ? "," : "", fed->bursts[i].command, fed->bursts[i].due_ns,
-               fed->bursts[i].resumed_ns);
-    }
-    printf("]");
+    return g_variant_new_maybe(G_VARIANT_TYPE_BOOLEAN, bandwidth == BANDWIDTH_UNKNOWN
+                               ? NULL : g_variant_new_boolean(bandwidth == BANDWIDTH_LOW));
 }
 
 bool report_done(const ReportDone *done)
 {
     const FeederResult *fed = done->fed;
 
-    printf("{\"event\":\"done\",\"commands\":%" G_GUINT64_FORMAT, fed->commands);
-    printf(",\"expected_commands\":%" G_GUINT64_FORMAT, done->expected_commands);
-    printf(",\"seconds\":%.6f", (done->ended_ns - done->started_ns) / (double) NSEC_PER_SEC);
-    printf(",\"cpu_user\":%.6f,\"cpu_system\":%.6f", done->cpu_user, done->cpu_system);
-    printf(",\"cpu_feeder_user\":%.6f,\"cpu_feeder_system\":%.6f", fed->cpu_user,
-           fed->cpu_system);
-    printf(",\"low_bandwidth\":%s", done->bandwidth == BANDWIDTH_UNKNOWN ? "null"
-                                    : done->bandwidth == BANDWIDTH_LOW ? "true" : "false");
-    printf(",\"library\":");
-    print_library();
-    printf(",\"started_ns\":%" G_GINT64_FORMAT ",\"begun_ns\":%" G_GINT64_FORMAT
-           ",\"fed_ns\":%" G_GINT64_FORMAT, done->started_ns, fed->begun_ns, fed->fed_ns);
-    printf(",\"probes\":");
-    print_probes(fed);
-    printf(",\"bursts\":");
-    print_bursts(fed);
-    printf(",\"end\":\"%s\"", done->marker ? "marker" : "drained");
-    printf(",\"channels\":%s", done->channels ? done->channels : "null");
-    printf(",\"streams\":");
-    print_streams();
-    printf("}");
-    return flush();
+    return json_print(g_variant_new_parsed(
+        "{'event': <'done'>, 'commands': <%t>, 'expected_commands': <%t>, 'seconds': <%d>, 'cpu_user': <%d>,"
+        " 'cpu_system': <%d>, 'cpu_feeder_user': <%d>, 'cpu_feeder_system': <%d>, 'low_bandwidth': <%@mb>,"
+        " 'library': <%@ms>, 'started_ns': <%x>, 'begun_ns': <%x>, 'fed_ns': <%x>, 'probes': <%@a(uxx)>,"
+        " 'bursts': <%@a(txx)>, 'end': <%s>, 'channels': <%@ma{sv}>, 'streams': <%@mav>}",
+        fed->commands, done->expected_commands, (done->ended_ns - done->started_ns) / (double) NSEC_PER_SEC,
+        done->cpu_user, done->cpu_system, fed->cpu_user, fed->cpu_system, low_bandwidth(done->bandwidth),
+        library(), done->started_ns, fed->begun_ns, fed->fed_ns, json_rows("(uxx)", fed->probes),
+        json_rows("(txx)", fed->bursts), done->marker ? "marker" : "drained",
+        g_variant_new_maybe(G_VARIANT_TYPE_VARDICT, done->channels), streams()));
 }

@@ -18,7 +18,7 @@ typedef struct ReportDone {
     const FeederResult *fed;
     int64_t started_ns, ended_ns;
     double cpu_user, cpu_system;
-    const char *channels;       /* JSON of what the other channels' devices did, or NULL */
+    GVariant *channels;         /* what the other channels' devices did, or NULL; floating */
     Bandwidth bandwidth;
     bool marker;                /* the client has seen the end, else only sent it */
 } ReportDone;
