@@ -54,7 +54,6 @@ def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     build = tmp_path / "build"
     _program(build / "replay" / "player" / "spice-player", "player.py")
     _program(build / "replay" / "drain" / "spice-drain", "client.py")
-    _program(build / "replay" / "screen" / "spice-staleness", "staleness.py")
     for folder, content in (("subprojects/spice-0.15.2/server", b"\0SPICE_STREAM\0"), ("stock/server", b"\0nothing\0")):
         (build / folder).mkdir(parents=True)
         (build / folder / paths.LIBRARY_FILE).write_bytes(content)

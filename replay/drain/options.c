@@ -69,7 +69,7 @@ bool options_parse(Options *options, int *argc, char ***argv, GError **error)
         { "png", 0, 0, G_OPTION_ARG_FILENAME, &options->png,
           "Save the final picture of display 0", "FILE" },
         { "screen", 0, 0, G_OPTION_ARG_FILENAME, &options->screen,
-          "Log what is to be seen on display 0, for spice-staleness", "FILE" },
+          "Log what is to be seen on display 0 (../screen/tiles.h)", "FILE" },
         { "screen-at-probes", 0, 0, G_OPTION_ARG_NONE, &options->screen_at_probes,
           "Look at it at each probe and the end, not when it changes", NULL },
         { "slow", 0, 0, G_OPTION_ARG_DOUBLE, &options->slow,

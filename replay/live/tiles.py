@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy
 
+from bench.measure.screens import ALIKE, OUTSIDE, RECORD
+
 Means = numpy.ndarray[Any, Any]     # rows x columns of quarters, 0 to 255
 Pixels = numpy.ndarray[Any, Any]    # rows x columns x (red, green, blue), 8 bits each
 
-TILE, ROW, ALIKE, OUTSIDE = 16, 512, 6, 0xFFFFFFFF
+TILE, ROW = 16, 512
 _QUARTER = TILE // 2
-_RECORD = numpy.dtype([("when", "<i8"), ("tile", "<u4"), ("means", "<u4")])
 
 
 def means_of(pixels: Pixels) -> Means:
@@ -90,9 +91,9 @@ class Log:
             return False
         self._at += len(data)
         data = self._rest + data
-        whole = len(data) // _RECORD.itemsize * _RECORD.itemsize
+        whole = len(data) // RECORD.itemsize * RECORD.itemsize
         self._rest = data[whole:]
-        records = numpy.frombuffer(data[:whole], _RECORD)
+        records = numpy.frombuffer(data[:whole], RECORD)
         if not len(records):
             return False
         for when in numpy.unique(records["when"]):

@@ -15,20 +15,6 @@ struct Tiles {
     uint32_t means[TILES];
 };
 
-int tile_distance(uint32_t one, uint32_t other)
-{
-    int distance = 0;
-
-    if ((one == TILE_OUTSIDE) != (other == TILE_OUTSIDE)) {
-        return 512;
-    }
-    for (int shift = 0; shift < 32; shift += 8) {
-        int difference = abs((int) (one >> shift & 0xff) - (int) (other >> shift & 0xff));
-        distance = difference > distance ? difference : distance;
-    }
-    return distance;
-}
-
 Tiles *tiles_new(const char *path)
 {
     FILE *log = fopen(path, "wbe");

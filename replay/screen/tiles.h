@@ -14,9 +14,6 @@
 #define TILES_A_ROW 512 /* a tile's number is row * this + column, however wide the screen is */
 #define TILES (TILES_A_ROW * 512)
 
-/* Two means of the same picture differ by at most so much, of 255. */
-#define TILE_ALIKE 6
-
 /* The means of a tile outside a screen that has shrunk. White is one less. */
 #define TILE_OUTSIDE UINT32_MAX
 
@@ -32,9 +29,6 @@ typedef struct TilePixels {
     int width, height;
     int stride; /* bytes from a row to the next */
 } TilePixels;
-
-/* The largest difference of the quarters of two tiles; larger than any if one is TILE_OUTSIDE. */
-int tile_distance(uint32_t one, uint32_t other);
 
 typedef struct Tiles Tiles;
 

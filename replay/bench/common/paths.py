@@ -46,10 +46,6 @@ def client() -> Path:
     return tool("drain", "spice-drain")
 
 
-def staleness() -> Path:
-    return tool("screen", "spice-staleness")
-
-
 def link_emulator() -> Path:
     return tool("link", "spice-link")
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Staleness over time, from the intervals in which the client's screen lacked a change that was due.
-
-spice-staleness finds these by comparing the log of what the client showed with the ground truth.
-"""
+"""Staleness over time, from the intervals in which the client's screen lacked a change that was due (screens.py)."""
 
 from __future__ import annotations
 

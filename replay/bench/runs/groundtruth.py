@@ -9,14 +9,13 @@ server is made to keep all probes: dropping covered ones would merge several mom
 from __future__ import annotations
 
 import itertools
-import json
 import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.common import paths, proc
+from bench.common import paths
 from bench.common.errors import BenchError
 from bench.lab import lab, links
 from bench.measure import staleness, latency
@@ -93,9 +92,11 @@ def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: d
     started, ended = (player or {}).get("begun_ns"), (client or {}).get("end_ns")
     if not isinstance(started, int) or not isinstance(ended, int) or not screen.exists() or not due.exists():
         return None
-    pace = "1" if spec.pace == "recorded" else spec.pace
-    argv = [str(paths.staleness()), str(due), str(started), pace, str(screen), str(ended + spec.settle_end_ms * 10**6)]
-    stretches = json.loads(proc.call(argv, timeout=300))
+    pace = 1.0 if spec.pace == "recorded" else float(spec.pace)
+    from bench.measure import screens       # only here: --help of ./run compare works without numpy
+    wanted = screens.read(due)
+    wanted["when"] = started + (wanted["when"] / pace).astype("i8")
+    stretches = screens.stretches(wanted, screens.read(screen), ended + spec.settle_end_ms * 10**6)
     begun = (counters or {}).get("begun_ns")
     changes = [] if begun is None else [begun + round(change.at * 1e9) for change in spec.link.changes]
-    return staleness.report(stretches, changes) if stretches[-1][0] else None
+    return staleness.report(stretches, changes) if stretches else None

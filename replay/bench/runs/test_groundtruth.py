@@ -17,6 +17,7 @@ import pytest
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.conftest import needs
+from bench.measure import screens
 from bench.runs import bursts, groundtruth
 from live import tiles
 from recordings import catalogue
@@ -116,7 +117,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
 def test_what_is_due_is_what_was_drawn(session: Session) -> None:
     recording, shown = session
     groundtruth.look(recording)
-    log = numpy.frombuffer(groundtruth.kept(recording).read_bytes(), tiles._RECORD)
+    log = screens.read(groundtruth.kept(recording))
     means = numpy.full_like(tiles.means_of(shown[0]), -1)
     for number, pixels in enumerate(shown, 1):
         now = log[numpy.round(log["when"] / (PAUSE * 1e9)) == number]
