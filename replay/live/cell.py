@@ -19,7 +19,7 @@ from bench.lab import lab as labs
 from bench.lab import linktest, netns, relay
 from bench.lab.lab import Lab
 from bench.lab.links import Link
-from bench.measure import playout
+from bench.measure import channels
 from bench.measure.pcap import ETHERNET_HEADER
 from bench.measure.stats import quantile
 from bench.measure.steal import StealTime
@@ -107,7 +107,7 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
 def _sound(viewer: Viewer, began: float, ended: float) -> Record:
     """The sound that was heard, of a guest that plays it all the time; times are of the monotonic clock."""
     arrivals, period = viewer.heard()
-    heard = playout.heard([at for at in arrivals if began <= at / 1e9 <= ended], period)
+    heard = channels.heard([at for at in arrivals if began <= at / 1e9 <= ended], period)
     if not heard.seconds:
         raise Failed("no sound came")
     return {**asdict(heard), "late": quantile(heard.late, 0.95)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Latency from probes: from when the player hands a drawing command to the server until the client library reports
-that update. Both read CLOCK_MONOTONIC, so both ends must be on one machine.
+that update; and response time at --pace user. All read CLOCK_MONOTONIC, so both ends must be on one machine.
 
 Probe numbers wrap around. The server may drop a probe that is covered by a later drawing or leaves the pipe in
 another way: each received number is the next sent one with that number, and skipped ones were dropped. Exception: a
@@ -10,7 +10,7 @@ client that is behind gets the latest change first, and may get a skipped probe 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,3 +80,32 @@ def report(sent: Sequence[Stamp] | None, received: Sequence[Stamp] | None) -> di
     found |= quantiles(values)
     found["values"] = [round(value, 3) for value in values]
     return found
+
+
+Burst = Sequence[int]       # command, when its last drawing was due, when the client's answer had come; ns
+Shown = Mapping[str, Any]   # of a burst by the client: time_ns; missed, whether its picture did not come
+
+
+def waited(bursts: Sequence[Burst], shown: Sequence[Shown]) -> int:
+    """Nanoseconds that the client's answers took through the bench to the player. A person's eye would not need them."""
+    return sum(max(0, burst[2] - one["time_ns"]) for burst, one in zip(bursts, shown, strict=True))
+
+
+def response(bursts: Sequence[Burst] | None, shown: Sequence[Shown]) -> dict[str, Any] | None:
+    """The entry of a run's record, in ms: how much later than on the guest's own screen the client shows everything drawn between two
+    pauses. None without bursts, or when the two do not fit together. What was played before the session's time began, with nothing due, is
+    no response.
+
+    The client has shown a burst when the marker behind it has arrived and the picture is right, JPEG losses aside; it looks every 10 ms. A
+    server that sends a slow client the current screen may send the marker first, or drop it. Then the player draws another marker after
+    30 ms, and again each time 1/8 of the time has passed, so the error is at most the larger of the two. A picture that is missing 20 s
+    after its marker is counted as missed, and the session continues."""
+    if not bursts or len(bursts) != len(shown):
+        return None
+    counted = [((one["time_ns"] - due) / 1e6, one["missed"]) for (_, due, _), one in zip(bursts, shown, strict=True) if due]
+    values = [round(value, 3) for value, _ in counted]
+    if not counted or min(counted)[0] < 0:
+        return None
+    found = quantiles(values)
+    return {"bursts": len(values), "missed": sum(missed for _, missed in counted),
+            **{part: found[part] for part in ("p50", "p95", "max")}, "values": values}

@@ -119,7 +119,8 @@ def _times(name: str, path: str, says: str, *parts: str, least: float = 0.0, **u
                      **({"usual": usual[part]} if part in usual else {}))
 
 
-# usual: root mean square over all rows of results/ at commit dbad2011, rounded; of responses, where nothing was known, that of a similar metric.
+# usual: root mean square over all rows of results/ at commit dbad2011, rounded; of responses, of which nothing was known, that of a similar
+# metric.
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (
     Metric("packets", "server.packets", "packets from the server", 0.01, usual=0.02),
     Metric("data_packets", "server.data_packets", "packets from the server with data", 0.01, usual=0.02),
@@ -188,14 +189,21 @@ def spread(rows: Iterable[Iterable[Run]], name: str) -> float:
     return max(math.sqrt(squares / freedom), usual if METRICS[name].without_capture else usual / 2)
 
 
+def _relative(old: list[float], new: list[float]) -> tuple[list[float], list[float]]:
+    """To the mean of both. Nothing if a side has no values, or one is 0."""
+    if not old or not new or min(old + new) <= 0:
+        return [], []
+    mean = statistics.geometric_mean(old + new)
+    return [value / mean for value in old], [value / mean for value in new]
+
+
 def shift(before: Iterable[Run], after: Iterable[Run], name: str, usual: float) -> stats.Shift | None:
     """usual: spread() of the metric. A capture costs CPU and time: there captured and other runs count each relative to the mean of their
     kind on both sides, so that all runs tell something."""
-    old, new = _by_kind(before, name), _by_kind(after, name)
+    captured, others = zip(_by_kind(before, name), _by_kind(after, name), strict=True)
     if METRICS[name].without_capture:
-        means = [statistics.geometric_mean(one + other) if one and other and min(one + other) > 0 else None for one, other in zip(old, new, strict=True)]
-        old, new = ([[value / mean for value in kind] if mean else [] for kind, mean in zip(side, means, strict=True)] for side in (old, new))
-    return stats.shift(old[0] + old[1], new[0] + new[1], usual)
+        captured, others = _relative(*captured), _relative(*others)
+    return stats.shift(captured[0] + others[0], captured[1] + others[1], usual)
 
 
 def judged(shift: stats.Shift | None, name: str) -> stats.Comparison:

@@ -81,3 +81,22 @@ def test_a_client_counts_probes_modulo_3600() -> None:
     found = latency.match(sent, [[number % 3600, number * 10 + 1] for number in range(0, 5000, 7)])
     assert found is not None
     assert [probe.sent for probe in found if probe.received is not None] == list(range(0, 50000, 70))
+
+
+def _shown(*times: int) -> list[dict[str, int]]:
+    return [{"time_ns": time, "missed": 0} for time in times]
+
+
+def test_a_response_is_from_when_the_last_drawing_was_due() -> None:
+    bursts = [[3, 0, 10 * MS], [5, 100 * MS, 150 * MS], [9, 400 * MS, 460 * MS]]
+    shown = _shown(9 * MS, 140 * MS, 420 * MS)
+    shown[2]["missed"] = 1
+    found = latency.response(bursts, shown)
+    assert found == {"bursts": 2, "missed": 1, "p50": 30.0, "p95": 39.0, "max": 40.0, "values": [40.0, 20.0]}
+    assert latency.waited(bursts, shown) == 51 * MS
+
+
+@pytest.mark.parametrize(("bursts", "shown"), [
+    (None, []), ([], []), ([[1, 5, 9]], []), ([[1, 5, 9]], [4]), ([[1, 0, 9]], [8])])
+def test_what_does_not_fit_is_not_known(bursts: list[list[int]] | None, shown: list[int]) -> None:
+    assert latency.response(bursts, _shown(*shown)) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.lab import lab
-from bench.measure import channels, latency, pcap, response, validity
+from bench.measure import channels, latency, pcap, validity
 from bench.runs.runspec import RunSpec
 
 
@@ -25,7 +25,7 @@ def _wall(spec: RunSpec, run: validity.Evidence) -> float | None:
         return None
     if spec.is_user:
         bursts = (run.player or {}).get("bursts") or []
-        return round((ended - started - response.waited(bursts, run.shown or [])) / 1e9, 6) if len(bursts) == len(run.shown or []) else None
+        return round((ended - started - latency.waited(bursts, run.shown or [])) / 1e9, 6) if len(bursts) == len(run.shown or []) else None
     return round((ended - started) / 1e9 - len(run.pauses) * (spec.settle_ms / 1e3 + spec.link.delay), 6)
 
 
@@ -85,7 +85,7 @@ def _latency_missing(spec: RunSpec, run: validity.Evidence) -> str | None:
 
 
 def _response(spec: RunSpec, run: validity.Evidence) -> dict[str, Any] | None:
-    return response.report((run.player or {}).get("bursts"), run.shown) if run.shown is not None else None
+    return latency.response((run.player or {}).get("bursts"), run.shown) if run.shown is not None else None
 
 
 def make(spec: RunSpec, run: validity.Evidence, reason: str | None, kept: Path | None) -> dict[str, Any]:
