@@ -100,7 +100,7 @@ class Metric:
     more: bool = False              # more is better
     without_capture: bool = False   # only from runs without a capture, if the row has any
     least: float = 0.0              # smaller values cannot be told apart
-    usual: float = 0.20             # relative standard deviation from run to run on a quiet host; below
+    usual: float = 0.20             # relative standard deviation from run to run on a quiet host; see METRICS
 
     def read(self, run: Run) -> float | None:
         if callable(self.of):
