@@ -42,7 +42,7 @@ _DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxie
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Tests the compatibility of clients with a QEMU (TCG) whose guest draws text: each client, transport, mode and scenario "
-        "is one run. Needs x86_64 and the packages of packages-clients.txt. All runs take hours."
+        "is one run."
     )
     names = ", ".join(driver.name for driver in plans.DRIVERS)
     for option, says in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --set deployment: what a user waits for where SPICE is deployed in ways that one client on a working line does not show:
+"""./run live deployment: what a user waits for where SPICE is deployed in ways that one client on a working line does not show:
 a new client, a second client on a slow line, a line that is out, a paste over a distance, a path that drops large packets."""
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import atomic, paths, proc, table
-from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
@@ -35,7 +34,7 @@ from clients.errors import Failed, NotRun
 from clients.machine import AGENT_PORT, STOCK, Library, Machine
 from clients.scenarios import vdagent
 from clients.world import World
-from live import guests, sets, viewers, ways
+from live import command, guests, sets, viewers, ways
 from live.cell import too_much, watched
 from live.qemu import Listener, Qemu
 from live.scenarios import scroll
@@ -301,21 +300,27 @@ ROWS = {row.name: row for row in (
 )}
 
 
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Measures what a user waits for when a second client is on a slow link, a second display is busy, the link is out, "
+                          "5 MB are pasted or dropped, or the path drops large packets.")
+    options(parser, ROWS)
+    parser.set_defaults(count=None)
+
+
+def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(rows)} (all)")
+    command.options(parser)
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
+
+
 def chosen(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> tuple[list[Row], list[str]]:
     """Rows and names of modes; raises BenchError, one line."""
-    refused = ("guests", "links", "sessions", *(("count",) if rows is ROWS else ()))
-    if wrong := next((name for name in refused if getattr(args, name) is not None), None):
-        raise BenchError(f"--set {args.set} has no --{wrong}", 2)
-    names = sets.names(args.scenarios, list(rows))
-    for name in names:
+    for name in args.rows:
         if name not in rows:
-            raise BenchError(f"unknown scenario '{name}' of {args.set}: choose one of {', '.join(rows)}", 2)
-    shown = sets.names(args.modes, ("stock", "flow"))
-    if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
-        raise BenchError(f"--set {args.set} has neither VNC nor browsers", 2)
+            raise BenchError(f"unknown row '{name}': choose some of {', '.join(rows)}", 2)
     if args.repeat < 1:
         raise BenchError("--repeat must be at least 1", 2)
-    return [rows[name] for name in names], shown
+    return [rows[name] for name in args.rows or rows], sets.of_spice(args.modes)
 
 
 def kept(file: Path) -> list[Record]:
@@ -359,7 +364,7 @@ def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, ro
     loads = [record["load"] for record in runs]
     trees = ", ".join(dict.fromkeys(record["tree"] for record in runs))
     bad = [f"- {record['row']}, {record['way']}: {record['invalid']}" for record in runs if record.get("invalid")]
-    text = (f"# {name.capitalize()}: what a user waits for\n\nWritten by `./run live --set {name}`, {facts['date']}: {facts['qemu']} (TCG), "
+    text = (f"# {name.capitalize()}: what a user waits for\n\nWritten by `./run live {name}`, {facts['date']}: {facts['qemu']} (TCG), "
             f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
             f"{PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
             f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
@@ -367,25 +372,22 @@ def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, ro
     return "\n".join([text, *(["## Runs that do not count\n", *bad, ""] if bad else []), _LIMITS])
 
 
-def execute(args: argparse.Namespace, facts: Mapping[str, Any], known: Mapping[str, Row] = ROWS) -> int:
+def execute(args: argparse.Namespace, name: str = NAME, known: Mapping[str, Row] = ROWS) -> int:
     rows, names = chosen(args, known)
     if args.dry_run:
         print("\n".join(f"{row.name}: {', '.join(names)}" for row in rows))
         return 0
-    if os.geteuid() != 0:
-        raise BenchError("./run live needs root, for network namespaces")
-    with alone("live"):
-        return _measure(args, rows, names, facts, known)
+    with command.measuring():
+        return _measure(args, args.out / f"{name}.json", rows, names, known)
 
 
-def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str], facts: Mapping[str, Any], known: Mapping[str, Row]) -> int:
+def _measure(args: argparse.Namespace, file: Path, rows: Sequence[Row], names: Sequence[str], known: Mapping[str, Row]) -> int:
     steps = Steps(paths.cache_dir() / "live" / "log")
     packages.install(steps)
     if paths.build_is_ours():
         setup.setup()
     shown = [ways.find(name, args.library and args.library.resolve()) for name in names]
-    file = args.out / f"{args.set}.json"
-    records = kept(file)
+    records, facts = kept(file), command.facts()
     failed, bad, library = 0, 0, environment.library_tree()[:12]
     for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
         with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
@@ -401,6 +403,6 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str]
                         "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
         steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
         atomic.write_text(file, json.dumps(records, indent=1) + "\n")
-        atomic.write_text(file.with_suffix(".md"), page(records, facts, args.set, known))
+        atomic.write_text(file.with_suffix(".md"), page(records, facts, file.stem, known))
     print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count{f', {bad} failed' if bad else ''}")
     return 1 if failed or bad else 0

@@ -33,13 +33,13 @@ _NEED_BUILDS = ("replay/bench/source/test_bases.py", "replay/bench/source/test_s
                 "server/devel/tests/test_server_threads.py")
 
 
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Builds everything and runs all tests: upstream's on every release in every mode, ours in C and Python, the C tests "
+                          "again under sanitizers. With arguments: the Python tests only. Tests of the library alone: meson test -C build.")
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of pytest: files, folders, options")
+
+
 def execute(args: argparse.Namespace) -> int:
-    if args.arguments[:1] in (["-h"], ["--help"]):
-        print("usage: ./run test [ARGUMENT ...]\n\nexamples:\n  ./run test\n  ./run test replay/bench/runs/test_modes.py\n  "
-              "./run test -k relay\n\nBuilds everything and runs all tests: upstream's on every release in every mode, ours in C "
-              "and Python, the C tests again\nunder sanitizers. With arguments, which go to pytest: the Python tests only. Tests of "
-              "the library alone: meson test -C build.")
-        return 0
     began = time.monotonic()
     if not sanitized.build_dir().is_dir():
         space.require(paths.ROOT, _SPACE, "remove something, or clone the tree where there is more")
