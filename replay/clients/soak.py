@@ -202,6 +202,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "that reads fast must get messages without a pause and show the right picture."
     )
     parser.add_argument("--minutes", type=float, default=60, metavar="N", help="duration (%(default)s)")
+    guest.configure(parser)
     parser.add_argument("mode", nargs="?", default="flow", metavar="MODE", help="as for ./run clients --modes (flow)")
 
 
@@ -211,7 +212,7 @@ def execute(args: argparse.Namespace) -> int:
     mode = stream_mode(args.mode)
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
-    made = guest.prepare(steps)
+    made = guest.prepare(steps, accel=args.accel)
     library = libraries(upstream.DEFAULT, [mode], steps)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
@@ -223,5 +224,5 @@ def execute(args: argparse.Namespace) -> int:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error if where.running() else where.ended()}") from None
-    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()}, library of {library_of()}")
+    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library of {library_of()}")
     return 0

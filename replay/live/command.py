@@ -21,7 +21,7 @@ from bench.common.steps import Steps
 from bench.lab import links
 from bench.runs import environment, libraries
 from bench.source import setup, upstream
-from clients import packages
+from clients import guest, packages
 from clients.machine import qemu_version
 from live import cell, goals, guests, page, sets, ways
 from live.cell import Plan, Record
@@ -35,7 +35,7 @@ _TRIES = 2              # tries of a run that does not count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Measures how long a user waits at a guest in QEMU (TCG): each action waits until the client shows the "
+    parser.description = ("Measures how long a user waits at a guest in QEMU: each action waits until the client shows the "
                           "result of the last one. Skips the runs that --output has, so an interrupted command resumes.")
     parser.add_argument("set", nargs="?", choices=sets.SETS, default="quick", metavar="SET",
                         help=f"what to measure: {', '.join(sets.SETS)} (quick); the options below replace parts of it")
@@ -45,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix")):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     options(parser, "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")
+    guest.configure(parser)
     parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
 

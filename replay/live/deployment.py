@@ -60,9 +60,10 @@ class Place:
     steps: Steps
     folder: Path
     count: int | None = None    # of --count
+    accel: str = guest.TCG
 
     def guest(self, name: str = "text-std", second: str = "") -> guests.Guest:
-        return guests.prepare(name, self.steps, second)
+        return guests.prepare(guests.named(name, self.accel), self.steps, second)
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machin
     """The link, and behind it a guest that relays the agent's port."""
     assert way.library
     library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-    made = guest.prepare(place.steps)
+    made = guest.prepare(place.steps, accel=place.accel)
     state = machine.booted(made, Library(paths.stock_library(), STOCK, ""))
     with tested(link) as lab, Machine(made, library, place.folder, incoming=state, lab=lab) as host:
         host.booted()
@@ -310,6 +311,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(rows)} (all)")
     command.options(parser)
+    guest.configure(parser)
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
 
 
@@ -342,11 +344,16 @@ def cell(records: Sequence[Record]) -> str:
     return "; ".join(dict.fromkeys([text, *(record["says"] for record in records if record["says"])]))
 
 
+def _column(record: Record) -> str:
+    """The way, and KVM if the guest ran under it."""
+    return f"{record['way']}, KVM" if record.get("accel") == guest.KVM else str(record["way"])
+
+
 _LIMITS = """\
 ## What this page cannot show
 
 - Spread: n is small, and all runs are of one machine. Differences of a few hundredths of a second are noise.
-- Other guests and links: the guests are Linux on an emulated processor (TCG), links are emulated on the same host.
+- Other guests and links: the guests are Linux, on an emulated processor (TCG) if a column does not say KVM; links are emulated on the same host.
 - An agent in the guest: a stand-in answers pastes, and spice-vdagent runs on the host. USB is not measured.
 - A client's window: the client is spice-client-glib without one.
 """
@@ -357,14 +364,15 @@ def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, ro
     library = next((record.get("library") for record in reversed(found) if ways.of_tree(record["way"])), None)
     runs = [record for record in found if not ways.of_tree(record["way"]) or record.get("library") == library]
     records = [record for record in runs if not record.get("invalid")]
-    shown = sorted({record["way"] for record in records}, key=lambda way: (way != STOCK, way))
+    shown = sorted({_column(record) for record in records}, key=lambda column: (not column.startswith(STOCK), column))
     lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
-              *(cell([record for record in records if (record["row"], record["way"]) == (row.name, way)]) for way in shown)]
+              *(cell([record for record in records if (record["row"], _column(record)) == (row.name, column)]) for column in shown)]
              for row in rows.values() if any(record["row"] == row.name for record in records)]
     loads = [record["load"] for record in runs]
+    accels = ", ".join(sorted({record.get("accel", guest.TCG).upper() for record in runs}))
     trees = ", ".join(dict.fromkeys(record["tree"] for record in runs))
-    bad = [f"- {record['row']}, {record['way']}: {record['invalid']}" for record in runs if record.get("invalid")]
-    text = (f"# {name.capitalize()}: what a user waits for\n\nWritten by `./run live {name}`, {facts['date']}: {facts['qemu']} (TCG), "
+    bad = [f"- {record['row']}, {_column(record)}: {record['invalid']}" for record in runs if record.get("invalid")]
+    text = (f"# {name.capitalize()}: what a user waits for\n\nWritten by `./run live {name}`, {facts['date']}: {facts['qemu']} ({accels}), "
             f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
             f"{PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
             f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
@@ -391,7 +399,7 @@ def _measure(args: argparse.Namespace, file: Path, rows: Sequence[Row], names: S
     failed, bad, library = 0, 0, environment.library_tree()[:12]
     for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
         with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
-            place = Place(steps, Path(name), args.count)
+            place = Place(steps, Path(name), args.count, args.accel)
             try:
                 seen, stolen = watched(functools.partial(row.play, place, way))
                 invalid = too_much(stolen)
@@ -399,7 +407,7 @@ def _measure(args: argparse.Namespace, file: Path, rows: Sequence[Row], names: S
                 seen, invalid = Seen([]), str(error)
         failed += invalid is not None
         bad += seen.failed
-        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid,
+        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid, "accel": args.accel,
                         "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
         steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
         atomic.write_text(file, json.dumps(records, indent=1) + "\n")

@@ -96,7 +96,7 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
             for link in over:
                 for way in (way for way in names(args.modes, part.ways) if way not in scenario.not_by):
-                    yield Plan(guest, scenario.name, link, way), args.count or min(scenario.count, part.most)
+                    yield Plan(guests.named(guest, args.accel), scenario.name, link, way), args.count or min(scenario.count, part.most)
 
 
 def planned(args: argparse.Namespace) -> dict[Plan, int]:

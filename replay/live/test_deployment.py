@@ -55,6 +55,13 @@ def test_a_cell_has_median_worst_and_what_was_seen() -> None:
     assert deployment.cell([_record("flow", [1.0, None])]) == "1.00 s (longest 1.00, n = 2), 1 never"
 
 
+def test_kvm_has_columns_of_its_own() -> None:
+    text = deployment.page([_record("stock", [30.0]), {**_record("flow", [0.03]), "accel": "kvm"}, {**_record("flow", [3.0]), "accel": "tcg"}], _FACTS)
+    text = " ".join(text.split())
+    assert "| stock | flow | flow, KVM |" in text and "30.00, n = 1) | 3.00 s (longest 3.00, n = 1) | 0.03 s" in text
+    assert "QEMU (KVM, TCG), one;" in text
+
+
 def test_the_page_has_the_rows_that_were_run_in_their_order() -> None:
     text = deployment.page([_record("stock", [30.0]), _record("flow", [0.03], row="alone")], _FACTS)
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("|")][2:]

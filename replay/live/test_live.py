@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import struct
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -19,8 +20,9 @@ from bench.common.errors import BenchError
 from bench.lab import links
 from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
+from clients import guest
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
-from live.qemu import Qemu
+from live.qemu import Hardware, Qemu
 from live.short import short
 from live.tiles import Log
 from live.user import AtRest, User
@@ -154,6 +156,22 @@ def test_a_set_is_what_the_options_leave_of_it() -> None:
         for scenario, count in (("scroll", 6), ("page", 20)) for way in ("flow", "vnc")}
     assert list(plans)[-1].repeat == 2
     assert set(sets.planned(_arguments("main", "--count", "7")).values()) == {7}
+
+
+def test_kvm_is_named_in_the_record_and_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "accelerator", lambda name: name)
+    given = ("--scenarios", "page", "--links", "lan", "--modes", "flow")
+    plans = [next(iter(sets.planned(_arguments(*given, *more)))) for more in ((), ("--accel", "kvm"))]
+    assert [plan.guest for plan in plans] == ["text-std", "text-std+kvm"] and plans[0].key != plans[1].key
+    assert sets.seconds({plans[0]: 20}) == sets.seconds({plans[1]: 20})
+    hardware = Hardware(Path("kernel"), Path("initrd"), "", "VGA")
+    assert hardware.arguments()[2:4] == ["-accel", "tcg"] and replace(hardware, accel="kvm").arguments()[2:4] == ["-accel", "kvm"]
+    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+    text = page.page([{**_run("flow", scenario="page"), "guest": plan.guest} for plan in plans], [], facts)
+    assert "\n## text-std, page\n" in text and "\n## text-std+kvm, page\n" in text
+    for wrong in ("text-std+xen", "+kvm"):
+        with pytest.raises(BenchError, match="unknown guest"):
+            guests.kind_of(wrong)
 
 
 def test_parts_of_a_set_that_overlap_are_one() -> None:
