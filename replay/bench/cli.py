@@ -53,7 +53,7 @@ COMMANDS = {
         "./run live reports; ./run live reports view-only view-only-busy --count 7200", _LIVE, "reports.md and .json in --output", "45 minutes"),
     "live sessions": Command(
         "live.sessions", "the server's cost of many sessions at once",
-        "./run live sessions 1 8 32; ./run live sessions 16 --modes stock", _LIVE, "sessions.md in --output", "half a minute to a minute per mode and N"),
+        "./run live sessions; ./run live sessions 16 64 --modes stock", _LIVE, "sessions.md in --output", "half a minute to a minute per mode and N"),
     "test": Command("bench.commands.testing", "run all tests, or some files of Python tests",
                     "./run test; ./run test replay/bench/runs/test_modes.py; ./run test -k relay",
                     "6 GB of disk; some tests need root, and are skipped without", "build, .cache; the results: build/tests.json",

@@ -168,7 +168,7 @@ def _until(process: proc.Process, event: str) -> proc.Event:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Measures the server's CPU, wake-ups and memory per session, for so many sessions at once on this machine, "
                           "and the latency of one more. The sessions play a recording.")
-    parser.add_argument("counts", nargs="+", type=int, metavar="N", help=f"sessions at once, from 1 to {_MOST}; several: one after the other")
+    parser.add_argument("counts", nargs="*", type=int, default=[1, 8, 32], metavar="N", help=f"sessions at once, from 1 to {_MOST} (1 8 32)")
     command.options(parser)
 
 

@@ -433,6 +433,7 @@ def test_what_a_process_has_used_is_read_of_it() -> None:
 
 def test_sessions_are_numbers_and_not_of_vnc() -> None:
     assert sessions.planned(_arguments("1", "8", "--modes", "flow", of=sessions)) == [("flow", 1), ("flow", 8)]
+    assert [count for _, count in sessions.planned(_arguments("--modes", "flow", of=sessions))] == [1, 8, 32]
     for wrong, complaint in ((("0",), "from 1 to 64"), (("1", "65"), "from 1 to 64"), (("1", "--modes", "vnc"), "leave them out of --modes"),
                              (("1", "--modes", "rdp"), "unknown mode")):
         with pytest.raises(BenchError, match=complaint):
@@ -440,7 +441,7 @@ def test_sessions_are_numbers_and_not_of_vnc() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [
-    (["sessions", "many"], "argument N: invalid int value: 'many'"), (["sessions"], "the following arguments are required: N"),
+    (["sessions", "many"], "argument N: invalid int value: 'many'"),
     (["sessions", "1", "--links", "lan"], "unrecognized arguments: --links lan"), (["deployment", "--count", "3"], "unrecognized arguments"),
     (["deployment", "--links", "lan"], "unrecognized arguments"), (["reports", "--guests", "text-std"], "unrecognized arguments"),
     (["deployments"], "argument SET: invalid choice: 'deployments'")])
