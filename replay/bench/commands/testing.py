@@ -204,16 +204,15 @@ def _python_tests(name: str, which: list[str], tests: Outcome) -> str:
     workers = min((os.cpu_count() or 1) + 1, _AT_ONCE)
     report = paths.build_dir() / f"{name}.xml"
 
-    def run(arguments: list[str]) -> Outcome:
+    def run(*arguments: str) -> Outcome:
         report.unlink(missing_ok=True)
-        status = run_pytest([*arguments, f"--junitxml={report}"])
+        status = run_pytest([*which, *arguments, f"--junitxml={report}", "-o", f"cache_dir={report.with_suffix('')}"])
         found = Outcome()
         found.add_pytest(report)
         if status and not found.failed:
             raise BenchError("Python tests failed: see above")
         return found
-    return _tried(tests, run(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile", *which]),
-                  lambda failed: run([outcome.place(name) for name in failed]))
+    return _tried(tests, run("-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"), lambda _: run("--last-failed"))
 
 
 def run_pytest(arguments: list[str]) -> int:
@@ -222,5 +221,5 @@ def run_pytest(arguments: list[str]) -> int:
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
     # pytest names a test after its place below the root, which else depends on the arguments
     root = ["--rootdir", str(paths.ROOT)]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *root, *folders, *arguments],
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={paths.build_dir() / 'pytest-cache'}", *root, *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode
