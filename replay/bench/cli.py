@@ -64,7 +64,7 @@ COMMANDS = {
         "./run compare linux-desktop --library git:HEAD~1 --library patched --modes flow; ./run diff results/own/compare.json",
         "result files of ./run compare", "nothing", "seconds"),
     "results": Command(
-        "bench.commands.makeresults", "measure the pages of results/, or write the page of a result file",
+        "pages.command", "measure the pages of results/, or write the page of a result file",
         "./run results --dry-run; ./run results main; ./run results distance staleness --repeat 2; ./run results results/own/compare.json",
         "as ./run compare, and an otherwise idle machine", "results, the tables of README.md and docs/modes.md", "72 minutes; main 33; others as --dry-run says"),
     "watch": Command("bench.commands.watch", "show live counters of a running guest's connections", "./run watch DIR",

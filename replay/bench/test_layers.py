@@ -43,7 +43,7 @@ def test_every_folder_with_modules_is_a_layer() -> None:
     folders = {file.parent.name for file in _BENCH.glob("*/*.py")} - {"fakes"}
     assert folders == set(_LAYERS)
     assert {file.stem for file in _BENCH.glob("*.py")} == {
-        "__init__", "__main__", "cli", "conftest", "samples", "test_cli", "test_entry", "test_readme", "test_layers",
+        "__init__", "__main__", "cli", "conftest", "samples", "test_cli", "test_entry", "test_layers",
         "test_words"}
 
 

@@ -8,12 +8,15 @@ import argparse
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench.common import atomic, paths
+from bench.common import page as pages
+from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
@@ -31,10 +34,6 @@ from recordings import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
 HOME = paths.OWN_RESULTS / "clients"
-_TRANSPORTS = """\
-Transports: *ws*, *wss*: WebSocket, which the server itself accepts; *relay*: a TCP relay beside the server; *sandbox*: TLS to a QEMU with
-`-sandbox on`; *haproxy*, *squid*, *ssh-L*, *ssh-W*, *websockify*, *nginx*, *socat*: that program between client and server, *64 KB* with
-socket buffers of that size. The clients *acks as NAME* decode nothing, and count acks as that client does."""
 NAME = "clients"
 _DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxies close connections that are idle for 60
 
@@ -162,68 +161,26 @@ def versions(drivers: Sequence[type[Driver]]) -> dict[str, str]:
     return found
 
 
-_BAD = (
-    "A client, the error message as the run reported it, and the runs. The guest reports each line typed at it as `typed TEXT` over a serial "
-    "line.\n"
-)
-
-
 def page(found: Sequence[Cell], facts: dict[str, Any]) -> str:
     cells = table.typed(found)
-    modes = [
-        mode
-        for mode in (*MODES, *sorted({cell.mode for cell in cells} - set(MODES)))
-        if any(cell.mode == mode for cell in cells)
-    ]
-    worse = table.worse_than(STOCK, cells)
-    text = [
-        "# Client compatibility\n",
-        f"**Worse than stock: {len(worse) or 'none'}.** {len(cells)} runs: {sum(cell.outcome == GOOD for cell in cells)} good, "
-        f"{sum(cell.outcome == BAD for cell in cells)} bad, {sum(cell.outcome == NOT_RUN for cell in cells)} not run. Each run is one "
-        f"[scenario](#scenarios) in one mode. A cell without modes means all modes of its row. {table.repeated(cells)}\n",
-        f"Written by `./run clients`, {facts['date']}: {facts['qemu']}, spice-server {facts['release']}, {facts['guest']}.\n",
-        table.markdown(cells, modes, plans.SCENARIOS, "client"),
-        _messages(cells, modes),
-    ]
-    if bad := table.reasons(cells, BAD):
-        text += ["## Bad\n", _BAD, bad]
-    if not_run := table.reasons(cells, NOT_RUN):
-        text += ["## Not run\n", not_run]
-    text += [
-        "## Versions\n",
-        table.libraries(cells) + "".join(f"- {name}: {version}\n" for name, version in facts["versions"].items()),
-        "## Scenarios\n",
-        "".join(f"- **{name}**: {_does(name)}\n" for name in plans.SCENARIOS),
-        _TRANSPORTS,
-    ]
-    return "\n".join(text)
+    played = {cell.mode for cell in cells}
+    modes = [mode for mode in (*MODES, *sorted(played - set(MODES))) if mode in played]
+    return pages.fill(
+        "clients/clients.md.j2", cells=cells, facts=facts, worse=table.worse_than(STOCK, cells), counts=Counter(cell.outcome for cell in cells),
+        replaced=table.repeated(cells), table=table.markdown(cells, modes, plans.SCENARIOS, "client"), messages=_messages(cells, modes),
+        bad=table.reasons(cells, BAD), not_run=table.reasons(cells, NOT_RUN), libraries=table.libraries(cells),
+        scenarios={name: (sys.modules[plans.scenario(name).__module__].__doc__ or "").strip() for name in plans.SCENARIOS})
 
 
-def _does(scenario: str) -> str:
-    return (sys.modules[plans.scenario(scenario).__module__].__doc__ or "").strip()
-
-
-def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str:
+def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str | None:
     """Messages of the display channel in the scenario draw, if the client counts them."""
-    counted = [cell for cell in cells if cell.scenario == "draw" and "messages" in cell.figures]
-    if not counted:
-        return ""
-    lines = [
-        "Scenario draw: display messages per line of text that the guest drew (messages in all):\n",
-        "| client | transport | " + " | ".join(modes) + " |",
-        "|---|---|" + "--:|" * len(modes),
-    ]
-    for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in counted):
-        found = {cell.mode: cell.figures for cell in counted if (cell.row, cell.transport) == (row, transport)}
-        lines.append(
-            f"| {row} | {transport} | "
-            + " | ".join(
-                f"{found[mode]['messages a line']:.2f} ({found[mode]['messages']:.0f})" if mode in found else "–"
-                for mode in modes
-            )
-            + " |"
-        )
-    return "\n".join(lines) + "\n"
+    counted: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in cells:
+        if cell.scenario == "draw" and "messages" in cell.figures:
+            counted.setdefault((cell.row, cell.transport), {})[cell.mode] = (
+                f"{cell.figures['messages a line']:.2f} ({cell.figures['messages']:.0f})")
+    lines = [[*row, *(found.get(mode, tables.UNKNOWN) for mode in modes)] for row, found in counted.items()]
+    return tables.markdown(("client", "transport", *modes), lines, left=2, padded=False) if lines else None
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.common import atomic, paths
+from bench.common import page as pages
+from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
@@ -208,37 +210,17 @@ def _cell(
 
 def page(found: list[Cell], facts: dict[str, str]) -> str:
     cells = table.typed(found)
-    pairs = list(dict.fromkeys(cell.mode for cell in cells))
-    columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
-    by_key = {cell.key: cell for cell in cells}
     newest = max(cell.library[:8] for cell in cells)  # the day
     older = [cell for cell in cells if cell.library[:8] < newest]
-    lines = [
-        "# Migration between libraries, with a client connected\n",
-        f"Written by `./run clients migration`, {facts['date']}: {facts['qemu']}, a guest that draws text ({facts.get('accel', guest.TCG).upper()}, QXL). A cell is good if the "
-        "client switches to the new QEMU by itself, keeps getting drawings, and then shows the guest's screen, equal pixel by pixel: "
-        "first as the text left it, then after another picture. *Two displays*: text on one, and on both the same pictures at other "
-        f"places, while the client is behind ({_LINK}); both screens are compared. *Resized*: before the migration the client's window changes "
-        f"its width every {_PAUSE:g} s ({', '.join(map(str, _WIDTHS))} pixels), and the guest follows; then each width must be shown. *Two sound devices*: both play, on one audiodev, and are heard before and after. Runs before 28 November 2026 compared only the second "
-        "picture.\n",
-        *([f"**{len(older)} of these {len(cells)} runs, marked \\*, are of a library older than {newest}** ([which](#libraries)).\n"]
-          if older else []),
-        "| from > to | " + " | ".join(f"{row}, {transport}, {kind}" for row, transport, kind in columns) + " |",
-        "|---|" + "---|" * len(columns),
-    ]
-    for name in pairs:
-        played = [by_key.get((row, transport, name, kind)) for row, transport, kind in columns]
-        lines.append(
-            f"| {name.replace('>', ' > ')} | " + " | ".join(cell.outcome + "\\*" * (cell in older) if cell else "–" for cell in played) + " |"
-        )
-    again = sum(cell.figures.get("tries", 1) > 1 for cell in cells)
-    lines.append(f"\nOn a busy machine a migration sometimes stops a guest with an emulated processor, with any library. Such a migration is "
-                 f"repeated once: {again} of these {len(cells)} were. {table.repeated(cells)}")
-    for title, outcome in (("Bad", BAD), ("Not run", table.NOT_RUN)):
-        if told := table.reasons(cells, outcome):
-            lines += [f"\n## {title}\n", told]
-    lines += ["\n## Libraries\n", table.libraries(cells)]
-    return "\n".join(lines)
+    shown = {cell.key: cell.outcome + "\\*" * (cell in older) for cell in cells}
+    columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
+    lines = [[pair.replace(">", " > "), *(shown.get((row, transport, pair, kind), tables.UNKNOWN) for row, transport, kind in columns)]
+             for pair in dict.fromkeys(cell.mode for cell in cells)]
+    return pages.fill(
+        "clients/migration.md.j2", cells=cells, facts=facts, older=older, newest=newest, link=_LINK, pause=_PAUSE, widths=_WIDTHS,
+        table=tables.markdown(["from > to", *map(", ".join, columns)], lines, left=1 + len(columns), padded=False),
+        again=sum(cell.figures.get("tries", 1) > 1 for cell in cells), replaced=table.repeated(cells), bad=table.reasons(cells, BAD),
+        not_run=table.reasons(cells, table.NOT_RUN), libraries=table.libraries(cells))
 
 
 def execute(args: argparse.Namespace) -> int:

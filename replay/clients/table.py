@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import atomic
+from bench.common import table as tables
 from bench.common.errors import BenchError
 
 GOOD, BAD, NOT_RUN = "good", "bad", "not run"
@@ -115,7 +116,7 @@ def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
     for mode, outcome in ((cell.mode, cell.outcome) for mode in modes for cell in found if cell.mode == mode):
         groups.setdefault(outcome, []).append(mode)
     if not groups:
-        return "–"
+        return tables.UNKNOWN
     if len(groups) == 1 and len(*groups.values()) == len(modes):
         return next(iter(groups))
     return "; ".join(f"{outcome}: {', '.join(inside)}" for outcome, inside in groups.items())
@@ -124,13 +125,12 @@ def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
 def markdown(cells: Sequence[Cell], modes: Sequence[str], scenarios: Sequence[str], first: str) -> str:
     """A row per client and transport, with the modes that were run; a column per scenario."""
     columns = [scenario for scenario in scenarios if any(cell.scenario == scenario for cell in cells)]
-    lines = [f"| {first} | transport | modes | " + " | ".join(columns) + " |", "|---|---|---|" + "---|" * len(columns)]
+    lines = []
     for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in cells):
         here = [cell for cell in cells if (cell.row, cell.transport) == (row, transport)]
         run = [mode for mode in modes if any(cell.mode == mode for cell in here)]
-        shown = [_shown([cell for cell in here if cell.scenario == scenario], run) for scenario in columns]
-        lines.append(f"| {row} | {transport} | {', '.join(run)} | " + " | ".join(shown) + " |")
-    return "\n".join(lines) + "\n"
+        lines.append([row, transport, ", ".join(run), *(_shown([cell for cell in here if cell.scenario == scenario], run) for scenario in columns)])
+    return tables.markdown([first, "transport", "modes", *columns], lines, left=3 + len(columns), padded=False)
 
 
 def reasons(cells: Sequence[Cell], outcome: str) -> str:

@@ -23,10 +23,9 @@ from bench.runs import environment, libraries
 from bench.source import setup, upstream
 from clients import guest, packages
 from clients.machine import qemu_version
-from live import cell, goals, guests, page, sets, ways
+from live import cell, guests, page, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
-from live.short import short
 
 HOME = paths.OWN_RESULTS / "live"
 PUBLISHED = paths.ROOT / "results" / "live"
@@ -93,8 +92,7 @@ class Kept:
         trees = dict.fromkeys([*(run["tree"] for run in self.runs.values() if "tree" in run), facts["tree"]])
         facts = {**facts, "tree": ", ".join(trees)}
         atomic.write_text(self.file, json.dumps({"facts": facts, "runs": self.runs, "thrown_out": self.thrown_out}, indent=1) + "\n")
-        atomic.write_text(self.file.parent / "README.md", page.page(
-            list(self.runs.values()), self.thrown_out, facts, short(self.runs.values()), goals.text(self.runs.values())))
+        atomic.write_text(self.file.parent / "README.md", page.page(list(self.runs.values()), self.thrown_out, facts))
 
 
 def facts() -> dict[str, Any]:

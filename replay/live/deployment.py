@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import atomic, paths, proc, table
+from bench.common import page as pages
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
@@ -327,8 +328,8 @@ def chosen(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> tuple[li
 
 def kept(file: Path) -> list[Record]:
     try:
-        return list(json.loads(file.read_text())) if file.exists() else []
-    except ValueError:
+        return list(json.loads(file.read_text())["runs"]) if file.exists() else []
+    except (ValueError, KeyError, TypeError):
         raise BenchError(f"{file} is damaged: remove it") from None
 
 
@@ -349,16 +350,6 @@ def _column(record: Record) -> str:
     return f"{record['way']}, KVM" if record.get("accel") == guest.KVM else str(record["way"])
 
 
-_LIMITS = """\
-## What this page cannot show
-
-- Spread: n is small, and all runs are of one machine. Differences of a few hundredths of a second are noise.
-- Other guests and links: the guests are Linux, on an emulated processor (TCG) if a column does not say KVM; links are emulated on the same host.
-- An agent in the guest: a stand-in answers pastes, and spice-vdagent runs on the host. USB is not measured.
-- A client's window: the client is spice-client-glib without one.
-"""
-
-
 def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
     """Of this tree's library only runs of the state that was measured last."""
     library = next((record.get("library") for record in reversed(found) if ways.of_tree(record["way"])), None)
@@ -368,16 +359,11 @@ def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, ro
     lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
               *(cell([record for record in records if (record["row"], _column(record)) == (row.name, column)]) for column in shown)]
              for row in rows.values() if any(record["row"] == row.name for record in records)]
-    loads = [record["load"] for record in runs]
-    accels = ", ".join(sorted({record.get("accel", guest.TCG).upper() for record in runs}))
-    trees = ", ".join(dict.fromkeys(record["tree"] for record in runs))
-    bad = [f"- {record['row']}, {_column(record)}: {record['invalid']}" for record in runs if record.get("invalid")]
-    text = (f"# {name.capitalize()}: what a user waits for\n\nWritten by `./run live {name}`, {facts['date']}: {facts['qemu']} ({accels}), "
-            f"{facts['machine']}; spice-server {facts['release']} from {trees}. TLS. Never: not within "
-            f"{PATIENCE:.0f} s. Load average {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
-            f"{': times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.\n\n"
-            f"{table.markdown(['row', 'the user waits for', 'goal', *shown], lines, left=3 + len(shown))}\n")
-    return "\n".join([text, *(["## Runs that do not count\n", *bad, ""] if bad else []), _LIMITS])
+    return pages.fill("live/deployment.md.j2", facts=facts, name=name, patience=PATIENCE, loads=sorted(record["load"] for record in runs),
+                      trees=list(dict.fromkeys(record["tree"] for record in runs)),
+                      accels=sorted({record.get("accel", guest.TCG).upper() for record in runs}),
+                      bad=[{**record, "way": _column(record)} for record in runs if record.get("invalid")],
+                      table=table.markdown(["row", "the user waits for", "goal", *shown], lines, left=3 + len(shown)))
 
 
 def execute(args: argparse.Namespace, name: str = NAME, known: Mapping[str, Row] = ROWS) -> int:
@@ -410,7 +396,7 @@ def _measure(args: argparse.Namespace, file: Path, rows: Sequence[Row], names: S
         records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid, "accel": args.accel,
                         "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
         steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
-        atomic.write_text(file, json.dumps(records, indent=1) + "\n")
+        atomic.write_text(file, json.dumps({"facts": facts, "runs": records}, indent=1) + "\n")
         atomic.write_text(file.with_suffix(".md"), page(records, facts, file.stem, known))
     print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count{f', {bad} failed' if bad else ''}")
     return 1 if failed or bad else 0

@@ -1,25 +1,33 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The page of ./run live: a table per guest and scenario, with a row per link and way of showing the guest. Repeats
-share a row."""
+share a row. And the table of README.md, and the rows that miss the goals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.common import page as pages
+from bench.common import table as tables
+from bench.common.table import UNKNOWN
 from bench.lab import links
 from bench.measure.stats import quantile
 from bench.runs import modes
 from live.scenarios import SCENARIOS
 from live.user import LIMIT
-from live.ways import BROWSERS, of_tree
+from live.ways import BROWSERS, VNC, of_tree
 
 Record = dict[str, Any]
-UNKNOWN = "–"
+OURS = "flow"
 FEWEST = 20         # smallest number of waits for a 95th percentile
 _ENOUGH = 100       # with fewer it is in brackets
 _HELD_UP = 0.95     # of the lines per second of the table's best row: below, the guest was held up
+# The goals: as quick as the better of the others, but for this; no more bytes than VNC, and at most this many times stock's.
+_FACTOR, _SECONDS = 1.1, 0.02
+_BYTES = 1.05
+_SHORT_WAYS = {modes.STOCK: "stock", OURS: "this library", VNC: "QEMU's VNC"}
+_SHORT_LINKS = ("lan", "20M40ms", "2M100ms")
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ def libraries(records: Iterable[Record]) -> list[str]:
 
 def row(records: Sequence[Record]) -> Row:
     def total(name: str) -> float:
-        return sum(record[name] for record in records)
+        return float(sum(record[name] for record in records))
 
     waits = [wait for record in records for wait in (record["responses"] or record["lags"])]
     shown = [wait for wait in waits if wait is not None]
@@ -94,27 +102,33 @@ def rows(records: Iterable[Record]) -> list[Row]:
     return [row(cells[cell]) for cell in sorted(cells, key=rank)]
 
 
-def by_link(records: Iterable[Record]) -> Iterator[tuple[str, str, dict[str, dict[str, Row]]]]:
-    """Guest, scenario, and their rows: of each link, in order, those of each way."""
-    tables: dict[tuple[str, str], list[Record]] = {}
+def _by_table(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
+    """By guest and scenario."""
+    found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        tables.setdefault((record["guest"], record["scenario"]), []).append(record)
-    for (guest, scenario), mine in tables.items():
+        found.setdefault((record["guest"], record["scenario"]), []).append(record)
+    return found
+
+
+def _by_link(records: Iterable[Record]) -> Iterator[tuple[str, str, str, dict[str, Row]]]:
+    """Guest, scenario, link, and the row of each way."""
+    for (guest, scenario), mine in _by_table(records).items():
         found: dict[str, dict[str, Row]] = {}
         for one in rows(mine):
             found.setdefault(one.link, {})[one.way] = one
-        yield guest, scenario, found
+        for link, ways in found.items():
+            yield guest, scenario, link, ways
+
+
+def _number(value: float | None, digits: int = 0, unit: float = 1) -> str:
+    return UNKNOWN if value is None else f"{value * unit:.{digits}f}"
 
 
 def _seconds(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+    return _number(value, 2 if value is None or value >= 0.1 else 3)
 
 
-def _number(value: float | None, digits: int = 0) -> str:
-    return UNKNOWN if value is None else f"{value:.{digits}f}"
-
-
-def p95(one: Row, text: str) -> str:
+def _p95(one: Row, text: str) -> str:
     """`text`, the 95th percentile, in brackets if it is of few waits."""
     return text if one.p95 is None or one.waits - one.failed >= _ENOUGH else f"({text})"
 
@@ -129,107 +143,98 @@ def held_up(one: Row, best: float | None) -> str:
 def table(found: Sequence[Row], lag: bool, mixed: bool = False) -> str:
     """`lag`: for a guest that draws by itself; otherwise for actions. `mixed`: rows say of which library they are."""
     best = max((one.lines for one in found if one.lines is not None), default=None)
-    sound = any(one.gaps is not None for one in found)
     stock = {one.link: one.wire for one in found if one.way == modes.STOCK}
-    head = ["link", "way", "n", "failed", *(("lag p50, s", "p95") if lag else ("response p50, s", "p95")),
-            *(("changes/s", "lines/s", "held up", "wire kB/s", "kB/line") if lag else ("wire kB/action",)), "bytes/stock",
-            *(("worker CPU ms/s", "QEMU CPU ms/s") if lag else ("worker CPU ms/action", "QEMU CPU ms/action")), "exact at rest",
-            *(("sound: gaps/min", "silent", "late p95, ms") if sound else ()), *(("this library",) if mixed else ())]
-    text = [f"| {' | '.join(head)} |", "|---|---|" + "--:|" * (len(head) - 2)]
-    for one in found:
-        ratio = one.wire / stock[one.link] if stock.get(one.link) else None
-        cells = [one.link, one.way, str(one.waits), str(one.failed or "0"), _seconds(one.median), p95(one, _seconds(one.p95)),
-                 *((_number(one.changes), _number(one.lines, 1), held_up(one, best), _number(one.wire / 1e3), _number(
-                     one.per_line and one.per_line / 1e3, 1)) if lag else (_number(one.wire / 1e3, 1),)),
-                 _number(ratio, 2), _number(one.worker, 1), _number(one.qemu, 1),
-                 "yes" if not one.inexact else f"no: {one.inexact:.2%} of the pixels",
-                 *((_number(one.gaps, 1), UNKNOWN if one.silence is None else f"{one.silence:.1%}",
-                    UNKNOWN if one.late is None else f"{one.late * 1e3:.0f}") if sound else ()),
-                 *((one.library or UNKNOWN,) if mixed else ())]
-        text.append(f"| {' | '.join(cells)} |")
-    return "\n".join(text)
+    figure, per = ("lag", "s") if lag else ("response", "action")
+    columns: list[tuple[str, Callable[[Row], str]]] = [
+        ("link", lambda one: one.link), ("way", lambda one: one.way), ("n", lambda one: str(one.waits)), ("failed", lambda one: str(one.failed)),
+        (f"{figure} p50, s", lambda one: _seconds(one.median)), ("p95", lambda one: _p95(one, _seconds(one.p95)))]
+    if lag:
+        columns += [("changes/s", lambda one: _number(one.changes)), ("lines/s", lambda one: _number(one.lines, 1)),
+                    ("held up", lambda one: held_up(one, best)), ("wire kB/s", lambda one: _number(one.wire, 0, 1e-3)),
+                    ("kB/line", lambda one: _number(one.per_line, 1, 1e-3))]
+    else:
+        columns += [("wire kB/action", lambda one: _number(one.wire, 1, 1e-3))]
+    columns += [("bytes/stock", lambda one: _number(one.wire / stock[one.link] if stock.get(one.link) else None, 2)),
+                (f"worker CPU ms/{per}", lambda one: _number(one.worker, 1)), (f"QEMU CPU ms/{per}", lambda one: _number(one.qemu, 1)),
+                ("exact at rest", lambda one: f"no: {one.inexact:.2%} of the pixels" if one.inexact else "yes")]
+    if any(one.gaps is not None for one in found):
+        columns += [("sound: gaps/min", lambda one: _number(one.gaps, 1)),
+                    ("silent", lambda one: UNKNOWN if one.silence is None else f"{one.silence:.1%}"),
+                    ("late p95, ms", lambda one: _number(one.late, 0, 1e3))]
+    if mixed:
+        columns += [("this library", lambda one: one.library or UNKNOWN)]
+    return tables.of(found, columns, left=2, padded=False)
 
 
-_LIMITS = """\
-- Guests: a Linux text console and an X desktop. No Windows guest, no Wayland desktop.
-- KVM: the guest's processor is emulated (TCG), so its own part of a response is larger than with KVM.
-- Real links: they are emulated on one host with one kernel and one QEMU release. Client, QEMU and link share the host's processors.
-- Clients on a screen: a figure ends when the client's library has decoded the picture. remote-viewer and spice-gtk widgets draw it later.
-- Whether the guest was held up: known of scrolling text only. Elsewhere a guest that waits for its display has a longer response or lag,
-  or a video with fewer changes/s.
-- The client's CPU. Columns of CPU are of the host of the guest, without the guest's own processor.
-- Habits: one action at a time, the next one 0.25 s after the picture. Nobody types ahead, holds a key down or uses two devices at once.
-- Spread between runs: unless repeated, a row is a single run from one state of the guest; n counts its actions.
-- Small differences: the client's screen is logged every 10 ms, and pictures count as equal if the means of 8x8 pixels are within 6 of 255.
-- Differences below 30 ms: QEMU reads the frame buffer of VGA every 30 ms. As the think time is constant, the actions of a run keep their phase to
-  that: `editor` was shown after 65 or after 95 ms with every server, in shares that differed from run to run.
-- CPU of rows of different days: these may be of different machines. live.json has the date of each row.
-- Load: one session at a time, and one display. Several clients or displays, and outages: `--set deployment`; many sessions: `--sessions`.
-"""
+def _waited(one: Row) -> str:
+    if one.median is None:
+        return UNKNOWN
+    high = UNKNOWN if one.p95 is None else _p95(one, f"{one.p95:.2f}")
+    return f"{one.median:.2f} / {high} s" + (f", {one.failed} of {one.waits} not shown" if one.failed else "")
 
 
-def _of(states: Sequence[str]) -> str:
-    """When this library changes, only its rows are measured again."""
-    if len(states) > 1:
-        return f"**The rows of this library are of {len(states)} states of it**: see the last columns. Rows of stock and VNC do not depend on it."
-    return (f"All rows of this library (`flow`) are of {states[0]} (hash of patches/ and server/); those of stock and VNC do not depend on "
-            "it.") if states else ""
+def short(records: Sequence[Record]) -> str | None:
+    """Response time and bytes of stock, this library and VNC: rows that all three have; None without any. They say of which state of this
+    library they are, if there are several."""
+    lines = []
+    for guest, scenario, link, ways in _by_link(records):
+        if link in _SHORT_LINKS and _SHORT_WAYS.keys() <= ways.keys():
+            shown = [ways[way] for way in _SHORT_WAYS]
+            unit = "kB/s" if SCENARIOS[scenario].figure == "lag" else "kB"
+            lines.append([guest, scenario, link, str(min(one.waits for one in shown)), *map(_waited, shown),
+                          *(f"{_number(one.wire, int(one.wire < 10_000), 1e-3)} {unit}" for one in shown), ways[OURS].library])
+    head = ["guest", "scenario", "link", "n", *_SHORT_WAYS.values(), *(f"wire, {name}" for name in _SHORT_WAYS.values()), "measured with"]
+    if len(libraries(records)) <= 1:
+        head, lines = head[:-1], [line[:-1] for line in lines]
+    return tables.markdown(head, lines, left=3) if lines else None
 
 
-def _more(records: Sequence[Record]) -> list[str]:
-    """Tables that only some pages have."""
-    text = []
-    if any(record["way"].partition(" ")[0] in BROWSERS for record in records):
-        text.append("*html5-stock*, *html5* (this library, mode flow), *novnc*: spice-html5 and noVNC in Chromium, through websockify beside the "
-                    "server. The browser's own time is in the response.\n")
-    if any("sound" in record for record in records):
-        text.append("*sound*: the guest plays noise; a model of a player with a 100 ms buffer receives it. *gaps*: times that the buffer was "
-                    "empty; *silent*: share of the time without sound; *late*: p95 delay of packets, relative to the fastest one since the "
-                    "last gap. The emulated guest leaves gaps of its own.\n")
-    return text
+def _slower(ways: Mapping[str, Row]) -> str | None:
+    """By the p95; by the median if one of them has too few waits for a p95. A picture that was not shown counts as the limit of a wait."""
+    waited = {way: ways[way].waited for way in _SHORT_WAYS if way in ways and ways[way].waited}
+    few = min(map(len, waited.values()), default=0) < FEWEST
+    found = {way: quantile(times, 0.5 if few else 0.95) for way, times in waited.items()}
+    ours = found.pop(OURS, None)
+    if ours is None or not found:
+        return None
+    best = min(found, key=lambda way: found[way])
+    if ours <= found[best] * _FACTOR + _SECONDS:
+        return None
+    return f"{'median' if few else 'p95'} {ours:.2f} s, {best} {found[best]:.2f} s"
 
 
-def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any], short: str | None = None,
-         worse: str | None = None) -> str:
-    """The page; `short` is the table that README.md shows, `worse` says where others are better."""
-    states, dates = libraries(records), sorted(record["date"][:10] for record in records if "date" in record)
-    text = [
-        "# Live guests: response time\n",
-        f"Written by `./run live`, {facts['date']}: {facts['qemu']} (TCG), {facts['machine']}; spice-server {facts['release']} from "
-        f"{facts['tree']}. TLS, links emulated on one host. {len(records)} runs"
-        f"{f' of {dates[0]} to {dates[-1]}' if dates else ''}; {len(thrown_out) or 'none'} more discarded. {_of(states)}\n",
-        "Closed loop: the next action comes 0.25 s after the client shows what the guest's frame buffer holds. *vnc* is QEMU's own server with "
-        "TigerVNC's viewer. The SPICE client is spice-client-glib without a window, so its time to draw on a screen is not in the figures. "
-        "*way*: stock, flow (this library) or vnc. Links: 20M40ms is 20 Mbit/s and a round trip of 40 ms; wifi-lossy: 30 Mbit/s, 20 ms, jitter, "
-        "1 % loss.\n",
-        "\n".join((
-            "| column | meaning |", "|---|---|",
-            "| response | seconds from the action until the client shows the result; includes the guest's own time (its processor is emulated) |",
-            "| lag | for a guest that draws without input: seconds from the moment it stops drawing until the client shows its last picture |",
-            "| n; failed | n: actions (response) or stops (lag). failed: how many of them were not shown within 30 s; percentiles leave "
-            f"these out. p95 in brackets: of {FEWEST} to {_ENOUGH - 1}; none of fewer |",
-            "| changes/s | for a guest that draws without input: changes of the client's picture per second; 100 at most, as it is logged every 10 ms |",
-            f"| lines/s; held up | lines of text that the guest drew. held up, by its display: *no* if it drew at least {_HELD_UP:.0%} of the lines of "
-            "the table's best row |",
-            "| wire, bytes/stock | Ethernet bytes from the server; relative to stock on that link |",
-            "| worker, QEMU CPU | of the threads that encode and send (VNC sends from QEMU's main thread); of all of QEMU except the guest's processor |",
-            "| exact at rest | whether the client's picture equals the guest's, pixel by pixel, at the end of the run |")) + "\n",
-        *_more(records)]
-    if short:
-        text += ["## In short\n", "Median / p95; bytes per action, or per second of drawing.\n", short + "\n"]
-    if worse:
-        text += ["## Where others are better\n", worse + "\n"]
-    for guest, scenario in dict.fromkeys((record["guest"], record["scenario"]) for record in records):
-        mine = [record for record in records if (record["guest"], record["scenario"]) == (guest, scenario)]
-        text += [f"## {guest}, {scenario}\n", f"{SCENARIOS[scenario].says[0].upper()}{SCENARIOS[scenario].says[1:]}.\n",
-                 table(rows(mine), mine[0]["figure"] == "lag", len(states) > 1) + "\n",
-                 *(f"Not run by {way}: {why}.\n" for way, why in SCENARIOS[scenario].not_by.items())]
-    if thrown_out:
-        text += ["## Runs that do not count\n", *(f"- {each['guest']}, {each['scenario']}, {each['link']}, {each['way']}: {each['invalid']}"
-                                      for each in thrown_out), ""]
-    text += ["## What this page cannot show\n", _LIMITS]
-    loads = [load for record in records for load in record["load"]]
-    if loads:
-        text.append(f"Load average during the runs: {min(loads):.1f} to {max(loads):.1f} on {facts['processors']} processors"
-                    f"{'; times are preliminary' if max(loads) > 1.5 * facts['processors'] else ''}.")
-    return "\n".join(text).rstrip() + "\n"
+def _larger(ways: Mapping[str, Row], way: str, factor: float) -> str | None:
+    ours = ways[OURS].wire
+    if way not in ways or ours <= ways[way].wire * factor:
+        return None
+    ratio = ours / ways[way].wire if ways[way].wire else float("inf")
+    return f"{ours / 1e3:.1f} kB, {way} {ways[way].wire / 1e3:.1f} kB ({ratio:.1f} times)"
+
+
+def misses(records: Iterable[Record]) -> tuple[str | None, int, int]:
+    """A table of the rows that miss a goal, None if there is none; how many these are, and how many were judged."""
+    lines: list[Sequence[str]] = []
+    judged = 0
+    for guest, scenario, link, ways in _by_link(records):
+        if OURS not in ways or not ways.keys() & {modes.STOCK, VNC}:
+            continue
+        judged += 1
+        found = [_slower(ways), _larger(ways, VNC, 1), _larger(ways, modes.STOCK, _BYTES)]
+        if any(found):
+            changes = [f"{way} {ways[way].changes:.0f}" for way in (OURS, modes.STOCK, VNC) if way in ways and ways[way].changes is not None]
+            lines.append([guest, scenario, link, str(ways[OURS].waits), *(text or "" for text in found), ", ".join(changes) or UNKNOWN])
+    head = ["guest", "scenario", "link", "n", "slower", "more bytes than VNC", "more bytes than stock", "changes/s"]
+    return (tables.markdown(head, lines, left=3) if lines else None), len(lines), judged
+
+
+def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any]) -> str:
+    states = libraries(records)
+    found, missed, judged = misses(records)
+    return pages.fill(
+        "live/live.md.j2", facts=facts, runs=len(records), thrown_out=thrown_out, states=states, short=short(records),
+        dates=sorted(record["date"][:10] for record in records if "date" in record), loads=sorted(load for record in records for load in record["load"]),
+        misses=found, missed=missed, judged=judged, ours=OURS, limit=LIMIT, factor=_FACTOR, seconds=_SECONDS, bytes=_BYTES, fewest=FEWEST,
+        enough=_ENOUGH, held_up=_HELD_UP, browsers=any(record["way"].partition(" ")[0] in BROWSERS for record in records),
+        sound=any("sound" in record for record in records),
+        tables=[(guest, SCENARIOS[scenario], table(rows(mine), mine[0]["figure"] == "lag", len(states) > 1))
+                for (guest, scenario), mine in _by_table(records).items()])

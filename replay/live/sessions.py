@@ -9,16 +9,19 @@ import argparse
 import contextlib
 import functools
 import itertools
+import json
 import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.common import atomic, paths, proc
+from bench.common import page as pages
+from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.lab import certs, netns
 from bench.measure import latency
@@ -71,44 +74,22 @@ class Row:
     wakes: float        # per second
     memory: int         # bytes
     late: float | None  # ms: p95 latency of the additional session
-    probes: int = 0     # the number that arrived in it
-
-    def text(self) -> str:
-        return (f"| {self.way} | {self.sessions} | {self.cpu * 1e3:.1f} | {self.wakes:.0f} | {self.memory / 1e6:.0f} "
-                f"| {f'{1 / self.cpu:.0f}' if self.cpu else '–'} "
-                f"| {'–' if self.late is None else f'{self.late:.1f}'} | {self.probes} |")
+    probes: int | None = 0      # the number that arrived in it
 
 
 def table(rows: Sequence[Row]) -> str:
-    return "\n".join(["| way | sessions | server CPU ms/s of each | wake-ups/s of each | memory of each, MB "
-                      "| sessions per core | latency p95, ms | n |",
-                      "|---|--:|--:|--:|--:|--:|--:|--:|", *(row.text() for row in rows)])
-
-
-_LIMITS = """\
-- Spread: each row is one measurement.
-- Virtual machines: neither guest nor QEMU runs. A session is the server's library in a player; reading the recording is in its CPU.
-- Other work: all sessions play the same ten busy seconds at about the same time. Idle sessions cost less.
-- Networks: there is no link emulator, only loopback. Interrupts and drivers of a network card are not counted.
-- Latency on an idle host: clients, which are not counted as CPU, share the CPUs with the servers.
-- Memory that sessions share: it is counted in each (resident set)."""
-
-
-def fit(rows: Sequence[Row]) -> str:
-    """How many sessions fit one core, from the row with the most sessions of each way."""
-    most = {row.way: row for row in sorted(rows, key=lambda row: row.sessions) if row.cpu}
-    said = [f"{1 / row.cpu:.0f} with {way} ({row.sessions} at once)" for way, row in most.items()]
-    return f"**Sessions whose server side fits one core**: {', '.join(said)}, by CPU seconds alone." if said else ""
+    return tables.of(rows, (
+        ("way", lambda row: row.way), ("sessions", lambda row: str(row.sessions)), ("server CPU ms/s of each", lambda row: f"{row.cpu * 1e3:.1f}"),
+        ("wake-ups/s of each", lambda row: f"{row.wakes:.0f}"), ("memory of each, MB", lambda row: f"{row.memory / 1e6:.0f}"),
+        ("sessions per core", lambda row: f"{1 / row.cpu:.0f}" if row.cpu else tables.UNKNOWN),
+        ("latency p95, ms", lambda row: tables.UNKNOWN if row.late is None else f"{row.late:.1f}"),
+        ("n", lambda row: tables.count(row.probes))), padded=False)
 
 
 def page(rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
-    return "\n\n".join((
-        "# Sessions at once",
-        f"Written by `./run live sessions`, {facts['date']}, {facts['machine']}, spice-server {facts['release']} from {facts['tree']}: "
-        f"{RECORDING} at recorded pace over TLS on loopback, medians of the sessions, {SECONDS:.0f} s. Memory holds the recording as well. "
-        "Clients only ack, and their CPU is not counted. Latency: p95 of n probes in one more session, whose client decodes, from drawing to "
-        "picture; clients and servers share the processors.",
-        fit(rows), table(rows), "## What this page cannot show", _LIMITS)) + "\n"
+    """How many sessions fit one core: from the row with the most sessions of each way."""
+    most = {row.way: row for row in sorted(rows, key=lambda row: row.sessions) if row.cpu}
+    return pages.fill("live/sessions.md.j2", facts=facts, recording=RECORDING, seconds=SECONDS, most=list(most.values()), table=table(rows))
 
 
 def measure(way: Way, count: int) -> Row:
@@ -198,6 +179,8 @@ def execute(args: argparse.Namespace) -> int:
             setup.setup()
         shown = {name: ways.find(name, args.library and args.library.resolve()) for name, _ in wanted}
         rows = [_quietly(name, count, functools.partial(measure, shown[name], count)) for name, count in wanted]
-        atomic.write_text(args.out / "sessions.md", page(rows, command.facts()))
+    facts = command.facts()
+    atomic.write_text(args.out / "sessions.json", json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    atomic.write_text(args.out / "sessions.md", page(rows, facts))
     print(table(rows))
     return 0

@@ -23,7 +23,6 @@ from bench.measure.validity import STOLEN_LIMIT
 from clients import guest
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Hardware, Qemu
-from live.short import short
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
@@ -210,8 +209,7 @@ def test_what_cannot_be_shown_so_is_not_planned_and_the_page_says_why() -> None:
     assert [plan.way for plan in plans] == ["stock"]
     with pytest.raises(BenchError, match="nothing to measure"):
         sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--modes", "vnc"))
-    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
-    assert "Not run by vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], facts)
+    assert "Not run by vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], FACTS)
 
 
 @pytest.mark.parametrize("package", ["spice-html5", "novnc"])
@@ -254,6 +252,9 @@ def test_a_run_does_not_count_if_the_host_took_much(tmp_path: Path, monkeypatch:
     assert "of the processors" in runs[2]["invalid"]
 
 
+FACTS = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+
+
 def _run(way: str, **other: Any) -> cell.Record:
     return {"guest": "text-std", "scenario": "scroll", "link": "lan", "way": way, "repeat": 1, "count": 20, "invalid": None, "figure": "lag",
             "responses": [], "lags": [0.5] * 20, "lines": 100, "drawing": 10.0, "changes": 50, "bytes": 1_000_000, "bytes_up": 1,
@@ -277,11 +278,10 @@ def test_a_p95_of_few_is_in_brackets_and_a_guest_that_waits_is_held_up() -> None
 
 
 def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
-    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
     kept = command.Kept(tmp_path)
     for record in (_run("flow", bytes=500_000, library="a"), _run("stock"), _run("vnc", invalid="the host took 9% of the processors")):
         kept.add(cell.Plan("text-std", "scroll", "lan", record["way"]), record)
-    kept.write(facts)
+    kept.write(FACTS)
     again = command.Kept(tmp_path)
     wanted = cell.Plan("text-std", "scroll", "lan", "flow")
     assert again.left({wanted: 20}, "a") == {} and again.left({wanted: 30}, "a") == {wanted: 30}
@@ -309,12 +309,11 @@ def test_another_state_of_the_library_is_measured_again_and_what_does_not_use_it
 
 
 def test_a_page_of_several_libraries_says_so_in_each_row() -> None:
-    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
     runs = [_run("stock"), _run("vnc"), _run("flow", library="aaa")]
-    text = page.page(runs, [], facts, short(runs))
+    text = page.page(runs, [], FACTS)
     assert "All rows of this library (`flow`) are of aaa" in text and "this library |\n" not in text and "measured with" not in text
     runs += [_run(way, link="2M100ms", **more) for way, more in (("stock", {}), ("vnc", {}), ("flow", {"tree": "c0ffee"}))]
-    text = page.page(runs, [], facts, short(runs))
+    text = page.page(runs, [], FACTS)
     assert "are of 2 states of it" in text
     said = {(cells[0], cells[1]): cells[-1] for line in text.splitlines() if line.startswith(("| lan", "| 2M100ms"))
             for cells in [[cell.strip() for cell in line.strip("|").split("|")]]}
@@ -469,9 +468,8 @@ def test_the_rows_of_sessions() -> None:
 
 
 def test_the_page_of_sessions_says_how_many_fit_one_core() -> None:
-    facts = {"date": "d", "machine": "m", "release": "0.15.2", "tree": "t"}
     rows = [sessions.Row(way, count, cpu, 1.0, 1, None) for count, way, cpu in ((32, "stock", 0.025), (32, "flow", 0.02), (1, "flow", 0.5))]
-    text = sessions.page(rows, facts)
+    text = sessions.page(rows, FACTS)
     assert "fits one core**: 2 with flow" not in text and "40 with stock (32 at once)" in text and "50 with flow (32 at once)" in text
     assert "## What this page cannot show" in text and "| flow | 1 | 500.0 |" in text
 
@@ -479,13 +477,13 @@ def test_the_page_of_sessions_says_how_many_fit_one_core() -> None:
 def test_the_short_table_has_only_what_can_be_compared() -> None:
     runs = [_run("stock"), _run("flow", bytes=50_000, lags=[0.1] * 19 + [None]), _run("vnc", lags=[0.2] * 3),
             _run("stock", link="2M100ms"), _run("flow", link="2M100ms")]
-    found = short(runs)
+    found = page.short(runs)
     assert found is not None
     [line] = found.splitlines()[2:]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         "text-std", "scroll", "lan", "3", "0.50 / (0.50) s", "0.10 / – s, 1 of 20 not shown", "0.20 / – s",
         "100 kB/s", "5.0 kB/s", "100 kB/s"]
-    assert short(runs[3:]) is None
+    assert page.short(runs[3:]) is None
 
 
 def test_sound_has_columns_where_there_was_some() -> None:
@@ -497,7 +495,6 @@ def test_sound_has_columns_where_there_was_some() -> None:
 
 
 def test_a_page_explains_what_is_on_it() -> None:
-    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
-    text = page.page([_run("html5")], [], facts)
+    text = page.page([_run("html5")], [], FACTS)
     assert "noVNC in Chromium" in text and "*sound*" not in text
-    assert "Chromium" not in page.page([_run("flow")], [], facts)
+    assert "Chromium" not in page.page([_run("flow")], [], FACTS)

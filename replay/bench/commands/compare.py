@@ -18,7 +18,7 @@ from bench.commands import request
 from bench.common import atomic, paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
-from bench.report import publish, report
+from bench.report import publish
 from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, results
 from bench.runs.runspec import RunSpec
 from bench.source import setup
@@ -172,7 +172,7 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
 def _tell(args: argparse.Namespace, result: dict[str, Any]) -> int:
     """Prints and writes the tables; returns 0 if every cell has a run that counts, and no run shows a wrong picture."""
     written = publish.write(result, args.output, "compare")
-    sys.stdout.write(report.markdown(result))
+    sys.stdout.write(publish.markdown(result))
     sys.stdout.flush()
     print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
     empty = results.empty_cells(result)

@@ -15,7 +15,7 @@ from bench import cli, samples
 from bench.commands import diff
 from bench.conftest import Bench
 from bench.measure import metrics, stats
-from bench.report import report
+from bench.report import publish, report
 from bench.runs.conditions import Conditions
 
 
@@ -157,9 +157,9 @@ def test_other_jobs_are_said_where_times_are_compared(tmp_path: Path, before: di
 
 
 def test_the_page_says_how_many_were_under_way(before: dict[str, Any]) -> None:
-    assert "at a time" not in report.markdown(before)
+    assert "at a time" not in publish.markdown(before)
     before["plan"]["jobs"] = 8
-    assert "up to 8 runs at once" in report.markdown(before)
+    assert "up to 8 runs at once" in publish.markdown(before)
 
 
 def test_nothing_in_common_or_too_few_runs_is_2(tmp_path: Path, before: dict[str, Any]) -> None:
@@ -268,9 +268,9 @@ def test_tables_have_a_verdict_against_stock(before: dict[str, Any]) -> None:
     source = random.Random(1)
     for run in before["runs"]:
         run["cpu_seconds"]["user"] = source.gauss(1.0, 0.001) * (0.5 if run["mode"] == "batch" else 1)
-    page = report.markdown(before)
+    page = publish.markdown(before)
     assert "better |" in page and "Change of the median against *stock*" in page
-    assert page == report.markdown({**before, "runs": before["runs"][::-1]})
+    assert page == publish.markdown({**before, "runs": before["runs"][::-1]})
 
 
 def test_figures_nobody_knows_are_dashes() -> None:
@@ -278,7 +278,7 @@ def test_figures_nobody_knows_are_dashes() -> None:
     for run in result["runs"]:
         run["message_bytes"] = None
         run["cpu_seconds"] = {"user": None, "system": None}
-    rows = [line for line in report.markdown(result).splitlines() if line.startswith("| stock")]
+    rows = [line for line in publish.markdown(result).splitlines() if line.startswith("| stock")]
     assert len(rows) == 2 and all(row.count(" – ") >= 4 for row in rows)
 
 

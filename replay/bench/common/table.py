@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 UNKNOWN = "–"
+_Row = TypeVar("_Row")
 
 
 def count(value: float | None) -> str:
@@ -41,9 +43,9 @@ def short(value: float) -> str:
     return count(value) if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A table whose columns are aligned in plain text too; the first `left` columns are left-aligned."""
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, padded: bool = True) -> str:
+    """A table whose columns are aligned in plain text too, if they are padded; the first `left` columns are left-aligned."""
+    widths = [max(len(row[i]) for row in (head, *rows)) if padded else 1 for i in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.ljust(width) if i < left else cell.rjust(width)
@@ -52,3 +54,8 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     ruler = "|" + "|".join("-" * (width + 2) if i < left else "-" * (width + 1) + ":"
                            for i, width in enumerate(widths)) + "|"
     return "\n".join((line(head), ruler, *(line(row) for row in rows)))
+
+
+def of(rows: Iterable[_Row], columns: Sequence[tuple[str, Callable[[_Row], str]]], left: int = 1, padded: bool = True) -> str:
+    """A table with a row for each of these; a column is its head and what stands in a row."""
+    return markdown([head for head, _ in columns], [[written(row) for _, written in columns] for row in rows], left, padded)

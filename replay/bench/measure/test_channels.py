@@ -10,7 +10,7 @@ import pytest
 
 from bench import samples
 from bench.measure import channels, metrics
-from bench.report import report
+from bench.report import publish
 from bench.runs import matrix
 from bench.runs.conditions import Conditions
 from bench.runs.runspec import RunSpec
@@ -136,9 +136,9 @@ def measured(mode: str) -> dict[str, Any]:
 
 def test_the_tables() -> None:
     result = samples.result(["stock", "batch"], 1)
-    assert "By channel" not in report.markdown(result)
+    assert "By channel" not in publish.markdown(result)
     result["runs"] = [measured("stock"), measured("batch")]
-    page = report.markdown(result)
+    page = publish.markdown(result)
     lines = [" ".join(line.replace("|", " ").split()) for line in page.splitlines()]
     assert "display stock tls – 5 500 – – – 1" in lines
     assert "display batch tls 50 5 500 6 5 0.10 1" in lines
@@ -153,4 +153,4 @@ def test_the_tables() -> None:
 def test_runs_that_do_not_count_are_in_no_table() -> None:
     result = samples.result(["stock"], 1)
     result["runs"] = [{**measured("stock"), "valid": False, "invalid_reason": "no sound arrived"}]
-    assert "### By channel" not in report.markdown(result)
+    assert "### By channel" not in publish.markdown(result)

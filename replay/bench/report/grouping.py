@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bench.lab import links
-from bench.measure import metrics
+from bench.measure import metrics, stats
 from bench.runs import modes
 
 Run = dict[str, Any]
@@ -76,3 +77,53 @@ def alike(runs: Iterable[Run], metric: str) -> list[Run]:
 
 def values(runs: Iterable[Run], metric: str) -> list[float]:
     return metrics.values(alike(runs, metric), metric)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs of one row, and those of its baseline, which may be itself."""
+    group: Group
+    cell: Cell
+    runs: list[Run]
+    base: Cell | None       # even if the server took the link for slow in only one of the two
+    its: list[Run]
+    alike: bool             # whether it did so in both or in neither
+
+    @property
+    def compared(self) -> bool:
+        return self.base not in (None, self.cell)
+
+    @property
+    def name(self) -> str:
+        return name(self.cell, self.group[2])
+
+    @property
+    def count(self) -> str:
+        """Runs that count, captured + others, of all."""
+        return counted(self.runs)
+
+    def median(self, metric: str) -> float | None:
+        return stats.median(metrics.values(self.runs, metric))
+
+    def ratio(self, metric: str) -> float | None:
+        """The median relative to the baseline's."""
+        mine, its = self.median(metric), stats.median(metrics.values(self.its, metric))
+        return None if mine is None or not its else mine / its
+
+
+def counted(runs: Iterable[Run]) -> str:
+    found = [(run["valid"], run["valid"] and run["captured"]) for run in runs]
+    valid, captured = (sum(each) for each in zip(*found, strict=True))
+    return f"{captured}+{valid - captured}/{len(found)}"
+
+
+def rows(runs: list[Run]) -> list[Row]:
+    """All rows of all groups, in the order of the tables."""
+    made = []
+    for group, group_runs in groups(runs).items():
+        found = cells(group_runs)
+        for cell, its in found.items():
+            like = baseline(found, cell)
+            base = like or baseline(found, (*cell[:3], not cell[3]))
+            made.append(Row(group, cell, its, base, found[base] if base else [], like is not None))
+    return made

@@ -1,18 +1,95 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes NAME.md, unless no page is wanted, and NAME.csv of a result."""
+"""The page of a comparison, or of several; NAME.md, unless no page is wanted, and NAME.csv of a result."""
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.common import atomic
-from bench.report import csvfile, report
+from bench.common import atomic, page
+from bench.common.progress import duration
+from bench.measure import metrics, stats
+from bench.measure.channels import BUFFER_MS
+from bench.report import channeltable, report
+from bench.report.grouping import Run, groups, rows
+from bench.runs import modes
+from recordings import catalogue
+
+Result = dict[str, Any]
+_HEAD = ("recording", "link", "pace", "transport", "library", "mode", "jpeg", "metric", "median", "low", "high", "runs", "outliers")
 
 
-def write(result: dict[str, Any], output: Path, name: str, page: bool = True) -> list[Path]:
-    contents = {**({"md": report.markdown(result)} if page else {}), "csv": csvfile.text(result)}
+def write(result: Result, output: Path, name: str, paged: bool = True) -> list[Path]:
+    contents = {**({"md": markdown(result)} if paged else {}), "csv": table(result)}
     written = [output / f"{name}.{ending}" for ending in contents]
     for path, content in zip(written, contents.values(), strict=True):
         atomic.write_text(path, content)
     return written
+
+
+def table(result: Result) -> str:
+    """Every metric of every row as CSV: median, interval, number of runs. An empty field is an unknown figure."""
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEAD)
+    for row in rows(result["runs"]):
+        for name in metrics.METRICS:
+            if found := stats.estimate(metrics.values(row.runs, name)):
+                writer.writerow([*row.group, *row.cell, name, *map(number, (found.median, found.low, found.high)), found.count, found.outliers])
+    return out.getvalue()
+
+
+def drawn_by_qemu(names: Iterable[str]) -> list[str]:
+    """The recordings, of these or of which these are parts, that have QEMU's own updates."""
+    known = catalogue.manifest()
+    return sorted({whole for name in names if "QEMU itself draws" in known.get(whole := name.partition("@")[0], {}).get("driver", "")})
+
+
+def _modes(runs: Iterable[Run]) -> list[tuple[modes.Mode, str | None]]:
+    """The modes that were played, with the setting that was added to one."""
+    played = {(run["mode"], run["pace"]) for run in runs}
+    known = {modes.base(mode).name for mode, _ in played}
+    unasked = {modes.base(mode).name: setting for mode, pace in played if (setting := modes.unasked(mode, pace))}
+    return [(mode, unasked.get(mode.name)) for mode in modes.MODES.values() if mode.name in known]
+
+
+def whole_legend() -> str:
+    """Of all columns and modes."""
+    return page.fill("bench/report/legend.md.j2", base=modes.STOCK, against=modes.STOCK, buffer=BUFFER_MS, text=None,
+                     modes=_modes({"mode": name, "pace": "max"} for name in modes.MODES))
+
+
+def _part(result: Result) -> dict[str, Any]:
+    """What the page says of one comparison."""
+    runs = result["runs"]
+    sections = [{"title": report.title(group), "tables": [
+        table(of_group) for table in (report.response_table, report.cost_table, report.latency_table, report.download_table, report.against_table)],
+        "by_channel": channeltable.by_channel(of_group), "waiting": channeltable.waiting(of_group)} for group, of_group in groups(runs).items()]
+    short, mode, base = report.in_short(runs)
+    return {"result": result, "plan": result["plan"], "environment": result["environment"], "runs": runs, "sections": sections,
+            "counting": sum(run["valid"] for run in runs), "short": short, "mode": mode, "base": base,
+            "lasted": duration(result["seconds"]) if result.get("seconds") else None,
+            "again": sum(run.get("attempt", 1) > 1 for run in runs), "tested": sum(max(run.get("link_tests") or 1, 1) - 1 for run in runs),
+            "more": report.more_bytes(runs), "via": report.via_table(runs), "invalid": report.invalid_runs(runs),
+            "missing": report.latencies_not_taken(runs), "outliers": report.outliers(runs)}
+
+
+def markdown(result: Result) -> str:
+    """The whole page."""
+    return pages({"Comparison": result})
+
+
+def pages(results: Mapping[str, Result], explained: str | None = None) -> str:
+    """One page for several results, by their questions. explained: the page that explains the columns, if it is another one."""
+    runs = [run for result in results.values() for run in result["runs"]]
+    played = {run["mode"] for run in runs}
+    return page.fill(
+        "bench/report/compare.md.j2", parts={question: _part(result) for question, result in results.items()}, explained=explained,
+        base=report.base_name(runs), against=next((mode for mode in (modes.STOCK, "cork") if mode in played), None), modes=_modes(runs),
+        buffer=BUFFER_MS, paces={run["pace"] for run in runs}, drawn=drawn_by_qemu(run["recording"] for run in runs))

@@ -4,11 +4,12 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import cli, samples
-from bench.report import onetable, publish, report
+from bench.report import publish, report
 from bench.runs import modes, results
 
 
@@ -32,7 +33,7 @@ def test_the_page_of_a_result_file(tmp_path: Path, capsys: pytest.CaptureFixture
     file = tmp_path / "compare.json"
     results.save(result, file)
     assert cli.main(["results", str(file)]) == 0
-    assert (tmp_path / "compare.md").read_text() == report.markdown(result)
+    assert (tmp_path / "compare.md").read_text() == publish.markdown(result)
     assert (tmp_path / "compare.csv").is_file()
     results.save({**result, "complete": False}, file)
     assert cli.main(["results", str(file)]) == 1
@@ -57,13 +58,20 @@ def test_how_many_runs_a_figure_is_of(tmp_path: Path) -> None:
 
 def test_what_was_tried_again_is_told() -> None:
     result = samples.result(["stock", "flow"], repeats=3)
-    assert "repeated" not in report.about(result)
+    assert "repeated" not in publish.markdown(result)
     for run, attempt, tests in zip(result["runs"], (2, 2, 1), (1, 3, 2), strict=False):
         run.update(attempt=attempt, link_tests=tests)
-    assert "2 runs repeated; 3 link tests repeated" in report.markdown(result)
+    assert "2 runs repeated; 3 link tests repeated" in publish.markdown(result)
 
 
-def test_a_first_line_says_what_came_out() -> None:
+def _short(result: dict[str, Any]) -> list[dict[str, str]]:
+    """The first table of the page."""
+    page = publish.markdown(result).partition("## In short: ")[2].partition("\n## ")[0]
+    head, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def test_a_first_table_says_what_came_out() -> None:
     result = samples.result(["stock", "flow"], repeats=1, links=("lan", "20M40ms"), paces=("max", "recorded"))
     for run in result["runs"]:
         mine = run["mode"] == "flow"
@@ -72,52 +80,59 @@ def test_a_first_line_says_what_came_out() -> None:
         run["wall_seconds"] = 3.0 if mine else 80.0
         if run["latency"]:
             run["latency"]["p95"], run["seen"]["age"]["p95"] = (0.74, 16.0) if mine else (0.84, 29_500.0)
-    first = report.markdown(result).splitlines()[0]
-    assert first.startswith("**`flow` against `stock` over TLS.** tiny, lan, pace max, `flow` with `catchup=off` (n = 1): "
-                                "50 % fewer packets, 30 % fewer bytes on the wire, 50 % less CPU, "
-                            "5.0 % overhead instead of 50.0 %. tiny, lan, recorded pace (n = 1): ")
-    assert "p95 latency 0.74 ms instead of 0.84 ms" in first
-    assert "tiny, 20M40ms, pace max, `flow` with `catchup=off` (n = 1): " in first and "3.0 s instead of 80.0 s" in first
-    faster = report.markdown(samples.result(["stock", "flow"], 1, paces=("10",)))
-    assert "tiny, lan, 10 times the recorded pace (n = 1): " in faster.splitlines()[0]
-    assert "p95 staleness 16 ms instead of 29.5 s" in first
-    assert report.markdown(samples.result(["stock"], repeats=2)).splitlines()[0] == "4 of 4 runs count."
+    text = publish.markdown(result)
+    assert text.index("## In short: flow against stock\n") < text.index("## tiny")
+    fast, paced, *far = _short(result)
+    assert list(fast.values()) == [
+        "tiny", "lan", "max", "flow (catchup=off)", "tls", "1 000 → 500 (-50 %)", "1.50 MB → 1.05 MB (-30 %)", "50.0 % → 5.0 % (-90 %)",
+        "1.00 → 0.50 (-50 %)", "80.00 → 3.00 (-96 %)", "–", "–", "1+0/1 → 1+0/1"]
+    assert (paced["pace"], paced["mode"], paced["seconds"]) == ("recorded", "flow", "")     # the session's own
+    assert paced["p95"] == "0.84 → 0.74 (-12 %)" and paced["staleness p95"] == "29500.0 → 16.0 (-100 %)"
+    assert [(row["link"], row["pace"], row["seconds"]) for row in far] == [("20M40ms", "max", "80.00 → 3.00 (-96 %)"), ("20M40ms", "recorded", "")]
+    faster = _short(samples.result(["stock", "flow"], 1, paces=("10",)))
+    assert [row["pace"] for row in faster] == ["10"]
+    assert "\n4 of 4 runs count.\n" in publish.markdown(samples.result(["stock"], repeats=2))
 
 
-def test_the_verdict_is_of_one_session() -> None:
-    """Of somebody who works, if there is one; never of a median over sessions."""
+def test_each_session_is_compared_with_itself() -> None:
+    """Never a median over sessions."""
     result = samples.result(["cork", "batch"], repeats=1, recordings=("a-boot", "linux-desktop@20-35", "third"))
     for run in result["runs"]:
         factor = {"a-boot": 0.5, "linux-desktop@20-35": 1.2, "third": 0.9}[run["recording"]] if run["mode"] == "batch" else 1
         run["server"].update(packets=round(1000 * factor))
-    first = report.markdown(result).splitlines()[0]
-    assert "**`batch` against `cork` over TLS.** linux-desktop@20-35, lan, pace max (n = 1): 20 % more packets" in first
+    assert "## In short: batch against cork\n" in publish.markdown(result)
+    assert [(row["recording"], row["packets"]) for row in _short(result)] == [
+        ("a-boot", "1 000 → 500 (-50 %)"), ("linux-desktop@20-35", "1 000 → 1 200 (+20 %)"), ("third", "1 000 → 900 (-10 %)")]
     more = samples.result(["cork", "batch"], repeats=4)
     for run in more["runs"]:
         run["captured"] = run["repeat"] % 2 == 1
     more["runs"][-1]["valid"] = False
-    assert "tiny, lan, pace max (n = 2+1): " in report.markdown(more).splitlines()[0]
+    assert [row["runs"] for row in _short(more)] == ["2+2/4 → 2+1/4"]
 
 
-def test_a_verdict_is_of_two_rows() -> None:
-    """Not of a mix of runs with JPEG and without, or of two libraries."""
+def test_two_rows_are_compared() -> None:
+    """Not a mix of runs with JPEG and without, or of two libraries."""
     result = samples.result(["stock", "flow"], repeats=3)
     for run in result["runs"]:
         run["lossy"] = run["repeat"] > 1
         run["server"].update(packets=(1000 if run["mode"] == "stock" else 500) * (10 if run["lossy"] else 1))
     other = [{**run, "library": "git:before", "server": {**run["server"], "packets": 9999}}
              for run in result["runs"] if run["mode"] == "flow"]
-    first = report.markdown({**result, "runs": result["runs"] + other}).splitlines()[0]
-    assert "**`flow` against `stock` over TLS.**" in first and " (n = 1): 50 % fewer packets" in first
-    alone = report.markdown({**result, "runs": [run for run in result["runs"] if run["mode"] == "stock"] + other}).splitlines()[0]
-    assert alone.startswith("**`flow (git:before)` against `stock`")
+    rows = _short({**result, "runs": result["runs"] + other})
+    assert [(row["mode"], row["packets"], row["runs"]) for row in rows] == [
+        ("flow (git:before) (catchup=off)", "1 000 → 9 999 (+900 %)", "1+0/1 → 1+0/1"),
+        ("flow (git:before) (catchup=off), JPEG", "10 000 → 9 999 (-0 %)", "2+0/2 → 2+0/2"),
+        ("flow (catchup=off)", "1 000 → 500 (-50 %)", "1+0/1 → 1+0/1"),
+        ("flow (catchup=off), JPEG", "10 000 → 5 000 (-50 %)", "2+0/2 → 2+0/2")]
+    alone = _short({**result, "runs": [run for run in result["runs"] if run["mode"] == "stock"] + other})
+    assert {row["mode"].partition(" (catchup")[0] for row in alone} == {"flow (git:before)"}
 
 
 def test_rows_with_jpeg_stand_apart_in_the_one_table() -> None:
     result = samples.result(["stock", "flow"], repeats=2)
     for run in result["runs"]:
         run["lossy"] = run["mode"] == "stock" and run["repeat"] == 2
-    rows = [[cell.strip() for cell in line.split("|")] for line in onetable.markdown([result]).splitlines() if "| plain " in line]
+    rows = [[cell.strip() for cell in line.split("|")] for line in report.one_table([result]).splitlines() if "| plain " in line]
     assert [(row[5], row[-2]) for row in rows] == [("stock", "1+0"), ("stock, JPEG", "1+0"), ("flow (catchup=off)", "2+0")]
 
 
@@ -138,7 +153,7 @@ def test_the_one_table() -> None:
         run["server"].update(packets=packets, wire_bytes=packets * 1000)
     bbr = samples.result(["stock", "flow"], repeats=1, links=("20M40ms",))
     bbr["plan"]["congestion"] = "bbr"
-    shown = onetable.markdown([result, bbr])
+    shown = report.one_table([result, bbr])
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if line.startswith("| tiny")]
     assert [row[2:7] for row in rows[:6]] == [
         ["lan", "plain", "stock", "1 000", "1.00"], ["lan", "plain", "normal", "1 300 (+30 %)", "1.30 (+30 %)"],
@@ -146,13 +161,5 @@ def test_the_one_table() -> None:
         ["lan", "tls", "normal", "1 300 (-35 %)", "1.30 (-35 %)"], ["lan", "tls", "flow (catchup=off)", "700 (-65 %)", "0.70 (-65 %)"]]
     assert rows[0][7] == "–" and rows[3][7] == "4 000" and rows[0][-1] == "1+0"
     assert [row[2] for row in rows[6:]] == ["20M40ms, bbr"] * 4
-    lines = list(csv.DictReader(io.StringIO(onetable.text([result, bbr]))))
-    assert len(lines) == 10 and lines[5]["packets_change"] == "-0.65" and lines[3]["packets_change"] == ""
-    assert onetable.markdown([]) == ""
-
-
-def test_many_tables_have_an_overview() -> None:
-    text = report.markdown(samples.result(["stock", "batch"], repeats=1, links=["lan", "20M40ms"], paces=["max", "recorded"]))
-    assert text.index("## Overview") < text.index("## tiny")
-    assert "| tiny      | 20M40ms | recorded |" in text
-    assert "## Overview" not in report.markdown(samples.result(["stock", "batch"], repeats=1))
+    assert len(rows) == 10
+    assert report.one_table([]) == ""

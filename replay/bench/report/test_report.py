@@ -8,7 +8,7 @@ from typing import Any
 
 from bench import samples
 from bench.measure import latency
-from bench.report import limits, report
+from bench.report import publish, report
 
 
 def _rows(text: str) -> list[dict[str, str]]:
@@ -60,14 +60,14 @@ def test_without_stock_upstreams_way_is_the_measure() -> None:
 def test_a_setting_nobody_asked_for_is_named() -> None:
     fast = samples.result(["stock", "flow", "flow:catchup=on"], repeats=1)
     assert [row["mode"] for row in _rows(report.cost_table(fast["runs"]))][:3] == ["stock", "flow (catchup=off)", "flow:catchup=on"]
-    assert "at pace max with `catchup=off`" in report.markdown(fast)
+    assert "at pace max with `catchup=off`" in publish.markdown(fast)
     paced = samples.result(["stock", "flow"], repeats=1, paces=["recorded"])
-    assert "catchup=off" not in report.markdown(paced)
+    assert "catchup=off" not in publish.markdown(paced)
 
 
 def test_latencies_that_could_not_be_taken_are_said_with_the_reason() -> None:
     result = samples.result(["stock", "flow"], repeats=2, paces=["recorded"])
-    assert "could not be measured" not in report.markdown(result)
+    assert "could not be measured" not in publish.markdown(result)
     for run in result["runs"]:
         if run["mode"] == "flow":
             run["latency"] = None
@@ -82,8 +82,8 @@ def test_a_column_is_explained_where_it_is_shown() -> None:
     paced = samples.result(["stock"], repeats=1, paces=["recorded"])
     for run in paced["runs"]:
         run["latency"]["p50"] = 12345.678       # makes the column wider than its head
-    assert "\nLatency and staleness:\n" in report.markdown(paced)
-    assert "Latency and staleness:" not in report.markdown(samples.result(["stock"], repeats=1))
+    assert "\nLatency and staleness:\n" in publish.markdown(paced)
+    assert "Latency and staleness:" not in publish.markdown(samples.result(["stock"], repeats=1))
 
 
 def test_what_was_not_probed_is_not_missing() -> None:
@@ -118,17 +118,17 @@ def test_a_cause_that_no_rule_knows_is_none() -> None:
     assert {row["why"] for row in _rows(report.more_bytes(result["runs"]))} == {"cause not investigated"}
 
 
-def test_the_overview_has_bytes_beside_overhead_and_settings_in_its_head() -> None:
+def test_the_overheads_have_bytes_beside_them_and_settings_in_their_head() -> None:
     result = samples.result(["stock", "flow"], repeats=1, recordings=["one", "two"])
     _wire(result, stock=1_200_000, flow=1_500_000)
-    told = _rows(report.overview(result["runs"]).partition("### Overhead ")[2])
+    told = _rows(report.overheads(result["runs"]))
     assert told[0]["flow (catchup=off)"].endswith(" % (125 %)") and "(" not in told[0]["stock"]
     both = samples.result(["stock", "flow"], repeats=1, paces=["max", "recorded"])
-    assert "| flow |" in re.sub(" +", " ", report.overview(both["runs"]))
+    assert "| flow |" in re.sub(" +", " ", report.overheads(both["runs"]))
 
 
 def test_a_page_says_what_it_cannot_show() -> None:
-    fast, user = (limits.section(samples.result(["stock"], 1, paces=[pace])["runs"]) for pace in ("max", "user"))
+    fast, user = (publish.markdown(samples.result(["stock"], 1, paces=[pace])).partition("## What this page")[2] for pace in ("max", "user"))
     assert "pace max" in fast and "closed loop" not in fast and "closed loop" in user and "open loop" not in user
-    assert limits.drawn_by_qemu(["linux-desktop", "vga-text-boot@0-5", "linux-office", "tiny"]) == ["linux-office", "vga-text-boot"]
-    assert "vga-text-boot: " in report.markdown(samples.result(["stock"], 1, paces=["recorded"], recordings=["vga-text-boot"]))
+    assert publish.drawn_by_qemu(["linux-desktop", "vga-text-boot@0-5", "linux-office", "tiny"]) == ["linux-office", "vga-text-boot"]
+    assert "vga-text-boot: " in publish.markdown(samples.result(["stock"], 1, paces=["recorded"], recordings=["vga-text-boot"]))

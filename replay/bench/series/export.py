@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.report.stored import POSTED, Stored, overhead, overheads
 from bench.series import buildlists, faults, patchtree
 from bench.series.patchtree import Author
 from bench.source import brings, patchfile, upstream
@@ -102,25 +103,18 @@ def _with(which: Sequence[str]) -> str:
     return f" with {', '.join(below[:-1])}{' and ' if below[1:] else ''}{below[-1]}" if below else ""
 
 
-def _table(mark: str) -> str:
-    """A table of docs/modes.md."""
-    text = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
-    return text.split(f"<!-- {mark}:")[1].split("\n", 1)[1].split("<!-- end -->")[0]
-
-
 def _figures(name: str) -> str:
     """The figures for the cover letter; of fixes, who can trigger them."""
     if name == faults.SERIES:
         return f"Who can trigger each:\n\n{faults.rows()}"
     if name not in COMPARED:
         return ""
-    [posted] = re.findall(r"^For comparison, figures posted (?:.+\n)+", (paths.ROOT / "results/README.md").read_text(encoding="utf-8"),
-                          re.MULTILINE)
+    stored = Stored()
     return ("Protocol overhead of each mode over TLS on a LAN, at full speed: TLS, TCP/IP and Ethernet bytes in percent of the\n"
             "message bytes; in brackets the bytes on the wire in percent of those of `stock`, the release. All other columns were\n"
             "measured with all series of the repository built: `batch` then also delays drawings of a burst, for up to 2 ms, to\n"
-            f"send them together; `flow` is a mode of the series flow.\n\n{_table('modes')}\n"
-            f"The lower bound is the release without TLS:\n\n{_table('overhead')}\n{posted}\n"
+            f"send them together; `flow` is a mode of the series flow.\n\n{overheads(stored, 'modes', 'modes/made')}\n\n"
+            f"The lower bound is the release without TLS:\n\n{overhead(stored)}\n\n{POSTED}\n"
             f"In the repository of this series, this command measures the first four rows:\n\n    {_MEASURE}\n")
 
 

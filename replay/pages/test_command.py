@@ -15,11 +15,15 @@ from typing import Any
 import pytest
 
 from bench import cli, samples
-from bench.commands import compare, folders, makeresults, readme, request
+from bench.commands import compare, request
 from bench.common import atomic, paths
 from bench.common.errors import BenchError
-from bench.report import onetable, report
+from bench.report import publish, stored
+from bench.report.stored import Stored
 from bench.runs import environment, results
+from live.test_live import _run
+from pages import command as makeresults
+from pages import documents, parts
 from recordings import catalogue
 
 Runs = list[list[str]]
@@ -28,7 +32,7 @@ Runs = list[list[str]]
 def document(where: str, repeats: int, library: str, complete: bool = True) -> dict[str, Any]:
     made = samples.result(["stock", "normal", "gather", "cork", "flow"], repeats=repeats)
     made["environment"]["library_tree"] = library
-    part = next(part for part in folders.PARTS if part.where == where)
+    part = next(part for part in parts.PARTS if part.where == where)
     return {**made, "command": ["./run", *makeresults.command(part, Path("x"), None)], "complete": complete, "seconds": 90.0}
 
 
@@ -59,20 +63,20 @@ def call(tmp_path: Path) -> Callable[..., int]:
 
 
 def test_every_part_is_a_command_that_exists() -> None:
-    for part in folders.PARTS:
-        if part.kind == folders.COMPARE:
+    for part in parts.PARTS:
+        if part.kind == parts.COMPARE:
             parser = argparse.ArgumentParser()
             compare.configure(parser)
             args = parser.parse_intermixed_args(makeresults.command(part, Path("x"), None)[1:])
             asked = request.read(args)
             assert (asked.repeats, args.output) == (part.repeat, Path("x") / part.where)
-    assert len({part.where for part in folders.PARTS}) == len(folders.PARTS)
-    assert len({part.folder for part in folders.PARTS}) <= 9
+    assert len({part.where for part in parts.PARTS}) == len(parts.PARTS)
+    assert len({part.folder for part in parts.PARTS}) <= 9
 
 
 def test_a_page_does_not_say_where_the_tree_lies() -> None:
-    for part in folders.PARTS:
-        if part.kind != folders.RELEASES:
+    for part in parts.PARTS:
+        if part.kind != parts.RELEASES:
             given = makeresults.command(part, paths.RESULTS, None)
             assert f"results/{part.where}" in given and not any(str(paths.ROOT) in word for word in given)
 
@@ -80,15 +84,15 @@ def test_a_page_does_not_say_where_the_tree_lies() -> None:
 def test_a_folder_is_all_of_its_parts() -> None:
     assert [part.where for part in makeresults.chosen(["modes/"])] == ["modes", "modes/plain", "modes/made", "modes/lines", "modes/bbr"]
     assert [part.where for part in makeresults.chosen(["pace/plain", "distance/links"])] == ["distance/links", "pace/plain"]
-    assert makeresults.chosen([]) == list(folders.PARTS)
+    assert makeresults.chosen([]) == list(parts.PARTS)
     with pytest.raises(BenchError, match="unknown folder 'moon': choose one of main, distance, "):
         makeresults.chosen(["modes", "moon"])
 
 
 def test_what_the_readme_shows_comes_first() -> None:
     main = makeresults.chosen(["main"])
-    assert main == list(folders.PARTS[:len(main)])
-    assert {table.where for table in readme.TABLES.values()} <= {part.where for part in main}
+    assert main == list(parts.PARTS[:len(main)])
+    assert {"distance", "modes", "modes/plain"} <= {part.where for part in main}
 
 
 def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Callable[..., int], tmp_path: Path,
@@ -104,7 +108,7 @@ def test_a_folder_is_made_packed_and_then_left_alone(commands: Runs, call: Calla
     assert call("modes", "--repeat", "4") == 0      # adds to what is there
     assert len(commands) == 10
     assert "\n## One table\n" in (tmp_path / "README.md").read_text()
-    assert (tmp_path / "table.csv").read_text().startswith("recording,pace,link,transport,mode,packets,packets_change,")
+    assert "| recording | pace | link | transport | mode " in re.sub(" +", " ", (tmp_path / "README.md").read_text())
 
 
 def test_a_part_that_is_by_now_another_one_is_made_anew(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
@@ -199,40 +203,41 @@ def _measured(folder: Path, *recordings: str) -> None:
     makeresults.pack(folder)
 
 
-def test_the_readme_shows_what_was_measured(tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- pace: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
-    _measured(tmp_path / "r/lan", "one", "two")
-    makeresults.fill_tables(readme, tmp_path / "r")
-    shown = readme.read_text()
-    assert shown.startswith("a\n<!-- pace: x -->\n| recording |") and shown.count("\n| two ") == 1
-    assert shown.endswith("<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
-    _measured(tmp_path / "r/modes", "three", "four")
-    _measured(tmp_path / "r/modes/made", "five", "six")     # one table of both
-    makeresults.fill_tables(readme, tmp_path / "r")
-    assert [readme.read_text().count(f"\n| {name} ") for name in ("three", "four", "five", "six")] == [1] * 4
+def test_documents_show_what_was_measured(tmp_path: Path) -> None:
+    text = "a\n<!-- pace: x -->\nold\n<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n"
+
+    def shown() -> str:
+        kept = Stored(tmp_path)
+        return documents.filled(text, {"pace": stored.overheads(kept, "lan"), "modes": stored.overheads(kept, "modes", "modes/made")})
+
+    _measured(tmp_path / "lan", "one", "two")
+    assert shown().startswith("a\n<!-- pace: x -->\n| recording |") and shown().count("\n| two ") == 1
+    assert shown().endswith("<!-- end -->\nb\n<!-- modes: y -->\nold\n<!-- end -->\n")
+    _measured(tmp_path / "modes", "three", "four")
+    _measured(tmp_path / "modes/made", "five", "six")     # one table of both
+    assert [shown().count(f"\n| {name} ") for name in ("three", "four", "five", "six")] == [1] * 4
+    with pytest.raises(ValueError, match="unpack"):
+        documents.filled(text, {"no such mark": "table"})
 
 
-def test_pages_that_are_missing_leave_the_tables_as_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+def test_pages_that_are_missing_leave_the_tables_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "modes").mkdir()    # being measured
-    readme._runs.cache_clear()
-    try:
-        assert all(text == file.read_text() for file, text in readme.contents().items())
-    finally:
-        readme._runs.cache_clear()
+    written = documents.written(Stored(tmp_path))
+    assert all(text == file.read_text() for file, text in written.items())
+    assert {documents.README, documents.MODES} <= written.keys() and not {documents.TARGETS, paths.RESULTS / "seconds.svg"} & written.keys()
 
 
-def test_the_readme_names_the_library_of_live_rows_if_there_are_several(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def shown(*measured: str) -> str:
-        rows = "".join(f"| text-std | 20M40ms | {library} |\n" for library in measured)
-        atomic.write_text(tmp_path / "live/README.md", f"## In short\n\n| guest | link | {readme._LIBRARY} |\n|---|---|--:|\n"
-                           f"{rows}| text-qxl | lan | older |\n")
-        return readme.live() or ""
+def test_the_readme_names_the_library_of_live_rows_if_there_are_several() -> None:
+    def shown(*measured: str) -> list[list[str]]:
+        records = [_run(way, guest=guest, link="20M40ms", **({"library": library} if way == "flow" else {}))
+                   for guest, library in zip(("text-std", "desktop-std"), measured) for way in ("stock", "flow", "vnc")]
+        older = [_run(way, guest="text-qxl", link="20M40ms", library="older") for way in ("stock", "flow", "vnc")]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in documents.live_rows(records + older).splitlines()]
 
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    assert shown("one", "one") == "| guest | link |\n|---|---|\n" + "| text-std | 20M40ms |\n" * 2
-    assert "| text-std | 20M40ms | two |\n" in shown("one", "two")
+    head, _, *rows = shown("one", "one")
+    assert head[-1] == "wire, QEMU's VNC" and [row[0] for row in rows] == ["text-std", "desktop-std"]
+    head, _, *rows = shown("one", "two")
+    assert head[-1] == "measured with" and [row[-1] for row in rows] == ["one", "two"]
 
 
 def test_a_folder_has_one_page(tmp_path: Path) -> None:
@@ -243,17 +248,21 @@ def test_a_folder_has_one_page(tmp_path: Path) -> None:
     page = (tmp_path / "pace/compare.md").read_text()
     assert not (tmp_path / "pace/plain/compare.md").exists()
     assert [line.split(":")[0] for line in page.splitlines() if line.startswith("# ")] == ["# pace", "# pace/plain"]
-    assert page.count("(../README.md#columns)") == 1 and "## Columns" not in page and page.count("## Overview") == 2
+    assert page.count("(../README.md#columns)") == 1 and "## Columns" not in page and page.count("## In short") == 2
     index = makeresults.index(tmp_path)
     assert index.count("\n## Columns\n") == 1
-    legend = report.markdown(results.load(tmp_path / "pace/compare.json.xz")).partition("## Columns\n")[2].partition("## What")[0]
+    legend = publish.markdown(results.load(tmp_path / "pace/compare.json.xz")).partition("## Columns\n")[2].partition("## What")[0]
     assert "| wire; of stock |" in legend and set(legend.splitlines()) <= set(index.splitlines())     # a page of its own has it itself
 
 
 def test_an_index_writes_the_pages_again_and_measures_nothing(commands: Runs, call: Callable[..., int], tmp_path: Path) -> None:
     _measured(tmp_path / "pace", "one", "two")
     assert call("--index") == 0 and commands == []
-    assert (tmp_path / "pace/compare.md").read_text().count("\n# pace") == 1 and not (tmp_path / "lan").exists()
+    assert (tmp_path / "pace/compare.md").read_text().count("# pace: ") == 1 and not (tmp_path / "lan").exists()
+
+
+def _distances(folder: Path) -> str:
+    return stored.distances(Stored(folder))
 
 
 def test_distances_stand_side_by_side(tmp_path: Path) -> None:
@@ -265,23 +274,23 @@ def test_distances_stand_side_by_side(tmp_path: Path) -> None:
         atomic.write_text(tmp_path / where / "compare.json", json.dumps(made))
         makeresults.pack(tmp_path / where)
 
-    assert makeresults.distances(tmp_path) is None
+    assert _distances(tmp_path) == ""
     both = tuple(f"{link}{way}" for link in ("20M40ms", "50M100ms", "100M10ms", "2M100ms") for way in ("", "+relay"))
     measured("distance", both[:1], "max")
-    assert re.sub(r"  +|-", " ", makeresults.distances(tmp_path) or "").split("\n")[0] == "| linux desktop | stock | `flow` | n |"
+    assert re.sub(r"  +|-", " ", _distances(tmp_path)).split("\n")[0] == "| linux desktop | stock | `flow` | n |"
     measured("distance/links", both[1:], "max")
     measured("staleness", both[-2:-1], "recorded")
     measured("staleness/links", both[-1:], "recorded")
-    assert "share of the link" not in (makeresults.distances(tmp_path) or "share of the link")
+    assert "share of the link" not in _distances(tmp_path)
     measured("distance/download", ("20M40ms",), "max")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (makeresults.distances(tmp_path) or "").splitlines()]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in _distances(tmp_path).splitlines()]
     assert rows[2] == ["20M40ms: seconds", "80.0 s", "3.4 s", "80.0 s", "3.6 s", "2"]
     assert rows[6] == ["20M40ms, beside a bulk download: share of the link", "30 %", "30 %", "–", "–", "2"]
     assert len(rows) == 2 + 9 and rows[9][0] == "20M40ms: bytes on the wire" and all(cell.endswith(" MB") for cell in rows[9][1:-1])
     relayed = tmp_path / "distance/links/compare.json.xz"
     relayed.write_bytes(lzma.compress(json.dumps(
         {**(old := results.load(relayed)), "environment": {**old["environment"], "library_tree": "another"}}).encode()))
-    assert re.search(r"20M40ms: seconds *\| *80.0 s *\| *3.4 s *\| *– *\| *– ", makeresults.distances(tmp_path) or "")
+    assert re.search(r"20M40ms: seconds *\| *80.0 s *\| *3.4 s *\| *– *\| *– ", _distances(tmp_path))
 
 
 def test_the_index_of_the_tree_is_what_is_there() -> None:
@@ -289,10 +298,11 @@ def test_the_index_of_the_tree_is_what_is_there() -> None:
 
 
 def test_the_one_table_names_what_it_lacks() -> None:
-    shown = {name for part in folders.PARTS if part.where in folders.TABLE for name in re.split("[ @]", part.arguments)}
-    assert [name for name in catalogue.manifest() if (name in shown) == (f"{name} " in onetable.LACKS)] == []
-    plain, every = (text.removeprefix("--modes ").split(",") for text in (folders._PLAIN_MODES, folders._EVERY_MODE))
-    assert all((mode in plain) != (f"`{mode}`" in onetable.LACKS) for mode in every)
+    lacks = (Path(__file__).parent / "index.md.j2").read_text().partition("{{ one_table }}")[2]
+    shown = {name for part in parts.PARTS if part.where in parts.TABLE for name in re.split("[ @]", part.arguments)}
+    assert [name for name in catalogue.manifest() if (name in shown) == (f"{name} " in lacks)] == []
+    plain, every = (text.removeprefix("--modes ").split(",") for text in (parts._PLAIN_MODES, parts._EVERY_MODE))
+    assert all((mode in plain) != (f"`{mode}`" in lacks) for mode in every)
 
 
 def test_results_has_at_most_40_files() -> None:

@@ -10,38 +10,52 @@ import pytest
 
 from bench import samples
 from bench.cli import COMMANDS
-from bench.commands import makeresults, readme
 from bench.common import paths
-from bench.report import onetable
+from bench.report import stored
+from bench.report.stored import Stored
 from bench.runs import modes
+from pages import command, documents
+from pages.parts import PARTS
 
 _PAGES = sorted(file for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "server/*.md", "replay/*.md")
                 for file in paths.ROOT.glob(pattern))
 _MODES = (paths.ROOT / "docs/modes.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", [readme.README, readme.MODES, readme.NOTES, readme.PICTURE], ids=lambda file: file.name)
-def test_what_is_shown_is_what_was_measured(file: Path) -> None:
-    assert file.read_text(encoding="utf-8") == readme.contents()[file], "run ./run results --index"
+_PUBLISHED = Stored()
 
 
-def test_the_index_and_the_one_table_are_of_the_runs() -> None:
-    assert (paths.RESULTS / "README.md").read_text(encoding="utf-8") == makeresults.index(paths.RESULTS), "run ./run results --index"
-    assert (paths.RESULTS / "table.csv").read_text(encoding="utf-8") == onetable.text(makeresults._one_table(paths.RESULTS))
+@pytest.fixture(scope="module")
+def written() -> dict[Path, str]:
+    return documents.written(_PUBLISHED)
 
 
-def test_a_table_that_was_not_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readme, "_runs", lambda folder: [])
-    assert readme.contents() == {file: file.read_text(encoding="utf-8")
-                                    for file in (readme.README, readme.MODES, readme.NOTES, readme.PICTURE)}
+def test_what_is_shown_is_what_was_measured(written: dict[Path, str]) -> None:
+    of_results = ("seconds.svg", "live/README.md", "live/deployment.md", "live/sessions.md", "clients/README.md", "clients/migration.md")
+    assert set(written) == {documents.README, documents.MODES, documents.TARGETS, *(paths.RESULTS / name for name in of_results)}
+    assert [file for file, text in written.items() if file.read_text(encoding="utf-8") != text] == [], "run ./run results --index"
 
 
-def test_runs_with_jpeg_do_not_count_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("folder", [folder for folder in dict.fromkeys(part.folder for part in PARTS) if command.page_of(folder, paths.RESULTS)])
+def test_a_page_is_of_the_runs_beside_it(folder: str) -> None:
+    assert (paths.RESULTS / folder / "compare.md").read_text(encoding="utf-8") == command.page_of(folder, paths.RESULTS), "run ./run results --index"
+
+
+def test_the_index_is_of_the_runs() -> None:
+    assert (paths.RESULTS / "README.md").read_text(encoding="utf-8") == command.index(paths.RESULTS), "run ./run results --index"
+
+
+def test_a_table_that_was_not_measured_stays(tmp_path: Path) -> None:
+    written = documents.written(Stored(tmp_path), tmp_path)
+    assert set(written) == {documents.README, documents.MODES}
+    assert all(file.read_text(encoding="utf-8") == text for file, text in written.items())
+
+
+def test_runs_with_jpeg_do_not_count_beside_others() -> None:
     runs = samples.result(["stock"], repeats=2)["runs"]
-    monkeypatch.setattr(readme, "_runs", lambda folder: runs)
 
     def shown() -> list[float]:
-        return readme._values("x", "lan", "tiny", "stock", "tls", "wire_bytes")
+        return Stored(known={"x": {"runs": runs}}).values("wire_bytes", "x", "lan", "stock", "tiny")
 
     without = shown()
     assert len(without) == 2
@@ -53,42 +67,32 @@ def test_runs_with_jpeg_do_not_count_beside_others(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_readme_has_the_command_of_the_main_job_and_that_of_the_tests() -> None:
-    found = re.findall(r"^    \./run (\w+) +#", readme.README.read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.findall(r"^    \./run (\w+) +#", documents.README.read_text(encoding="utf-8"), re.MULTILINE)
     assert {"compare", "test"} <= set(found)
 
 
-def test_the_readme_shows_live_guests_on_three_links() -> None:
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in (readme.live() or "").splitlines()[2:]]
-    assert {link for _, _, link, *_ in rows} == {"lan", readme.LIVE_LINK, "2M100ms"}
-    assert {link for guest, _, link, *_ in rows if not guest.endswith("-std")} <= {readme.LIVE_LINK}
-
-
-@pytest.mark.parametrize("mark", ["pace", "modes"])
-def test_the_page_of_modes_shows_the_measured_tables(mark: str) -> None:
-    shown = _MODES.split(f"<!-- {mark}:")[1].split("<!-- end -->")[0]
-    assert shown.partition("\n")[2] == makeresults.first_table(mark, paths.RESULTS)
-
-
-def test_the_page_of_modes_tells_distances_as_measured() -> None:
-    """Once all of it was made by ./run results."""
-    assert (makeresults.distances(paths.RESULTS) or "<!-- distance:") in _MODES
+def test_the_readme_shows_eight_rows_of_live_guests() -> None:
+    """Each action, over one link."""
+    table = documents.README.read_text(encoding="utf-8").split("<!-- live:")[1].split("<!-- end -->")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()[3:]]
+    assert sorted(row[1] for row in rows) == ["drag", "editor", "page", "scroll", "terminal", "type", "video", "web"]
+    assert {row[2] for row in rows} == {"20M40ms"} and all(row[0].endswith("-std") for row in rows)
 
 
 def test_every_session_and_mode_is_in_the_table_of_modes() -> None:
-    assert [name for name in readme.SESSIONS if f"| {name} " not in _MODES] == []
+    assert [name for name in stored.SESSIONS if f"| {name} " not in _MODES] == []
     assert [mode for mode in modes.MODES if f"| `{mode}` |" not in _MODES] == []
     table = _MODES.split("<!-- modes:")[1].split("<!-- end -->")[0]
     [head] = [line for line in table.splitlines() if line.startswith("| recording ")]
     assert re.findall(r"\w+", head.replace("(catchup=off)", ""))[3:] == [*modes.MODES, "n"]
 
 
-def test_the_part_of_the_gain_in_cpu_that_is_not_sending(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = samples.result(["stock", "cork", "batch", "flow"], repeats=2, recordings=tuple(readme.SESSIONS))["runs"]
+def test_the_part_of_the_gain_in_cpu_that_is_not_sending() -> None:
+    runs = samples.result(["stock", "cork", "batch", "flow"], repeats=2, recordings=tuple(stored.SESSIONS))["runs"]
     for run in runs:
         seconds = {"stock": 1.0, "cork": 0.8, "batch": 0.6, "flow": 0.98 if run["recording"] == "linux-boot" else 0.5}[run["mode"]]
         run["cpu_seconds"] = {"user": seconds, "system": 0.0}
-    monkeypatch.setattr(readme, "_runs", lambda folder: runs)
-    rows = readme.cpu().splitlines()[2:]
+    rows = stored.cpu(Stored(known={"modes": {"runs": runs}})).splitlines()[2:]
     assert rows[0] == "| recorded boot of Linux | 1.00 | 0.80 | 0.60 | 0.98 | – | 2 |"
     assert rows[1] == "| Linux desktop | 1.00 | 0.80 | 0.60 | 0.50 | 40 % | 2 |"
 
@@ -113,7 +117,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_commands_of_the_front_door_exist() -> None:
-
     written = re.compile(r"(?:^    |`)\./run ([a-z]+)", re.MULTILINE)
     named = {command for page in _PAGES for command in written.findall(page.read_text(encoding="utf-8"))}
     assert named - {word for name in COMMANDS for word in name.split()} == set()
