@@ -44,11 +44,8 @@ class Cell:
 def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
     """Cells that are bad although the stock library's is good or was not run."""
     fails = {(cell.row, cell.transport, cell.scenario) for cell in cells if cell.mode == stock and cell.outcome == BAD}
-    return [
-        cell
-        for cell in cells
-        if cell.mode != stock and cell.outcome == BAD and (cell.row, cell.transport, cell.scenario) not in fails
-    ]
+    return [cell for cell in cells
+            if cell.mode != stock and cell.outcome == BAD and (cell.row, cell.transport, cell.scenario) not in fails]
 
 
 def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
@@ -95,10 +92,8 @@ def libraries(cells: Sequence[Cell]) -> str:
     for cell in sorted(cells, key=lambda cell: cell.library, reverse=True):
         if cell.outcome != NOT_RUN:
             found.setdefault(cell.library, []).append(cell)
-    return "".join(
-        f"- {f'library {library}' if library else 'an older library'}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n"
-        for library, those in found.items()
-    )
+    return "".join(f"- {f'library {library}' if library else 'an older library'}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n"
+                   for library, those in found.items())
 
 
 def _days(cells: Sequence[Cell]) -> str:

@@ -97,7 +97,8 @@ def markdown(stored: Stored) -> str:
             met = sum(met for _, met, _ in found)
             rows.append([target.says, f"{'at least ' if target.least else ''}{target.limit:g}", target.link,
                          f"[{target.where}](../../results/{target.where.partition('/')[0]}/compare.md)",
-                         *(cell[0] if cell else table.UNKNOWN for cell in cells), str(min(n for _, _, n in found)), "yes" if met == len(found) else f"{met} of {len(found)}"])
+                         *(cell[0] if cell else table.UNKNOWN for cell in cells), str(min(n for _, _, n in found)),
+                         "yes" if met == len(found) else f"{met} of {len(found)}"])
     return table.markdown(["target", "limit", "link", "page", *SESSIONS, "n", "met"], rows) if rows else ""
 
 

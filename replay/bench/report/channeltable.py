@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bench.common import table
-from bench.measure import metrics, stats
+from bench.measure import stats
+from bench.report import report
 from bench.report.grouping import Row, Run, rows
 
 # by the protocol's channel type
 _TYPES = {1: "main", 2: "display", 4: "cursor", 3: "inputs", 5: "playback", 6: "record", 10: "port", 11: "webdav"}
-_PARTS = ("p50", "p95", "p99", "max")
 
 
 def _sum(values: Iterable[int]) -> int | None:
@@ -56,23 +56,16 @@ def by_channel(group: list[Run]) -> str:
     return table.markdown(("channel", "mode", "transport", *_COLUMNS, "n"), lines, left=3) if lines else ""
 
 
-def _left_out(run: Run) -> float | None:
-    sound = run["channels"].get("sound") or {}
-    return 1 - sound["arrived"] / sound["played"] if sound.get("played") else None
-
-
-def _milliseconds(metric: str) -> Callable[[Row], str]:
-    """Of all runs, captured or not."""
-    return lambda row: table.milliseconds(stats.median(metrics.METRICS[metric].read(run) for run in row.runs))
+def _left_out(row: Row) -> str:
+    sounds = [run["channels"].get("sound") or {} for run in row.runs]
+    return table.percent(stats.median([1 - sound["arrived"] / sound["played"] for sound in sounds if sound.get("played")]))
 
 
 def waiting(group: list[Run]) -> str:
-    def parts(says: str, metric: str) -> list[tuple[str, Callable[[Row], str]]]:
-        return [(f"{says} {part}", _milliseconds(f"{metric}_{part}")) for part in _PARTS]
+    def parts(says: str, metric: str) -> list[report.Column]:
+        return report.shown((f"{says} {part}", f"{metric}_{part}", table.milliseconds) for part in ("p50", "p95", "p99", "max"))
 
     found = _with_traffic(group)
     return table.of(found, (
-        ("mode", lambda row: row.name), ("transport", lambda row: row.cell[0]), *parts("sound", "sound"),
-        ("left out", lambda row: table.percent(stats.median(map(_left_out, row.runs)))),
-        ("gaps", lambda row: table.count(stats.median(metrics.METRICS["sound_gaps"].read(run) for run in row.runs))),
+        report.MODE, report.TRANSPORT, *parts("sound", "sound"), ("left out", _left_out), *report.shown([("gaps", "sound_gaps", table.count)]),
         *parts("key", "echo"), *parts("pointer", "pointer"), ("n", lambda row: str(len(row.runs)))), left=2) if found else ""

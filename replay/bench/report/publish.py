@@ -65,19 +65,11 @@ def whole_legend() -> str:
                      modes=_modes({"mode": name, "pace": "max"} for name in modes.MODES))
 
 
-def _part(result: Result) -> dict[str, Any]:
-    """What the page says of one comparison."""
-    runs = result["runs"]
-    sections = [{"title": report.title(group), "tables": [
-        table(of_group) for table in (report.response_table, report.cost_table, report.latency_table, report.download_table, report.against_table)],
-        "by_channel": channeltable.by_channel(of_group), "waiting": channeltable.waiting(of_group)} for group, of_group in groups(runs).items()]
-    short, mode, base = report.in_short(runs)
-    return {"result": result, "plan": result["plan"], "environment": result["environment"], "runs": runs, "sections": sections,
-            "counting": sum(run["valid"] for run in runs), "short": short, "mode": mode, "base": base,
-            "lasted": duration(result["seconds"]) if result.get("seconds") else None,
-            "again": sum(run.get("attempt", 1) > 1 for run in runs), "tested": sum(max(run.get("link_tests") or 1, 1) - 1 for run in runs),
-            "more": report.more_bytes(runs), "via": report.via_table(runs), "invalid": report.invalid_runs(runs),
-            "missing": report.latencies_not_taken(runs), "outliers": report.outliers(runs)}
+def _repeated(runs: Iterable[Run]) -> list[str]:
+    """How many runs, and tests of the link before one."""
+    found = [(run.get("attempt", 1), run.get("link_tests") or 1) for run in runs]
+    again, tests = sum(attempt > 1 for attempt, _ in found), sum(tests - 1 for _, tests in found)
+    return [f"{number} {what}" for number, what in ((again, "runs"), (tests, "link tests")) if number]
 
 
 def markdown(result: Result) -> str:
@@ -90,6 +82,7 @@ def pages(results: Mapping[str, Result], explained: str | None = None) -> str:
     runs = [run for result in results.values() for run in result["runs"]]
     played = {run["mode"] for run in runs}
     return page.fill(
-        "bench/report/compare.md.j2", parts={question: _part(result) for question, result in results.items()}, explained=explained,
-        base=report.base_name(runs), against=next((mode for mode in (modes.STOCK, "cork") if mode in played), None), modes=_modes(runs),
-        buffer=BUFFER_MS, paces={run["pace"] for run in runs}, drawn=drawn_by_qemu(run["recording"] for run in runs))
+        "bench/report/compare.md.j2", results=results, explained=explained, report=report, channels=channeltable, groups=groups,
+        duration=duration, repeated=_repeated, base=report.base_name(runs), modes=_modes(runs),
+        against=next((mode for mode in (modes.STOCK, "cork") if mode in played), None), buffer=BUFFER_MS,
+        paces={run["pace"] for run in runs}, drawn=drawn_by_qemu(run["recording"] for run in runs))

@@ -65,8 +65,8 @@ _BEHIND = (     # how it is said, metric, how it is written, smallest difference
     ("seconds for the session:", "wall", table.seconds, 0.05))
 
 _GROUP: tuple[Column, ...] = (("recording", lambda row: row.group[0]), ("link", lambda row: row.group[1]), ("pace", lambda row: row.group[2]))
-_MODE: Column = ("mode", lambda row: row.name)
-_TRANSPORT: Column = ("transport", lambda row: row.cell[0])
+MODE: Column = ("mode", lambda row: row.name)
+TRANSPORT: Column = ("transport", lambda row: row.cell[0])
 _TITLE: Column = ("recording", lambda row: title(row.group))
 _RUNS: Column = ("runs", lambda row: row.count)
 _BOTH_RUNS: Column = ("runs", lambda row: f"{counted(row.its)} → {row.count}")
@@ -76,7 +76,7 @@ def _median(metric: str, write: Written) -> Callable[[Row], str]:
     return lambda row: write(row.median(metric))
 
 
-def _shown(figures: Iterable[Figure]) -> list[Column]:
+def shown(figures: Iterable[Figure]) -> list[Column]:
     return [(head, _median(metric, write)) for head, metric, write in figures]
 
 
@@ -103,7 +103,7 @@ def _relative(row: Row) -> str:
 
 def cost_table(group: list[Run]) -> str:
     path = [figure for figure in _PATH if metrics.values(group, "over_path") and metrics.values(group, figure[1])]
-    return _of(rows(group), (_MODE, _TRANSPORT, *_shown(_COST), (f"of {base_name(group)}", _relative), *_shown((*_COST_BEYOND, *path)), _RUNS), 2)
+    return _of(rows(group), (MODE, TRANSPORT, *shown(_COST), (f"of {base_name(group)}", _relative), *shown((*_COST_BEYOND, *path)), _RUNS), 2)
 
 
 def _dropped(row: Row) -> str:
@@ -113,23 +113,22 @@ def _dropped(row: Row) -> str:
 
 
 def latency_table(group: list[Run]) -> str:
-    if not any(run["valid"] and run["latency"] for run in group):
-        return ""
-    columns = _shown((*_LATENCY, *([_RECOVERY] if metrics.values(group, "recovery") else ())))
-    return _of(rows(group), (_MODE, _TRANSPORT, *columns, ("dropped", _dropped),
-                             ("n", lambda row: str(len(metrics.values(row.runs, "latency_p50"))))), 2)
+    recovery = [_RECOVERY] if metrics.values(group, "recovery") else []
+    columns: list[Column] = [MODE, TRANSPORT, *shown((*_LATENCY, *recovery)), ("dropped", _dropped),
+                             ("n", lambda row: str(len(metrics.values(row.runs, "latency_p50"))))]
+    return _of(rows(group), columns, 2) if any(run["valid"] and run["latency"] for run in group) else ""
 
 
 def response_table(group: list[Run]) -> str:
     """At the user's pace."""
-    columns = (_MODE, _TRANSPORT, *_shown(_RESPONSE), (f"of {base_name(group)}", _relative), _RUNS)
+    columns = (MODE, TRANSPORT, *shown(_RESPONSE), (f"of {base_name(group)}", _relative), _RUNS)
     return _of(rows(group), columns, 2) if metrics.values(group, "response_p95") else ""
 
 
 def download_table(group: list[Run]) -> str:
     """If a download shared the link."""
     shared = any(metrics.values(group, metric) for _, metric, _ in _BESIDE)
-    return _of(rows(group), (_MODE, _TRANSPORT, *_shown(_BESIDE), _RUNS), 2) if shared else ""
+    return _of(rows(group), (MODE, TRANSPORT, *shown(_BESIDE), _RUNS), 2) if shared else ""
 
 
 def change(found: stats.Comparison) -> str:
@@ -183,7 +182,7 @@ def in_short(runs: list[Run]) -> tuple[str, str, str]:
     over = [row for row in found if row.cell[0] == "tls"] or found
     mode = next((mode for mode in _BEST if any(row.cell[2] == mode for row in over)), "")
     shown = [row for row in over if row.cell[2] == mode]
-    return (_of(shown, (*_GROUP, _MODE, _TRANSPORT, *_from_to(_SHORT, shown), _BOTH_RUNS), 5), mode, base_name(runs))
+    return (_of(shown, (*_GROUP, MODE, TRANSPORT, *_from_to(_SHORT, shown), _BOTH_RUNS), 5), mode, base_name(runs))
 
 
 def via_table(runs: list[Run]) -> str:
@@ -196,7 +195,7 @@ def via_table(runs: list[Run]) -> str:
             # whether JPEG was used is part of a row, so compare a row with either
             base = direct.get((before, row.cell)) or direct.get((before, (*row.cell[:3], not row.cell[3])))
             found += [Row(before, row.cell, row.runs, base.cell, base.runs, base.cell == row.cell)] if base else []
-    return _of(found, (*_GROUP, _MODE, _TRANSPORT, ("alike", lambda row: "yes" if row.alike else "no"), *_from_to(_VIA, found), _BOTH_RUNS), 6)
+    return _of(found, (*_GROUP, MODE, TRANSPORT, ("alike", lambda row: "yes" if row.alike else "no"), *_from_to(_VIA, found), _BOTH_RUNS), 6)
 
 
 def outliers(runs: list[Run]) -> str:
@@ -256,7 +255,7 @@ def _why_more(row: Row) -> str:
 def more_bytes(runs: list[Run]) -> str:
     """The rows of which bytes on the wire exceed their baseline's, and why."""
     found = [row for row in rows(runs) if (row.ratio("wire_bytes") or 0) > _MORE]
-    return _of(found, (_TITLE, _MODE, _TRANSPORT, (f"wire, of {base_name(runs)}", _relative), _BOTH_RUNS, ("why", _why_more)), 6)
+    return _of(found, (_TITLE, MODE, TRANSPORT, (f"wire, of {base_name(runs)}", _relative), _BOTH_RUNS, ("why", _why_more)), 6)
 
 
 def overheads(*parts: list[Run]) -> str:
@@ -300,5 +299,5 @@ def one_table(results: Iterable[dict[str, Any]]) -> str:
         found += [row if how == lab.CONGESTION else replace(row, group=(row.group[0], f"{row.group[1]}, {how}", row.group[2]))
                   for row in rows(result["runs"])]
     recording, link, pace = _GROUP
-    return _of(found, (recording, pace, link, _TRANSPORT, _MODE, *((head, _against_stock(metric, write)) for head, metric, write in _ONE_TABLE),
+    return _of(found, (recording, pace, link, TRANSPORT, MODE, *((head, _against_stock(metric, write)) for head, metric, write in _ONE_TABLE),
                        ("n", lambda row: row.count.partition("/")[0])), 5)
