@@ -10,63 +10,101 @@ import signal
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from bench.common.errors import BenchError
 
-# subcommand -> module and what it does. A module has configure(parser) and execute(args) -> exit status; with
-# VERBATIM its execute gets args.arguments as they were written. A command of two words stands with those of its first; the second
-# alone will do.
+@dataclass(frozen=True)
+class Command:
+    """A module has configure(parser) and execute(args) -> exit status; with VERBATIM its execute gets args.arguments as they were written."""
+
+    module: str
+    does: str
+    examples: str       # between semicolons
+    needs: str
+    writes: str
+    takes: str
+
+
+_LIVE = "root, x86_64, an otherwise idle machine"
+_GUEST = "x86_64, the packages of packages-clients.txt"
+# A command of two words stands with those of its first; the second alone will do.
 COMMANDS = {
-    "setup": ("bench.source.setup", "download and build everything"),
-    "compare": ("bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness"),
-    "live": ("live.command", "measure how long a user waits at a live guest: stock, this library, VNC"),
-    "test": ("bench.commands.testing", "run all tests, or some files of Python tests"),
-    "diff": ("bench.commands.diff", "compare two result files or two libraries; exit status 1 if B is worse"),
-    "results": ("pages.command", "measure the pages of results/, or write the page of a result file"),
-    "watch": ("bench.commands.watch", "show live counters of a running guest's connections"),
-    "installed": ("clients.installed", "measure what the installed library sends, with a test guest"),
-    "clients": ("clients.command", "test the compatibility of clients, with a test guest"),
-    "clients migration": ("clients.migration", "migrate a guest between libraries while a client watches"),
-    "clients soak": ("clients.soak", "connect well-behaved and misbehaving clients to one QEMU for an hour"),
-    "record": ("recordings.record", "show how to record a guest of your own; add the recording"),
-    "record info": ("recordings.info", "validate a recording and describe it"),
-    "record trim": ("recordings.trim", "cut a part out of a recording"),
-    "deb": ("distro.deb", "build and test the Debian package"),
-    "deb recipes": ("distro.recipes", "write the package recipes of other distributions"),
-    "patches tree": ("bench.series.tree", "make a git tree with one commit per patch"),
-    "patches refresh": ("bench.series.refresh", "write the patches from such a tree"),
-    "patches export": ("bench.series.export", "write a series as mails for git am"),
-    "patches each": ("bench.series.each", "build and test after every single patch"),
-    "patches lines": ("bench.series.lines", "count the lines of each series"),
-}
-# for --help; those that are VERBATIM have their own
-EXAMPLES = {
-    "compare": "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --repeat 1; "
-               "./run compare FILE.rec --pace recorded --modes stock,flow",
-    "diff": "./run compare --output before; ./run compare --output after; ./run diff before/compare.json after/compare.json; "
-            "./run compare linux-desktop --library git:HEAD~1 --library patched --modes flow; ./run diff results/own/compare.json",
-    "results": "./run results --dry-run; ./run results main; ./run results distance staleness --repeat 2; "
-               "./run results results/own/compare.json",
-    "setup": "./run setup",
-    "watch": "./run watch DIR",
-    "patches tree": "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
-    "patches refresh": "./run patches refresh /tmp/tree",
-    "patches export": "./run patches export fixes /tmp/mails --release 0.16.0; ./run patches export fixes/0009 /tmp/mail",
-    "patches each": "./run patches each --whole; ./run patches each tls fixes/0009 --release 0.16.0",
-    "patches lines": "./run patches lines",
-    "deb": "./run deb",
-    "deb recipes": "./run deb recipes --release 0.16.0",
-    "live": "./run live; ./run live --set main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --modes "
-            "stock,flow,vnc; ./run live --library DIR --modes flow; ./run live --sessions 1,8,32",
-    "clients": "./run clients --dry-run; ./run clients --modes flow --transports tls",
-    "clients migration": "./run clients migration --transports tls",
-    "installed": "./run installed; ./run installed --transports plain",
-    "clients soak": "./run clients soak --minutes 5 --modes flow",
-    "record info": "./run record info linux-desktop; ./run record info --json FILE.rec",
-    "record trim": "./run record trim linux-desktop@20-35 -o part.rec.xz",
-    "record": "./run record --attach; ./run record --attach mine.rec --what TEXT --driver TEXT --licence TEXT",
+    "setup": Command("bench.source.setup", "download and build everything", "./run setup",
+                     "network the first time", "build, subprojects, .cache", "2 minutes; 20 s after a change of a patch"),
+    "compare": Command(
+        "bench.commands.compare", "play recordings in several modes: packets, bytes, CPU, latency, staleness",
+        "./run compare; ./run compare linux-desktop --links 20M/40ms --modes stock,flow --repeat 1; "
+        "./run compare FILE.rec --pace recorded --modes stock,flow",
+        "the right to make network namespaces", "compare.md, .csv and .json in --output", "2 minutes without arguments"),
+    "live": Command(
+        "live.command", "measure how long a user waits at a live guest: stock, this library, VNC",
+        "./run live; ./run live main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --modes stock,flow,vnc; "
+        "./run live --library DIR --modes flow",
+        _LIVE, "README.md and live.json in --output; the guests in .cache/live",
+        "10 minutes, 10 more the first time; front 55, main 140, ways 60, edges 30 minutes, full 35 hours"),
+    "live deployment": Command(
+        "live.deployment", "second clients and displays, outages, pastes, a path that drops large packets",
+        "./run live deployment; ./run live deployment paste out-20s --modes flow", _LIVE, "deployment.md and .json in --output", "20 minutes"),
+    "live reports": Command(
+        "live.reports", "what people have reported: large screens, a client that only watches",
+        "./run live reports; ./run live reports view-only view-only-busy --count 7200", _LIVE, "reports.md and .json in --output", "45 minutes"),
+    "live sessions": Command(
+        "live.sessions", "the server's cost of many sessions at once",
+        "./run live sessions; ./run live sessions 16 64 --modes stock", _LIVE, "sessions.md in --output", "half a minute to a minute per mode and N"),
+    "test": Command("bench.commands.testing", "run all tests, or some files of Python tests",
+                    "./run test; ./run test replay/bench/runs/test_modes.py; ./run test -k relay",
+                    "6 GB of disk; some tests need root, and are skipped without", "build, .cache; the results: build/tests.json",
+                    "9 minutes; a file of Python tests seconds to 2 minutes"),
+    "diff": Command(
+        "bench.commands.diff", "compare two result files or two libraries; exit status 1 if B is worse",
+        "./run compare --output before; ./run compare --output after; ./run diff before/compare.json after/compare.json; "
+        "./run compare linux-desktop --library git:HEAD~1 --library patched --modes flow; ./run diff results/own/compare.json",
+        "result files of ./run compare", "nothing", "seconds"),
+    "results": Command(
+        "pages.command", "measure the pages of results/, or write the page of a result file",
+        "./run results --dry-run; ./run results main; ./run results distance staleness --repeat 2; ./run results results/own/compare.json",
+        "as ./run compare, and an otherwise idle machine", "results, the tables of README.md and docs/modes.md", "72 minutes; main 33; others as --dry-run says"),
+    "watch": Command("bench.commands.watch", "show live counters of a running guest's connections", "./run watch DIR",
+                     "a guest whose QEMU has SPICE_STREAM_STATS=FOLDER in its environment", "nothing", "until Ctrl-C"),
+    "installed": Command("clients.installed", "measure what the installed library sends, with a test guest",
+                         "./run installed; ./run installed plain",
+                         "root, x86_64, QEMU with libspice-server1, the first packages of packages-clients.txt", "build/installed.json",
+                         "some minutes the first time"),
+    "clients": Command("clients.command", "test the compatibility of clients, with a test guest",
+                       "./run clients --dry-run; ./run clients --modes flow --transports tls", _GUEST, "README.md and clients.json in --output", "hours for all"),
+    "clients migration": Command("clients.migration", "migrate a guest between libraries while a client watches",
+                                 "./run clients migration --transports tls", _GUEST, "migration.md in --output", "an hour for all"),
+    "clients soak": Command("clients.soak", "connect well-behaved and misbehaving clients to one QEMU for an hour",
+                            "./run clients soak; ./run clients soak stock --minutes 5", _GUEST, "nothing", "an hour, or --minutes"),
+    "record": Command("recordings.record", "show how to record a guest of your own", "./run record", "nothing", "nothing", "a second"),
+    "record add": Command("recordings.add", "add a recording to the shipped ones",
+                          "./run record add mine.rec --what TEXT --driver TEXT --licence TEXT",
+                          "./run setup; a recording whose contents may all be shipped", "replay/recordings", "as long as it takes to play it at full speed"),
+    "record info": Command("recordings.info", "validate a recording and describe it",
+                           "./run record info linux-desktop; ./run record info --json FILE.rec", "./run setup", "nothing", "seconds"),
+    "record trim": Command("recordings.trim", "cut a part out of a recording", "./run record trim linux-desktop@20-35 -o part.rec.xz",
+                           "./run setup", "the file of --output", "seconds"),
+    "deb": Command("distro.deb", "build and test the Debian package", "./run deb; ./run deb --suite trixie", "root, network",
+                   "build/deb/SUITE; for another suite a root of 1.5 GB in .cache", "5 minutes, half of that when repeated"),
+    "deb recipes": Command("distro.recipes", "write the package recipes of other distributions", "./run deb recipes --release 0.16.0",
+                           "network the first time", "build/recipes", "seconds"),
+    "patches tree": Command("bench.series.tree", "make a git tree with one commit per patch",
+                            "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
+                            "network the first time", "DIR", "seconds"),
+    "patches refresh": Command("bench.series.refresh", "write the patches from such a tree", "./run patches refresh /tmp/tree",
+                               "a tree of ./run patches tree", "patches, server", "seconds"),
+    "patches export": Command("bench.series.export", "write a series as mails for git am",
+                              "./run patches export fixes /tmp/mails --release 0.16.0; ./run patches export fixes/0009 /tmp/mail",
+                              "user.name and user.email of git", "DIR", "seconds"),
+    "patches each": Command("bench.series.each", "build and test after every single patch",
+                            "./run patches each --whole; ./run patches each tls fixes/0009 --release 0.16.0",
+                            "network the first time", ".cache/each; the log: build/each.log", "an hour, or minutes per patch"),
+    "patches mutants": Command("bench.series.mutants", "list the changes of a file that no test notices", "./run patches mutants red-stream-egress.cpp",
+                               "./run setup", "build/mutants", "some minutes"),
+    "patches lines": Command("bench.series.lines", "count the lines of each series", "./run patches lines", "nothing", "nothing", "seconds"),
 }
 _WIDTH = 140        # of --help
 _INTERRUPTED = 130
@@ -90,12 +128,12 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, name: str) -> None:
         super().__init__(prog=f"./run {name}", formatter_class=_Help, add_help=False)
         self.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-        self._examples = EXAMPLES[name].split("; ")
+        self._command = COMMANDS[name]
 
     def format_help(self) -> str:
-        says = self.description
-        self.description = "\n".join(["examples:", *(f"  {example}" for example in self._examples),
-                                      *(["", textwrap.fill(says, _WIDTH)] if says else [])])
+        says, one = self.description, self._command
+        self.description = "\n".join([*_examples(one.examples.split("; ")), *([textwrap.fill(says, _WIDTH)] if says else []),
+                                      textwrap.fill(f"Needs: {one.needs}. Writes: {one.writes}. Takes: {one.takes}.", _WIDTH)])
         try:
             return super().format_help()
         finally:
@@ -103,6 +141,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise BenchError(f"{message} (see {self.prog} --help)", 2)
+
+
+def _examples(shown: Iterable[str]) -> list[str]:
+    return ["examples:", *(f"  {example}" for example in shown), ""]
 
 
 def _second(first: str) -> list[str]:
@@ -118,17 +160,17 @@ def _says(first: str) -> str:
     more = ", ".join(_second(first))
     if first not in COMMANDS:
         return f"work on the patches: {more}"
-    return COMMANDS[first][1] + (f" (also: {more})" if more else "")
+    return COMMANDS[first].does + (f" (also: {more})" if more else "")
 
 
 def _usage(first: str | None = None) -> str:
     """Of all commands, or of those that begin with a word that is none."""
     names = {name: _says(name) for name in _first_words()} if first is None else {
-        word: COMMANDS[f"{first} {word}"][1] for word in _second(first)}
+        word: COMMANDS[f"{first} {word}"].does for word in _second(first)}
     shown = ("setup", "compare", "live") if first is None else [f"{first} {word}" for word in names]
     width = max(map(len, names))
-    return "\n".join([f"usage: ./run {f'{first} ' if first else ''}COMMAND [--help]", "", "examples:",
-                      *(f"  {EXAMPLES[name].split('; ')[0]}" for name in shown), "",
+    return "\n".join([f"usage: ./run {f'{first} ' if first else ''}COMMAND [--help]", "",
+                      *_examples(COMMANDS[name].examples.split("; ")[0] for name in shown),
                       *(f"  {name.ljust(width)}  {says}" for name, says in names.items()), "",
                       "Of a command of two words the second is enough: ./run tree for ./run patches tree.",
                       "With RUN_NO_PACKAGES=1 no Debian packages are looked for or installed.", ""])
@@ -149,7 +191,7 @@ def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
 
 def _module(name: str) -> ModuleType:
     """Only the chosen command's module is loaded, so that one works whatever another needs."""
-    module, _ = COMMANDS[name]
+    module = COMMANDS[name].module
     if importlib.util.find_spec(module) is None:
         raise BenchError(f"{name} is not part of this tree", 2)
     try:
@@ -166,11 +208,10 @@ def _run(arguments: list[str]) -> int:
         (sys.stdout if arguments[1:] else sys.stderr).write(_usage(arguments[0]))
         return 0 if arguments[1:] else 2
     name, rest = _chosen(arguments)
-    module = _module(name)
-    if getattr(module, "VERBATIM", False):
-        return int(module.execute(argparse.Namespace(arguments=rest)))
-    parser = _Parser(name)
+    module, parser = _module(name), _Parser(name)
     module.configure(parser)
+    if getattr(module, "VERBATIM", False) and rest[:1] not in (["-h"], ["--help"]):
+        return int(module.execute(argparse.Namespace(arguments=rest)))
     return int(module.execute(_parsed(parser, rest)))
 
 

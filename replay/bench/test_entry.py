@@ -115,7 +115,7 @@ def test_asking_for_help_installs_nothing(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("command", ["results", "clients", "patches", "patches each", "compare --dry-run",
-                                     "live --set main --dry-run", "no-such-command"])
+                                     "live main --dry-run", "no-such-command"])
 def test_what_does_not_build_only_names_what_is_missing(machine: Machine, command: str) -> None:
     machine.debian("one")
     assert complaint(machine.run(*command.split())) == (

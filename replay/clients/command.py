@@ -40,8 +40,8 @@ _DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxie
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Tests the compatibility of clients with a QEMU (TCG) whose guest draws text: each client, transport, mode and scenario "
-        "is one run. Needs x86_64 and the packages of packages-clients.txt. All runs take hours."
+        "Tests the compatibility of clients with a QEMU whose guest draws text: each client, transport, mode and scenario "
+        "is one run."
     )
     names = ", ".join(driver.name for driver in plans.DRIVERS)
     for option, says in (
@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("scenarios", ", ".join(plans.SCENARIOS)),
     ):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
+    guest.configure(parser)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
     parser.add_argument("--dry-run", action="store_true", help="list what would be run, run nothing")
 
@@ -183,8 +184,8 @@ def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str | None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    known = {driver.name: driver for driver in plans.DRIVERS}
-    drivers = [known[name] for name in chosen(args.clients, list(known), "client")]
+    by_name = {driver.name: driver for driver in plans.DRIVERS}
+    drivers = [by_name[name] for name in chosen(args.clients, list(by_name), "client")]
     wanted = plans.plans(
         drivers,
         chosen(args.transports, target.TRANSPORTS, "transport"),
@@ -201,10 +202,19 @@ def execute(args: argparse.Namespace) -> int:
     return _play_all(args, drivers, wanted, modes)
 
 
+def cells_of(folder: Path, accel: str) -> tuple[list[Cell], dict[str, Any]]:
+    """The cells of the folder and their facts. All are of guests with the same accelerator."""
+    cells, facts = table.load(folder, NAME)
+    if cells and (was := facts.get("accel", guest.TCG)) != accel:
+        raise BenchError(f"{folder} has results of --accel {was}: name another folder for those of {accel} (--output)", 2)
+    return cells, {**facts, "accel": accel}
+
+
 def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: list[Plan], modes: list[str]) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
+    before, was = cells_of(args.output, args.accel)
     packages.require()
-    made = guest.prepare(steps)
+    made = guest.prepare(steps, accel=args.accel)
     for driver in drivers:
         try:
             driver.install(steps)
@@ -218,14 +228,13 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
     found = libraries(upstream.DEFAULT, modes, steps)
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
-    known, was = table.load(args.output, NAME)
-    old, moves = ([cell for cell in known if cell.is_migration is moved] for moved in (False, True))
+    old, moves = ([cell for cell in before if cell.is_migration is moved] for moved in (False, True))
     facts = {
         **was,
         "date": table.now(),
         "qemu": machine.qemu_version(),
         "release": upstream.DEFAULT,
-        "guest": "a guest that draws text (TCG, QXL)",
+        "guest": f"a guest that draws text ({args.accel.upper()}, QXL)",
         "versions": {**was.get("versions", {}), **versions(drivers), **proxies.versions()},
     }
     cells: list[Cell] = []

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import argparse
+import fcntl
 import hashlib
 import lzma
+import os
 import platform
 import re
 import shutil
@@ -34,13 +37,35 @@ _MODULES = (
 )
 
 
+TCG, KVM = "tcg", "kvm"
+_KVM, _CREATE_VM = Path("/dev/kvm"), 0xAE01     # the ioctl of linux/kvm.h
+
+
 @dataclass(frozen=True)
 class Guest:
     kernel: Path
     initrd: Path
+    accel: str = TCG
 
 
-def prepare(steps: Steps, init: Path = _INIT, wanted: Sequence[str] = _MODULES) -> Guest:
+def accelerator(name: str) -> str:
+    """The value of --accel; raises BenchError, one line, for KVM where it does not work."""
+    if name == KVM:
+        try:
+            with _KVM.open("r+b", buffering=0) as device:
+                os.close(fcntl.ioctl(device, _CREATE_VM, 0))
+        except OSError as error:
+            raise BenchError(f"--accel kvm: {_KVM} does not work on this machine: {error.strerror}") from None
+    return name
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The option of all commands that start guests of their own."""
+    parser.add_argument("--accel", type=accelerator, choices=(TCG, KVM), default=TCG, metavar="NAME",
+                        help="the guest's processor: tcg (emulated) or kvm (%(default)s)")
+
+
+def prepare(steps: Steps, init: Path = _INIT, wanted: Sequence[str] = _MODULES, accel: str = TCG) -> Guest:
     """`init` is its first program, `wanted` are the modules that it may load. Made once; made again when one of these or the newest
     kernel of the distribution changed."""
     if platform.machine() != "x86_64":
@@ -52,7 +77,7 @@ def prepare(steps: Steps, init: Path = _INIT, wanted: Sequence[str] = _MODULES) 
     kernel = once(home / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, wanted, steps))
     script = hashlib.sha256(init.read_bytes()).hexdigest()[:8]
     guest = once(home / f"guest-{modules}-{script}", lambda folder: _make_guest(folder, kernel, init, steps))
-    return Guest(kernel / "vmlinuz", guest / "initrd")
+    return Guest(kernel / "vmlinuz", guest / "initrd", accel)
 
 
 def once(done: Path, make: Callable[[Path], None]) -> Path:

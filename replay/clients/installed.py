@@ -47,8 +47,8 @@ class Seen:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Starts a test guest that draws text in a QEMU (TCG) with the installed libspice-server, and counts with "
                           "tcpdump what is sent to spice-gtk (most bytes of a line of text are images, as the guest scrolls). Prints the counts beside those of earlier runs, of other versions: "
-                          "run it before and after you install. At the end the client must show QEMU's screen, pixel by pixel. Needs root.")
-    parser.add_argument("--transports", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="NAME", help="one: tls or plain (%(default)s)")
+                          "run it before and after you install. At the end the client must show QEMU's screen, pixel by pixel.")
+    parser.add_argument("transport", nargs="?", choices=_TRANSPORTS, default=_TRANSPORTS[0], metavar="TRANSPORT", help="tls or plain (tls)")
 
 
 def version() -> str:
@@ -125,9 +125,9 @@ def execute(args: argparse.Namespace) -> int:
         (home := folder / "machine").mkdir()
         with Machine(made, library, home, incoming=booted) as qemu:
             qemu.booted()
-            world = World(qemu, SpiceGtk, args.transports, folder, _SECONDS)
+            world = World(qemu, SpiceGtk, args.transport, folder, _SECONDS)
             try:
-                seen = _draw(world, args.transports)
+                seen = _draw(world, args.transport)
             except Failed as error:
                 raise BenchError(str(error)) from None
             finally:

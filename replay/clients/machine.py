@@ -157,7 +157,7 @@ class Machine:
         sockets += ["-qmp", f"unix:{self._folder / 'qmp'},server=on,wait=off"]
         words = "quiet loglevel=0 mitigations=off"
         sandbox = ["-sandbox", ",".join(["on", *(f"{what}=deny" for what in _DENIED)])] if self.way == SANDBOX else []
-        return [QEMU, *sandbox, *sockets, *_hardware(self.displays, self._size), "-spice", ",".join(spice), *files, "-append", words]
+        return [QEMU, *sandbox, *sockets, *_hardware(guest, self.displays, self._size), "-spice", ",".join(spice), *files, "-append", words]
 
     @staticmethod
     def _opened(incoming: str) -> int:
@@ -339,14 +339,16 @@ class Machine:
         self.close()
 
 
-def _hardware(displays: int, size: str) -> list[str]:
-    hardware = _HARDWARE.replace("qxl-vga", f"qxl-vga,xres={size.replace('x', ',yres=')}") if size else _HARDWARE
+def _hardware(guest: Guest, displays: int, size: str) -> list[str]:
+    hardware = _HARDWARE.replace("-accel tcg", f"-accel {guest.accel}")
+    if size:
+        hardware = hardware.replace("qxl-vga", f"qxl-vga,xres={size.replace('x', ',yres=')}")
     return [*hardware.split(), *(["-device", f"qxl,id={_SECOND}"] if displays > 1 else [])]
 
 
 def booted(guest: Guest, library: Library, displays: int = 1, size: str = "") -> str:
     """Where a guest that has booted comes from, for Machine(incoming=): it boots once, which takes minutes on a busy machine."""
-    version = hashlib.sha256((qemu_version() + " ".join(_hardware(displays, size))).encode()).hexdigest()[:8]
+    version = hashlib.sha256((qemu_version() + " ".join(_hardware(guest, displays, size))).encode()).hexdigest()[:8]
 
     def make(folder: Path) -> None:
         with Machine(guest, library, folder.parent, displays=displays, size=size) as machine:

@@ -21,7 +21,7 @@ from bench.lab import lab as labs
 from bench.lab import links
 from bench.source import upstream
 from clients import guest, machine, packages, table, target
-from clients.command import HOME, NAME, chosen, libraries, library_of, stream_mode
+from clients.command import HOME, NAME, cells_of, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
@@ -84,6 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", default=",".join(_PAIRS), metavar="LIST", help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
     parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
+    guest.configure(parser)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
 
 
@@ -226,16 +227,16 @@ def execute(args: argparse.Namespace) -> int:
     pairs = [pair(text) for text in args.pairs.split(",")]
     transports, kinds = chosen(args.transports, _TRANSPORTS, "transport"), chosen(args.kinds, _KINDS, "kind")
     steps = Steps(paths.cache_dir() / "clients" / "log")
+    old, facts = cells_of(args.output, args.accel)
     packages.require()
-    made = guest.prepare(steps)
+    made = guest.prepare(steps, accel=args.accel)
     found: dict[tuple[str, str], Library] = {}
     for release in dict.fromkeys(end[1] for each in pairs for end in (each.source, each.sink)):
         modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
         found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
     stock = Library(paths.stock_library(), STOCK, upstream.DEFAULT)
     states = {kind: machine.booted(made, stock, 2 if kind == DISPLAYS else 1, _LARGEST if kind == RESIZED else "") for kind in kinds}
-    old, facts = table.load(args.output, NAME)
-    facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version()}
+    facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version(), "accel": args.accel}
     cells: list[Cell] = []
     for client in _CLIENTS:
         for transport in transports:

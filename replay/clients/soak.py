@@ -202,16 +202,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "that reads fast must get messages without a pause and show the right picture."
     )
     parser.add_argument("--minutes", type=float, default=60, metavar="N", help="duration (%(default)s)")
-    parser.add_argument("--modes", default="flow", metavar="NAME", help="one mode, as for ./run clients (%(default)s)")
+    guest.configure(parser)
+    parser.add_argument("mode", nargs="?", default="flow", metavar="MODE", help="as for ./run clients --modes (flow)")
 
 
 def execute(args: argparse.Namespace) -> int:
     if args.minutes <= 0:
         raise BenchError("--minutes must be more than 0", 2)
-    mode = stream_mode(args.modes)
+    mode = stream_mode(args.mode)
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
-    made = guest.prepare(steps)
+    made = guest.prepare(steps, accel=args.accel)
     library = libraries(upstream.DEFAULT, [mode], steps)[0]
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
@@ -222,6 +223,6 @@ def execute(args: argparse.Namespace) -> int:
             try:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
-                raise BenchError(f"{args.modes}: {error if where.running() else where.ended()}") from None
-    print(f"{record.told(args.modes, args.minutes)}; {machine.qemu_version()}, library of {library_of()}")
+                raise BenchError(f"{args.mode}: {error if where.running() else where.ended()}") from None
+    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library of {library_of()}")
     return 0

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import pytest
 
+from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from clients import agent, command, guest, installed, machine, migration, packages, picture, plans, proxies, table, target, webdav, wire
@@ -324,3 +325,31 @@ def test_a_guests_module_is_unpacked(tmp_path: Path) -> None:
     for module in (plain, packed):
         guest._copy_module(module, tmp_path, tmp_path / "made")
     assert {file.name: file.read_bytes() for file in (tmp_path / "made" / "lib").iterdir()} == {"one.ko": b"one", "other.ko": b"other"}
+
+
+# --- the accelerator ---
+
+@pytest.mark.parametrize(("device", "reason"), [("none", "No such file or directory"), ("file", "Inappropriate ioctl for device")])
+def test_kvm_that_does_not_work_is_one_line(device: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(guest, "_KVM", tmp_path / device)
+    for name in ("clients", "clients migration", "clients soak", "live", "live deployment", "live reports"):
+        assert cli.main([*name.split(), "--accel", "kvm"]) == 1
+        assert capsys.readouterr().err == f"bench: --accel kvm: {tmp_path / device} does not work on this machine: {reason}\n"
+    assert guest.accelerator("tcg") == guest.TCG
+
+
+def test_a_guest_that_has_booted_is_of_one_accelerator() -> None:
+    made = guest.Guest(Path("kernel"), Path("initrd"))
+    emulated, kvm = (machine._hardware(replace(made, accel=accel), 2, "8x8") for accel in (guest.TCG, guest.KVM))
+    assert emulated == machine._hardware(made, 2, "8x8") != kvm
+    assert [word for word in kvm if word not in emulated] == ["kvm"] and "qxl-vga,xres=8,yres=8" in kvm
+
+
+def test_results_of_another_accelerator_stay_as_they_are(tmp_path: Path) -> None:
+    assert command.cells_of(tmp_path, "kvm") == ([], {"accel": "kvm"})
+    table.save(tmp_path, command.NAME, [Cell("a", "tls", "flow", "draw")], {"qemu": "QEMU"})    # as before there were two
+    assert command.cells_of(tmp_path, "tcg")[1] == {"qemu": "QEMU", "accel": "tcg"}
+    with pytest.raises(BenchError, match="has results of --accel tcg: name another folder for those of kvm"):
+        command.cells_of(tmp_path, "kvm")

@@ -8,7 +8,7 @@
 typedef struct Clipboard Clipboard;
 
 /* Requests what the guest copies, and offers it back with every bit inverted: a paste of
- * ./run live --set deployment. */
+ * ./run live deployment. */
 Clipboard *clipboard_new(SpiceChannel *channel);
 void clipboard_free(Clipboard *clipboard);
 

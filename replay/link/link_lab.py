@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.common import paths
-from bench.lab import netns
+from bench.lab import lab, links, netns
 
 T = TypeVar("T")
 Report = dict[str, Any]
@@ -39,7 +39,7 @@ LINKS = {  # bits per second, round trip in seconds
 # For flood(): all of it waits in the queue at once, so the link is busy whether or not the sender
 # gets the CPU. At 100 Mbit/s it is less than the TUN device holds.
 FLOOD_SECONDS = 0.4
-DEEP_QUEUE = ["--queue", "500ms"]
+DEEP_QUEUE = "/queue0.5s"      # behind the name of a link
 
 _numbers = itertools.count()
 
@@ -50,9 +50,8 @@ def binary() -> str:
 
 
 def link_options(name: str) -> list[str]:
-    """The options for a link of LINKS."""
-    rate, delay = name.split("/")
-    return ["--rate", rate, "--delay", delay]
+    """The options for a link as bench.lab.links writes it."""
+    return lab.emulator_options(links.find(name))
 
 
 class Namespaces:

@@ -21,14 +21,13 @@ SECONDS = 10
 def measure(name: str, options: list[str]) -> list[str]:
     rate, round_trip = LINKS[name]
     floor = round_trip + 2 * PING_FRAME * 8 / rate
-    options = [*link_options(name), *options]
-    with Namespaces() as namespaces, Link(namespaces, *options) as link:
+    with Namespaces() as namespaces, Link(namespaces, *link_options(name), *options) as link:
         pings = ping(namespaces.a, ADDRESS_B, 200, 0.01)
         link.finish()
-    with Namespaces() as namespaces, Link(namespaces, *options, *DEEP_QUEUE) as link:
+    with Namespaces() as namespaces, Link(namespaces, *link_options(name + DEEP_QUEUE), *options) as link:
         achieved = wire_rate(flooded(namespaces, rate)[0])
         link.finish()
-    with Namespaces() as namespaces, Link(namespaces, *options) as link:
+    with Namespaces() as namespaces, Link(namespaces, *link_options(name), *options) as link:
         points = tcp_transfer(namespaces, SECONDS)
         report = link.finish()
     goodput = slope([point for point in points if point[0] > 0.4 * SECONDS])

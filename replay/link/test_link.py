@@ -93,7 +93,7 @@ def test_tcp_fills_the_link(namespaces: Namespaces, name: str, seconds: float) -
 @pytest.mark.parametrize("name", LINKS)
 def test_rate(namespaces: Namespaces, name: str) -> None:
     rate = LINKS[name][0]
-    with Link(namespaces, *link_options(name), *DEEP_QUEUE) as link:
+    with Link(namespaces, *link_options(name + DEEP_QUEUE)) as link:
         packets, idle = flooded(namespaces, rate)
         report = link.finish()
     assert report["a_to_b"]["packets_out"] == len(packets)
@@ -113,7 +113,7 @@ def assert_as_fast(packets: list[tuple[float, bytes]], rate: float, way: dict[st
 def test_two_links_at_once(namespaces: Namespaces) -> None:
     def run(index: int, rate: float) -> None:
         addresses = (f"10.78.{index}.1", f"10.78.{index}.2")
-        with Link(namespaces, "--rate", str(int(rate)), *DEEP_QUEUE,
+        with Link(namespaces, *link_options(f"{rate / 1e6:g}M/0ms{DEEP_QUEUE}"),
                   address_a=addresses[0], address_b=addresses[1]) as link:
             packets, idle = flooded(namespaces, rate, *addresses)
             assert_as_fast(packets, rate, link.finish()["a_to_b"], idle)
@@ -125,7 +125,7 @@ def test_two_links_at_once(namespaces: Namespaces) -> None:
 
 def test_directions_do_not_share_the_rate(namespaces: Namespaces) -> None:
     rate = 10e6
-    with Link(namespaces, "--rate", "10M", *DEEP_QUEUE) as link, \
+    with Link(namespaces, *link_options("10M/0ms" + DEEP_QUEUE)) as link, \
             udp(namespaces.a, ADDRESS_A) as a, udp(namespaces.b, ADDRESS_B) as b:
         idle = {"a_to_b": flood(a, b, rate), "b_to_a": flood(b, a, rate)}
         received = {"b_to_a": receive(a, 0.3), "a_to_b": receive(b, 0.3)}
@@ -137,7 +137,7 @@ def test_directions_do_not_share_the_rate(namespaces: Namespaces) -> None:
 
 def test_each_direction_has_its_own_rate_and_queue(namespaces: Namespaces) -> None:
     rates = {"a_to_b": 10e6, "b_to_a": 2e6}
-    with Link(namespaces, "--rate", "10M", "--rate-up", "2M", *DEEP_QUEUE) as link, \
+    with Link(namespaces, *link_options("10M:2M/0ms" + DEEP_QUEUE)) as link, \
             udp(namespaces.a, ADDRESS_A) as a, udp(namespaces.b, ADDRESS_B) as b:
         idle = {"a_to_b": flood(a, b, rates["a_to_b"]), "b_to_a": flood(b, a, rates["b_to_a"])}
         received = {"b_to_a": receive(a, 0.5), "a_to_b": receive(b, 0.5)}
@@ -161,7 +161,7 @@ def test_a_link_for_smaller_packets(namespaces: Namespaces) -> None:
 def test_queue_overflow(namespaces: Namespaces) -> None:
     queue, size = 65536, 1000
     frame = size + IP_UDP + ETHERNET
-    with Link(namespaces, "--rate", "2M", "--queue", "64K") as link, \
+    with Link(namespaces, "--rate", "2000000", "--queue", "65536") as link, \
             udp(namespaces.a, ADDRESS_A) as sender, \
             udp(namespaces.b, ADDRESS_B, 5000) as receiver:
         assert link.ready["queue_bytes"] == queue
@@ -192,7 +192,7 @@ def survivors(namespaces: Namespaces, count: int, *options: str) -> list[int]:
 def test_a_line_that_goes_out_and_comes_back(namespaces: Namespaces) -> None:
     """Full packets wait at once for 0.6 s of the line, of which it is out for 0.2 s: those that leave then are lost."""
     count, lost = 400, 0.2 * 8e6 / 8 / FULL_FRAME
-    with Link(namespaces, "--rate", "8M", "--queue", "2s", "--then", "200ms:out", "--then", "400ms:8M") as link, \
+    with Link(namespaces, *link_options("8M/0ms/queue2s@0.2s:out@0.4s:8M")) as link, \
             udp(namespaces.a, ADDRESS_A) as sender, udp(namespaces.b, ADDRESS_B, 5000) as receiver:
         link.process.send_signal(signal.SIGUSR1)
         for number in range(count):
@@ -206,7 +206,7 @@ def test_a_line_that_goes_out_and_comes_back(namespaces: Namespaces) -> None:
 
 
 def test_nothing_changes_before_it_is_told_to(namespaces: Namespaces) -> None:
-    with Link(namespaces, "--rate", "8M", "--then", "1ms:out") as link, udp(namespaces.a, ADDRESS_A) as sender, \
+    with Link(namespaces, *link_options("8M/0ms@0.001s:out")) as link, udp(namespaces.a, ADDRESS_A) as sender, \
             udp(namespaces.b, ADDRESS_B) as receiver:
         time.sleep(0.01)
         sender.sendto(b"comes", receiver.getsockname())
@@ -216,20 +216,20 @@ def test_nothing_changes_before_it_is_told_to(namespaces: Namespaces) -> None:
 
 def test_loss(namespaces: Namespaces) -> None:
     count, share = 20000, 0.01
-    received = survivors(namespaces, count, "--loss", "1%", "--seed", "7")
+    received = survivors(namespaces, count, "--loss", "10000", "--seed", "7")
     deviation = math.sqrt(count * share * (1 - share))
     assert abs(count - len(received) - count * share) <= 4 * deviation
 
 
 def test_loss_repeats_with_the_seed(namespaces: Namespaces) -> None:
-    first, again, other = (survivors(namespaces, 2000, "--loss", "5%", "--seed", seed)
+    first, again, other = (survivors(namespaces, 2000, "--loss", "50000", "--seed", seed)
                            for seed in ("7", "7", "8"))
     assert first == again
     assert first != other
 
 
 def test_loss_in_bursts(namespaces: Namespaces) -> None:
-    received = survivors(namespaces, 20000, "--loss", "5%", "--burst", "5")
+    received = survivors(namespaces, 20000, "--loss", "50000", "--burst", "5")
     gaps = [later - earlier - 1 for earlier, later in zip(received, received[1:])
             if later - earlier > 1]
     assert statistics.mean(gaps) == pytest.approx(5, rel=0.25)
@@ -238,7 +238,7 @@ def test_loss_in_bursts(namespaces: Namespaces) -> None:
 
 def jittered(namespaces: Namespaces) -> tuple[list[int], list[float]]:
     """Numbers as they came, and how long each packet took."""
-    with Link(namespaces, "--delay", "20ms", "--jitter", "10ms", "--seed", "3") as link, \
+    with Link(namespaces, "--delay", "20000", "--jitter", "10000", "--seed", "3") as link, \
             udp(namespaces.a, ADDRESS_A) as sender, \
             udp(namespaces.b, ADDRESS_B, 5000) as receiver:
         sent = []
@@ -267,7 +267,7 @@ def test_jitter(namespaces: Namespaces) -> None:
 
 
 def test_says_when_it_was_late(namespaces: Namespaces) -> None:
-    with Link(namespaces, "--delay", "400ms") as link, udp(namespaces.a, ADDRESS_A) as sender, \
+    with Link(namespaces, "--delay", "400000") as link, udp(namespaces.a, ADDRESS_A) as sender, \
             udp(namespaces.b, ADDRESS_B) as receiver:
         sender.sendto(b"due in 200 ms", receiver.getsockname())
         time.sleep(0.05)
@@ -281,7 +281,7 @@ def test_says_when_it_was_late(namespaces: Namespaces) -> None:
 
 def test_devices_vanish(namespaces: Namespaces) -> None:
     for end in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
-        with Link(namespaces, "--dev-a", "wan", "--rate", "1M") as link:
+        with Link(namespaces, "--dev-a", "wan", "--seed", "18446744073709551615") as link:
             assert link.ready["dev_a"] == "wan"
             assert devices(namespaces.a) == ["wan"]
             assert devices(namespaces.b) == [link.ready["dev_b"]]
@@ -308,37 +308,41 @@ def test_device_removed(namespaces: Namespaces) -> None:
                      "File descriptor in bad state\n"
 
 
-def test_queue_default_is_the_product_of_rate_and_delay(namespaces: Namespaces) -> None:
-    for options, queue in ((["--rate", "50M", "--delay", "100ms"], 625000),
-                           (["--rate", "2M", "--delay", "100ms"], 65536),
-                           (["--rate", "8M", "--queue", "50ms"], 50000)):
-        with Link(namespaces, *options) as link:
+def test_queue_is_by_default_the_product_of_rate_and_delay(namespaces: Namespaces) -> None:
+    for name, queue in (("50M/100ms", 625000), ("2M/100ms", 65536), ("8M/0ms/queue0.05s", 50000)):
+        with Link(namespaces, *link_options(name)) as link:
             assert link.ready["queue_bytes"] == queue
 
 
+_RATE = ["--rate", "1000000", "--queue", "65536"]
+_LATER = "microseconds, more than of the change before, and bits per second or 0 (nothing gets through), such as 10000000:1000000, expected"
+
 MISTAKES = [
-    (["--rate", "fast"], "--rate fast: bits a second such as 20M or 512k, at most 10G, expected"),
-    (["--rate", "0"], "--rate 0: bits a second such as 20M or 512k, at most 10G, expected"),
-    (["--rate-up", "4M"], "--rate-up needs --rate"),
-    (["--rate", "20M", "--rate-up", "4M", "--then", "2s:1M"], "--rate-up and --then do not go together"),
+    (["--rate", "20M"], "--rate 20M: bits per second from 1 to 10000000000 expected"),
+    (["--rate", "0"], "--rate 0: bits per second from 1 to 10000000000 expected"),
+    (["--rate", "10000000001"], "--rate 10000000001: bits per second from 1 to 10000000000 expected"),
+    (["--rate", "1000000"], "--rate needs --queue"),
+    (["--rate-up", "4000000"], "--rate-up needs --rate: without a limit nothing waits"),
+    ([*_RATE, "--rate-up", "4000000"], "--rate-up and --queue-up need each other"),
+    ([*_RATE, "--queue-up", "65536"], "--rate-up and --queue-up need each other"),
+    ([*_RATE, "--rate-up", "4000000", "--queue-up", "65536", "--then", "2000000:1"], "--rate-up and --then do not go together"),
     (["--mtu", "500"], "--mtu 500: bytes from 576 to 1500 expected"),
-    (["--delay", "40"], "--delay 40: a time such as 40ms or 500us, at most 10s, expected"),
-    (["--delay", "10ms", "--jitter", "11ms"], "--jitter must not be larger than --delay"),
-    (["--loss", "101%"], "--loss 101%: a share such as 1% or 0.01 expected"),
-    (["--loss", "90%", "--burst", "2"], "--burst 2 is too short for that --loss"),
-    (["--queue", "64K"], "--queue needs --rate: without a limit nothing waits"),
-    (["--rate", "1M", "--queue", "1000"],
-     "--queue 1000 is 1000 bytes: from 1514 (one packet) to 1073741824 are possible"),
-    (["--rate", "1M", "--queue", "x"],
-     "--queue x: a size such as 64K or a time such as 50ms expected"),
+    (["--delay", "40ms"], "--delay 40ms: microseconds from 0 to 10000000 expected"),
+    (["--delay", "10000001"], "--delay 10000001: microseconds from 0 to 10000000 expected"),
+    (["--delay", "10000", "--jitter", "11000"], "--jitter must not be larger than --delay"),
+    (["--loss", "1000001"], "--loss 1000001: packets per million from 0 to 1000000 expected"),
+    (["--loss", "900000", "--burst", "2"], "--burst 2 is too short for that --loss"),
+    (["--queue", "65536"], "--queue needs --rate: without a limit nothing waits"),
+    (["--rate", "1000000", "--queue", "1000"], "--queue 1000: bytes from 1514 to 1073741824 expected"),
     (["--addr-a", "10.77.0.1"], "--addr-a 10.77.0.1: an address such as 10.77.0.1/24 expected"),
     (["--dev-a", "a/b"], "--dev-a a/b: a device name of up to 15 letters expected"),
-    (["--rate", "1M", "--then", "2s:1M", "--then", "2s:out"],
-     "--then 2s:out: a time later than the one before, and a rate or 'out', such as 10s:1M, expected"),
-    (["--rate", "1M", "--then", "2s:0"],
-     "--then 2s:0: a time later than the one before, and a rate or 'out', such as 10s:1M, expected"),
-    (["--then", "2s:1M"], "--then needs --rate: without a limit nothing waits"),
-    (["--seed", "x"], "--seed x: an integer expected"),
+    ([*_RATE, "--then", "2000000:1000000", "--then", "2000000:0"], f"--then 2000000:0: {_LATER}"),
+    ([*_RATE, "--then", "2s:1M"], f"--then 2s:1M: {_LATER}"),
+    ([*_RATE, "--then", "2000000"], f"--then 2000000: {_LATER}"),
+    ([*_RATE, "--then", "2000000:10000000001"], f"--then 2000000:10000000001: {_LATER}"),
+    (["--then", "2000000:1000000"], "--then needs --rate: without a limit nothing waits"),
+    *((["--seed", seed], f"--seed {seed}: a number from 0 to 18446744073709551615 expected")
+      for seed in ("", "M", "-1", "+1", " 1", "1 ", "1e3", "0x10", "inf", "nan", "1.0", ".", "1,5", "20Q", "18446744073709551616")),
     (["extra"], "unexpected argument extra"),
     (["--ns-b", "no-such-namespace"], "/run/netns/no-such-namespace: No such file or directory"),
     (["--ns-b", "/dev/null"], "/dev/null is not a network namespace"),
@@ -352,7 +356,7 @@ def test_mistakes(namespaces: Namespaces, options: list[str], message: str) -> N
 
 
 def test_what_is_missing_is_named() -> None:
-    run = subprocess.run([binary(), "--rate", "1M"], capture_output=True, text=True, timeout=10,
+    run = subprocess.run([binary(), "--rate", "1000000"], capture_output=True, text=True, timeout=10,
                          check=False)
     assert (run.returncode, run.stderr) == (
         1, "spice-link: --ns-a and --addr-a are needed (--help)\n")

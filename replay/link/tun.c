@@ -95,7 +95,7 @@ static struct ifreq address_value(in_addr_t address)
 
 static void configure_device(const Tun *tun, const TunConfig *config)
 {
-    struct ifreq mtu = { .ifr_mtu = config->mtu ? (int) config->mtu : LINK_MTU };
+    struct ifreq mtu = { .ifr_mtu = (int) config->mtu };
     struct ifreq queue = { .ifr_qlen = TUN_QUEUE_LENGTH };
     struct ifreq address = address_value(config->address.s_addr);
     struct ifreq mask = address_value(htonl(~UINT32_C(0) << (32 - config->prefix)));

@@ -22,7 +22,7 @@ typedef struct TunConfig {
     const char *device; /* NULL: link0, or the next number that is free there */
     struct in_addr address;
     unsigned prefix;
-    unsigned mtu; /* 0: LINK_MTU */
+    unsigned mtu;
 } TunConfig;
 
 typedef struct Tun {

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import functools
+import contextlib
 import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,39 +21,40 @@ from bench.common.steps import Steps
 from bench.lab import links
 from bench.runs import environment, libraries
 from bench.source import setup, upstream
-from clients import packages
+from clients import guest, packages
 from clients.machine import qemu_version
-from live import cell, deployment, guests, page, reports, sessions, sets, ways
+from live import cell, guests, page, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
 
 HOME = paths.OWN_RESULTS / "live"
 PUBLISHED = paths.ROOT / "results" / "live"
 _FILE = "live.json"
-_MOST_SESSIONS = 64
-_ROWS = {deployment.NAME: deployment.ROWS, reports.NAME: reports.ROWS}      # sets with rows of their own
 _TRIES = 2              # tries of a run that does not count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Measures how long a user waits at a guest in QEMU (TCG): each action waits until the client shows the "
-                          "result of the last one. Skips the runs that --output has, so an interrupted command resumes. Needs root, "
-                          "x86_64 and an otherwise idle machine.")
-    names = (*sets.SETS, *_ROWS)
-    parser.add_argument("--set", choices=names, default="quick", metavar="NAME",
-                        help=f"what to measure: {', '.join(names)} (%(default)s); the options below replace parts of it")
+    parser.description = ("Measures how long a user waits at a guest in QEMU: each action waits until the client shows the "
+                          "result of the last one. Skips the runs that --output has, so an interrupted command resumes.")
+    parser.add_argument("set", nargs="?", choices=sets.SETS, default="quick", metavar="SET",
+                        help=f"what to measure: {', '.join(sets.SETS)} (quick); the options below replace parts of it")
     for option, says in (
             ("guests", f"{', '.join(guests.NAMES)}, {', '.join(guests.LARGE)}: text console, X desktop or sound, on a display device (std: VGA)"),
-            ("scenarios", "; ".join([", ".join(SCENARIOS), *(f"of {name}: {', '.join(rows)}" for name, rows in _ROWS.items())])),
-            ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix"),
-            ("modes", "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")):
+            ("scenarios", ", ".join(SCENARIOS)),
+            ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix")):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
-    parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes except stock")
-    parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set); of reports: seconds, connections or motions")
+    options(parser, "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")
+    guest.configure(parser)
+    parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
+
+
+def options(parser: argparse.ArgumentParser, modes: str = "stock, or a mode: flow:catchup=off (stock,flow)") -> None:
+    """Those of all commands that begin with live."""
+    parser.add_argument("--modes", metavar="LIST", help=modes)
+    parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes except stock")
     parser.add_argument("--output", dest="out", type=Path, default=HOME, metavar="DIR",
                         help="for runs and page (results/own/live); results/live publishes them")
-    parser.add_argument("--sessions", metavar="LIST", help="measure CPU and memory of the server for so many sessions at once: 1,8,32")
     parser.add_argument("--dry-run", action="store_true", help="list what is left and the estimated time, measure nothing")
 
 
@@ -94,7 +95,7 @@ class Kept:
         atomic.write_text(self.file.parent / "README.md", page.page(list(self.runs.values()), self.thrown_out, facts))
 
 
-def _facts() -> dict[str, Any]:
+def facts() -> dict[str, Any]:
     state = commit.state()
     return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "qemu": qemu_version(), "release": upstream.DEFAULT,
             "machine": f"Linux {platform.release()}, {os.cpu_count()} processors", "processors": os.cpu_count() or 1,
@@ -119,39 +120,12 @@ def _say(record: Record, left: float) -> str:
     return f"{name}: {waited}, {one.failed} failed, {record['bytes'] / 1e6:.2f} MB; about {left / 60:.0f} minutes left"
 
 
-def sessions_of(args: argparse.Namespace) -> list[tuple[str, int]]:
-    """Ways and numbers of sessions; raises BenchError, one line."""
-    counts = sets.names(args.sessions, ())
-    if not counts or not all(count.isdecimal() and 0 < int(count) <= _MOST_SESSIONS for count in counts):
-        raise BenchError(f"--sessions: numbers from 1 to {_MOST_SESSIONS}, with commas", 2)
-    shown = sets.names(args.modes, ("stock", "flow"))
-    if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
-        raise BenchError("--sessions plays recordings, which VNC and browsers cannot show: leave them out", 2)
-    for name in shown:
-        ways.check(name)
-    return [(way, int(count)) for count in counts for way in shown]
-
-
-def _quietly(name: str, count: int, measure: Callable[[], sessions.Row]) -> sessions.Row:
-    """The row; raises BenchError if the host took more of the processors than in a run that counts."""
-    row, stolen = cell.watched(measure)
-    if reason := cell.too_much(stolen):
-        raise BenchError(f"{name}, {count} sessions: {reason}: run it again")
-    return row
-
-
-def _scale(args: argparse.Namespace) -> int:
-    wanted = sessions_of(args)
-    if paths.build_is_ours():
-        setup.setup()
-    folder = args.library.resolve() if args.library else None
-    shown = {name: ways.find(name, folder) for name, _ in wanted}
-    rows = [_quietly(name, count, functools.partial(sessions.measure, shown[name], count)) for name, count in wanted]
-    facts = _facts()
-    atomic.write_text(args.out / "sessions.json", json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
-    atomic.write_text(args.out / "sessions.md", sessions.page(rows, facts))
-    print(sessions.table(rows))
-    return 0
+@contextlib.contextmanager
+def measuring() -> Iterator[None]:
+    if os.geteuid() != 0:
+        raise BenchError("./run live needs root, for network namespaces")
+    with alone("live"):
+        yield
 
 
 def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record]) -> str:
@@ -161,18 +135,11 @@ def _say_how_long(left: Mapping[Plan, int], there: int, known: Sequence[Record])
 
 
 def execute(args: argparse.Namespace) -> int:
-    if args.set in _ROWS:
-        return deployment.execute(args, _facts(), _ROWS[args.set])
     plans = sets.planned(args)
     if args.library:
         libraries.find(str(args.library.resolve()))
-    if args.sessions is not None and (args.guests or args.scenarios or args.links or args.count or args.repeat != 1):
-        raise BenchError("--sessions plays recordings on this machine: of the other options it takes --modes, --library and --output", 2)
     if not args.dry_run:
         atomic.require(args.out)
-    if args.dry_run and args.sessions is not None:
-        print(f"{len(sessions_of(args))} rows, half a minute to a minute each")
-        return 0
     if args.dry_run:
         kept, plans = Kept(args.out), _titled(plans, args.library and args.library.resolve())
         left = kept.left(plans, _library())
@@ -180,10 +147,8 @@ def execute(args: argparse.Namespace) -> int:
             print(f"{plan.key}: {count} actions")
         print(_say_how_long(left, len(plans) - len(left), _known(kept)))
         return 0
-    if os.geteuid() != 0:
-        raise BenchError("./run live needs root, for network namespaces")
-    with alone("live"):
-        return _measure(args, plans) if args.sessions is None else _scale(args)
+    with measuring():
+        return _measure(args, plans)
 
 
 def _known(kept: Kept) -> list[Record]:
@@ -204,18 +169,18 @@ def _measure(args: argparse.Namespace, plans: Mapping[Plan, int]) -> int:
     left = kept.left(plans, library)
     steps.say(_say_how_long(left, len(plans) - len(left), _known(kept)))
     made = {name: guests.prepare(name, steps) for name in dict.fromkeys(plan.guest for plan in left)}
-    facts, failed, todo = _facts(), 0, dict(left)
+    today, failed, todo = facts(), 0, dict(left)
     for plan, count in left.items():
         del todo[plan]
         for _ in range(_TRIES):
             record = cell.run(plan, made[plan.guest], SCENARIOS[plan.scenario], by_name[plan.way], links.find(plan.link), count)
-            kept.add(plan, {**record, "tree": facts["tree"], **({"library": library} if ways.of_tree(plan.way) else {})})
-            kept.write(facts)
+            kept.add(plan, {**record, "tree": today["tree"], **({"library": library} if ways.of_tree(plan.way) else {})})
+            kept.write(today)
             steps.say(_say(record, sets.seconds(todo, _known(kept))))
             if record["invalid"] is None:
                 break
         else:
             failed += 1
-    kept.write(facts)
+    kept.write(today)
     print(f"{args.out / 'README.md'}: {len(left) - failed} runs measured, {len(plans) - len(left)} were there, {failed} do not count")
     return 1 if failed else 0

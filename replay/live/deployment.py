@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --set deployment: what a user waits for where SPICE is deployed in ways that one client on a working line does not show:
+"""./run live deployment: what a user waits for where SPICE is deployed in ways that one client on a working line does not show:
 a new client, a second client on a slow line, a line that is out, a paste over a distance, a path that drops large packets."""
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any
 
 from bench.common import atomic, paths, proc, table
 from bench.common import page as pages
-from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
@@ -36,7 +35,7 @@ from clients.errors import Failed, NotRun
 from clients.machine import AGENT_PORT, STOCK, Library, Machine
 from clients.scenarios import vdagent
 from clients.world import World
-from live import guests, sets, viewers, ways
+from live import command, guests, sets, viewers, ways
 from live.cell import too_much, watched
 from live.qemu import Listener, Qemu
 from live.scenarios import scroll
@@ -62,9 +61,10 @@ class Place:
     steps: Steps
     folder: Path
     count: int | None = None    # of --count
+    accel: str = guest.TCG
 
     def guest(self, name: str = "text-std", second: str = "") -> guests.Guest:
-        return guests.prepare(name, self.steps, second)
+        return guests.prepare(guests.named(name, self.accel), self.steps, second)
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machin
     """The link, and behind it a guest that relays the agent's port."""
     assert way.library
     library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-    made = guest.prepare(place.steps)
+    made = guest.prepare(place.steps, accel=place.accel)
     state = machine.booted(made, Library(paths.stock_library(), STOCK, ""))
     with tested(link) as lab, Machine(made, library, place.folder, incoming=state, lab=lab) as host:
         host.booted()
@@ -302,21 +302,28 @@ ROWS = {row.name: row for row in (
 )}
 
 
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Measures what a user waits for when a second client is on a slow link, a second display is busy, the link is out, "
+                          "5 MB are pasted or dropped, or the path drops large packets.")
+    options(parser, ROWS)
+    parser.set_defaults(count=None)
+
+
+def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(rows)} (all)")
+    command.options(parser)
+    guest.configure(parser)
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
+
+
 def chosen(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> tuple[list[Row], list[str]]:
     """Rows and names of modes; raises BenchError, one line."""
-    refused = ("guests", "links", "sessions", *(("count",) if rows is ROWS else ()))
-    if wrong := next((name for name in refused if getattr(args, name) is not None), None):
-        raise BenchError(f"--set {args.set} has no --{wrong}", 2)
-    names = sets.names(args.scenarios, list(rows))
-    for name in names:
+    for name in args.rows:
         if name not in rows:
-            raise BenchError(f"unknown scenario '{name}' of {args.set}: choose one of {', '.join(rows)}", 2)
-    shown = sets.names(args.modes, ("stock", "flow"))
-    if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
-        raise BenchError(f"--set {args.set} has neither VNC nor browsers", 2)
+            raise BenchError(f"unknown row '{name}': choose some of {', '.join(rows)}", 2)
     if args.repeat < 1:
         raise BenchError("--repeat must be at least 1", 2)
-    return [rows[name] for name in names], shown
+    return [rows[name] for name in args.rows or rows], sets.of_spice(args.modes)
 
 
 def kept(file: Path) -> list[Record]:
@@ -338,43 +345,47 @@ def cell(records: Sequence[Record]) -> str:
     return "; ".join(dict.fromkeys([text, *(record["says"] for record in records if record["says"])]))
 
 
+def _column(record: Record) -> str:
+    """The way, and KVM if the guest ran under it."""
+    return f"{record['way']}, KVM" if record.get("accel") == guest.KVM else str(record["way"])
+
+
 def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
     """Of this tree's library only runs of the state that was measured last."""
     library = next((record.get("library") for record in reversed(found) if ways.of_tree(record["way"])), None)
     runs = [record for record in found if not ways.of_tree(record["way"]) or record.get("library") == library]
     records = [record for record in runs if not record.get("invalid")]
-    shown = sorted({record["way"] for record in records}, key=lambda way: (way != STOCK, way))
+    shown = sorted({_column(record) for record in records}, key=lambda column: (not column.startswith(STOCK), column))
     lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
-              *(cell([record for record in records if (record["row"], record["way"]) == (row.name, way)]) for way in shown)]
+              *(cell([record for record in records if (record["row"], _column(record)) == (row.name, column)]) for column in shown)]
              for row in rows.values() if any(record["row"] == row.name for record in records)]
     return pages.fill("live/deployment.md.j2", facts=facts, name=name, patience=PATIENCE, loads=sorted(record["load"] for record in runs),
-                      trees=list(dict.fromkeys(record["tree"] for record in runs)), bad=[record for record in runs if record.get("invalid")],
+                      trees=list(dict.fromkeys(record["tree"] for record in runs)),
+                      accels=sorted({record.get("accel", guest.TCG).upper() for record in runs}),
+                      bad=[{**record, "way": _column(record)} for record in runs if record.get("invalid")],
                       table=table.markdown(["row", "the user waits for", "goal", *shown], lines, left=3 + len(shown)))
 
 
-def execute(args: argparse.Namespace, facts: Mapping[str, Any], known: Mapping[str, Row] = ROWS) -> int:
+def execute(args: argparse.Namespace, name: str = NAME, known: Mapping[str, Row] = ROWS) -> int:
     rows, names = chosen(args, known)
     if args.dry_run:
         print("\n".join(f"{row.name}: {', '.join(names)}" for row in rows))
         return 0
-    if os.geteuid() != 0:
-        raise BenchError("./run live needs root, for network namespaces")
-    with alone("live"):
-        return _measure(args, rows, names, facts, known)
+    with command.measuring():
+        return _measure(args, args.out / f"{name}.json", rows, names, known)
 
 
-def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str], facts: Mapping[str, Any], known: Mapping[str, Row]) -> int:
+def _measure(args: argparse.Namespace, file: Path, rows: Sequence[Row], names: Sequence[str], known: Mapping[str, Row]) -> int:
     steps = Steps(paths.cache_dir() / "live" / "log")
     packages.install(steps)
     if paths.build_is_ours():
         setup.setup()
     shown = [ways.find(name, args.library and args.library.resolve()) for name in names]
-    file = args.out / f"{args.set}.json"
-    records = kept(file)
+    records, facts = kept(file), command.facts()
     failed, bad, library = 0, 0, environment.library_tree()[:12]
     for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
         with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
-            place = Place(steps, Path(name), args.count)
+            place = Place(steps, Path(name), args.count, args.accel)
             try:
                 seen, stolen = watched(functools.partial(row.play, place, way))
                 invalid = too_much(stolen)
@@ -382,10 +393,10 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], names: Sequence[str]
                 seen, invalid = Seen([]), str(error)
         failed += invalid is not None
         bad += seen.failed
-        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid,
+        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid, "accel": args.accel,
                         "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
         steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
         atomic.write_text(file, json.dumps({"facts": facts, "runs": records}, indent=1) + "\n")
-        atomic.write_text(file.with_suffix(".md"), page(records, facts, args.set, known))
+        atomic.write_text(file.with_suffix(".md"), page(records, facts, file.stem, known))
     print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count{f', {bad} failed' if bad else ''}")
     return 1 if failed or bad else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The guests, named KIND-DISPLAY or KIND-DISPLAY-SIZE. text-std is the VGA console, sound-std the same with a sound card; the
-others use the display's kernel driver and a frame buffer."""
+others use the display's kernel driver and a frame buffer. With +kvm behind its name a guest runs under KVM, else under TCG."""
 
 from __future__ import annotations
 
@@ -38,8 +38,12 @@ class Guest:
     state: str      # for Qemu(incoming=)
 
 
+def named(name: str, accel: str) -> str:
+    return name if accel == guest.TCG else f"{name}+{accel}"
+
+
 def kind_of(name: str) -> str:
-    if name not in (*NAMES, *LARGE):
+    if name.removesuffix(f"+{guest.KVM}") not in (*NAMES, *LARGE):
         raise BenchError(f"unknown guest '{name}': choose one of {', '.join((*NAMES, *LARGE))}", 2)
     return name.partition("-")[0]
 
@@ -47,7 +51,8 @@ def kind_of(name: str) -> str:
 def prepare(name: str, steps: Steps, second: str = "") -> Guest:
     """Built and booted once. `second`: QEMU's device of another display, for the same driver."""
     kind = kind_of(name)
-    display, _, size = name.partition("-")[2].partition("-")
+    plain, _, accel = name.partition("+")
+    display, _, size = plain.partition("-")[2].partition("-")
     device, module = DISPLAYS["std" if display == KMS else display]
     memory = _MEMORY[kind]
     if size:
@@ -55,8 +60,8 @@ def prepare(name: str, steps: Steps, second: str = "") -> Guest:
         memory = _LARGE_MEMORY
     made = guest.prepare(steps, _INIT, _SOUND_MODULES if kind == SOUND else _MODULES)
     hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, memory,
-                             desktop.image(steps) if kind == DESKTOP else None, kind == SOUND, second)
-    orders: Sequence[str] = () if kind == DESKTOP or name in ("text-std", "sound-std") else (f"graphics {module}",)
+                             desktop.image(steps) if kind == DESKTOP else None, kind == SOUND, second, accel or guest.TCG)
+    orders: Sequence[str] = () if kind == DESKTOP or plain in ("text-std", "sound-std") else (f"graphics {module}",)
     steps.say(f"booting the guest {name}, once")
     stock = Way(libraries.STOCK, libraries.find(libraries.STOCK))
     return Guest(name, kind, hardware, qemu.state(hardware, stock, paths.cache_dir() / "live", orders))

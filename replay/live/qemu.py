@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A QEMU (TCG) in a network namespace, with SPICE or its own VNC server."""
+"""A QEMU in a network namespace, with SPICE or its own VNC server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.common import proc
 from bench.lab import certs
 from clients import picture
 from clients.errors import Failed
-from clients.guest import once
+from clients.guest import TCG, once
 from clients.lines import Lines
 from clients.machine import QEMU, qemu_version
 from live.tiles import Pixels
@@ -43,9 +43,10 @@ class Hardware:
     disk: Path | None = None        # read-only
     sound: bool = False             # a sound card; can be heard with SPICE
     second: str = ""                # a display beside the first: QEMU's device
+    accel: str = TCG
 
     def arguments(self) -> list[str]:
-        argv = ["-machine", "pc", "-accel", "tcg", "-m", str(self.memory), "-nodefaults", "-no-user-config", "-display", "none",
+        argv = ["-machine", "pc", "-accel", self.accel, "-m", str(self.memory), "-nodefaults", "-no-user-config", "-display", "none",
                 "-nic", "none", "-name", "live,debug-threads=on", "-device", self.display, "-device", "virtio-tablet-pci",
                 "-serial", "chardev:serial", "-kernel", str(self.kernel), "-initrd", str(self.initrd),
                 "-append", f"quiet loglevel=0 mitigations=off {self.words}"]

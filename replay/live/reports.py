@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --set reports: what people who run SPICE have reported, as rows that fail (exit status 1) if it happens: a viewer that does
+"""./run live reports: what people who run SPICE have reported, as rows that fail (exit status 1) if it happens: a viewer that does
 not survive fast scrolling on a large screen, a pointer that leaves trails, a picture that stands still until the mouse moves, a server
 that does not survive connections while a video plays."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import random
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from live import cell
+from live import cell, deployment
 from live.deployment import PATIENCE, Place, Row, Seen, at_rest, connected, tested
 from live.guests import LARGE
 from live.qemu import Qemu
@@ -215,3 +216,14 @@ ROWS = {row.name: row for row in (
     *(Row(f"video-{streaming}", f"the first picture of a client that connects over 4g while a video plays, QXL, streaming-video={streaming}",
           _video(streaming)) for streaming in ("filter", "all")),
 )}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Measures what people have reported: large screens, a pointer drawn by the guest, a client that only watches, "
+                          "connections while a video plays. A row fails (exit status 1) if what was reported happens.")
+    deployment.options(parser, ROWS)
+    parser.add_argument("--count", type=int, metavar="N", help="length of a run: seconds, connections or motions, by row")
+
+
+def execute(args: argparse.Namespace) -> int:
+    return deployment.execute(args, NAME, ROWS)

@@ -1,28 +1,33 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --sessions N,...: the server's cost of N sessions at once on this machine. Each is a spice-player that
+"""./run live sessions N ...: the server's cost of N sessions at once on this machine. Each is a spice-player that
 plays a part of a recording at its recorded pace, over TLS on loopback, to a client that only acks. One more
 session draws probes, to measure latency beside the others."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import functools
 import itertools
+import json
 import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.common import atomic, paths, proc
 from bench.common import page as pages
-from bench.common import paths, proc
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.lab import certs, netns
 from bench.measure import latency
+from bench.source import setup
 from clients import target
+from live import cell, command, sets, ways
 from live.ways import Way
 from recordings import catalogue
 
@@ -31,6 +36,7 @@ SECONDS = 10.0          # seconds that are measured, of the 15 of the recording
 _PROBES = 100           # ms
 _START = 120.0
 _FIRST_PORT = 5900       # port, in a network namespace of its own
+_MOST = 64
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -138,3 +144,43 @@ def _until(process: proc.Process, event: str) -> proc.Event:
     if found := process.wait_event(event, time.monotonic() + _START):
         return found
     raise BenchError(f"{process.name} did not report '{event}': {process.last_complaint()}")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Measures the server's CPU, wake-ups and memory per session, for so many sessions at once on this machine, "
+                          "and the latency of one more. The sessions play a recording.")
+    parser.add_argument("counts", nargs="*", type=int, default=[1, 8, 32], metavar="N", help=f"sessions at once, from 1 to {_MOST} (1 8 32)")
+    command.options(parser)
+
+
+def planned(args: argparse.Namespace) -> list[tuple[str, int]]:
+    """Ways and numbers of sessions; raises BenchError, one line."""
+    if not all(0 < count <= _MOST for count in args.counts):
+        raise BenchError(f"N: numbers of sessions from 1 to {_MOST}", 2)
+    return [(way, count) for count in args.counts for way in sets.of_spice(args.modes)]
+
+
+def _quietly(name: str, count: int, measured: Callable[[], Row]) -> Row:
+    """The row; raises BenchError if the host took more of the processors than in a run that counts."""
+    row, stolen = cell.watched(measured)
+    if reason := cell.too_much(stolen):
+        raise BenchError(f"{name}, {count} sessions: {reason}: run it again")
+    return row
+
+
+def execute(args: argparse.Namespace) -> int:
+    wanted = planned(args)
+    if args.dry_run:
+        print(f"{len(wanted)} rows, half a minute to a minute each")
+        return 0
+    atomic.require(args.out)
+    with command.measuring():
+        if paths.build_is_ours():
+            setup.setup()
+        shown = {name: ways.find(name, args.library and args.library.resolve()) for name, _ in wanted}
+        rows = [_quietly(name, count, functools.partial(measure, shown[name], count)) for name, count in wanted]
+    facts = command.facts()
+    atomic.write_text(args.out / "sessions.json", json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    atomic.write_text(args.out / "sessions.md", page(rows, facts))
+    print(table(rows))
+    return 0

@@ -72,6 +72,16 @@ def names(given: str | None, default: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in given.split(","))) if given else list(default)
 
 
+def of_spice(given: str | None) -> list[str]:
+    """The modes of a command that has neither VNC nor browsers."""
+    shown = names(given, ("stock", "flow"))
+    if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
+        raise BenchError("VNC and browsers are for ./run live alone: leave them out of --modes", 2)
+    for name in shown:
+        ways.check(name)
+    return shown
+
+
 def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
     """Round by round, so that changes of the machine affect all."""
     for way in names(args.modes, part.ways):
@@ -86,7 +96,7 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
             for link in over:
                 for way in (way for way in names(args.modes, part.ways) if way not in scenario.not_by):
-                    yield Plan(guest, scenario.name, link, way), args.count or min(scenario.count, part.most)
+                    yield Plan(guests.named(guest, args.accel), scenario.name, link, way), args.count or min(scenario.count, part.most)
 
 
 def planned(args: argparse.Namespace) -> dict[Plan, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --set deployment without a guest: what is chosen, links, the page."""
+"""./run live deployment without a guest: what is chosen, links, the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.common.errors import BenchError
 from bench.lab import links
 from bench.runs.libraries import Library
 from clients.errors import Failed
-from live import command, deployment
+from live import deployment
 from live.ways import Way
 
 _FACTS = {"date": "today", "qemu": "QEMU", "machine": "one", "release": "0.15.2", "processors": 2}
@@ -22,18 +22,18 @@ _FACTS = {"date": "today", "qemu": "QEMU", "machine": "one", "release": "0.15.2"
 
 def _args(**given: Any) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    command.configure(parser)
+    deployment.configure(parser)
     return argparse.Namespace(**{**vars(parser.parse_args([])), **given})
 
 
 def test_all_rows_with_stock_and_flow_by_default() -> None:
     rows, modes = deployment.chosen(_args())
     assert [row.name for row in rows] == list(deployment.ROWS) and modes == ["stock", "flow"]
-    rows, modes = deployment.chosen(_args(scenarios="paste, alone", modes="flow:catchup=off"))
+    rows, modes = deployment.chosen(_args(rows=["paste", "alone"], modes="flow:catchup=off"))
     assert [row.name for row in rows] == ["paste", "alone"] and modes == ["flow:catchup=off"]
 
 
-@pytest.mark.parametrize("given", [{"scenarios": "tea"}, {"links": "lan"}, {"count": 3}, {"modes": "vnc"}, {"modes": "html5"}, {"repeat": 0}])
+@pytest.mark.parametrize("given", [{"rows": ["tea"]}, {"modes": "vnc"}, {"modes": "html5"}, {"modes": "rdp"}, {"repeat": 0}])
 def test_what_there_is_not_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(BenchError):
         deployment.chosen(_args(**given))
@@ -53,6 +53,13 @@ def test_a_cell_has_median_worst_and_what_was_seen() -> None:
     assert deployment.cell([_record("flow", [1.0, 2.0]), _record("flow", [4.0], "gone")]) == "2.00 s (longest 4.00, n = 3); gone"
     assert deployment.cell([_record("flow", [None], "gone"), _record("flow", [None], "gone")]) == "never (n = 2); gone"
     assert deployment.cell([_record("flow", [1.0, None])]) == "1.00 s (longest 1.00, n = 2), 1 never"
+
+
+def test_kvm_has_columns_of_its_own() -> None:
+    text = deployment.page([_record("stock", [30.0]), {**_record("flow", [0.03]), "accel": "kvm"}, {**_record("flow", [3.0]), "accel": "tcg"}], _FACTS)
+    text = " ".join(text.split())
+    assert "| stock | flow | flow, KVM |" in text and "30.00, n = 1) | 3.00 s (longest 3.00, n = 1) | 0.03 s" in text
+    assert "QEMU (KVM, TCG), one;" in text
 
 
 def test_the_page_has_the_rows_that_were_run_in_their_order() -> None:

@@ -7,18 +7,22 @@ import argparse
 import contextlib
 import struct
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import numpy
 import pytest
 
+from bench import cli
 from bench.common.errors import BenchError
 from bench.lab import links
 from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
+from clients import guest
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
-from live.qemu import Qemu
+from live.qemu import Hardware, Qemu
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
@@ -138,9 +142,9 @@ def test_what_is_never_shown_is_said_and_so_is_what_never_happens(tmp_path: Path
 
 # --- plans, records, pages ---
 
-def _arguments(*given: str) -> argparse.Namespace:
+def _arguments(*given: str, of: ModuleType = command) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    command.configure(parser)
+    of.configure(parser)
     return parser.parse_args(given)
 
 
@@ -150,16 +154,32 @@ def test_a_set_is_what_the_options_leave_of_it() -> None:
         f"text-std/{scenario}/2M100ms/{way}/{repeat}": count for repeat in (1, 2)
         for scenario, count in (("scroll", 6), ("page", 20)) for way in ("flow", "vnc")}
     assert list(plans)[-1].repeat == 2
-    assert set(sets.planned(_arguments("--set", "main", "--count", "7")).values()) == {7}
+    assert set(sets.planned(_arguments("main", "--count", "7")).values()) == {7}
+
+
+def test_kvm_is_named_in_the_record_and_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "accelerator", lambda name: name)
+    given = ("--scenarios", "page", "--links", "lan", "--modes", "flow")
+    plans = [next(iter(sets.planned(_arguments(*given, *more)))) for more in ((), ("--accel", "kvm"))]
+    assert [plan.guest for plan in plans] == ["text-std", "text-std+kvm"] and plans[0].key != plans[1].key
+    assert sets.seconds({plans[0]: 20}) == sets.seconds({plans[1]: 20})
+    hardware = Hardware(Path("kernel"), Path("initrd"), "", "VGA")
+    assert hardware.arguments()[2:4] == ["-accel", "tcg"] and replace(hardware, accel="kvm").arguments()[2:4] == ["-accel", "kvm"]
+    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+    text = page.page([{**_run("flow", scenario="page"), "guest": plan.guest} for plan in plans], [], facts)
+    assert "\n## text-std, page\n" in text and "\n## text-std+kvm, page\n" in text
+    for wrong in ("text-std+xen", "+kvm"):
+        with pytest.raises(BenchError, match="unknown guest"):
+            guests.kind_of(wrong)
 
 
 def test_parts_of_a_set_that_overlap_are_one() -> None:
-    plans = sets.planned(_arguments("--set", "main", "--guests", "text-std", "--scenarios", "page", "--links", "lan"))
+    plans = sets.planned(_arguments("main", "--guests", "text-std", "--scenarios", "page", "--links", "lan"))
     assert {plan.way: count for plan, count in plans.items()} == {**dict.fromkeys(("stock", "flow", "vnc"), 100), **dict.fromkeys(ways.BROWSERS, 30)}
 
 
 def test_main_begins_with_front_and_ways_has_the_rest() -> None:
-    front, everything, rest = (sets.planned(_arguments("--set", name)) for name in ("front", "main", "ways"))
+    front, everything, rest = (sets.planned(_arguments(name)) for name in ("front", "main", "ways"))
     assert list(everything)[:len(front)] == list(front) and not everything.keys() & rest.keys()
     assert {(plan.guest, plan.scenario, plan.link) for plan in rest} < {(plan.guest, plan.scenario, plan.link) for plan in everything}
     enough = {plan.link for plan, count in everything.items() if count == 100}
@@ -168,7 +188,7 @@ def test_main_begins_with_front_and_ways_has_the_rest() -> None:
 
 @pytest.mark.parametrize(("name", "minutes"), [("quick", 11), ("front", 60), ("main", 150), ("ways", 60)])
 def test_a_set_takes_no_longer_than_is_said_of_it(name: str, minutes: int) -> None:
-    assert sets.seconds(sets.planned(_arguments("--set", name))) < 60 * minutes
+    assert sets.seconds(sets.planned(_arguments(name))) < 60 * minutes
 
 
 def test_how_long_it_takes_is_known_from_runs() -> None:
@@ -310,7 +330,7 @@ def test_a_library_of_another_directory_has_its_name_before_it_is_loaded() -> No
 
 
 def test_what_readme_shows_has_100_actions_or_20_stops() -> None:
-    plans = sets.planned(_arguments("--set", "front"))
+    plans = sets.planned(_arguments("front"))
     assert {(plan.scenario, count) for plan, count in plans.items() if plan.link == "20M40ms"} == {
         *((name, 100) for name in ("page", "type", "web", "editor", "drag")), ("scroll", 20), ("video", 20)}
     assert [plan.link for plan in plans][:21] == ["20M40ms"] * 21
@@ -411,26 +431,31 @@ def test_what_a_process_has_used_is_read_of_it() -> None:
 
 
 def test_sessions_are_numbers_and_not_of_vnc() -> None:
-    assert command.sessions_of(_arguments("--sessions", "1,8", "--modes", "flow")) == [("flow", 1), ("flow", 8)]
-    for wrong in (("--sessions", "many"), ("--sessions", "0"), ("--sessions", ""), ("--sessions", "1", "--modes", "vnc")):
-        with pytest.raises(BenchError, match="--sessions"):
-            command.sessions_of(_arguments(*wrong))
-    with pytest.raises(BenchError, match="unknown mode"):
-        command.sessions_of(_arguments("--sessions", "1", "--modes", "rdp"))
+    assert sessions.planned(_arguments("1", "8", "--modes", "flow", of=sessions)) == [("flow", 1), ("flow", 8)]
+    assert [count for _, count in sessions.planned(_arguments("--modes", "flow", of=sessions))] == [1, 8, 32]
+    for wrong, complaint in ((("0",), "from 1 to 64"), (("1", "65"), "from 1 to 64"), (("1", "--modes", "vnc"), "leave them out of --modes"),
+                             (("1", "--modes", "rdp"), "unknown mode")):
+        with pytest.raises(BenchError, match=complaint):
+            sessions.planned(_arguments(*wrong, of=sessions))
 
 
-def test_options_that_sessions_do_not_have_are_refused() -> None:
-    with pytest.raises(BenchError, match="--sessions plays recordings"):
-        command.execute(_arguments("--sessions", "1", "--links", "lan", "--dry-run"))
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    (["sessions", "many"], "argument N: invalid int value: 'many'"),
+    (["sessions", "1", "--links", "lan"], "unrecognized arguments: --links lan"), (["deployment", "--count", "3"], "unrecognized arguments"),
+    (["deployment", "--links", "lan"], "unrecognized arguments"), (["reports", "--guests", "text-std"], "unrecognized arguments"),
+    (["deployments"], "argument SET: invalid choice: 'deployments'")])
+def test_what_a_command_does_not_have_is_refused(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["live", *arguments, "--dry-run"]) == 2
+    assert complaint in capsys.readouterr().err
 
 
 def test_sessions_beside_a_busy_host_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     row = sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54, 150)
     shares = iter((None, STOLEN_LIMIT, STOLEN_LIMIT + 0.01))
     monkeypatch.setattr(StealTime, "share", lambda *_: next(shares))
-    assert [command._quietly("flow", 8, lambda: row) for _ in range(2)] == [row, row]
+    assert [sessions._quietly("flow", 8, lambda: row) for _ in range(2)] == [row, row]
     with pytest.raises(BenchError, match="flow, 8 sessions: the host took 6% of the processors: run it again"):
-        command._quietly("flow", 8, lambda: row)
+        sessions._quietly("flow", 8, lambda: row)
 
 
 def test_the_rows_of_sessions() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run live --set reports without a guest: what is chosen, and what the figures are made of."""
+"""./run live reports without a guest: what is chosen, and what the figures are made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from bench.common.errors import BenchError
-from live import command, deployment, guests, reports
+from live import deployment, guests, reports
 from live.tiles import TILE, Look
 
 _BASE = numpy.full((96, 128), 50, numpy.int16)
@@ -40,13 +40,13 @@ def test_a_pointer_that_is_not_erased_is_a_trail() -> None:
     assert None not in waits and most == 1 and share == pytest.approx(1 / 3)
 
 
-def test_rows_take_a_length_and_deployments_do_not() -> None:
+def test_rows_take_a_length() -> None:
     parser = argparse.ArgumentParser()
-    command.configure(parser)
-    args = parser.parse_args(["--set", "reports", "--count", "7200", "--scenarios", "view-only"])
-    assert [row.name for row in deployment.chosen(args, reports.ROWS)[0]] == ["view-only"]
-    with pytest.raises(BenchError, match="unknown scenario 'paste' of reports"):
-        deployment.chosen(parser.parse_args(["--set", "reports", "--scenarios", "paste"]), reports.ROWS)
+    reports.configure(parser)
+    args = parser.parse_args(["view-only", "--count", "7200"])
+    assert [row.name for row in deployment.chosen(args, reports.ROWS)[0]] == ["view-only"] and args.count == 7200
+    with pytest.raises(BenchError, match="unknown row 'paste': choose some of large-"):
+        deployment.chosen(parser.parse_args(["paste"]), reports.ROWS)
 
 
 def test_large_guests_are_known_and_not_part_of_the_full_set() -> None:

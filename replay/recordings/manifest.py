@@ -3,7 +3,7 @@
 
   python3 -m recordings.manifest      compares the files with the manifest; exit status 1 and a line per difference
 
-./run record --attach adds an entry. `checkpoint`, `pauses` and `parts` (pictures at some commands, at some parts' ends) are by hand.
+./run record add adds an entry. `checkpoint`, `pauses` and `parts` (pictures at some commands, at some parts' ends) are by hand.
 """
 from __future__ import annotations
 

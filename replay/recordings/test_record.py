@@ -2,7 +2,6 @@
 import argparse
 import errno
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.conftest import needs
-from recordings import manifest, record
+from recordings import add, manifest
 from recordings.play import Played, play
 from recordings.test_support.commands import Drawable, Fill, Rect
 from recordings.test_support.writer import RecordingWriter
@@ -22,7 +21,7 @@ BOX = Rect(0, 0, 8, 8)
 
 def parsed(*arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    record.configure(parser)
+    add.configure(parser)
     return parser.parse_args(arguments)
 
 
@@ -36,8 +35,8 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_how_to_attach_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert record.execute(parsed("--attach")) == record.execute(parsed()) == 0
+def test_how_to_record_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["record"]) == 0
     told = capsys.readouterr().out
     assert "SPICE_WORKER_RECORD_FILENAME" in told and "virsh edit" in told
 
@@ -52,28 +51,28 @@ def test_pictures_are_of_one_mode_whatever_the_callers_is(tmp_path: Path, monkey
 
 
 @needs(paths.player, paths.client, paths.stock_library)
-def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     libraries = []
 
     def noted(*arguments: Any, **more: Any) -> Played:
         played = play(*arguments, **more)
         libraries.append(Path(played.player["library"]).resolve().parent)
         return played
-    monkeypatch.setattr(record, "play", noted)
+    monkeypatch.setattr(add, "play", noted)
     with (tmp_path / "own.rec").open("wb") as file:
         writer = RecordingWriter(file)
         writer.create_primary(80, 80)
         for colour in range(50):
             writer.draw(Drawable(BOX, Fill(colour)))
     about = ("--what", "w", "--driver", "d", "--licence", "l")
-    assert record.execute(parsed("--attach", str(tmp_path / "own.rec"), *about)) == 0
+    assert add.execute(parsed(str(tmp_path / "own.rec"), *about)) == 0
     entry = manifest.load(shipped)[0]
     assert (entry["name"], entry["commands"], entry["kind"], entry["upstream"]) == ("own", 50, "real", "unknown")
     assert libraries == [paths.stock_library().resolve()]       # what is measured is not its own judge
     assert manifest.check(shipped) == [] and len(entry["picture_sha256"]) == 64
-    for arguments, told in ((about, "exists"), (("--driver", "d"), "--what")):
-        with pytest.raises(BenchError, match=re.escape(told)):
-            record.execute(parsed("--attach", str(tmp_path / "own.rec"), *arguments))
+    for arguments, told in ((about, "exists"), (("--driver", "d"), "--what, --licence")):
+        assert cli.main(["record", "add", str(tmp_path / "own.rec"), *arguments]) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_damaged_files_are_not_taken_in(tmp_path: Path, shipped: Path) -> None:
@@ -82,14 +81,16 @@ def test_damaged_files_are_not_taken_in(tmp_path: Path, shipped: Path) -> None:
     about = ("--what", "w", "--driver", "d", "--licence", "l")
     for name in ("other.rec", "missing.rec"):
         with pytest.raises(BenchError) as caught:
-            record.execute(parsed("--attach", str(tmp_path / name), *about))
+            add.execute(parsed(str(tmp_path / name), *about))
         assert caught.value.status == 2
     assert manifest.load(shipped) == []
 
 
-def test_what_describes_a_recording_needs_one() -> None:
-    with pytest.raises(BenchError, match="--attach"):
-        record.execute(parsed("--what", "w"))
+def test_what_describes_a_recording_needs_one(capsys: pytest.CaptureFixture[str]) -> None:
+    about = ("--what", "w", "--driver", "d", "--licence", "l")
+    for command in ("record", "record add"):
+        assert cli.main([*command.split(), *about]) == 2
+    assert "unrecognized arguments: --what w" in (told := capsys.readouterr().err) and "are required: FILE" in told
 
 
 def test_a_manifest_that_cannot_be_written_stays_as_it_is(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +110,9 @@ def test_a_recording_that_cannot_be_packed_leaves_nothing(tmp_path: Path, monkey
         raise OSError(errno.ENOSPC, "No space left on device")
 
     (tmp_path / "own.rec").write_bytes(b"SPICE_REPLAY 1\n")
-    monkeypatch.setattr(record.shutil, "copyfileobj", full)
+    monkeypatch.setattr(add.shutil, "copyfileobj", full)
     with pytest.raises(BenchError, match="own.rec.xz: No space left"):
-        record.pack(tmp_path / "own.rec", tmp_path / "own.rec.xz")
+        add.pack(tmp_path / "own.rec", tmp_path / "own.rec.xz")
     assert [file.name for file in tmp_path.iterdir()] == ["own.rec"]
 
 

@@ -28,7 +28,7 @@ _SEED = 1       # seed of the order of the runs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = ("Plays recordings to a client over an emulated link, in several modes, and compares what each costs. "
+    parser.description = ("Plays recordings in several modes, and compares. "
                           f"Default: {request.NEWCOMER} at pace max, {request.NEWCOMER_PACED} at recorded pace; "
                           f"{','.join(request.QUICK_MODES)}.")
     request.configure(parser)

@@ -33,13 +33,13 @@ _NEED_BUILDS = ("replay/bench/source/test_bases.py", "replay/bench/source/test_s
                 "server/devel/tests/test_server_threads.py")
 
 
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Builds everything and runs all tests: upstream's on every release in every mode, ours in C and Python, the C tests "
+                          "again under sanitizers. With arguments: the Python tests only. Tests of the library alone: meson test -C build.")
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of pytest: files, folders, options")
+
+
 def execute(args: argparse.Namespace) -> int:
-    if args.arguments[:1] in (["-h"], ["--help"]):
-        print("usage: ./run test [ARGUMENT ...]\n\nexamples:\n  ./run test\n  ./run test replay/bench/runs/test_modes.py\n  "
-              "./run test -k relay\n\nBuilds everything and runs all tests: upstream's on every release in every mode, ours in C "
-              "and Python, the C tests again\nunder sanitizers. With arguments, which go to pytest: the Python tests only. Tests of "
-              "the library alone: meson test -C build.")
-        return 0
     began = time.monotonic()
     if not sanitized.build_dir().is_dir():
         space.require(paths.ROOT, _SPACE, "remove something, or clone the tree where there is more")
@@ -204,16 +204,15 @@ def _python_tests(name: str, which: list[str], tests: Outcome) -> str:
     workers = min((os.cpu_count() or 1) + 1, _AT_ONCE)
     report = paths.build_dir() / f"{name}.xml"
 
-    def run(arguments: list[str]) -> Outcome:
+    def run(*arguments: str) -> Outcome:
         report.unlink(missing_ok=True)
-        status = run_pytest([*arguments, f"--junitxml={report}"])
+        status = run_pytest([*which, *arguments, f"--junitxml={report}", "-o", f"cache_dir={report.with_suffix('')}"])
         found = Outcome()
         found.add_pytest(report)
         if status and not found.failed:
             raise BenchError("Python tests failed: see above")
         return found
-    return _tried(tests, run(["-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile", *which]),
-                  lambda failed: run([outcome.place(name) for name in failed]))
+    return _tried(tests, run("-p", "xdist.plugin", "--numprocesses", str(workers), "--dist", "loadfile"), lambda _: run("--last-failed"))
 
 
 def run_pytest(arguments: list[str]) -> int:
@@ -222,5 +221,5 @@ def run_pytest(arguments: list[str]) -> int:
     folders = [] if named else [paths.ROOT / "replay", paths.ROOT / "server"]
     # pytest names a test after its place below the root, which else depends on the arguments
     root = ["--rootdir", str(paths.ROOT)]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *root, *folders, *arguments],
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={paths.build_dir() / 'pytest-cache'}", *root, *folders, *arguments],
                           env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, check=False).returncode

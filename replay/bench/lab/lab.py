@@ -103,26 +103,21 @@ def _cable(server: Path, client: Path) -> None:
     _address(server, client)
 
 
+def emulator_options(link: Link) -> list[str]:
+    """The link in spice-link's plain numbers: bits per second, bytes, microseconds, lost packets per million."""
+    numbers = {"rate": link.rate, "queue": link.rate and link.queue_bytes,
+               "rate-up": link.up, "queue-up": link.up and replace(link, rate=link.up).queue_bytes,
+               "mtu": link.mtu, "delay": link.delay * 1e6, "jitter": link.jitter * 1e6,
+               "loss": link.loss * 1e6, "burst": link.burst if link.loss else None}
+    return [*(f"--{name}={number:.0f}" for name, number in numbers.items() if number),
+            *(f"--then={change.at * 1e6:.0f}:{change.rate or 0}" for change in link.changes)]
+
+
 def emulator_command(server: Path, client: Path, link: Link, seed: int, device: str = _DEVICE,
                      addresses: tuple[str, str] = (SERVER_ADDRESS, CLIENT_ADDRESS)) -> list[str]:
     """`device` is the server's; both ends' addresses, each in a /24."""
-    argv = [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{addresses[0]}/24", "--dev-a", device,
-            "--ns-b", str(client), "--addr-b", f"{addresses[1]}/24", "--dev-b", _DEVICE, "--seed", str(seed)]
-    if link.rate:
-        argv += ["--rate", str(link.rate), *(["--queue", f"{link.queue * 1e3:.0f}ms"] if link.queue else [])]
-    if link.up:
-        argv += ["--rate-up", str(link.up)]
-    if link.mtu != MTU:
-        argv += ["--mtu", str(link.mtu)]
-    for change in link.changes:
-        argv += ["--then", f"{change.at * 1e3:.0f}ms:{change.rate or 'out'}"]
-    if link.delay:
-        argv += ["--delay", f"{link.delay * 1e6:.0f}us"]
-    if link.jitter:
-        argv += ["--jitter", f"{link.jitter * 1e6:.0f}us"]
-    if link.loss:
-        argv += ["--loss", f"{link.loss:.6f}", "--burst", str(link.burst)]
-    return argv
+    return [str(paths.link_emulator()), "--ns-a", str(server), "--addr-a", f"{addresses[0]}/24", "--dev-a", device,
+            "--ns-b", str(client), "--addr-b", f"{addresses[1]}/24", "--dev-b", _DEVICE, "--seed", str(seed), *emulator_options(link)]
 
 
 @contextlib.contextmanager

@@ -51,10 +51,10 @@ class Link:
 
     @property
     def queue_bytes(self) -> int:
-        """Size of the queue from the server; by default one round trip at its rate, at least 64 KiB."""
+        """Size of the queue from the server; by default one round trip at its rate, from 64 KiB to what spice-link can hold."""
         if self.queue:
             return int((self.rate or 0) / 8 * self.queue)
-        return max(64 * 1024, int((self.rate or 0) / 8 * self.delay))
+        return min(max(64 * 1024, int((self.rate or 0) / 8 * self.delay)), 1 << 30)
 
     @property
     def full_round_trip(self) -> float:

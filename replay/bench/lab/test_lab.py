@@ -167,6 +167,19 @@ def test_links_by_name_and_as_written() -> None:
             links.find(wrong)
 
 
+@pytest.mark.parametrize("name, options", [
+    ("20M40ms", "--rate=20000000 --queue=100000 --mtu=1500 --delay=40000"),
+    ("wifi-lossy", "--rate=30000000 --queue=75000 --mtu=1500 --delay=20000 --jitter=5000 --loss=10000 --burst=2"),
+    ("10G/1500ms", "--rate=10000000000 --queue=1073741824 --mtu=1500 --delay=1500000"),
+    ("20M:4M/40ms/0.5%/mtu1280/queue0.5s", "--rate=20000000 --queue=1250000 --rate-up=4000000 --queue-up=250000 --mtu=1280 --delay=40000 "
+                                           "--loss=5000 --burst=1"),
+    ("20M:512k/40ms", "--rate=20000000 --queue=100000 --rate-up=512000 --queue-up=65536 --mtu=1500 --delay=40000"),
+    ("2M/1ms@2.5s:1M@5s:out", "--rate=2000000 --queue=65536 --mtu=1500 --delay=1000 --then=2500000:1000000 --then=5000000:0"),
+])
+def test_what_the_emulator_is_told(name: str, options: str) -> None:
+    assert lab.emulator_options(links.find(name)) == options.split()
+
+
 def test_when_a_packet_has_left_a_line_that_changes() -> None:
     link = links.find("8M/40ms@1s:1M@2s:out@3s:8M")
     assert link.sent(0, 1000, begun=math.inf) == pytest.approx(0.001)

@@ -16,7 +16,7 @@ from bench.common import paths
 from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.series import builds, export, mutants, patchtree
+from bench.series import builds, export, patchtree
 from bench.series.builds import AUTOTOOLS, BUILDS, DEFAULT, I386
 from bench.source import bases, upstream
 
@@ -79,16 +79,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--build", choices=[AUTOTOOLS, *BUILDS], metavar="NAME",
                      help="built another way: autotools, after the last patch of each series; "
                           f"all series together: {', '.join(BUILDS)}")
-    how.add_argument("--mutants", metavar="FILE", help="something else: changes this file of server/ one line at a time, and lists the "
-                                                       "changes that no test notices; repeat it to continue")
     parser.add_argument("--release", action="append", choices=list(upstream.RELEASES), metavar="VERSION",
                         help=f"only this one: {', '.join(upstream.RELEASES)}; repeatable")
 
 
 def execute(args: argparse.Namespace) -> int:
-    if args.mutants:
-        with alone("each"):
-            return mutants.execute(args.mutants)
     for name in args.which:
         upstream.below(name.split("/")[0])
     with alone("each"):

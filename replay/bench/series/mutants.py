@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./run each --mutants FILE: does any test fail if one line of a file of the library is changed?
+"""./run mutants FILE: does any test fail if one line of a file of the library is changed?
 
 The file is compiled with coverage once, so each change is tried only with the tests that execute its line, the quickest first. A
 change is compiled alone and linked before the library's archives. A change that compiles to the same code is none. What a test
@@ -7,6 +7,7 @@ notices is recorded, so a later run continues; what none notices is tried again,
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.common import paths
+from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.progress import Progress, duration
 from bench.source import mesontest, setup, upstream
@@ -310,11 +312,16 @@ def report(name: str, found: dict[Mutant, str], reasons: dict[tuple[str, str, st
     return 1 if len(without) * 100 > len(tried) * _PERMITTED else 0
 
 
-def execute(file: str) -> int:
-    """FILE: of server/, or its name alone."""
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Changes a file one line at a time, and lists the changes that no test notices. What a test notices is recorded: "
+                          "repeat it to continue.")
+    parser.add_argument("file", metavar="FILE", help="of server/, or its name alone")
+
+
+def execute(args: argparse.Namespace) -> int:
     setup.setup()
-    source = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server" / Path(file).name
+    source = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server" / Path(args.file).name
     if source.suffix not in (".c", ".cpp") or not source.is_file():
-        raise BenchError(f"{file} is no source file of the library", 2)
-    with Trial(paths.build_dir(), source, paths.build_dir() / "mutants" / f"{source.name}.json") as trial:
+        raise BenchError(f"{args.file} is no source file of the library", 2)
+    with alone("each"), Trial(paths.build_dir(), source, paths.build_dir() / "mutants" / f"{source.name}.json") as trial:
         return report(source.name, trial.run(os.cpu_count() or 1), accepted())

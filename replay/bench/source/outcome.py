@@ -93,12 +93,6 @@ def _meson_tests(build: Path) -> list[dict[str, Any]]:
     return tests
 
 
-def place(name: str) -> str:
-    """The pytest argument for a Python test that add_pytest() named."""
-    module, _, case = name.partition("::")
-    return f"{paths.ROOT / module.replace('.', '/')}.py::{case}"
-
-
 def read(path: Path) -> Outcome:
     return Outcome(**json.loads(path.read_text()))
 

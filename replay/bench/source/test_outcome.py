@@ -85,16 +85,25 @@ def test_few_are_run_once_more(failed: list[str], wrong: str | None) -> None:
     assert runs == ([failed] if len(failed) == 2 else [])
 
 
-def test_a_test_is_found_again() -> None:
-    assert outcome.place("replay.bench.source.test_outcome::test_x[a.b-c]") == f"{Path(__file__)}::test_x[a.b-c]"
-
-
-def test_a_test_that_is_repeated_keeps_its_name(tmp_path: Path) -> None:
-    """pytest's own name for it depends on the other arguments."""
-    name, report = "replay.bench.source.test_outcome::test_a_test_is_found_again", tmp_path / "report.xml"
-    assert testing.run_pytest([outcome.place(name), f"--junitxml={report}"]) == 0
-    module, _, case = name.partition("::")
-    assert f'classname="{module}" name="{case}"' in report.read_text()
+def test_a_test_that_fails_is_repeated_alone_and_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest's own name for it depends on the arguments."""
+    (tmp_path / "test_few.py").write_text("""
+import pathlib, pytest
+def test_right(): pass
+@pytest.mark.parametrize("name", ["a.b-c"])
+def test_flaky(name):
+    once = pathlib.Path(__file__).with_name("once")
+    assert once.exists() or once.touch()
+""")
+    monkeypatch.setattr(paths, "build_dir", lambda: tmp_path)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    tests = Outcome()
+    assert testing._python_tests("report", [str(tmp_path / "test_few.py")], tests) == "2"
+    assert tests.flaky == ["test_few::test_flaky[a.b-c]"]
+    assert (tests.summary, (tmp_path / "report.xml").read_text().count("<testcase")) == ("2 passed, 0 failed, 0 skipped", 1)
+    (tmp_path / "test_few.py").write_text("def test_wrong(): assert False")
+    with pytest.raises(BenchError, match="^test_few::test_wrong failed$"):
+        testing._python_tests("report", [str(tmp_path / "test_few.py")], tests)
 
 
 def test_what_builds_runs_after_what_is_built_ahead() -> None:
