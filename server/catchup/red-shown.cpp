@@ -17,7 +17,6 @@ RedShown::RedShown(Regions *init_lossy, uint64_t init_time, bool init_exact):
     time(init_time),
     exact(init_exact)
 {
-    last_changed.fill(0);
     for (auto &region : left) {
         region_init(&region);
     }
@@ -96,7 +95,7 @@ bool RedShown::find(uint64_t now, uint32_t surface_id, const SpiceRect *bounds, 
                     SpiceRect *piece)
 {
     if (region_is_empty(&lossy[surface_id]) ||
-        (surface_id != 0 && now - last_changed[surface_id] < time)) {
+        now - last_changed[surface_id] < time) {
         return false;
     }
     QRegion owed;

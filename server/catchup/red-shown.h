@@ -71,9 +71,9 @@ private:
     Regions &lossy;
     /* of each surface, where upstream would leave losses */
     Regions left;
-    /* of the screen; of other surfaces, when they were drawn on last */
+    /* of the screen; of other surfaces, when they were drawn on last, 0 for the screen */
     RedCatchUpStill still;
-    std::array<uint64_t, NUM_SURFACES> last_changed;
+    std::array<uint64_t, NUM_SURFACES> last_changed = { };
     const uint64_t time;
     const bool exact;
 };

@@ -27,7 +27,7 @@ static bool kernel_set_unsent_limit(int fd, uint32_t bytes)
 static bool kernel_set_pace(int fd, uint64_t rate)
 {
 #ifdef SO_MAX_PACING_RATE
-    const uint32_t value = rate && rate < UINT32_MAX ? rate : UINT32_MAX;
+    const uint32_t value = rate ? std::min<uint64_t>(rate, UINT32_MAX) : UINT32_MAX;
 
     return setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) == 0;
 #else
@@ -51,13 +51,16 @@ void RedStreamPacing::set_pace(uint64_t rate)
     RedStreamLink link = { };
 
     pace = rate;
-    update_pace(pace && egress->get_link(&link) ? &link : nullptr);
+    if (pace) {
+        egress->get_link(&link);
+    }
+    update_pace(&link);
 }
 
-/* @link: null if it is unknown, or no pacing is wanted. */
+/* @link: all 0 if it is unknown, or no pacing is wanted. */
 void RedStreamPacing::update_pace(const RedStreamLink *link)
 {
-    const uint64_t wanted = link ? red_stream_path_pace(link, pace) : 0;
+    const uint64_t wanted = red_stream_path_pace(link, pace);
 
     if (wanted != kernel_pace) {
         ops->set_pace(egress->get_socket(), wanted);
@@ -86,14 +89,12 @@ size_t RedStreamPacing::get_budget()
     if (!(pace || holds_little) || !egress->get_link(&link)) {
         return SIZE_MAX;
     }
-    if (pace) {
-        update_pace(&link);
-    }
+    update_pace(&link);
     if (!holds_little) {
         return SIZE_MAX;
     }
     update(&link);
-    return unsent_limit > link.unsent ? unsent_limit - link.unsent : 0;
+    return unsent_limit - std::min(unsent_limit, link.unsent);
 }
 
 ssize_t RedStreamPacing::send(const struct iovec *iov, int iovcnt, size_t own, bool more)
@@ -101,9 +102,6 @@ ssize_t RedStreamPacing::send(const struct iovec *iov, int iovcnt, size_t own, b
     struct iovec cut[RED_STREAM_EGRESS_IOV];
     size_t budget = get_budget();
 
-    if (budget == SIZE_MAX) {
-        return pass(iov, iovcnt, own, more);
-    }
     if (budget == 0) {
         /* the limit may be lower than at the last send */
         egress->push_held();

@@ -216,6 +216,21 @@ static void in_bounded_memory()
     g_assert_cmpint(client.resent(), ==, 1);
 }
 
+/* Up to the bound all is known; a copy may exceed it as well. */
+static void copied_in_bounded_memory()
+{
+    Client client;
+
+    for (int i = 0; i < RED_CATCH_UP_MAX_RECTS; ++i) {
+        client.draw({ 2 * i, 0, 2 * i + 1, 1 }, true);
+        client.draw({ 2 * i, 2, 2 * i + 1, 3 }, true, OFF_SCREEN);
+    }
+    client.lossy.add({ 0, 0, 1, 1 });
+    g_assert_cmpint(client.resent(), ==, 0);
+    client.copy({ 0, 2, 2 * RED_CATCH_UP_MAX_RECTS, 3 }, 0, OFF_SCREEN, 0, 0);
+    g_assert_cmpint(client.resent(), ==, 1);
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -229,6 +244,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/shown/another-surface", another_surface);
     g_test_add_func("/server/shown/pieces-on-the-screen", pieces_on_the_screen);
     g_test_add_func("/server/shown/in-bounded-memory", in_bounded_memory);
+    g_test_add_func("/server/shown/copied-in-bounded-memory", copied_in_bounded_memory);
 
     return g_test_run();
 }

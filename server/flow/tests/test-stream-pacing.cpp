@@ -2,6 +2,11 @@
 /* Test what the kernel is told of the path, and that it gets no more than it should hold */
 #include <config.h>
 
+#ifdef __linux__
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#endif
+
 #include "red-stream-path.h"
 #include "test-sockets.h"
 #include "test-stream-link.h"
@@ -96,6 +101,12 @@ static void test_budget()
             }
             stream.check_sent();
         }
+
+        uint8_t byte = 0;
+        const struct iovec one = { &byte, 1 };
+        kernel.unsent = limit - 1;
+        g_assert_cmpint(stream.pacing.send(&one, 1, 0, true), ==, 1);
+        g_assert_false(kernel.calls.back().more);
     }
 }
 
@@ -153,6 +164,92 @@ static void test_pace()
     test_drain_records(&stream, { { 6, 8000 } });
     g_assert_cmpuint(paces.size(), ==, 3);
     g_assert_cmpuint(paces[2], ==, 0);
+
+    /* none is wanted: TCP_INFO is not read for it */
+    uint8_t byte = 0;
+    const struct iovec one = { &byte, 1 };
+    const size_t calls = stream.kernel.link_calls;
+    stream.pacing.set_pace(0);
+    stream.pacing.send(&one, 1, 0, false);
+    g_assert_cmpuint(stream.kernel.link_calls, ==, calls);
+
+    /* nothing is known of the link */
+    stream.kernel.link = nullptr;
+    stream.pacing.set_pace(250000);
+    g_assert_cmpuint(paces.size(), ==, 3);
+}
+
+/* A limit that is no less than what the kernel takes at once is the kernel's to keep, paced or
+ * not: @stream sends all. */
+static void check_whole(PacedConnection *stream, uint32_t limit)
+{
+    g_assert_cmpuint(stream->unsent_limits.back(), ==, limit);
+    stream->kernel.slow = true;
+    for (uint64_t pace : { 0, 250000 }) {
+        stream->pacing.set_pace(pace);
+        stream->kernel.unsent = limit - 1000;
+        stream->sender->add({ { 6, 8000 } });
+        g_assert_true(stream->sender->push());
+        stream->check_sent();
+    }
+    stream->kernel.slow = false;
+}
+
+/* The limit is changed when it is half or twice what it was, and kept to if it is less than the
+ * kernel takes at once. */
+static void test_limits()
+{
+    RedStreamLink link = test_make_link(20, 100000, 1310720);
+    PacedConnection stream(0);
+
+    stream.kernel.link = &link;
+    stream.start();
+    for (uint32_t limit : { 65536, 131072, 65536 }) {
+        link.delivery_rate = limit * UINT64_C(20);
+        stream.kernel.unsent = 0;
+        test_link_ages();
+        test_drain_records(&stream, { { 6, 40 } });
+        check_whole(&stream, limit);
+    }
+    g_assert_cmpuint(stream.unsent_limits.size(), ==, 3);
+}
+
+/* Where the kernel knows no limit there is none. */
+static void test_no_limit()
+{
+    const RedStreamLink link = test_make_link(20, 100000, 250000);
+    PacedConnection stream(0);
+
+    stream.takes_limits = false;
+    stream.kernel.link = &link;
+    stream.start();
+    test_drain_records(&stream, { { 6, 40 } });
+    g_assert_cmpuint(stream.unsent_limits.size(), >, 0);
+    stream.kernel.unsent = stream.unsent_limits[0];
+    stream.sender->add({ { 6, 8000 } });
+    g_assert_true(stream.sender->push());
+    stream.check_sent();
+}
+
+/* The kernel has the limit that it was given, and says so if it has none. */
+static void test_kernel_limit()
+{
+#if defined(__linux__) && defined(TCP_NOTSENT_LOWAT)
+    int sockets[2];
+    uint32_t limit = 0;
+    socklen_t len = sizeof(limit);
+
+    test_make_sockets(TEST_TCP, 0, sockets);
+    g_assert_true(red_stream_pacing_kernel.set_unsent_limit(sockets[0], 8192));
+    g_assert_cmpint(getsockopt(sockets[0], IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, &len), ==, 0);
+    g_assert_cmpuint(limit, ==, 8192);
+    close(sockets[0]);
+    close(sockets[1]);
+    g_assert_false(red_stream_pacing_kernel.set_unsent_limit(-1, 8192));
+    g_assert_false(red_stream_pacing_kernel.set_pace(-1, 8192));
+#else
+    g_test_skip("no TCP_NOTSENT_LOWAT");
+#endif
 }
 
 /* The kernel sends no faster than it is told, until it is told that it may. */
@@ -218,6 +315,9 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream/pacing/budget", test_budget);
     g_test_add_func("/server/stream/pacing/lower-limit", test_lower_limit);
     g_test_add_func("/server/stream/pacing/pace", test_pace);
+    g_test_add_func("/server/stream/pacing/limits", test_limits);
+    g_test_add_func("/server/stream/pacing/no-limit", test_no_limit);
+    g_test_add_func("/server/stream/pacing/kernel-limit", test_kernel_limit);
     g_test_add_func("/server/stream/pacing/kernel-pace", test_kernel_pace);
     g_test_add_func("/server/stream/pacing/kernel-ended", test_kernel_ended);
 

@@ -28,6 +28,8 @@ public:
     ~PacedConnection() { egress->set_sender(nullptr); }
 
     RedStreamPacing pacing;
+    /* the kernel can have limits */
+    bool takes_limits = true;
     /* each limit that was set */
     std::vector<uint32_t> unsent_limits;
     /* each pacing rate that was set, bytes per second, 0: no limit */
@@ -45,7 +47,7 @@ private:
     static bool set_unsent_limit(int, uint32_t bytes)
     {
         current()->unsent_limits.push_back(bytes);
-        return true;
+        return current()->takes_limits;
     }
 
     static bool set_pace(int, uint64_t rate)

@@ -95,7 +95,8 @@ struct Fixture: public TestServer
 /* A channel that waits for acks, after its first SET_ACK. */
 struct AckFixture: public Fixture
 {
-    AckFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
+    explicit AckFixture(int type=SPICE_CHANNEL_PORT):
+        Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll, test_stream_new, type)
     {
         rcc->push_set_ack();
         rcc->ack_zero_messages_window();
