@@ -40,7 +40,7 @@ struct FlowFixture: public AckFixture
     uint32_t unacked = 0;
     bool answers = true;
 
-    explicit FlowFixture(int type=SPICE_CHANNEL_PORT): AckFixture(type)
+    FlowFixture()
     {
         const uint32_t generation = 1;
 
@@ -318,32 +318,6 @@ static void acks_too_much()
     g_assert_true(f.rcc->pipe_is_empty());
 }
 
-/* What a pong allows of a display while more pongs are on their way may wait for what these allow.
- * Nothing is added to the pipe meanwhile. */
-static void pongs_share_a_write()
-{
-    FlowFixture f(SPICE_CHANNEL_DISPLAY);
-    const RedSendControl *const control = f.rcc->get_send_control();
-    bool waits = false;
-
-    while (!waits) {
-        f.add_items(MANY);
-        while (control->is_coalescing()) {
-            f.run_events();
-        }
-        while (!waits && !f.all_sent()) {
-            f.take();
-            waits = control->is_coalescing();
-        }
-        f.take_all();
-    }
-    while (control->is_coalescing() || !f.all_sent()) {
-        f.take_all();
-    }
-    g_assert_cmpuint(red_stream_pending(f.rcc->get_stream()), ==, 0);
-    g_assert_cmpuint((f.messages - f.probes) % MANY, ==, 0);
-}
-
 #ifdef __linux__
 /* the path that the kernel is said to see: microseconds, bytes a second */
 #define FAR_DELAY 100000
@@ -419,7 +393,6 @@ static const BatchTest tests[] = {
     { "frozen", "flow", freezes_behind_relay },
     { "local", "flow", finds_local_client },
     { "goes", "flow", client_goes },
-    { "shared-write", "flow,hold=20000", pongs_share_a_write },
     { "acks", "flow", acks_too_much },
     { "acks-batch", "batch", acks_too_much },
 };

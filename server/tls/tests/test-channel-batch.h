@@ -95,8 +95,7 @@ struct Fixture: public TestServer
 /* A channel that waits for acks, after its first SET_ACK. */
 struct AckFixture: public Fixture
 {
-    explicit AckFixture(int type=SPICE_CHANNEL_PORT):
-        Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll, test_stream_new, type)
+    AckFixture(): Fixture(RedChannel::HandleAcks | RedChannel::MigrateAll)
     {
         rcc->push_set_ack();
         rcc->ack_zero_messages_window();
