@@ -2,6 +2,7 @@
 /* What a client was sent as JPEG is resent without losses if that is asked for, once. */
 #include <config.h>
 
+#include "reds.h"
 #include "test-dcc-guest.h"
 #include "video-stream.h"
 
@@ -120,21 +121,25 @@ static void after_what_waits()
     spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
     spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
     Client client(guest.device.server, TEST_TCP, CANVAS);
-    client.read_for(500);
+    RedChannel *const channel =
+        reds_find_channel(guest.device.server, SPICE_CHANNEL_DISPLAY, 0);
     guest.create(1);
-    guest.photo(photo);
     guest.device.run();
-    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() > 0; }));
+    g_assert_true(client.comes_to_show(guest.pictures));
+    guest.photo(photo);
     block(&guest);
-    /* until the next piece is in the pipe */
-    g_usleep(2500 * 1000);
+    /* until all is on its way, and the next piece is in the pipe */
+    do {
+        g_usleep(10000);
+        guest.device.run();
+    } while (channel->max_pipe_size() == 0);
     client.exact_pixels = 0;
     client.received.clear();
     guest.copy_bits(0, beside, photo.left, photo.top);
     guest.fill(0, { 10, 10, 5, 5 }, 0x123456, false);
     guest.device.run();
-    /* until that is still as well */
-    g_usleep(2500 * 1000);
+    /* until that is still as well, however long it takes to wake up */
+    g_usleep(2 * RED_STREAM_TIMEOUT / NSEC_PER_MICROSEC);
     g_assert_true(client.reads_until([&] { return client.exact_pixels > 0; }));
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 1);
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_FILL], ==, 1);
