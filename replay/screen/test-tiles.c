@@ -7,16 +7,27 @@
 
 #include "tiles.h"
 
-static void test_tiles(void)
+/* A log in a file that has no name any more: its descriptor is *fd. */
+static Tiles *new_log(int *fd)
 {
     char path[] = "/tmp/test-tiles-XXXXXX";
-    int fd = mkstemp(path);
+
+    *fd = mkstemp(path);
+    assert(*fd >= 0);
     Tiles *tiles = tiles_new(path);
+    assert(tiles);
+    unlink(path);
+    return tiles;
+}
+
+static void test_tiles(void)
+{
+    int fd;
+    Tiles *tiles = new_log(&fd);
     static uint8_t pixels[20][40 * 4];
     const TilePixels screen = { pixels[0], 36, 20, sizeof(pixels[0]) };
     TileRecord records[16];
 
-    assert(tiles && fd >= 0);
     tiles_touch(tiles, 0, 0, 36, 20);
     tiles_look(tiles, &screen, 1);
     /* a white quarter of the last tile above the lowest row; half of it is outside */
@@ -35,20 +46,17 @@ static void test_tiles(void)
     }
     assert(records[6].when == 3 && records[6].tile == 2 && records[6].means == 255);
     close(fd);
-    unlink(path);
 }
 
 static void test_a_smaller_screen_ends_what_was_outside(void)
 {
-    char path[] = "/tmp/test-tiles-XXXXXX";
-    int fd = mkstemp(path);
-    Tiles *tiles = tiles_new(path);
+    int fd;
+    Tiles *tiles = new_log(&fd);
     static uint8_t pixels[32][48 * 4];
     const TilePixels large = { pixels[0], 32, 32, sizeof(pixels[0]) };
     const TilePixels wide = { pixels[0], 48, 16, sizeof(pixels[0]) };
     TileRecord records[16];
 
-    assert(tiles && fd >= 0);
     memset(pixels, 255, sizeof(pixels));
     tiles_touch(tiles, 0, 0, large.width, large.height);
     tiles_look(tiles, &large, 1);
@@ -68,7 +76,6 @@ static void test_a_smaller_screen_ends_what_was_outside(void)
     assert(pread(fd, records, sizeof(records), 0) == sizeof(expected));
     assert(memcmp(records, expected, sizeof(expected)) == 0);
     close(fd);
-    unlink(path);
 }
 
 int main(void)
