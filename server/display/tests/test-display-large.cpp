@@ -8,6 +8,13 @@
 
 #include "push-visibility.h"
 
+/* So slow that the time of a batch ends before it is complete: only pixels are compared. */
+#ifdef __SANITIZE_ADDRESS__
+enum { IS_SLOW = true };
+#else
+enum { IS_SLOW = false };
+#endif
+
 /* A page that scrolls on a large screen: the lines of a terminal, or paragraphs and photos. */
 struct LargePage
 {
@@ -75,12 +82,7 @@ static const struct LargeScreen
 static void large_screen(gconstpointer data)
 {
     const auto &large = *static_cast<const LargeScreen *>(data);
-#ifdef __SANITIZE_ADDRESS__
-    /* so slow that the time of a batch ends before it is complete: the pixels count */
-    enum { STEPS = 4, SWEEPS = 1, FEW = 0 };
-#else
-    enum { STEPS = 4, SWEEPS = 6, FEW = 1 };
-#endif
+    enum { STEPS = 4, SWEEPS = IS_SLOW ? 1 : 6 };
     const LargePage page(large.width, large.height, STEPS, large.is_terminal);
     Guest guest(large.width, large.height);
     Client client(guest.device.server, TEST_UNIX, 0, 1 << 20, 0);
@@ -109,8 +111,10 @@ static void large_screen(gconstpointer data)
         g_assert_cmpuint(guest.commands - commands, >, RED_MOTION_MAX_RECTS);
         n_few[is_down] += drawn <= uint64_t(large.width) * page.step;
     }
-    g_assert_cmpuint(n_few[0], >=, FEW);
-    g_assert_cmpuint(n_few[1], >=, FEW);
+    if (!IS_SLOW) {
+        g_assert_cmpuint(n_few[0], >, 0);
+        g_assert_cmpuint(n_few[1], >, 0);
+    }
     g_assert_true(client.comes_to_show(guest.shown));
     guest.check_released();
 }
