@@ -859,7 +859,7 @@ int main(int argc, char *argv[])
         return 1;
     }
 
-    const int64_t end = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    const int64_t end = g_get_monotonic_time() + int64_t{seconds} * G_USEC_PER_SEC;
     int n_seeds = 0, n_failed = 0;
     do {
         n_failed += !runner.run(first + n_seeds++, steps);
