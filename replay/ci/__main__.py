@@ -26,7 +26,7 @@ from ci import reader, root, verdict
 from ci.road import ROAD
 
 _KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
-         "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.json", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
+         "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.jsonl", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
 _INTERRUPTED = 130
 _SPACE = 14 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
 

@@ -21,10 +21,10 @@ class Step:
 ROAD = (
     Step("compare", "./run compare"),
     Step("test", "./run test"),
-    Step("count before", "./run installed", "! grep -q batch build/installed.json"),
+    Step("count before", "./run installed", "! grep -q batch build/installed.jsonl"),
     Step("deb", "./run deb"),
     Step("install", "apt-get install ./build/deb/bookworm/libspice-server1_*.deb", _OURS, on="deb"),
-    Step("count after", "./run installed", "grep -q batch build/installed.json", on="install"),
+    Step("count after", "./run installed", "grep -q batch build/installed.jsonl", on="install"),
     Step("documents", "PYTHONPATH=replay PYTHONDONTWRITEBYTECODE=1 python3 -m ci.reader", on="install", documented=False),
     Step("go back", "apt-get install --allow-downgrades libspice-server1/bookworm", f"! {_OURS} && qemu-system-x86_64 --version", on="install"),
 )

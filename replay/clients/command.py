@@ -7,34 +7,34 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.common import atomic, paths
 from bench.common import page as pages
+from bench.common import paths
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
+from bench.runs import runner, store
+from bench.runs.store import Case, Run
 from bench.source import setup, upstream
 from clients import guest, machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
-from clients.errors import BREAKS, Failed, NotRun
+from clients.errors import Failed, NotRun
 from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
-from clients.plans import Plan
-from clients.table import BAD, GOOD, NOT_RUN, Cell
+from clients.table import BAD, NOT_RUN
 from clients.world import World
-from distro import changes
 from recordings import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
-HOME = paths.OWN_RESULTS / "clients"
-NAME = "clients"
+_BY_NAME = {driver.name: driver for driver in plans.DRIVERS}
+_SECONDS = 30.0     # duration of a run, if none is known
 _DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxies close connections that are idle for 60
 
 
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Tests the compatibility of clients with a QEMU whose guest draws text: each client, transport, mode and scenario "
         "is one run."
     )
-    names = ", ".join(driver.name for driver in plans.DRIVERS)
+    names = ", ".join(_BY_NAME)
     for option, says in (
         ("clients", names),
         ("transports", ", ".join(target.TRANSPORTS)),
@@ -52,8 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     guest.configure(parser)
-    parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
-    parser.add_argument("--dry-run", action="store_true", help="list what would be run, run nothing")
+    runner.options(parser, "clients", "runs per cell")
 
 
 def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
@@ -67,13 +66,8 @@ def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
     return names
 
 
-def stream_mode(text: str) -> str:
-    """A mode as Library has it; on the command line, a colon stands for the comma."""
-    return STOCK if text == STOCK else mode_names.stream_value(mode_names.check(text))
-
-
 def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
-    """The libraries of these modes; for the default release, those of ./run setup."""
+    """The libraries of these modes, in their order; for the default release, those of ./run setup."""
     if release == upstream.DEFAULT:
         if paths.build_is_ours():
             setup.setup()
@@ -83,52 +77,46 @@ def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]
             ours: (releases.patched if ours else releases.stock)(release, steps).library
             for ours in {mode != STOCK for mode in modes}
         }
-    return [Library(folders[mode != STOCK], mode, release) for mode in modes]
-
-
-def library_of() -> str:
-    """Date of the last change of the library, as in the version of our packages."""
-    return f"{changes.moment():{changes.VERSION}}"
+    return [Library(folders[mode != STOCK], mode_names.stream_value(mode), release) for mode in modes]
 
 
 class Player:
-    """Runs cells, on as few QEMUs as possible."""
+    """Makes runs on as few QEMUs as possible."""
 
-    def __init__(self, guest: Guest, booted: str, folder: Path, say: Any) -> None:
-        self._made = library_of()
-        self._guest, self._booted, self._folder, self._say = guest, booted, folder, say
+    def __init__(self, guest: Guest, booted: str, folder: Path) -> None:
+        self._guest, self._booted, self._folder = guest, booted, folder
         self._machine: Machine | None = None
         self._machines = 0
 
-    def play(self, plan: Plan, library: Library) -> Cell:
-        cell = Cell(plan.driver.name, plan.transport, library.mode, plan.scenario, date=table.now(), library=self._made)
-        began = time.monotonic()
-        try:
-            plan.driver.version()
-            world = self._world(plan, library)
+    def play(self, case: Case, library: Library, attempt: int) -> runner.Outcome:
+        driver = _BY_NAME[case.what[0]]
+        figures, versions = dict[str, Any](), dict[str, str]()
+
+        def play() -> str:
+            versions["client"] = driver.version()
+            world = self._world(case, driver, library)
             try:
-                cell.says = plans.scenario(plan.scenario)(world)
+                says = plans.scenario(case.what[1])(world)
                 world.check_machine()
-                cell.outcome = GOOD
+                return says
             finally:
-                cell.figures = world.figures
+                figures.update(world.figures)
                 with suppress(Failed):
                     world.nobody()
-        except NotRun as error:
-            cell.says = str(error)
-        except BREAKS as error:
-            cell.outcome, cell.says = BAD, str(error)
-            if self._machine and not self._machine.running():
-                cell.says = self._machine.ended()
-            self.end()  # so that the next one is not affected
-        cell.seconds = round(time.monotonic() - began, 1)
-        self._say(f"{plan.driver.name}, {plan.transport}, {library.mode}, {plan.scenario}: {cell.outcome}: {cell.says}")
-        return cell
 
-    def _world(self, plan: Plan, library: Library) -> World:
-        way = machine.WAY.get(plan.transport, machine.OPEN)
-        if self._machine and (self._machine.way, self._machine.library) != (way, library) or plan.scenario == "resize":
-            self.end()
+        done = table.outcome(play, attempt)
+        if done.failed or done.invalid and done.again:
+            if done.failed and self._machine and not self._machine.running():
+                figures["says"] = self._machine.ended()
+            self.close()  # so that the next one is not affected
+        if case.link in target.PROXIES and (version := proxies.versions().get(case.link.partition("-")[0])):
+            versions["relay"] = version
+        return replace(done, figures={**done.figures, **figures}, about=versions)
+
+    def _world(self, case: Case, driver: type[Driver], library: Library) -> World:
+        way = machine.WAY.get(case.link, machine.OPEN)
+        if self._machine and (self._machine.way, self._machine.library) != (way, library) or case.what[1] == "resize":
+            self.close()
         self._machines += 1
         folder = self._folder / f"{self._machines}"
         folder.mkdir()
@@ -137,120 +125,84 @@ class Player:
             home.mkdir()
             self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
             self._machine.booted()
-        return World(self._machine, plan.driver, plan.transport, folder, _DRAW, _IDLE)
+        return World(self._machine, driver, case.link, folder, _DRAW, _IDLE)
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self._machine:
             self._machine.close()
             self._machine = None
 
 
-def _order(plans: Sequence[Plan]) -> list[Plan]:
-    """Cells that share a QEMU follow each other."""
-    ways = [machine.OPEN, machine.SASL, machine.UNIX, machine.SANDBOX]
-    return sorted(plans, key=lambda plan: ways.index(machine.WAY.get(plan.transport, machine.OPEN)))
+def _versions(shown: Sequence[Run]) -> dict[str, str]:
+    """Of the clients and relays, in the order of the tables."""
+    clients = {run.case.what[0]: run.environment["client"] for run in shown if "client" in run.environment}
+    relays = {run.case.link.partition("-")[0]: run.environment["relay"] for run in shown if "relay" in run.environment}
+    return {**clients, **relays}
 
 
-def versions(drivers: Sequence[type[Driver]]) -> dict[str, str]:
-    found = {}
-    for driver in drivers:
-        try:
-            found[driver.name] = driver.version()
-        except NotRun as error:
-            found[driver.name] = f"not here: {error}"
-    return found
-
-
-def page(found: Sequence[Cell], facts: dict[str, Any]) -> str:
-    cells = table.typed(found)
-    played = {cell.mode for cell in cells}
+def page(runs: Sequence[Run]) -> str:
+    """Empty without runs of clients."""
+    cells = store.latest(kept := table.kept(runs))
+    if not cells:
+        return ""
+    played = {run.case.mode for run in cells}
     modes = [mode for mode in (*MODES, *sorted(played - set(MODES))) if mode in played]
     return pages.fill(
-        "clients/clients.md.j2", cells=cells, facts=facts, worse=table.worse_than(STOCK, cells), counts=Counter(cell.outcome for cell in cells),
-        replaced=table.repeated(cells), table=table.markdown(cells, modes, plans.SCENARIOS, "client"), messages=_messages(cells, modes),
+        "clients/clients.md.j2", cells=cells, facts=store.facts(cells), accel=table.accel_of(cells[-1]), worse=table.worse_than_stock(cells),
+        counts=Counter(map(table.outcome_of, cells)), replaced=table.repeated(kept), versions=_versions(cells),
+        table=table.markdown(cells, modes, plans.SCENARIOS, "client"), messages=_messages(cells, modes),
         bad=table.reasons(cells, BAD), not_run=table.reasons(cells, NOT_RUN), libraries=table.libraries(cells),
         scenarios={name: (sys.modules[plans.scenario(name).__module__].__doc__ or "").strip() for name in plans.SCENARIOS})
 
 
-def _messages(cells: Sequence[Cell], modes: Sequence[str]) -> str | None:
+def _messages(cells: Sequence[Run], modes: Sequence[str]) -> str | None:
     """Messages of the display channel in the scenario draw, if the client counts them."""
     counted: dict[tuple[str, str], dict[str, str]] = {}
-    for cell in cells:
-        if cell.scenario == "draw" and "messages" in cell.figures:
-            counted.setdefault((cell.row, cell.transport), {})[cell.mode] = (
-                f"{cell.figures['messages a line']:.2f} ({cell.figures['messages']:.0f})")
+    for run in cells:
+        if run.case.what[1] == "draw" and "messages" in run.figures:
+            counted.setdefault((run.case.what[0], run.case.link), {})[run.case.mode] = (
+                f"{run.figures['messages a line']:.2f} ({run.figures['messages']:.0f})")
     lines = [[*row, *(found.get(mode, tables.UNKNOWN) for mode in modes)] for row, found in counted.items()]
     return tables.markdown(("client", "transport", *modes), lines, left=2, padded=False) if lines else None
 
 
+def of_one_accel(plan: runner.Plan, accel: str) -> runner.Plan:
+    """All runs of a folder are of guests with the same accelerator."""
+    if plan.store.runs and (was := table.accel_of(plan.store.runs[-1])) != accel:
+        raise BenchError(f"{plan.output} has results of --accel {was}: name another folder for those of {accel} (--output)", 2)
+    return plan
+
+
 def execute(args: argparse.Namespace) -> int:
-    by_name = {driver.name: driver for driver in plans.DRIVERS}
-    drivers = [by_name[name] for name in chosen(args.clients, list(by_name), "client")]
-    wanted = plans.plans(
-        drivers,
-        chosen(args.transports, target.TRANSPORTS, "transport"),
-        chosen(args.scenarios, plans.SCENARIOS, "scenario"),
-    )
-    names = args.modes.split(",") if args.modes else list(MODES)
-    modes = [stream_mode(name) for name in names]
+    drivers = [_BY_NAME[name] for name in chosen(args.clients, list(_BY_NAME), "client")]
+    modes = [mode_names.check(name) for name in (args.modes.split(",") if args.modes else MODES)]
+    wanted = plans.cases(drivers, chosen(args.transports, target.TRANSPORTS, "transport"), modes,
+                         chosen(args.scenarios, plans.SCENARIOS, "scenario"), table.conditions(args.accel))
     if not wanted:
         raise BenchError("the chosen clients cannot use the chosen transports: see ./run clients --dry-run", 2)
-    if args.dry_run:
-        for plan in wanted:
-            print(f"{plan.driver.name}, {plan.transport}, {plan.scenario}: {', '.join(modes)}")
+    plan = of_one_accel(runner.Plan("clients/clients.jsonl", {case: _IDLE if case.what[1] == plans.IDLE else _SECONDS
+                                                              for case in runner.rounds(wanted, args.repeat)}, args.output, "README.md", page), args.accel)
+    if plan.only_told(args.dry_run):
         return 0
-    return _play_all(args, drivers, wanted, modes)
-
-
-def cells_of(folder: Path, accel: str) -> tuple[list[Cell], dict[str, Any]]:
-    """The cells of the folder and their facts. All are of guests with the same accelerator."""
-    cells, facts = table.load(folder, NAME)
-    if cells and (was := facts.get("accel", guest.TCG)) != accel:
-        raise BenchError(f"{folder} has results of --accel {was}: name another folder for those of {accel} (--output)", 2)
-    return cells, {**facts, "accel": accel}
-
-
-def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: list[Plan], modes: list[str]) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    before, was = cells_of(args.output, args.accel)
     packages.require()
     made = guest.prepare(steps, accel=args.accel)
-    for driver in drivers:
+    for name in dict.fromkeys(case.what[0] for case in plan.left):
         try:
-            driver.install(steps)
+            _BY_NAME[name].install(steps)
         except NotRun as error:
-            steps.say(f"{driver.name}: {error}")
-    if any(plan.transport in target.PROXIES for plan in wanted):
+            steps.say(f"{name}: {error}")
+    if any(case.link in target.PROXIES for case in plan.left):
         try:
             proxies.install(steps)
         except NotRun as error:
             steps.say(str(error))
-    found = libraries(upstream.DEFAULT, modes, steps)
+    found = dict(zip(modes, libraries(upstream.DEFAULT, modes, steps), strict=True))
     steps.say("booting the guest, once")
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
-    old, moves = ([cell for cell in before if cell.is_migration is moved] for moved in (False, True))
-    facts = {
-        **was,
-        "date": table.now(),
-        "qemu": machine.qemu_version(),
-        "release": upstream.DEFAULT,
-        "guest": f"a guest that draws text ({args.accel.upper()}, QXL)",
-        "versions": {**was.get("versions", {}), **versions(drivers), **proxies.versions()},
-    }
-    cells: list[Cell] = []
-    everything = old
-    with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder:
-        player = Player(made, booted, Path(folder), steps.say)
-        try:
-            for library in found:
-                for plan in _order(wanted):
-                    cells.append(player.play(plan, library))
-                    everything = table.merged(old, cells)
-                    table.save(args.output, NAME, [*everything, *moves], facts)
-        finally:
-            player.end()
-            if cells:  # also if interrupted
-                atomic.write_text(args.output / "README.md", page(everything, facts))
-    worse = table.worse_than(STOCK, everything)
-    print(f"{args.output / 'README.md'}: {len(cells)} cells played, {len(worse)} of all there are worse than stock")
-    return 1 if worse or any(cell.outcome == BAD and cell.mode != STOCK for cell in cells) else 0
+    with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder, \
+            closing(Player(made, booted, Path(folder))) as player:
+        runs = plan.perform(lambda case, attempt: player.play(case, found[case.mode], attempt), {"qemu": machine.qemu_version()}, table.said)
+    worse = table.worse_than_stock(store.latest(table.kept(plan.store.runs)))
+    print(f"{len(worse)} of all cells there are worse than stock")
+    return int(bool(worse) or any(run.failed and run.case.mode != STOCK for run in runs))

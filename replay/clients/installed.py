@@ -8,21 +8,22 @@ counted as on a network, and no other traffic is.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.common import atomic, paths, proc
+from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import capture
 from bench.measure import pcap
-from clients import guest, machine, packages, table, target
+from bench.runs import store
+from bench.runs.store import Case, Run
+from clients import guest, machine, packages, target
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
 from clients.machine import INSTALLED, Library, Machine
@@ -31,17 +32,6 @@ from clients.world import World
 _TRANSPORTS = (target.TLS, target.PLAIN)
 _ALONE = "SPICE_BATCH_NETNS"    # environment variable inside the namespace
 _LEAST_LINES, _SECONDS = 50, 20.0
-
-
-@dataclass(frozen=True)
-class Seen:
-    version: str            # version of the package, and SPICE_STREAM if set
-    transport: str
-    lines: int              # lines that the guest drew
-    packets: int            # packets with data from the server
-    wire_bytes: int         # bytes of all packets from the server
-    client_packets: int
-    date: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,22 +49,15 @@ def version() -> str:
     return told.stdout + (f", SPICE_STREAM={mode}" if mode else "")
 
 
-def page(seen: list[Seen]) -> str:
+def page(runs: Sequence[Run]) -> str:
+    """The last run of each version (with SPICE_STREAM, if set) and transport."""
+    shown = sorted(store.latest(runs), key=lambda run: (run.case.link, run.case.mode), reverse=True)
     lines = ["| libspice-server1 | transport | data packets/line | wire bytes/line | client packets/line | lines |",
              "|---|---|--:|--:|--:|--:|"]
-    lines += [f"| {each.version} | {each.transport} | {each.packets / each.lines:.2f} | {each.wire_bytes / each.lines:.0f} "
-              f"| {each.client_packets / each.lines:.2f} | {each.lines} |" for each in seen]
+    lines += [f"| {run.case.mode} | {run.case.link} | {run.figures['packets'] / run.figures['lines']:.2f} | "
+              f"{run.figures['wire_bytes'] / run.figures['lines']:.0f} | {run.figures['client_packets'] / run.figures['lines']:.2f} | "
+              f"{run.figures['lines']} |" for run in shown]
     return "\n".join(lines)
-
-
-def kept(file: Path) -> list[Seen]:
-    """Results of earlier runs."""
-    with suppress(FileNotFoundError):
-        try:
-            return [Seen(**each) for each in json.loads(file.read_text())]
-        except (ValueError, TypeError):
-            raise BenchError(f"{file} is damaged: remove it") from None
-    return []
 
 
 def _alone() -> int:
@@ -84,7 +67,8 @@ def _alone() -> int:
                            *sys.argv[1:]], env={**os.environ, _ALONE: "1"}, check=False).returncode
 
 
-def _draw(world: World, transport: str) -> Seen:
+def _draw(world: World) -> dict[str, int]:
+    """Lines that the guest drew; packets with data and bytes of all packets from the server; packets from the client."""
     ports = [world.machine.port, world.machine.tls_port]
     client = world.client()
     world.machine.guest("draw")
@@ -101,17 +85,16 @@ def _draw(world: World, transport: str) -> Seen:
         raise BenchError(f"the guest drew only {lines} lines in {_SECONDS:.0f} s: run it again when the machine is idle")
     world.must_show(client, world.card())
     found = pcap.analyse(file, ports)
-    return Seen(version(), transport, lines, found.server.data_packets, found.server.wire_bytes, found.client.packets, table.now())
+    return {"lines": lines, "packets": found.server.data_packets, "wire_bytes": found.server.wire_bytes, "client_packets": found.client.packets}
 
 
 def execute(args: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise BenchError("./run installed needs root, for a network namespace and tcpdump")
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    file = paths.build_dir() / "installed.json"
+    kept = store.Store(paths.build_dir() / "installed.jsonl")
     if _ALONE not in os.environ:
         version()
-        kept(file)
         packages.require(few=True)
         made = guest.prepare(steps)
         steps.say("booting the guest, once")
@@ -127,14 +110,12 @@ def execute(args: argparse.Namespace) -> int:
             qemu.booted()
             world = World(qemu, SpiceGtk, args.transport, folder, _SECONDS)
             try:
-                seen = _draw(world, args.transport)
+                seen = _draw(world)
             except Failed as error:
                 raise BenchError(str(error)) from None
             finally:
                 with suppress(Failed):
                     world.nobody()
-    others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
-    everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
-    atomic.write_text(file, json.dumps([asdict(each) for each in everything], indent=1) + "\n")
-    print(page(everything))
+    kept.add(Run(Case(("draw",), version(), args.transport), seen, date=store.now()))
+    print(page(kept.runs))
     return 0

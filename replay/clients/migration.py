@@ -12,24 +12,27 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.common import atomic, paths
 from bench.common import page as pages
+from bench.common import paths
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links
+from bench.runs import modes, runner, store
+from bench.runs.runner import Outcome
+from bench.runs.store import Case, Run
 from bench.source import upstream
 from clients import guest, machine, packages, table, target
-from clients.command import HOME, NAME, cells_of, chosen, libraries, library_of, stream_mode
+from clients.command import chosen, libraries, of_one_accel
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import BREAKS, Failed, GuestLost, NotRun
+from clients.errors import Failed
 from clients.guest import Guest
 from clients.machine import AGENT_PORT, STOCK, Library, Machine
 from clients.scenarios import sounds, vdagent
-from clients.table import BAD, GOOD, Cell
+from clients.table import BAD
 from clients.world import World
 
 _LINK = "2M100ms"
@@ -48,9 +51,9 @@ _TILES = (
     "</dev/null >/dev/null 2>&1 & tiles=$!"
 )
 _TRANSPORTS = (target.PLAIN, target.TLS)
-_CLIENTS: tuple[type[Driver], ...] = (SpiceGtk, RemoteViewer)
+_BY_NAME: dict[str, type[Driver]] = {client.name: client for client in (SpiceGtk, RemoteViewer)}
 _PAIRS = ("stock>stock", "stock>flow", "flow>stock", "flow>flow", "stock>batch", "batch>stock", "batch>batch")
-_TRIES = 2      # where the guest itself is lost on the way, as happens now and then with every library and an emulated processor
+_SECONDS = 45.0     # duration of a run, if none is known
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,10 @@ class Pair:
     def name(self) -> str:
         return ">".join(f"{mode}@{release}" for mode, release in (self.source, self.sink))
 
+    @property
+    def ours(self) -> bool:
+        return {self.source[0], self.sink[0]} != {STOCK}
+
 
 def pair(text: str) -> Pair:
     """MODE[@RELEASE]>MODE[@RELEASE]"""
@@ -74,7 +81,7 @@ def pair(text: str) -> Pair:
         if release and release not in upstream.RELEASES:
             raise BenchError(f"unknown release {release}: choose one of {', '.join(upstream.RELEASES)}", 2)
     (one, first), (two, second) = ends
-    return Pair((stream_mode(one), first or upstream.DEFAULT), (stream_mode(two), second or upstream.DEFAULT))
+    return Pair((modes.check(one), first or upstream.DEFAULT), (modes.check(two), second or upstream.DEFAULT))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
     guest.configure(parser)
-    parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
+    runner.options(parser, "clients", "runs per cell")
 
 
 def kinds_of(client: type[Driver], kinds: Sequence[str]) -> list[str]:
@@ -178,77 +185,58 @@ def move(
     return "it draws on, and shows the guest's screen"
 
 
-def _cell(
-    made: Guest,
-    booted: str,
-    found: dict[tuple[str, str], Library],
-    each: Pair,
-    kind: str,
-    client: type[Driver],
-    transport: str,
-) -> Cell:
-    cell = Cell(client.name, transport, each.name, kind, date=table.now(), library=library_of())
-    began = time.monotonic()
-    for tries in range(1, _TRIES + 1):
+def _migrated(made: Guest, booted: str, source: Library, sink: Library, case: Case, attempt: int) -> Outcome:
+    client = _BY_NAME[case.what[0]]
+
+    def play() -> str:
         with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
-            try:
-                client.version()
-                cell.says = move(made, booted, found[each.source], found[each.sink], kind, client, transport, Path(folder))
-                cell.outcome = GOOD
-            except NotRun as error:
-                cell.says = str(error)
-            except GuestLost as error:
-                cell.outcome, cell.says = BAD, f"{error}, {tries} times"
-                continue
-            except BREAKS as error:
-                cell.outcome, cell.says = BAD, str(error)
-        break
-    cell.figures["tries"] = tries
-    cell.seconds = round(time.monotonic() - began, 1)
-    return cell
+            client.version()
+            return move(made, booted, source, sink, case.what[1], client, case.link, Path(folder))
+
+    return table.outcome(play, attempt)
 
 
-def page(found: list[Cell], facts: dict[str, str]) -> str:
-    cells = table.typed(found)
-    newest = max(cell.library[:8] for cell in cells)  # the day
-    older = [cell for cell in cells if cell.library[:8] < newest]
-    shown = {cell.key: cell.outcome + "\\*" * (cell in older) for cell in cells}
-    columns = list(dict.fromkeys((cell.row, cell.transport, cell.scenario) for cell in cells))
-    lines = [[pair.replace(">", " > "), *(shown.get((row, transport, pair, kind), tables.UNKNOWN) for row, transport, kind in columns)]
-             for pair in dict.fromkeys(cell.mode for cell in cells)]
+def page(runs: Sequence[Run]) -> str:
+    """Empty without migrations."""
+    cells = store.latest(kept := table.kept(runs, migrations=True))
+    if not cells:
+        return ""
+    newest = next((run.library for run in reversed(kept) if run.library is not None), None)
+    older = [run for run in cells if run.library not in (None, newest)]
+    shown = {run.case: table.outcome_of(run) + "\\*" * (run in older) for run in cells}
+    columns = list(dict.fromkeys((run.case.what, run.case.link) for run in cells))
+    lines = [[pair.replace(">", " > "), *(shown.get(Case(what, pair, link, cells[-1].case.conditions), tables.UNKNOWN) for what, link in columns)]
+             for pair in dict.fromkeys(run.case.mode for run in cells)]
+    heads = [f"{client}, {link}, {kind}" for (client, kind), link in columns]
     return pages.fill(
-        "clients/migration.md.j2", cells=cells, facts=facts, older=older, newest=newest, link=_LINK, pause=_PAUSE, widths=_WIDTHS,
-        table=tables.markdown(["from > to", *map(", ".join, columns)], lines, left=1 + len(columns), padded=False),
-        again=sum(cell.figures.get("tries", 1) > 1 for cell in cells), replaced=table.repeated(cells), bad=table.reasons(cells, BAD),
+        "clients/migration.md.j2", cells=cells, facts=store.facts(cells), accel=table.accel_of(cells[-1]), older=older, newest=newest, link=_LINK,
+        pause=_PAUSE, widths=_WIDTHS, table=tables.markdown(["from > to", *heads], lines, left=1 + len(columns), padded=False),
+        again=len({run.case for run in kept if (run.invalid or "").startswith(table.LOST)}), replaced=table.repeated(kept), bad=table.reasons(cells, BAD),
         not_run=table.reasons(cells, table.NOT_RUN), libraries=table.libraries(cells))
 
 
 def execute(args: argparse.Namespace) -> int:
-    pairs = [pair(text) for text in args.pairs.split(",")]
+    pairs = {one.name: one for one in map(pair, args.pairs.split(","))}
     transports, kinds = chosen(args.transports, _TRANSPORTS, "transport"), chosen(args.kinds, _KINDS, "kind")
+    cases = [Case((client.name, kind), name, transport, table.conditions(args.accel), ours=each.ours)
+             for client in _BY_NAME.values() for transport in transports for kind in kinds_of(client, kinds) for name, each in pairs.items()]
+    plan = of_one_accel(runner.Plan("clients/clients.jsonl", dict.fromkeys(runner.rounds(cases, args.repeat), _SECONDS), args.output,
+                                    "migration.md", page), args.accel)
+    if plan.only_told(args.dry_run):
+        return 0
     steps = Steps(paths.cache_dir() / "clients" / "log")
-    old, facts = cells_of(args.output, args.accel)
     packages.require()
     made = guest.prepare(steps, accel=args.accel)
     found: dict[tuple[str, str], Library] = {}
-    for release in dict.fromkeys(end[1] for each in pairs for end in (each.source, each.sink)):
-        modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
-        found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
+    for release in dict.fromkeys(end[1] for each in pairs.values() for end in (each.source, each.sink)):
+        names = sorted({end[0] for each in pairs.values() for end in (each.source, each.sink) if end[1] == release})
+        found |= {(mode, release): library for mode, library in zip(names, libraries(release, names, steps), strict=True)}
     stock = Library(paths.stock_library(), STOCK, upstream.DEFAULT)
     states = {kind: machine.booted(made, stock, 2 if kind == DISPLAYS else 1, _LARGEST if kind == RESIZED else "") for kind in kinds}
-    facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version(), "accel": args.accel}
-    cells: list[Cell] = []
-    for client in _CLIENTS:
-        for transport in transports:
-            for kind in kinds_of(client, kinds):
-                for each in pairs:
-                    cell = _cell(made, states[kind], found, each, kind, client, transport)
-                    steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
-                    cells.append(cell)
-                    everything = table.merged(old, cells)
-                    table.save(args.output, NAME, everything, facts)
-                    moved = [one for one in everything if one.is_migration]
-                    atomic.write_text(args.output / "migration.md", page(moved, facts["migration"]))
-    bad = [cell for cell in cells if cell.outcome == BAD]
-    print(f"{args.output / 'migration.md'}: {len(cells)} migrations, {len(bad)} bad")
-    return 1 if bad else 0
+
+    def one(case: Case, attempt: int) -> Outcome:
+        each = pairs[case.mode]
+        return _migrated(made, states[case.what[1]], found[each.source], found[each.sink], case, attempt)
+
+    runs = plan.perform(one, {"qemu": machine.qemu_version()}, table.said)
+    return int(any(run.failed for run in runs))

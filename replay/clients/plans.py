@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from clients import target
+from bench.runs.store import Case
+from clients import machine, target
 from clients.drivers.base import Driver
 from clients.drivers.counting import GtkLike, PureSpiceLike, RyllLike
 from clients.drivers.gtk import BullseyeGtk, SpiceGtk, TrixieGtk
 from clients.drivers.html5 import Html5, NpmHtml5
 from clients.drivers.remote_viewer import RemoteViewer
 from clients.drivers.ryll import Ryll
+from clients.machine import STOCK
 from clients.world import World
 
 DRIVERS: tuple[type[Driver], ...] = (
@@ -24,27 +25,17 @@ SCENARIOS = ("draw", "keys", "screen", "reconnect", "takeover", "vanish", "sleep
 IDLE = "idle"   # the only scenario through common relays, and it runs only there
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The cells to run on one QEMU after the other."""
-
-    driver: type[Driver]
-    transport: str
-    scenario: str
-
-
 def scenario(name: str) -> Callable[[World], str]:
     run: Callable[[World], str] = importlib.import_module(f"clients.scenarios.{name}").run
     return run
 
 
-def plans(drivers: list[type[Driver]], transports: list[str], scenarios: list[str]) -> list[Plan]:
-    return [
-        Plan(driver, transport, name)
-        for name in SCENARIOS
-        if name in scenarios
-        for driver in drivers
-        for transport in target.TRANSPORTS
-        if transport in transports and transport in driver.transports
-        if (transport in target.PROXIES) == (name == IDLE)
-    ]
+def cases(drivers: Sequence[type[Driver]], transports: Sequence[str], modes: Sequence[str], scenarios: Sequence[str],
+          conditions: tuple[tuple[str, str], ...] = ()) -> list[Case]:
+    """Those that share a QEMU follow each other."""
+    found = [Case((driver.name, name), mode, transport, conditions, ours=mode != STOCK)
+             for mode in modes for name in SCENARIOS if name in scenarios for driver in drivers
+             for transport in target.TRANSPORTS if transport in transports and transport in driver.transports
+             if (transport in target.PROXIES) == (name == IDLE)]
+    ways = [machine.OPEN, machine.SASL, machine.UNIX, machine.SANDBOX]
+    return sorted(found, key=lambda case: (modes.index(case.mode), ways.index(machine.WAY.get(case.link, machine.OPEN))))

@@ -18,9 +18,10 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.runs import environment, modes
 from bench.source import upstream
 from clients import guest, machine, packages, target, wire
-from clients.command import libraries, library_of, stream_mode
+from clients.command import libraries
 from clients.drivers.gtk import SpiceGtk
 from clients.errors import Failed
 from clients.machine import STOCK, Library, Machine
@@ -209,7 +210,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if args.minutes <= 0:
         raise BenchError("--minutes must be more than 0", 2)
-    mode = stream_mode(args.mode)
+    mode = modes.check(args.mode)
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
     made = guest.prepare(steps, accel=args.accel)
@@ -224,5 +225,5 @@ def execute(args: argparse.Namespace) -> int:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error if where.running() else where.ended()}") from None
-    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library of {library_of()}")
+    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library {environment.library_tree()[:12]}")
     return 0

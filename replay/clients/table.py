@@ -1,114 +1,95 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The results of ./run clients, as JSON and as a page."""
+"""The tables of clients and of migrations. A cell is the last run of a case that could be made."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from bench.common import atomic
 from bench.common import table as tables
-from bench.common.errors import BenchError
+from bench.runs import store
+from bench.runs.runner import TRIES, Outcome
+from bench.runs.store import Run
+from clients.errors import BREAKS, GuestLost, NotRun
+from clients.guest import TCG
+from clients.machine import STOCK
 
 GOOD, BAD, NOT_RUN = "good", "bad", "not run"
 
 
-@dataclass
-class Cell:
-    row: str  # a client, a pair of libraries
-    transport: str
-    mode: str
-    scenario: str
-    outcome: str = NOT_RUN
-    says: str = ""
-    seconds: float = 0.0
-    date: str = ""
-    library: str = ""  # date of its last change, as in a package's version
-    figures: dict[str, float] = field(default_factory=dict)
-    was_bad: int = 0  # bad runs with the same library that this one replaced
-
-    @property
-    def is_migration(self) -> bool:
-        """Of `./run clients migration`, whose modes are pairs."""
-        return ">" in self.mode
-
-    @property
-    def key(self) -> tuple[str, str, str, str]:
-        return self.row, self.transport, self.mode, self.scenario
+LOST = "the guest was lost"     # as happens now and then with every library and an emulated processor
 
 
-def worse_than(stock: str, cells: Sequence[Cell]) -> list[Cell]:
-    """Cells that are bad although the stock library's is good or was not run."""
-    fails = {(cell.row, cell.transport, cell.scenario) for cell in cells if cell.mode == stock and cell.outcome == BAD}
-    return [cell for cell in cells
-            if cell.mode != stock and cell.outcome == BAD and (cell.row, cell.transport, cell.scenario) not in fails]
-
-
-def save(folder: Path, name: str, cells: Sequence[Cell], facts: dict[str, Any]) -> None:
-    """Saves the results. Cells not measured again keep their old result."""
-    atomic.write_text(folder / f"{name}.json", json.dumps({"facts": facts, "cells": [asdict(cell) for cell in cells]}, indent=1) + "\n")
-
-
-def load(folder: Path, name: str) -> tuple[list[Cell], dict[str, Any]]:
-    file = folder / f"{name}.json"
-    if not file.exists():
-        return [], {}
+def outcome(play: Callable[[], str], attempt: int) -> Outcome:
+    """It returns what was seen. A client or a scenario that is not here is not tried again; with a guest that was lost a run does not count
+    the first time."""
     try:
-        read = json.loads(file.read_text())
-        return [Cell(**cell) for cell in read["cells"]], dict(read["facts"])
-    except (ValueError, KeyError, TypeError):
-        raise BenchError(f"{file} is damaged: remove it") from None
+        return Outcome({"says": play()})
+    except NotRun as error:
+        return Outcome(invalid=str(error), again=False)
+    except GuestLost as error:
+        return Outcome(invalid=f"{LOST}: {error}") if attempt < TRIES else Outcome({"says": f"{error}, {attempt} times"}, failed=True)
+    except BREAKS as error:
+        return Outcome({"says": str(error)}, failed=True)
 
 
-def merged(old: Iterable[Cell], new: Iterable[Cell]) -> list[Cell]:
-    """A cell that was run replaces the old one; a cell that could not be run does not. Replaced bad ones are counted."""
-    cells = {cell.key: cell for cell in old}
-    for cell in new:
-        before = cells.get(cell.key)
-        if before and before.library == cell.library:
-            cell = replace(cell, was_bad=before.was_bad + (before.outcome == BAD))
-        if cell.outcome != NOT_RUN or before is None or before.outcome == NOT_RUN:
-            cells[cell.key] = cell
-    return list(cells.values())
+def conditions(accel: str) -> tuple[tuple[str, str], ...]:
+    return () if accel == TCG else (("accel", accel),)
 
 
-def repeated(cells: Iterable[Cell]) -> str:
+def accel_of(run: Run) -> str:
+    return dict(run.case.conditions).get("accel", TCG)
+
+
+def outcome_of(run: Run) -> str:
+    return NOT_RUN if not run.counts else BAD if run.failed else GOOD
+
+
+def said(run: Run) -> str:
+    """One line for the terminal."""
+    return f"{outcome_of(run)}: {run.invalid or run.figures['says']}"
+
+
+def kept(runs: Iterable[Run], migrations: bool = False) -> list[Run]:
+    """Of the runs of a folder those of clients or those of migrations, whose modes are pairs; repeats as one case."""
+    return [replace(run, case=replace(run.case, repeat=1)) for run in runs if (">" in run.case.mode) == migrations]
+
+
+def worse_than_stock(shown: Sequence[Run]) -> list[Run]:
+    """Cells that are bad although the stock library's is good or was not run."""
+    fails = {(run.case.what, run.case.link) for run in shown if run.case.mode == STOCK and run.failed}
+    return [run for run in shown if run.case.mode != STOCK and run.failed and (run.case.what, run.case.link) not in fails]
+
+
+def repeated(runs: Sequence[Run]) -> str:
     """What became of bad runs that were repeated. Before that day they were not counted."""
-    return f"Bad runs that a repeat with the same library replaced, since 29 November 2026: {sum(cell.was_bad for cell in cells) or 'none'}."
+    last = {run.case: run for run in store.latest(runs)}
+    count = sum(run.failed and run is not last[run.case] and run.library == last[run.case].library for run in runs)
+    return f"Bad runs that a repeat with the same library replaced, since 29 November 2026: {count or 'none'}."
 
 
-def typed(cells: Iterable[Cell]) -> list[Cell]:
-    """With modes as on the command line, where a colon stands for the comma of SPICE_STREAM."""
-    return [replace(cell, mode=cell.mode.replace(",", ":")) for cell in cells]
-
-
-def libraries(cells: Sequence[Cell]) -> str:
+def libraries(shown: Iterable[Run]) -> str:
     """The number of runs of each library, newest first."""
-    found: dict[str, list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: cell.library, reverse=True):
-        if cell.outcome != NOT_RUN:
-            found.setdefault(cell.library, []).append(cell)
-    return "".join(f"- {f'library {library}' if library else 'an older library'}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n"
-                   for library, those in found.items())
+    found: dict[str, list[Run]] = {}
+    for run in sorted(shown, key=lambda run: run.date, reverse=True):
+        if run.counts:
+            found.setdefault(_named(run.library), []).append(run)
+    return "".join(f"- {library}: {len(those)} run{'s'[:len(those) != 1]}, {_days(those)}\n" for library, those in found.items())
 
 
-def _days(cells: Sequence[Cell]) -> str:
-    days = sorted(cell.date for cell in cells if cell.date)
+def _named(library: str | None) -> str:
+    return "stock" if library is None else f"library {library}" if library else "an older library"
+
+
+def _days(runs: Sequence[Run]) -> str:
+    days = sorted(f"{run.date} UTC" for run in runs if run.date)
     return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "date not recorded"
 
 
-def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
+def _shown(found: Sequence[Run], modes: Sequence[str]) -> str:
     """One table cell: the outcome, with its modes if it is not the same in all modes."""
     groups: dict[str, list[str]] = {}
-    for mode, outcome in ((cell.mode, cell.outcome) for mode in modes for cell in found if cell.mode == mode):
+    for mode, outcome in ((run.case.mode, outcome_of(run)) for mode in modes for run in found if run.case.mode == mode):
         groups.setdefault(outcome, []).append(mode)
     if not groups:
         return tables.UNKNOWN
@@ -117,24 +98,24 @@ def _shown(found: Sequence[Cell], modes: Sequence[str]) -> str:
     return "; ".join(f"{outcome}: {', '.join(inside)}" for outcome, inside in groups.items())
 
 
-def markdown(cells: Sequence[Cell], modes: Sequence[str], scenarios: Sequence[str], first: str) -> str:
+def markdown(shown: Sequence[Run], modes: Sequence[str], scenarios: Sequence[str], first: str) -> str:
     """A row per client and transport, with the modes that were run; a column per scenario."""
-    columns = [scenario for scenario in scenarios if any(cell.scenario == scenario for cell in cells)]
+    columns = [scenario for scenario in scenarios if any(run.case.what[1] == scenario for run in shown)]
     lines = []
-    for row, transport in dict.fromkeys((cell.row, cell.transport) for cell in cells):
-        here = [cell for cell in cells if (cell.row, cell.transport) == (row, transport)]
-        run = [mode for mode in modes if any(cell.mode == mode for cell in here)]
-        lines.append([row, transport, ", ".join(run), *(_shown([cell for cell in here if cell.scenario == scenario], run) for scenario in columns)])
+    for client, transport in dict.fromkeys((run.case.what[0], run.case.link) for run in shown):
+        here = [run for run in shown if (run.case.what[0], run.case.link) == (client, transport)]
+        made = [mode for mode in modes if any(run.case.mode == mode for run in here)]
+        lines.append([client, transport, ", ".join(made), *(_shown([run for run in here if run.case.what[1] == scenario], made) for scenario in columns)])
     return tables.markdown([first, "transport", "modes", *columns], lines, left=3 + len(columns), padded=False)
 
 
-def reasons(cells: Sequence[Cell], outcome: str) -> str:
+def reasons(shown: Sequence[Run], outcome: str) -> str:
     """Each reason once, with the cells that have it."""
     places: dict[tuple[str, str], list[str]] = {}
-    for cell in cells:
-        if cell.outcome == outcome:
-            places.setdefault((cell.row, cell.says), []).append(f"{cell.scenario} ({cell.transport}, {cell.mode})")
-    return "".join(f"- {row}: {says}: {_listed(where)}\n" for (row, says), where in places.items())
+    for run in shown:
+        if outcome_of(run) == outcome:
+            places.setdefault((run.case.what[0], run.invalid or run.figures["says"]), []).append(f"{run.case.what[1]} ({run.case.link}, {run.case.mode})")
+    return "".join(f"- {client}: {says}: {_listed(where)}\n" for (client, says), where in places.items())
 
 
 def _listed(where: Sequence[str]) -> str:

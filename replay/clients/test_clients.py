@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import lzma
 import socket
 import struct
@@ -19,11 +18,14 @@ import pytest
 from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.runs import store
+from bench.runs.runner import Outcome
+from bench.runs.store import Case, Run, Store
 from clients import agent, command, guest, installed, machine, migration, packages, picture, plans, proxies, table, target, webdav, wire
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import Failed
-from clients.table import BAD, GOOD, NOT_RUN, Cell
+from clients.errors import Failed, GuestLost, NotRun
+from clients.table import BAD, GOOD, NOT_RUN
 
 
 def _picture(width: int, height: int, first: int = 0) -> picture.Picture:
@@ -77,8 +79,10 @@ def test_clients_count_each_in_its_own_way() -> None:
     assert _acks("PureSpice", smaller, 50) == [19]
 
 
-def _cell(mode: str, outcome: str, row: str = "a", says: str = "") -> Cell:
-    return Cell(row, "plain", mode, "draw", outcome, says)
+def _cell(mode: str, outcome: str, row: str = "a", says: str = "", library: str | None = "", date: str = "", scenario: str = "draw",
+          transport: str = "plain") -> Run:
+    return Run(Case((row, scenario), mode, transport), {"says": says} if outcome != NOT_RUN else {}, says if outcome == NOT_RUN else None, outcome == BAD,
+               library if mode != "stock" else None, date, environment={"qemu": "q", "release": "r"})
 
 
 def test_worse_is_what_stock_does_not_share() -> None:
@@ -89,46 +93,44 @@ def test_worse_is_what_stock_does_not_share() -> None:
         _cell("flow", BAD, "b"),
         _cell("flow", BAD, "c"),
     ]
-    assert [cell.row for cell in table.worse_than("stock", cells)] == ["a", "c"]
+    assert [cell.case.what[0] for cell in table.worse_than_stock(cells)] == ["a", "c"]
 
 
 def test_a_cell_is_replaced_by_one_that_was_run() -> None:
-    old = [_cell("flow", GOOD, says="before"), _cell("stock", NOT_RUN)]
-    new = [_cell("flow", NOT_RUN), _cell("stock", GOOD, says="now")]
-    assert [cell.says for cell in table.merged(old, new)] == ["before", "now"]
+    old = [_cell("flow", GOOD, says="before"), _cell("stock", NOT_RUN, says="not here")]
+    new = [_cell("flow", NOT_RUN, says="not here"), _cell("stock", GOOD, says="now")]
+    again = replace(new[1], case=replace(new[1].case, repeat=2))
+    for runs in ([*old, *new], [*old, again]):
+        assert [cell.figures["says"] for cell in store.latest(table.kept(runs))] == ["before", "now"]
 
 
 def test_bad_runs_that_were_repeated_are_counted() -> None:
-    first, again = [_cell("flow", BAD), _cell("stock", BAD)], [_cell("flow", BAD), replace(_cell("stock", GOOD), library="newer")]
-    for new in (again[:1], again):      # as the cells of a command grow, from the same old ones
-        found = table.merged(first, new)
-    assert [cell.was_bad for cell in found] == [1, 0]       # a newer library's run is no repeat
-    found = table.merged(found, [_cell("flow", GOOD)])
-    assert [(cell.outcome, cell.was_bad) for cell in found] == [(GOOD, 2), (GOOD, 0)]
-    facts = {"date": "d", "qemu": "q", "release": "r", "guest": "g", "versions": {}}
-    moved = [replace(cell, mode="stock>flow") for cell in found]
-    for page in (command.page(found, facts), migration.page(moved, facts)):
+    runs = [_cell("flow", BAD), _cell("batch", BAD), _cell("flow", BAD), _cell("batch", GOOD, library="newer")]
+    assert "29 November 2026: 1." in table.repeated(table.kept(runs))       # a newer library's run is no repeat
+    runs.append(_cell("flow", GOOD))
+    assert [table.outcome_of(cell) for cell in store.latest(table.kept(runs))] == [GOOD, GOOD]
+    moved = [replace(run, case=replace(run.case, mode=f"stock>{run.case.mode}")) for run in runs]
+    for page in (command.page(runs + moved), migration.page(runs + moved)):
         assert "a repeat with the same library replaced, since 29 November 2026: 2." in page
 
 
-def test_results_are_kept(tmp_path: Path) -> None:
+def test_a_cell_is_shown() -> None:
     cells = [_cell("flow", BAD, says="why"), _cell("stock", GOOD)]
-    table.save(tmp_path, "x", cells, {"date": "d"})
-    assert table.load(tmp_path, "x") == (cells, {"date": "d"})
-    for damaged in ("{", "{}", '{"cells": [{}], "facts": {}}'):
-        (tmp_path / "x.json").write_text(damaged)
-        with pytest.raises(BenchError, match="x.json is damaged: remove it"):
-            table.load(tmp_path, "x")
     shown = table.markdown(cells, ["stock", "flow"], ["draw"], "client")
     assert "| a | plain | stock, flow | good: stock; bad: flow |" in shown
     assert table.reasons(cells, BAD) == "- a: why: draw (plain, flow)\n"
 
 
 def test_pages_write_modes_as_the_command_line_does() -> None:
-    facts = {"date": "d", "qemu": "q", "release": "r", "guest": "g", "versions": {}}
-    shown = command.page([_cell("flow", GOOD), _cell("flow,ktls=on", BAD, says="why")], facts)
+    shown = command.page([_cell("flow", GOOD), _cell("flow:ktls=on", BAD, says="why")])
     assert "| a | plain | flow, flow:ktls=on | good: flow; bad: flow:ktls=on |" in shown and "draw (plain, flow:ktls=on)" in shown
-    assert "| stock > flow:hold=0@0.16.0 | good |" in migration.page([_cell("stock>flow,hold=0@0.16.0", GOOD)], facts)
+    assert "| stock > flow:hold=0@0.16.0 | good |" in migration.page([_cell("stock>flow:hold=0@0.16.0", GOOD)])
+
+
+def test_a_page_says_which_versions_were_tested() -> None:
+    runs = [replace(_cell("flow", GOOD, transport="ssh-L"), environment={"qemu": "q", "release": "r", "client": "0.42", "relay": "9.2"}),
+            _cell("stock", NOT_RUN, "b", "not here")]
+    assert "\n- a: 0.42\n- ssh: 9.2\n" in command.page(runs) and "- b: not here: draw" in command.page(runs)
 
 
 def test_every_scenario_and_client_is_there() -> None:
@@ -145,19 +147,34 @@ def test_a_run_that_breaks_is_bad_and_the_others_go_on(error: Exception, tmp_pat
     def breaks(*_: object) -> str:
         raise error
 
-    plan = plans.Plan(SpiceGtk, target.PLAIN, "draw")
     monkeypatch.setattr(SpiceGtk, "version", lambda: "1")
-    monkeypatch.setattr(command, "library_of", lambda: "")
     monkeypatch.setattr(plans, "scenario", lambda _: breaks)
-    player = command.Player(cast(Any, None), "", tmp_path, lambda _: None)
-    monkeypatch.setattr(player, "_world", lambda *_: types.SimpleNamespace(figures={}, nobody=lambda: None))
-    cell = player.play(plan, machine.Library(tmp_path, "flow", ""))
-    assert cell.outcome == BAD and "why" in cell.says
-    monkeypatch.setattr(migration, "library_of", lambda: "")
+    player = command.Player(cast(Any, None), "", tmp_path)
+    monkeypatch.setattr(player, "_world", lambda *_: types.SimpleNamespace(figures={"lines": 1}, nobody=lambda: None))
+    done = player.play(Case((SpiceGtk.name, "draw"), "flow", target.PLAIN), machine.Library(tmp_path, "flow", ""), 1)
+    assert done.failed and "why" in done.figures["says"] and done.figures["lines"] == 1 and done.about == {"client": "1"}
     monkeypatch.setattr(migration, "move", breaks)
-    each, found = migration.pair("stock>flow"), collections.defaultdict(lambda: cast(Any, None))
-    cell = migration._cell(cast(Any, None), "", found, each, migration.SEAMLESS, SpiceGtk, target.PLAIN)
-    assert cell.outcome == BAD and "why" in cell.says
+    nothing = cast(Any, None)
+    done = migration._migrated(nothing, "", nothing, nothing, Case((SpiceGtk.name, migration.SEAMLESS), "stock>flow", target.PLAIN), 1)
+    assert done.failed and "why" in done.figures["says"]
+
+
+def test_a_guest_that_is_lost_is_tried_again_and_bad_the_second_time() -> None:
+    def lost() -> str:
+        raise GuestLost("stands still")
+
+    first, second = (table.outcome(lost, attempt) for attempt in (1, 2))
+    assert first.invalid == "the guest was lost: stands still" and first.again and not first.failed
+    assert second.failed and second.invalid is None and second.figures == {"says": "stands still, 2 times"}
+    runs = [replace(_cell("stock>flow", GOOD), invalid=first.invalid), _cell("stock>flow", GOOD)]
+    assert "repeated once: 1 of these 1 were" in migration.page(runs)
+
+
+def test_what_is_not_here_is_not_run_and_not_tried_again() -> None:
+    def missing() -> str:
+        raise NotRun("not installed")
+
+    assert table.outcome(missing, 1) == Outcome(invalid="not installed", again=False)
 
 
 def test_a_wrong_name_is_one_line() -> None:
@@ -168,7 +185,7 @@ def test_a_wrong_name_is_one_line() -> None:
 
 def test_a_pair_names_modes_and_releases() -> None:
     assert migration.pair("stock>flow").name == "stock@0.15.2>flow@0.15.2"
-    assert migration.pair("stock@0.15.1>batch:window=400@0.16.0").sink == ("batch,window=400", "0.16.0")
+    assert migration.pair("stock@0.15.1>batch:window=400@0.16.0").sink == ("batch:window=400", "0.16.0")
     for wrong in ("flow", ">flow", "stock>flow>batch"):
         with pytest.raises(BenchError, match="is not a pair"):
             migration.pair(wrong)
@@ -176,14 +193,12 @@ def test_a_pair_names_modes_and_releases() -> None:
         migration.pair("stock>flow@0.1")
 
 
-def test_what_versions_sent_is_kept_and_shown_a_line(tmp_path: Path) -> None:
-    file = tmp_path / "installed.json"
-    assert installed.kept(file) == []
-    file.write_text('[{"version": "1", "transport": "tls", "lines": 4, "packets": 10, "wire_bytes": 900, "client_packets": 2, "date": ""}]')
-    assert "| 1 | tls | 2.50 | 225 | 0.50 | 4 |" in installed.page(installed.kept(file))
-    file.write_text('[{"version": "1"}]')
-    with pytest.raises(BenchError, match="damaged"):
-        installed.kept(file)
+def test_what_versions_sent_is_shown_a_line() -> None:
+    def sent(version: str, packets: int) -> Run:
+        return Run(Case(("draw",), version, "tls"), {"lines": 4, "packets": packets, "wire_bytes": 900, "client_packets": 2})
+
+    told = installed.page([sent("1", 99), sent("2", 8), sent("1", 10)]).splitlines()
+    assert told[2:] == ["| 2 | tls | 2.00 | 225 | 0.50 | 4 |", "| 1 | tls | 2.50 | 225 | 0.50 | 4 |"]
 
 
 def _by_pieces(data: bytes, size: int) -> Iterator[bytes]:
@@ -236,20 +251,20 @@ def test_a_file_is_read_from_frames_of_any_size() -> None:
 
 
 def test_a_cell_says_of_which_library_it_is() -> None:
-    cells = [Cell("a", "plain", "flow", "draw", GOOD, library="20261124.0442", date="d"), _cell("stock", GOOD)]
-    assert table.libraries([*cells, _cell("batch", NOT_RUN)]).splitlines() == [
-        "- library 20261124.0442: 1 run, d",
+    cells = [_cell("flow", GOOD, library="e457afe508a8", date="d"), _cell("cork", GOOD), _cell("stock", GOOD, date="c")]
+    assert table.libraries([*cells, _cell("batch", NOT_RUN, says="not here")]).splitlines() == [
+        "- library e457afe508a8: 1 run, d UTC",
+        "- stock: 1 run, c UTC",
         "- an older library: 1 run, date not recorded",
     ]
 
 
 def test_migrations_of_an_older_library_are_marked() -> None:
-    facts = {"date": "d", "qemu": "q"}
-    old, new = (Cell("a", "tls", mode, "seamless", GOOD, library=library)
-                for mode, library in (("stock>flow", ""), ("flow>flow", "20261128.1517")))
-    shown = migration.page([old, new], facts)
-    assert "| stock > flow | good\\* |" in shown and "| flow > flow | good |" in shown and "**1 of these 2 runs" in shown
-    assert "\\*" not in migration.page([new], facts)
+    old, new = (_cell(mode, GOOD, scenario="seamless", library=library) for mode, library in (("stock>flow", ""), ("flow>flow", "new")))
+    stock = replace(_cell("stock>stock", GOOD, scenario="seamless"), library=None)
+    shown = migration.page([stock, old, new])
+    assert "| stock > flow | good\\* |" in shown and "| flow > flow | good |" in shown and "**1 of these 3 runs" in shown
+    assert "| stock > stock | good |" in shown and "\\*" not in migration.page([stock, new])
 
 
 def test_on_a_host_no_browser_is_needed() -> None:
@@ -276,9 +291,19 @@ def test_only_live_installs_packages_and_only_if_it_may(monkeypatch: pytest.Monk
 
 
 def test_only_relays_have_the_scenario_idle() -> None:
-    wanted = plans.plans(list(plans.DRIVERS), list(target.TRANSPORTS), list(plans.SCENARIOS))
-    assert {plan.transport for plan in wanted if plan.scenario == plans.IDLE} == target.PROXIES
-    assert not {plan.transport for plan in wanted if plan.scenario != plans.IDLE} & target.PROXIES
+    wanted = plans.cases(plans.DRIVERS, target.TRANSPORTS, ["stock", "flow"], plans.SCENARIOS)
+    assert {case.link for case in wanted if case.what[1] == plans.IDLE} == target.PROXIES
+    assert not {case.link for case in wanted if case.what[1] != plans.IDLE} & target.PROXIES
+
+
+def test_cells_that_share_a_qemu_follow_each_other() -> None:
+    wanted = plans.cases([SpiceGtk], target.TRANSPORTS, ["stock", "flow"], ["draw", "keys"])
+    of = [(case.mode, machine.WAY.get(case.link, machine.OPEN)) for case in wanted]
+    assert len([one for one, before in zip(of, [None, *of]) if one != before]) == len(set(of)) and of[0] == ("stock", machine.OPEN)
+    assert [case.ours for case in wanted] == [case.mode == "flow" for case in wanted]
+
+
+def test_targets() -> None:
     assert target.Target(target.NGINX, 1).framed and not target.Target(target.HAPROXY, 1).framed
     assert target.Target(target.SQUID, 5900, proxy="http://127.0.0.1:1").environment == {"SPICE_PROXY": "http://127.0.0.1:1"}
 
@@ -347,9 +372,10 @@ def test_a_guest_that_has_booted_is_of_one_accelerator() -> None:
     assert [word for word in kvm if word not in emulated] == ["kvm"] and "qxl-vga,xres=8,yres=8" in kvm
 
 
-def test_results_of_another_accelerator_stay_as_they_are(tmp_path: Path) -> None:
-    assert command.cells_of(tmp_path, "kvm") == ([], {"accel": "kvm"})
-    table.save(tmp_path, command.NAME, [Cell("a", "tls", "flow", "draw")], {"qemu": "QEMU"})    # as before there were two
-    assert command.cells_of(tmp_path, "tcg")[1] == {"qemu": "QEMU", "accel": "tcg"}
-    with pytest.raises(BenchError, match="has results of --accel tcg: name another folder for those of kvm"):
-        command.cells_of(tmp_path, "kvm")
+def test_results_of_another_accelerator_stay_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    Store(tmp_path / "clients.jsonl").add(_cell("flow", GOOD))
+    monkeypatch.setattr(guest, "accelerator", lambda name: name)
+    arguments = ["clients", "--clients", "ryll", "--output", str(tmp_path), "--dry-run"]
+    assert cli.main(arguments) == 0 and "ryll/draw/plain/stock\n" in capsys.readouterr().out
+    assert cli.main([*arguments, "--accel", "kvm"]) == 2
+    assert "has results of --accel tcg: name another folder for those of kvm" in capsys.readouterr().err

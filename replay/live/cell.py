@@ -10,9 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import lab as labs
@@ -24,7 +24,9 @@ from bench.measure.pcap import ETHERNET_HEADER
 from bench.measure.stats import quantile
 from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
-from clients.errors import Failed
+from bench.runs.runner import Outcome
+from bench.runs.store import Case
+from clients.errors import Failed, NotRun
 from live import viewers
 from live.guests import Guest
 from live.qemu import Listener, Qemu
@@ -34,20 +36,6 @@ from live.viewers import Viewer
 from live.ways import Way
 
 Record = dict[str, Any]
-Played = TypeVar("Played")
-
-
-@dataclass(frozen=True)
-class Plan:
-    guest: str
-    scenario: str
-    link: str
-    way: str
-    repeat: int = 1
-
-    @property
-    def key(self) -> str:
-        return "/".join(map(str, asdict(self).values()))
 
 
 def wire(text: str, device: str, framed: bool) -> tuple[int, int]:
@@ -98,7 +86,7 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
             done = scenario.play(user, qemu, count)
             ended, after, now = time.monotonic(), wire_of(lab), qemu.cpu()
             record = {
-                **asdict(done), "seconds": ended - began, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
+                **asdict(done), "figure": scenario.figure, "seconds": ended - began, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
                 "cpu": {kind: now[kind] - used[kind] for kind in now}, "inexact": user.exact(),
             }
     return record | ({"sound": _sound(viewer, began, ended)} if guest.hardware.sound else {})
@@ -113,31 +101,24 @@ def _sound(viewer: Viewer, began: float, ended: float) -> Record:
     return {**asdict(heard), "late": quantile(heard.late, 0.95)}
 
 
-def watched(play: Callable[[], Played]) -> tuple[Played, float | None]:
-    """What it returns, and the share of the processors that the host took meanwhile; None if the kernel does not say."""
-    with StealTime() as stolen:
-        began = time.monotonic_ns()
-        played = play()
-        ended = time.monotonic_ns()
-    return played, stolen.share(began, ended)
+def watched(play: Callable[[], Outcome]) -> Outcome:
+    """A run with its steal time and load. It does not count if something broke, or the host took too much of the processors."""
+    load, share = os.getloadavg()[0], None
+    try:
+        with StealTime() as stolen:
+            began = time.monotonic_ns()
+            done = play()
+            ended = time.monotonic_ns()
+        share = stolen.share(began, ended)
+    except (Failed, NotRun, BenchError) as error:
+        done = Outcome(invalid=str(error))
+    taken = f"the host took {share:.0%} of the processors" if share is not None and share > STOLEN_LIMIT else None
+    return replace(done, figures={**done.figures, "load": [load, os.getloadavg()[0]], "stolen": share}, invalid=done.invalid or taken)
 
 
-def too_much(stolen: float | None) -> str | None:
-    """Why a run with that steal time does not count; None if it does."""
-    return f"the host took {stolen:.0%} of the processors" if stolen is not None and stolen > STOLEN_LIMIT else None
-
-
-def run(plan: Plan, guest: Guest, scenario: Scenario, way: Way, link: Link, count: int) -> Record:
-    """Returns a record; its `invalid` says why it does not count."""
-    record: Record = {**asdict(plan), "invalid": None, "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "count": count,
-                      "figure": scenario.figure}
+def run(case: Case, guest: Guest, scenario: Scenario, way: Way, link: Link) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name, \
-            labs.connect(link, seed=plan.repeat) as lab:
+            labs.connect(link, seed=case.repeat) as lab:
         if wrong := linktest.check(lab):
-            return {**record, "invalid": wrong}
-        load = os.getloadavg()[0]
-        try:
-            played, stolen = watched(lambda: _play(guest, scenario, way, lab, Path(name), count))
-        except (Failed, BenchError) as error:
-            return {**record, "invalid": str(error)}
-        return {**record, **played, "load": [load, os.getloadavg()[0]], "stolen": stolen, "invalid": too_much(stolen)}
+            return Outcome(invalid=wrong)
+        return watched(lambda: Outcome(_play(guest, scenario, way, lab, Path(name), case.count)))

@@ -7,8 +7,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import json
-import os
 import random
 import statistics
 import string
@@ -17,26 +15,27 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from bench.common import atomic, paths, proc, table
 from bench.common import page as pages
+from bench.common import paths, proc, table
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links, linktest
 from bench.lab.lab import Lab
-from bench.runs import environment
-from bench.source import setup
-from clients import guest, machine, packages, target
+from bench.runs import runner, store
+from bench.runs.runner import Outcome
+from bench.runs.store import Case, Run
+from clients import guest, machine, target
+from clients import table as accels
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed, NotRun
+from clients.errors import Failed
 from clients.machine import AGENT_PORT, STOCK, Library, Machine
 from clients.scenarios import vdagent
 from clients.world import World
 from live import command, guests, sets, viewers, ways
-from live.cell import too_much, watched
+from live.cell import watched
 from live.qemu import Listener, Qemu
 from live.scenarios import scroll
 from live.tiles import shown_at
@@ -44,13 +43,13 @@ from live.user import AtRest, User, differ
 from live.viewers import Drain
 from live.ways import Way
 
-Record = dict[str, Any]
 NAME = "deployment"
 _SLOW = "2M100ms"
 _STOPS = 6              # of a guest that draws
 _PASTED = 5_000_000     # bytes
 PATIENCE = 120.0       # seconds for what a user waits for
 _DRAWN = 2.0            # seconds for which the guest draws before the line goes out
+_ROW_SECONDS = 40.0     # duration of a run, if none is known
 _HOLE = 1400            # bytes of an IP packet that a path with a black hole carries
 
 
@@ -313,90 +312,67 @@ def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(rows)} (all)")
     command.options(parser)
     guest.configure(parser)
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
 
 
-def chosen(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> tuple[list[Row], list[str]]:
-    """Rows and names of modes; raises BenchError, one line."""
+def planned(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> dict[Case, float]:
+    """The runs and a guess of their seconds; raises BenchError, one line."""
     for name in args.rows:
         if name not in rows:
             raise BenchError(f"unknown row '{name}': choose some of {', '.join(rows)}", 2)
-    if args.repeat < 1:
-        raise BenchError("--repeat must be at least 1", 2)
-    return [rows[name] for name in args.rows or rows], sets.of_spice(args.modes)
+    wanted = [sets.case((name,), way, args, conditions=accels.conditions(args.accel), count=args.count or 0)
+              for name in args.rows or rows for way in sets.of_spice(args.modes)]
+    return {case: _ROW_SECONDS + case.count for case in runner.rounds(wanted, args.repeat)}
 
 
-def kept(file: Path) -> list[Record]:
-    try:
-        return list(json.loads(file.read_text())["runs"]) if file.exists() else []
-    except (ValueError, KeyError, TypeError):
-        raise BenchError(f"{file} is damaged: remove it") from None
-
-
-def cell(records: Sequence[Record]) -> str:
+def cell(runs: Sequence[Run]) -> str:
     """Median and longest wait, and what was seen beside."""
-    if not records:
+    if not runs:
         return "–"
-    waits = [wait for record in records for wait in record["waits"]]
+    waits = [wait for run in runs for wait in run.figures["waits"]]
     known = [wait for wait in waits if wait is not None]
     text = f"{statistics.median(known):.2f} s (longest {max(known):.2f}, n = {len(waits)})" if known else f"never (n = {len(waits)})"
     if known and len(known) < len(waits):
         text += f", {len(waits) - len(known)} never"
-    return "; ".join(dict.fromkeys([text, *(record["says"] for record in records if record["says"])]))
+    return "; ".join(dict.fromkeys([text, *(f"{'FAILED: ' * run.failed}{run.figures['says']}" for run in runs if run.failed or run.figures["says"])]))
 
 
-def _column(record: Record) -> str:
+def _column(run: Run) -> str:
     """The way, and KVM if the guest ran under it."""
-    return f"{record['way']}, KVM" if record.get("accel") == guest.KVM else str(record["way"])
+    return f"{run.case.mode}, KVM" if accels.accel_of(run) == guest.KVM else run.case.mode
 
 
-def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
+def page(kept: Sequence[Run], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
     """Of this tree's library only runs of the state that was measured last."""
-    library = next((record.get("library") for record in reversed(found) if ways.of_tree(record["way"])), None)
-    runs = [record for record in found if not ways.of_tree(record["way"]) or record.get("library") == library]
-    records = [record for record in runs if not record.get("invalid")]
-    shown = sorted({_column(record) for record in records}, key=lambda column: (not column.startswith(STOCK), column))
-    lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
-              *(cell([record for record in records if (record["row"], _column(record)) == (row.name, column)]) for column in shown)]
-             for row in rows.values() if any(record["row"] == row.name for record in records)]
-    return pages.fill("live/deployment.md.j2", facts=facts, name=name, patience=PATIENCE, loads=sorted(record["load"] for record in runs),
-                      trees=list(dict.fromkeys(record["tree"] for record in runs)),
-                      accels=sorted({record.get("accel", guest.TCG).upper() for record in runs}),
-                      bad=[{**record, "way": _column(record)} for record in runs if record.get("invalid")],
+    runs = store.of_last_library(kept)
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run.counts:
+            found.setdefault((run.case.what[0], _column(run)), []).append(run)
+    shown = sorted({column for _, column in found}, key=lambda column: (not column.startswith(STOCK), column))
+    lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–", *(cell(found.get((row.name, column), [])) for column in shown)]
+             for row in rows.values() if any(of == row.name for of, _ in found)]
+    return pages.fill("live/deployment.md.j2", facts=store.facts(runs), name=name, patience=PATIENCE,
+                      loads=sorted(load for run in runs for load in run.figures["load"]), accels=sorted({accels.accel_of(run).upper() for run in runs}),
+                      bad=[(run.case.what[0], _column(run), run.invalid) for run in runs if not run.counts],
                       table=table.markdown(["row", "the user waits for", "goal", *shown], lines, left=3 + len(shown)))
 
 
-def execute(args: argparse.Namespace, name: str = NAME, known: Mapping[str, Row] = ROWS) -> int:
-    rows, names = chosen(args, known)
-    if args.dry_run:
-        print("\n".join(f"{row.name}: {', '.join(names)}" for row in rows))
+def execute(args: argparse.Namespace, name: str = NAME, rows: Mapping[str, Row] = ROWS) -> int:
+    plan = runner.Plan(f"live/{name}.jsonl", planned(args, rows), args.output, f"{name}.md", functools.partial(page, name=name, rows=rows))
+    if plan.only_told(args.dry_run):
         return 0
-    with command.measuring():
-        return _measure(args, args.out / f"{name}.json", rows, names, known)
+    with command.measuring() as steps:
+        shown = {mode: ways.titled(mode, args.library and args.library.resolve()) for mode in dict.fromkeys(case.mode for case in plan.cases)}
 
+        def one(case: Case, _attempt: int) -> Outcome:
+            with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as folder:
+                place = Place(steps, Path(folder), case.count or None, args.accel)
 
-def _measure(args: argparse.Namespace, file: Path, rows: Sequence[Row], names: Sequence[str], known: Mapping[str, Row]) -> int:
-    steps = Steps(paths.cache_dir() / "live" / "log")
-    packages.install(steps)
-    if paths.build_is_ours():
-        setup.setup()
-    shown = [ways.find(name, args.library and args.library.resolve()) for name in names]
-    records, facts = kept(file), command.facts()
-    failed, bad, library = 0, 0, environment.library_tree()[:12]
-    for row, way in [(row, way) for _ in range(args.repeat) for row in rows for way in shown]:
-        with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as name:
-            place = Place(steps, Path(name), args.count, args.accel)
-            try:
-                seen, stolen = watched(functools.partial(row.play, place, way))
-                invalid = too_much(stolen)
-            except (Failed, NotRun, BenchError) as error:
-                seen, invalid = Seen([]), str(error)
-        failed += invalid is not None
-        bad += seen.failed
-        records.append({"row": row.name, "way": way.name, "waits": list(seen.waits), "says": ("FAILED: " if seen.failed else "") + seen.says, "invalid": invalid, "accel": args.accel,
-                        "date": facts["date"], "tree": facts["tree"], "library": library, "load": round(os.getloadavg()[0], 1)})
-        steps.say(f"{row.name}, {way.name}: {f'does not count: {invalid}' if invalid else cell(records[-1:])}")
-        atomic.write_text(file, json.dumps({"facts": facts, "runs": records}, indent=1) + "\n")
-        atomic.write_text(file.with_suffix(".md"), page(records, facts, file.stem, known))
-    print(f"{file.with_suffix('.md')}: {len(records)} runs, {failed} do not count{f', {bad} failed' if bad else ''}")
-    return 1 if failed or bad else 0
+                def play() -> Outcome:
+                    seen = rows[case.what[0]].play(place, shown[case.mode])
+                    return Outcome({"waits": list(seen.waits), "says": seen.says}, failed=seen.failed)
+
+                return watched(play)
+
+        runs = plan.perform(one, {"qemu": machine.qemu_version()}, lambda run: cell([run]))
+    return int(not all(run.counts and not run.failed for run in runs))

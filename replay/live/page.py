@@ -13,12 +13,12 @@ from bench.common import table as tables
 from bench.common.table import UNKNOWN
 from bench.lab import links
 from bench.measure.stats import quantile
-from bench.runs import modes
+from bench.runs import modes, store
+from bench.runs.store import Run
 from live.scenarios import SCENARIOS
 from live.user import LIMIT
-from live.ways import BROWSERS, VNC, of_tree
+from live.ways import BROWSERS, VNC
 
-Record = dict[str, Any]
 OURS = "flow"
 FEWEST = 20         # smallest number of waits for a 95th percentile
 _ENOUGH = 100       # with fewer it is in brackets
@@ -54,45 +54,46 @@ class Row:
     waited: Sequence[float] = ()    # seconds of every wait; a picture that was not shown: LIMIT
 
 
-def library(record: Record) -> str:
-    """The state of this tree's library that was measured; "" for another library. Old records have only the commit."""
-    return record.get("library") or f"commit {record.get('tree', 'unknown')}" if of_tree(record["way"]) else ""
+def libraries(runs: Iterable[Run]) -> list[str]:
+    """The states of this tree's library that were measured."""
+    return list(dict.fromkeys(run.library for run in runs if run.library is not None))
 
 
-def libraries(records: Iterable[Record]) -> list[str]:
-    return list(dict.fromkeys(found for record in records if (found := library(record))))
+def shown(kept: Iterable[Run]) -> list[Run]:
+    """The last run of each case that counts."""
+    return [run for run in store.latest(kept) if run.counts]
 
 
-def row(records: Sequence[Record]) -> Row:
+def row(runs: Sequence[Run]) -> Row:
     def total(name: str) -> float:
-        return float(sum(record[name] for record in records))
+        return float(sum(run.figures[name] for run in runs))
 
-    waits = [wait for record in records for wait in (record["responses"] or record["lags"])]
+    waits = [wait for run in runs for wait in (run.figures["responses"] or run.figures["lags"])]
     shown = [wait for wait in waits if wait is not None]
     drawing, lines = total("drawing"), total("lines")
     times = drawing or len(waits) or 1
-    worker, rest = (1e3 * sum(record["cpu"][kind] for record in records) / times for kind in ("worker", "rest"))
-    return Row(records[0]["link"], records[0]["way"], len(waits), len(waits) - len(shown),
+    worker, rest = (1e3 * sum(run.figures["cpu"][kind] for run in runs) / times for kind in ("worker", "rest"))
+    return Row(runs[0].case.link, runs[0].case.mode, len(waits), len(waits) - len(shown),
                quantile(shown, 0.5) if shown else None, quantile(shown, 0.95) if len(shown) >= FEWEST else None,
                total("changes") / drawing if drawing else None, lines / drawing if drawing and lines else None,
                total("bytes") / times, total("bytes") / lines if lines else None, worker, worker + rest,
-               max(record["inexact"] for record in records), *_heard(records), ", ".join(libraries(records)),
+               max(run.figures["inexact"] for run in runs), *_heard(runs), ", ".join(libraries(runs)),
                [LIMIT if wait is None else wait for wait in waits])
 
 
-def _heard(records: Sequence[Record]) -> tuple[float | None, float | None, float | None]:
-    sounds = [record["sound"] for record in records if "sound" in record]
+def _heard(runs: Sequence[Run]) -> tuple[float | None, float | None, float | None]:
+    sounds = [run.figures["sound"] for run in runs if "sound" in run.figures]
     if not sounds:
         return None, None, None
     gaps, silence, played = (sum(sound[name] for sound in sounds) for name in ("gaps", "silence", "seconds"))
     return gaps / played * 60, silence / (silence + played), max(sound["late"] for sound in sounds)
 
 
-def rows(records: Iterable[Record]) -> list[Row]:
+def rows(runs: Iterable[Run]) -> list[Row]:
     """Rows of one table, in the order of links and modes."""
-    cells: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        cells.setdefault((record["link"], record["way"]), []).append(record)
+    cells: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        cells.setdefault((run.case.link, run.case.mode), []).append(run)
     order = list(modes.MODES)
 
     def rank(cell: tuple[str, str]) -> tuple[Any, ...]:
@@ -102,17 +103,17 @@ def rows(records: Iterable[Record]) -> list[Row]:
     return [row(cells[cell]) for cell in sorted(cells, key=rank)]
 
 
-def _by_table(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
+def _by_table(runs: Iterable[Run]) -> dict[tuple[str, ...], list[Run]]:
     """By guest and scenario."""
-    found: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        found.setdefault((record["guest"], record["scenario"]), []).append(record)
+    found: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.case.what, []).append(run)
     return found
 
 
-def _by_link(records: Iterable[Record]) -> Iterator[tuple[str, str, str, dict[str, Row]]]:
+def _by_link(runs: Iterable[Run]) -> Iterator[tuple[str, str, str, dict[str, Row]]]:
     """Guest, scenario, link, and the row of each way."""
-    for (guest, scenario), mine in _by_table(records).items():
+    for (guest, scenario), mine in _by_table(runs).items():
         found: dict[str, dict[str, Row]] = {}
         for one in rows(mine):
             found.setdefault(one.link, {})[one.way] = one
@@ -173,18 +174,18 @@ def _waited(one: Row) -> str:
     return f"{one.median:.2f} / {high} s" + (f", {one.failed} of {one.waits} not shown" if one.failed else "")
 
 
-def short(records: Sequence[Record]) -> str | None:
+def short(runs: Sequence[Run]) -> str | None:
     """Response time and bytes of stock, this library and VNC: rows that all three have; None without any. They say of which state of this
     library they are, if there are several."""
     lines = []
-    for guest, scenario, link, ways in _by_link(records):
+    for guest, scenario, link, ways in _by_link(runs):
         if link in _SHORT_LINKS and _SHORT_WAYS.keys() <= ways.keys():
             shown = [ways[way] for way in _SHORT_WAYS]
             unit = "kB/s" if SCENARIOS[scenario].figure == "lag" else "kB"
             lines.append([guest, scenario, link, str(min(one.waits for one in shown)), *map(_waited, shown),
                           *(f"{_number(one.wire, int(one.wire < 10_000), 1e-3)} {unit}" for one in shown), ways[OURS].library])
     head = ["guest", "scenario", "link", "n", *_SHORT_WAYS.values(), *(f"wire, {name}" for name in _SHORT_WAYS.values()), "measured with"]
-    if len(libraries(records)) <= 1:
+    if len(libraries(runs)) <= 1:
         head, lines = head[:-1], [line[:-1] for line in lines]
     return tables.markdown(head, lines, left=3) if lines else None
 
@@ -211,11 +212,11 @@ def _larger(ways: Mapping[str, Row], way: str, factor: float) -> str | None:
     return f"{ours / 1e3:.1f} kB, {way} {ways[way].wire / 1e3:.1f} kB ({ratio:.1f} times)"
 
 
-def misses(records: Iterable[Record]) -> tuple[str | None, int, int]:
+def misses(runs: Iterable[Run]) -> tuple[str | None, int, int]:
     """A table of the rows that miss a goal, None if there is none; how many these are, and how many were judged."""
     lines: list[Sequence[str]] = []
     judged = 0
-    for guest, scenario, link, ways in _by_link(records):
+    for guest, scenario, link, ways in _by_link(runs):
         if OURS not in ways or not ways.keys() & {modes.STOCK, VNC}:
             continue
         judged += 1
@@ -227,14 +228,16 @@ def misses(records: Iterable[Record]) -> tuple[str | None, int, int]:
     return (tables.markdown(head, lines, left=3) if lines else None), len(lines), judged
 
 
-def page(records: Sequence[Record], thrown_out: Sequence[Record], facts: Mapping[str, Any]) -> str:
-    states = libraries(records)
-    found, missed, judged = misses(records)
+def page(kept: Sequence[Run]) -> str:
+    """Of each case the last run that counts."""
+    runs = shown(kept)
+    states = libraries(runs)
+    found, missed, judged = misses(runs)
     return pages.fill(
-        "live/live.md.j2", facts=facts, runs=len(records), thrown_out=thrown_out, states=states, short=short(records),
-        dates=sorted(record["date"][:10] for record in records if "date" in record), loads=sorted(load for record in records for load in record["load"]),
+        "live/live.md.j2", facts=store.facts(runs or kept), runs=len(runs), thrown_out=[run for run in kept if not run.counts], states=states,
+        short=short(runs), dates=sorted(run.day for run in runs if run.date), loads=sorted(load for run in runs for load in run.figures["load"]),
         misses=found, missed=missed, judged=judged, ours=OURS, limit=LIMIT, factor=_FACTOR, seconds=_SECONDS, bytes=_BYTES, fewest=FEWEST,
-        enough=_ENOUGH, held_up=_HELD_UP, browsers=any(record["way"].partition(" ")[0] in BROWSERS for record in records),
-        sound=any("sound" in record for record in records),
-        tables=[(guest, SCENARIOS[scenario], table(rows(mine), mine[0]["figure"] == "lag", len(states) > 1))
-                for (guest, scenario), mine in _by_table(records).items()])
+        enough=_ENOUGH, held_up=_HELD_UP, browsers=any(run.case.mode.partition(" ")[0] in BROWSERS for run in runs),
+        sound=any("sound" in run.figures for run in runs),
+        tables=[(guest, SCENARIOS[scenario], table(rows(mine), mine[0].figures["figure"] == "lag", len(states) > 1))
+                for (guest, scenario), mine in _by_table(runs).items()])

@@ -7,34 +7,36 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import itertools
-import json
 import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.common import atomic, paths, proc
 from bench.common import page as pages
+from bench.common import paths, proc
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.lab import certs, netns
 from bench.measure import latency
-from bench.source import setup
+from bench.runs import runner, store
+from bench.runs.runner import Outcome
+from bench.runs.store import Case, Run
 from clients import target
 from live import cell, command, sets, ways
 from live.ways import Way
 from recordings import catalogue
 
+NAME = "sessions"
 RECORDING = "linux-desktop@15-30"
 SECONDS = 10.0          # seconds that are measured, of the 15 of the recording
 _PROBES = 100           # ms
 _START = 120.0
+_ROW_SECONDS = 45.0     # duration of a run, if none is known
 _FIRST_PORT = 5900       # port, in a network namespace of its own
 _MOST = 64
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -64,37 +66,30 @@ def _field(file: Path, name: str) -> str:
     return next((line.partition(":")[2] for line in file.read_text().splitlines() if line.startswith(f"{name}:")), "0")
 
 
-@dataclass(frozen=True)
-class Row:
-    """Medians of the sessions."""
+def table(runs: Sequence[Run]) -> str:
+    """Medians of the sessions; `late`: p95 latency of the additional one, in ms, and `probes` the number that arrived in it."""
+    def figure(name: str, written: Callable[[float], str]) -> Callable[[Run], str]:
+        return lambda run: tables.UNKNOWN if run.figures[name] is None else written(run.figures[name])
 
-    way: str
-    sessions: int
-    cpu: float          # CPU seconds per second of a session
-    wakes: float        # per second
-    memory: int         # bytes
-    late: float | None  # ms: p95 latency of the additional session
-    probes: int | None = 0      # the number that arrived in it
-
-
-def table(rows: Sequence[Row]) -> str:
-    return tables.of(rows, (
-        ("way", lambda row: row.way), ("sessions", lambda row: str(row.sessions)), ("server CPU ms/s of each", lambda row: f"{row.cpu * 1e3:.1f}"),
-        ("wake-ups/s of each", lambda row: f"{row.wakes:.0f}"), ("memory of each, MB", lambda row: f"{row.memory / 1e6:.0f}"),
-        ("sessions per core", lambda row: f"{1 / row.cpu:.0f}" if row.cpu else tables.UNKNOWN),
-        ("latency p95, ms", lambda row: tables.UNKNOWN if row.late is None else f"{row.late:.1f}"),
-        ("n", lambda row: tables.count(row.probes))), padded=False)
+    return tables.of(runs, (
+        ("way", lambda run: run.case.mode), ("sessions", lambda run: run.case.what[1]),
+        ("server CPU ms/s of each", figure("cpu", lambda cpu: f"{cpu * 1e3:.1f}")), ("wake-ups/s of each", figure("wakes", lambda wakes: f"{wakes:.0f}")),
+        ("memory of each, MB", figure("memory", lambda memory: f"{memory / 1e6:.0f}")),
+        ("sessions per core", figure("cpu", lambda cpu: f"{1 / cpu:.0f}" if cpu else tables.UNKNOWN)),
+        ("latency p95, ms", figure("late", lambda late: f"{late:.1f}")), ("n", figure("probes", tables.count))), padded=False)
 
 
-def page(rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
-    """How many sessions fit one core: from the row with the most sessions of each way."""
-    most = {row.way: row for row in sorted(rows, key=lambda row: row.sessions) if row.cpu}
-    return pages.fill("live/sessions.md.j2", facts=facts, recording=RECORDING, seconds=SECONDS, most=list(most.values()), table=table(rows))
+def page(kept: Sequence[Run]) -> str:
+    """How many sessions fit one core: from the row with the most sessions of each way. Of each row the last run that counts."""
+    runs = store.of_last_library(kept)
+    rows = [run for run in store.latest(runs) if run.counts]
+    most = {run.case.mode: run for run in sorted(rows, key=lambda run: int(run.case.what[1])) if run.figures["cpu"]}
+    return pages.fill("live/sessions.md.j2", facts=store.facts(rows or runs), recording=RECORDING, seconds=SECONDS, most=list(most.values()),
+                      table=table(rows), bad=[run for run in runs if not run.counts])
 
 
-def measure(way: Way, count: int) -> Row:
+def measure(way: Way, count: int, recording: Path) -> Outcome:
     """Starts all players and clients, then measures a part of the time in which all play."""
-    recording = catalogue.unpacked(catalogue.looked_into(catalogue.find(RECORDING)))
     made = certs.kept(target.HOST)
     with netns.create() as where, contextlib.ExitStack() as open_:
         ports = itertools.count(_FIRST_PORT)
@@ -129,15 +124,15 @@ def measure(way: Way, count: int) -> Row:
             raise BenchError("a player ended too early: run it again") from None
         if any(player.wait_event("done", 0) for player, _ in players):
             raise BenchError(f"{count} sessions are too many for this machine, as some ended before all had begun: give fewer")
-        return Row(way.name, count, statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
-                   statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
-                   int(statistics.median(now.memory for now in after)),
-                   *_late(_until(probing, "done"), _until(seeing, "done")))
+        return Outcome({
+            "cpu": statistics.median((now.cpu - was.cpu) / seconds for was, now in zip(before, after)),
+            "wakes": statistics.median((now.wakes - was.wakes) / seconds for was, now in zip(before, after)),
+            "memory": int(statistics.median(now.memory for now in after)), **_late(_until(probing, "done"), _until(seeing, "done"))})
 
 
-def _late(player: proc.Event, client: proc.Event) -> tuple[float | None, int]:
+def _late(player: proc.Event, client: proc.Event) -> dict[str, Any]:
     found = latency.report(player.get("probes"), client.get("probes"))
-    return (None, 0) if found is None else (found["p95"], found["received"])
+    return {"late": None, "probes": 0} if found is None else {"late": found["p95"], "probes": found["received"]}
 
 
 def _until(process: proc.Process, event: str) -> proc.Event:
@@ -153,34 +148,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     command.options(parser)
 
 
-def planned(args: argparse.Namespace) -> list[tuple[str, int]]:
-    """Ways and numbers of sessions; raises BenchError, one line."""
+def planned(args: argparse.Namespace) -> dict[Case, float]:
+    """The runs and a guess of their seconds; raises BenchError, one line."""
     if not all(0 < count <= _MOST for count in args.counts):
         raise BenchError(f"N: numbers of sessions from 1 to {_MOST}", 2)
-    return [(way, count) for count in args.counts for way in sets.of_spice(args.modes)]
-
-
-def _quietly(name: str, count: int, measured: Callable[[], Row]) -> Row:
-    """The row; raises BenchError if the host took more of the processors than in a run that counts."""
-    row, stolen = cell.watched(measured)
-    if reason := cell.too_much(stolen):
-        raise BenchError(f"{name}, {count} sessions: {reason}: run it again")
-    return row
+    wanted = [sets.case((NAME, str(count)), way, args) for count in args.counts for way in sets.of_spice(args.modes)]
+    return dict.fromkeys(runner.rounds(wanted, args.repeat), _ROW_SECONDS)
 
 
 def execute(args: argparse.Namespace) -> int:
-    wanted = planned(args)
-    if args.dry_run:
-        print(f"{len(wanted)} rows, half a minute to a minute each")
+    plan = runner.Plan("live/sessions.jsonl", planned(args), args.output, "sessions.md", page)
+    if plan.only_told(args.dry_run):
         return 0
-    atomic.require(args.out)
-    with command.measuring():
-        if paths.build_is_ours():
-            setup.setup()
-        shown = {name: ways.find(name, args.library and args.library.resolve()) for name, _ in wanted}
-        rows = [_quietly(name, count, functools.partial(measure, shown[name], count)) for name, count in wanted]
-    facts = command.facts()
-    atomic.write_text(args.out / "sessions.json", json.dumps({"facts": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
-    atomic.write_text(args.out / "sessions.md", page(rows, facts))
-    print(table(rows))
-    return 0
+    with command.measuring(with_guests=False):
+        for program in (paths.player, paths.client):
+            program()
+        recording = catalogue.unpacked(catalogue.looked_into(catalogue.find(RECORDING)))
+        shown = {mode: ways.titled(mode, args.library and args.library.resolve()) for mode in dict.fromkeys(case.mode for case in plan.cases)}
+        runs = plan.perform(lambda case, _attempt: cell.watched(lambda: measure(shown[case.mode], int(case.what[1]), recording)), {},
+                            lambda run: f"{run.figures['cpu'] * 1e3:.1f} ms/s of CPU per session")
+    print(table([run for run in runs if run.counts]))
+    return int(not all(run.counts for run in runs))

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import links
+from bench.runs import runner
+from bench.runs.store import Case
 from live import guests, ways
-from live.cell import Plan
 from live.scenarios import SCENARIOS
 
 _OVERHEAD = {guests.TEXT: 11.0, guests.SOUND: 13.0, guests.DESKTOP: 14.0}   # seconds per run: link, QEMU, client, preparation
@@ -82,8 +83,13 @@ def of_spice(given: str | None) -> list[str]:
     return shown
 
 
-def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
-    """Round by round, so that changes of the machine affect all."""
+def case(what: Sequence[str], way: str, args: argparse.Namespace, **more: Any) -> Case:
+    """What a run of that way measures: of this tree's library, or of the one that was named."""
+    title = ways.title(way, args.library and args.library.resolve())
+    return Case(tuple(what), title, ours=ways.of_tree(title), **more)
+
+
+def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Case, int]]:
     for way in names(args.modes, part.ways):
         ways.check(way)
     over = [links.find(name).name for name in names(args.links, part.links)]
@@ -96,28 +102,25 @@ def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Plan, int]]:
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
             for link in over:
                 for way in (way for way in names(args.modes, part.ways) if way not in scenario.not_by):
-                    yield Plan(guests.named(guest, args.accel), scenario.name, link, way), args.count or min(scenario.count, part.most)
+                    yield (case((guests.named(guest, args.accel), scenario.name), way, args, link=link),
+                           args.count or min(scenario.count, part.most))
 
 
-def planned(args: argparse.Namespace) -> dict[Plan, int]:
-    """The runs and their numbers of actions; raises BenchError, one line, for an unknown name."""
-    if args.repeat < 1 or args.count is not None and args.count < 1:
-        raise BenchError("--repeat and --count must be at least 1", 2)
-    found: dict[Plan, int] = {}
+def _guess(one: Case) -> float:
+    """Seconds, if no run is known."""
+    guest, scenario = one.what
+    return _OVERHEAD[guests.kind_of(guest)] + one.count * (SCENARIOS[scenario].seconds + _WAITED * links.find(one.link).full_round_trip)
+
+
+def planned(args: argparse.Namespace) -> dict[Case, float]:
+    """The runs, round by round, so that changes of the machine affect all, each with a guess of its seconds; raises BenchError, one line,
+    for an unknown name."""
+    if args.count is not None and args.count < 1:
+        raise BenchError("--count must be at least 1", 2)
+    found: dict[Case, int] = {}
     for part in SETS[args.set]:
-        for plan, count in _of(part, args):
-            found[plan] = max(count, found.get(plan, 0))
+        for one, count in _of(part, args):
+            found[one] = max(count, found.get(one, 0))
     if not found:
         raise BenchError("nothing to measure: no chosen scenario suits a chosen guest and mode", 2)
-    return {replace(plan, repeat=number): count for number in range(1, args.repeat + 1) for plan, count in found.items()}
-
-
-def seconds(plans: Mapping[Plan, int], known: Iterable[Mapping[str, Any]] = ()) -> float:
-    """Estimated duration: as in the known runs of the same scenario, link and way, if there are any."""
-    took = {(run["scenario"], run["link"], run["way"]): run["seconds"] / max(1, len(run["responses"] or run["lags"])) for run in known}
-
-    def one(plan: Plan) -> float:
-        guess = SCENARIOS[plan.scenario].seconds + _WAITED * links.find(plan.link).full_round_trip
-        return took.get((plan.scenario, plan.link, plan.way), guess)
-
-    return sum(_OVERHEAD[guests.kind_of(plan.guest)] + count * one(plan) for plan, count in plans.items())
+    return {made: _guess(made) for made in runner.rounds([replace(one, count=count) for one, count in found.items()], args.repeat)}

@@ -20,6 +20,9 @@ from bench.common.errors import BenchError
 from bench.lab import links
 from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
+from bench.runs import store
+from bench.runs.runner import Outcome
+from bench.runs.store import Case, Run, Store
 from clients import guest
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.qemu import Hardware, Qemu
@@ -150,23 +153,22 @@ def _arguments(*given: str, of: ModuleType = command) -> argparse.Namespace:
 
 def test_a_set_is_what_the_options_leave_of_it() -> None:
     plans = sets.planned(_arguments("--links", "2M100ms", "--modes", "flow,vnc", "--repeat", "2"))
-    assert {plan.key: count for plan, count in plans.items()} == {
-        f"text-std/{scenario}/2M100ms/{way}/{repeat}": count for repeat in (1, 2)
+    assert {str(case): case.count for case in plans} == {
+        f"text-std/{scenario}/2M100ms/{way}{repeat}": count for repeat in ("", " run 2")
         for scenario, count in (("scroll", 6), ("page", 20)) for way in ("flow", "vnc")}
     assert list(plans)[-1].repeat == 2
-    assert set(sets.planned(_arguments("main", "--count", "7")).values()) == {7}
+    assert {case.count for case in sets.planned(_arguments("main", "--count", "7"))} == {7}
 
 
 def test_kvm_is_named_in_the_record_and_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest, "accelerator", lambda name: name)
     given = ("--scenarios", "page", "--links", "lan", "--modes", "flow")
     plans = [next(iter(sets.planned(_arguments(*given, *more)))) for more in ((), ("--accel", "kvm"))]
-    assert [plan.guest for plan in plans] == ["text-std", "text-std+kvm"] and plans[0].key != plans[1].key
-    assert sets.seconds({plans[0]: 20}) == sets.seconds({plans[1]: 20})
+    assert [case.what[0] for case in plans] == ["text-std", "text-std+kvm"] and plans[0] != plans[1]
+    assert sets._guess(plans[0]) == sets._guess(plans[1])
     hardware = Hardware(Path("kernel"), Path("initrd"), "", "VGA")
     assert hardware.arguments()[2:4] == ["-accel", "tcg"] and replace(hardware, accel="kvm").arguments()[2:4] == ["-accel", "kvm"]
-    facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
-    text = page.page([{**_run("flow", scenario="page"), "guest": plan.guest} for plan in plans], [], facts)
+    text = page.page([_run("flow", scenario="page", guest=case.what[0]) for case in plans])
     assert "\n## text-std, page\n" in text and "\n## text-std+kvm, page\n" in text
     for wrong in ("text-std+xen", "+kvm"):
         with pytest.raises(BenchError, match="unknown guest"):
@@ -175,26 +177,26 @@ def test_kvm_is_named_in_the_record_and_on_the_page(monkeypatch: pytest.MonkeyPa
 
 def test_parts_of_a_set_that_overlap_are_one() -> None:
     plans = sets.planned(_arguments("main", "--guests", "text-std", "--scenarios", "page", "--links", "lan"))
-    assert {plan.way: count for plan, count in plans.items()} == {**dict.fromkeys(("stock", "flow", "vnc"), 100), **dict.fromkeys(ways.BROWSERS, 30)}
+    assert {case.mode: case.count for case in plans} == {**dict.fromkeys(("stock", "flow", "vnc"), 100), **dict.fromkeys(ways.BROWSERS, 30)}
 
 
 def test_main_begins_with_front_and_ways_has_the_rest() -> None:
     front, everything, rest = (sets.planned(_arguments(name)) for name in ("front", "main", "ways"))
     assert list(everything)[:len(front)] == list(front) and not everything.keys() & rest.keys()
-    assert {(plan.guest, plan.scenario, plan.link) for plan in rest} < {(plan.guest, plan.scenario, plan.link) for plan in everything}
-    enough = {plan.link for plan, count in everything.items() if count == 100}
-    assert enough == {plan.link for plan in everything} == {plan.link for plan in rest}
+    assert {(case.what, case.link) for case in rest} < {(case.what, case.link) for case in everything}
+    enough = {case.link for case in everything if case.count == 100}
+    assert enough == {case.link for case in everything} == {case.link for case in rest}
 
 
 @pytest.mark.parametrize(("name", "minutes"), [("quick", 11), ("front", 60), ("main", 150), ("ways", 60)])
 def test_a_set_takes_no_longer_than_is_said_of_it(name: str, minutes: int) -> None:
-    assert sets.seconds(sets.planned(_arguments(name))) < 60 * minutes
+    assert sum(sets.planned(_arguments(name)).values()) < 60 * minutes
 
 
 def test_how_long_it_takes_is_known_from_runs() -> None:
     plans = sets.planned(_arguments("--scenarios", "page", "--links", "2M100ms", "--modes", "stock", "--count", "10"))
-    known = {"scenario": "page", "link": "2M100ms", "way": "stock", "seconds": 50.0, "responses": [1.0] * 25, "lags": []}
-    assert sets.seconds(plans, [known]) == pytest.approx(11 + 10 * 2)
+    known = replace(_run("stock", scenario="page", link="2M100ms", count=25), seconds=61.0)
+    assert sum(store.expected(plans, [known]).values()) == pytest.approx(11 + 10 * 2)
 
 
 @pytest.mark.parametrize("wrong", [("--guests", "dos"), ("--scenarios", "sleep"), ("--links", "string"), ("--repeat", "0"),
@@ -206,10 +208,10 @@ def test_what_there_is_not_is_refused(wrong: tuple[str, str]) -> None:
 
 def test_what_cannot_be_shown_so_is_not_planned_and_the_page_says_why() -> None:
     plans = sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--links", "lan", "--modes", "stock,html5,vnc"))
-    assert [plan.way for plan in plans] == ["stock"]
+    assert [case.mode for case in plans] == ["stock"]
     with pytest.raises(BenchError, match="nothing to measure"):
         sets.planned(_arguments("--guests", "sound-std", "--scenarios", "sound", "--modes", "vnc"))
-    assert "Not run by vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")], [], FACTS)
+    assert "Not run by vnc: TigerVNC's viewer plays no sound." in page.page([_run("stock", scenario="sound")])
 
 
 @pytest.mark.parametrize("package", ["spice-html5", "novnc"])
@@ -246,19 +248,21 @@ def test_a_run_does_not_count_if_the_host_took_much(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(cell, name, value)
     monkeypatch.setattr(cell.linktest, "check", lambda _: None)
     monkeypatch.setattr(cell.labs, "connect", lambda *_, **__: contextlib.nullcontext())
-    plan, guest, scroll = cell.Plan("text-std", "scroll", "lan", "flow"), cast(guests.Guest, None), scenarios.SCENARIOS["scroll"]
-    runs = [cell.run(plan, guest, scroll, ways.Way("flow", None), links.find("lan"), 1) for _ in range(3)]
-    assert [run["stolen"] for run in runs[:2]] == [0, 0] and [run["invalid"] for run in runs[:2]] == [None, None]
-    assert "of the processors" in runs[2]["invalid"]
+    case, guest, scroll = Case(("text-std", "scroll"), "flow", "lan"), cast(guests.Guest, None), scenarios.SCENARIOS["scroll"]
+    runs = [cell.run(case, guest, scroll, ways.Way("flow", None), links.find("lan")) for _ in range(3)]
+    assert [run.figures["stolen"] for run in runs[:2]] == [0, 0] and [run.invalid for run in runs[:2]] == [None, None]
+    assert "of the processors" in (runs[2].invalid or "")
 
 
-FACTS = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
+ENVIRONMENT = {"qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "commit": "t"}
 
 
-def _run(way: str, **other: Any) -> cell.Record:
-    return {"guest": "text-std", "scenario": "scroll", "link": "lan", "way": way, "repeat": 1, "count": 20, "invalid": None, "figure": "lag",
-            "responses": [], "lags": [0.5] * 20, "lines": 100, "drawing": 10.0, "changes": 50, "bytes": 1_000_000, "bytes_up": 1,
-            "cpu": {"guest": 9.0, "worker": 0.1, "rest": 0.2}, "inexact": 0.0, "load": [1.0, 3.0], **other}
+def _run(way: str, invalid: str | None = None, library: str | None = None, commit: str = "t", **other: Any) -> Run:
+    case = Case((other.pop("guest", "text-std"), other.pop("scenario", "scroll")), way, other.pop("link", "lan"), repeat=other.pop("repeat", 1),
+                count=other.pop("count", 20))
+    figures = {"figure": "lag", "responses": [], "lags": [0.5] * 20, "lines": 100, "drawing": 10.0, "changes": 50, "bytes": 1_000_000, "bytes_up": 1,
+               "cpu": {"guest": 9.0, "worker": 0.1, "rest": 0.2}, "inexact": 0.0, "load": [1.0, 3.0], **other}
+    return Run(case, figures, invalid, library=library, date="2026-11-30 08:00", environment={**ENVIRONMENT, "commit": commit})
 
 
 def test_a_row_takes_repeats_together() -> None:
@@ -278,42 +282,33 @@ def test_a_p95_of_few_is_in_brackets_and_a_guest_that_waits_is_held_up() -> None
 
 
 def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
-    kept = command.Kept(tmp_path)
-    for record in (_run("flow", bytes=500_000, library="a"), _run("stock"), _run("vnc", invalid="the host took 9% of the processors")):
-        kept.add(cell.Plan("text-std", "scroll", "lan", record["way"]), record)
-    kept.write(FACTS)
-    again = command.Kept(tmp_path)
-    wanted = cell.Plan("text-std", "scroll", "lan", "flow")
-    assert again.left({wanted: 20}, "a") == {} and again.left({wanted: 30}, "a") == {wanted: 30}
-    assert set(again.runs) == {"text-std/scroll/lan/flow/1", "text-std/scroll/lan/stock/1"}
-    text = (tmp_path / "README.md").read_text()
+    runs = [_run("flow", bytes=500_000, library="a"), _run("stock"), _run("vnc", invalid="the host took 9% of the processors")]
+    kept = Store(tmp_path / "live.jsonl")
+    for run in runs:
+        kept.add(run)
+    assert Store(kept.file).runs == runs
+    text = page.page(runs)
     assert "| lan | stock | 20 | 0 | 0.50 | (0.50) | 5 | 10.0 | no | 100 | 10.0 | 1.00 | 10.0 | 30.0 | yes |" in text
     assert text.index("| lan | stock ") < text.index("| lan | flow ") and "| 0.50 | 10.0 | 30.0 |" in text
-    assert "the host took 9%" in text
-    (tmp_path / "live.json").write_text("{")
-    with pytest.raises(BenchError, match="damaged"):
-        command.Kept(tmp_path)
+    assert "- text-std/scroll/lan/vnc: the host took 9%" in text and "| lan | vnc " not in text
 
 
 def test_another_state_of_the_library_is_measured_again_and_what_does_not_use_it_is_kept(tmp_path: Path) -> None:
-    kept, plans = command.Kept(tmp_path), {}
+    kept, cases = Store(tmp_path / "live.jsonl"), []
     for way in ("stock", "vnc", "flow (DIR)", "html5-stock", "novnc", "flow", "flow:catchup=off", "html5"):
-        plan = cell.Plan("text-std", "page", "lan", way)
-        plans[plan] = 20
-        kept.add(plan, _run(way, library="a") if ways.of_tree(way) else _run(way))
-    assert not kept.left(plans, "a")
-    assert [plan.way for plan in kept.left(plans, "b")] == ["flow", "flow:catchup=off", "html5"]
-    kept.runs.clear()
-    kept.add(cell.Plan("text-std", "page", "lan", "flow"), _run("flow"))      # of a time when records did not say
-    assert "flow" in {plan.way for plan in kept.left(plans, "a")}
+        made = _run(way, library="a" if ways.of_tree(way) else None)
+        cases.append(replace(made.case, ours=ways.of_tree(way)))
+        kept.add(made)
+    assert not kept.left(cases, "a")
+    assert [case.mode for case in kept.left(cases, "b")] == ["flow", "flow:catchup=off", "html5"]
 
 
 def test_a_page_of_several_libraries_says_so_in_each_row() -> None:
     runs = [_run("stock"), _run("vnc"), _run("flow", library="aaa")]
-    text = page.page(runs, [], FACTS)
+    text = page.page(runs)
     assert "All rows of this library (`flow`) are of aaa" in text and "this library |\n" not in text and "measured with" not in text
-    runs += [_run(way, link="2M100ms", **more) for way, more in (("stock", {}), ("vnc", {}), ("flow", {"tree": "c0ffee"}))]
-    text = page.page(runs, [], FACTS)
+    runs += [_run(way, link="2M100ms", **more) for way, more in (("stock", {}), ("vnc", {}), ("flow", {"library": "commit c0ffee"}))]
+    text = page.page(runs)
     assert "are of 2 states of it" in text
     said = {(cells[0], cells[1]): cells[-1] for line in text.splitlines() if line.startswith(("| lan", "| 2M100ms"))
             for cells in [[cell.strip() for cell in line.strip("|").split("|")]]}
@@ -331,9 +326,9 @@ def test_a_library_of_another_directory_has_its_name_before_it_is_loaded() -> No
 
 def test_what_readme_shows_has_100_actions_or_20_stops() -> None:
     plans = sets.planned(_arguments("front"))
-    assert {(plan.scenario, count) for plan, count in plans.items() if plan.link == "20M40ms"} == {
+    assert {(case.what[1], case.count) for case in plans if case.link == "20M40ms"} == {
         *((name, 100) for name in ("page", "type", "web", "editor", "drag")), ("scroll", 20), ("video", 20)}
-    assert [plan.link for plan in plans][:21] == ["20M40ms"] * 21
+    assert [case.link for case in plans][:21] == ["20M40ms"] * 21
 
 
 # --- scenarios and guests ---
@@ -431,8 +426,8 @@ def test_what_a_process_has_used_is_read_of_it() -> None:
 
 
 def test_sessions_are_numbers_and_not_of_vnc() -> None:
-    assert sessions.planned(_arguments("1", "8", "--modes", "flow", of=sessions)) == [("flow", 1), ("flow", 8)]
-    assert [count for _, count in sessions.planned(_arguments("--modes", "flow", of=sessions))] == [1, 8, 32]
+    assert list(map(str, sessions.planned(_arguments("1", "8", "--modes", "flow", of=sessions)))) == ["sessions/1/flow", "sessions/8/flow"]
+    assert [case.what[1] for case in sessions.planned(_arguments("--modes", "flow", of=sessions))] == ["1", "8", "32"]
     for wrong, complaint in ((("0",), "from 1 to 64"), (("1", "65"), "from 1 to 64"), (("1", "--modes", "vnc"), "leave them out of --modes"),
                              (("1", "--modes", "rdp"), "unknown mode")):
         with pytest.raises(BenchError, match=complaint):
@@ -449,29 +444,36 @@ def test_what_a_command_does_not_have_is_refused(arguments: list[str], complaint
     assert complaint in capsys.readouterr().err
 
 
+def _sessions(way: str, count: int, cpu: float, wakes: float = 1.0, memory: int = 1, late: float | None = None, probes: int | None = 0,
+              invalid: str | None = None) -> Run:
+    return Run(Case(("sessions", str(count)), way), {"cpu": cpu, "wakes": wakes, "memory": memory, "late": late, "probes": probes}, invalid,
+               date="2026-11-30 08:00", environment=ENVIRONMENT)
+
+
 def test_sessions_beside_a_busy_host_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54, 150)
     shares = iter((None, STOLEN_LIMIT, STOLEN_LIMIT + 0.01))
     monkeypatch.setattr(StealTime, "share", lambda *_: next(shares))
-    assert [sessions._quietly("flow", 8, lambda: row) for _ in range(2)] == [row, row]
-    with pytest.raises(BenchError, match="flow, 8 sessions: the host took 6% of the processors: run it again"):
-        sessions._quietly("flow", 8, lambda: row)
+    assert [cell.watched(lambda: Outcome({"cpu": 1})).invalid for _ in range(2)] == [None, None]
+    reason = cell.watched(lambda: Outcome({"cpu": 1})).invalid
+    assert reason == "the host took 6% of the processors"
+    text = sessions.page([_sessions("flow", 1, 0.5), _sessions("flow", 8, 0.01, invalid=reason)])
+    assert "## Runs that do not count\n\n- sessions/8/flow: the host took 6% of the processors\n" in text and "| flow | 8 |" not in text
 
 
 def test_the_rows_of_sessions() -> None:
-    row = sessions.Row("flow", 8, 0.01, 251.2, 63_000_000, 2.54, 150)
+    row = _sessions("flow", 8, 0.01, 251.2, 63_000_000, 2.54, 150)
     assert "| flow | 8 | 10.0 | 251 | 63 | 100 | 2.5 | 150 |" in sessions.table([row])
     sent = [[number, number * 10**8, number * 10**8] for number in range(1, 4)]
     shown = [[number, when + 2 * 10**6] for number, when, _ in sent]
-    assert sessions._late({"probes": sent}, {"probes": shown}) == (2.0, 3)
-    assert sessions._late({}, {}) == (None, 0)
+    assert sessions._late({"probes": sent}, {"probes": shown}) == {"late": 2.0, "probes": 3}
+    assert sessions._late({}, {}) == {"late": None, "probes": 0}
 
 
 def test_the_page_of_sessions_says_how_many_fit_one_core() -> None:
-    rows = [sessions.Row(way, count, cpu, 1.0, 1, None) for count, way, cpu in ((32, "stock", 0.025), (32, "flow", 0.02), (1, "flow", 0.5))]
-    text = sessions.page(rows, FACTS)
+    rows = [_sessions(way, count, cpu) for count, way, cpu in ((32, "stock", 0.025), (32, "flow", 0.02), (1, "flow", 0.5))]
+    text = sessions.page(rows)
     assert "fits one core**: 2 with flow" not in text and "40 with stock (32 at once)" in text and "50 with flow (32 at once)" in text
-    assert "## What this page cannot show" in text and "| flow | 1 | 500.0 |" in text
+    assert "## What this page cannot show" in text and "| flow | 1 | 500.0 |" in text and "do not count" not in text
 
 
 def test_the_short_table_has_only_what_can_be_compared() -> None:
@@ -495,6 +497,6 @@ def test_sound_has_columns_where_there_was_some() -> None:
 
 
 def test_a_page_explains_what_is_on_it() -> None:
-    text = page.page([_run("html5")], [], FACTS)
+    text = page.page([_run("html5")])
     assert "noVNC in Chromium" in text and "*sound*" not in text
-    assert "Chromium" not in page.page([_run("flow")], [], FACTS)
+    assert "Chromium" not in page.page([_run("flow")])

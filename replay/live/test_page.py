@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from bench.runs.store import Run
 from live import page
-from live.test_live import FACTS, _run
+from live.test_live import _run
 
 
-def _text(runs: list[page.Record]) -> str:
-    return page.page(runs, [], FACTS)
+def _text(runs: list[Run]) -> str:
+    return page.page(runs)
 
 
 def test_who_is_quicker_and_smaller_than_both_is_not_listed() -> None:

@@ -48,9 +48,14 @@ def title(name: str, folder: Path | None = None) -> str:
     return name if folder is None or _shows(name) in (VNC, modes.STOCK) else modes.row(folder.name, name)
 
 
-def of_tree(name: str) -> bool:
+def of_tree(title: str) -> bool:
     """Whether the way with this name in tables shows the library of this tree."""
-    return " (" not in name and _shows(name) not in (VNC, modes.STOCK)
+    return " (" not in title and _shows(title) not in (VNC, modes.STOCK)
+
+
+def titled(title: str, folder: Path | None) -> Way:
+    """The way with this name in tables."""
+    return find(title.partition(" (")[0], folder)
 
 
 def check(name: str) -> None:

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from bench.common import page, paths
 from bench.report import stored as tables
 from bench.report.stored import OURS, SESSIONS, Stored
 from bench.runs import modes
+from bench.runs.store import Run, Store
 from clients import command as clients
 from clients import migration
-from clients.table import Cell
 from live import deployment, sessions
 from live import page as live
 from pages import targets
@@ -28,8 +26,8 @@ _LINK = "20M40ms"   # README.md shows figures of this link, of guests with stand
 _WIDTH, _LEFT, _BARS, _ROW = 800, 170, 470, 58     # size of the picture, in SVG units
 
 
-def live_rows(records: list[live.Record]) -> str:
-    return live.short([record for record in records if record["guest"].endswith("-std") and record["link"] == _LINK]) or ""
+def live_rows(runs: Iterable[Run]) -> str:
+    return live.short([run for run in runs if run.case.what[0].endswith("-std") and run.case.link == _LINK]) or ""
 
 
 def picture(stored: Stored) -> str | None:
@@ -51,27 +49,20 @@ def filled(text: str, shown: Mapping[str, str]) -> str:
     return text
 
 
-def _cells(told: Any, moved: bool) -> list[Cell]:
-    return [cell for each in told["cells"] if (cell := Cell(**each)).is_migration == moved]
-
-
-# the pages of ./run live and ./run clients: what is stored, the page, and what fills it
-_OF_GUESTS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("live/live.json", "live/README.md", lambda told: live.page(list(told["runs"].values()), told["thrown_out"], told["facts"])),
-    ("live/deployment.json", "live/deployment.md", lambda told: deployment.page(told["runs"], told["facts"])),
-    ("live/sessions.json", "live/sessions.md", lambda told: sessions.page([sessions.Row(**row) for row in told["rows"]], told["facts"])),
-    ("clients/clients.json", "clients/README.md", lambda told: clients.page(_cells(told, False), told["facts"])),
-    ("clients/clients.json", "clients/migration.md", lambda told: migration.page(_cells(told, True), told["facts"]["migration"])))
+# the pages of ./run live and ./run clients: the store, the page, and what fills it
+_OF_GUESTS: tuple[tuple[str, str, Callable[[Sequence[Run]], str]], ...] = (
+    ("live/live.jsonl", "live/README.md", live.page), ("live/deployment.jsonl", "live/deployment.md", deployment.page),
+    ("live/sessions.jsonl", "live/sessions.md", sessions.page), ("clients/clients.jsonl", "clients/README.md", clients.page),
+    ("clients/clients.jsonl", "clients/migration.md", migration.page))
 
 
 def written(stored: Stored, folder: Path = paths.RESULTS) -> dict[Path, str]:
     """Each file as it should be, of these comparisons, and of what the folder has of guests. What was not measured is not among them."""
-    told = {name: json.loads((folder / name).read_text()) for name, _, _ in _OF_GUESTS if (folder / name).is_file()}
-    records = list(told.get("live/live.json", {"runs": {}})["runs"].values())
-    shown = {README: {"seconds": tables.seconds(stored), "live": live_rows(records)},
+    kept = {name: Store(folder / name).runs for name in dict.fromkeys(name for name, _, _ in _OF_GUESTS)}
+    shown = {README: {"seconds": tables.seconds(stored), "live": live_rows(live.shown(kept["live/live.jsonl"]))},
              MODES: {"overhead": tables.overhead(stored), "cpu": tables.cpu(stored), "distance": tables.distances(stored),
                      "modes": tables.overheads(stored, "modes", "modes/made"), "pace": tables.overheads(stored, "lan")}}
     more = {TARGETS: targets.written(stored), folder / "seconds.svg": picture(stored),
-            **{folder / name: fill(told[store]) for store, name, fill in _OF_GUESTS if store in told}}
+            **{folder / name: fill(kept[store]) for store, name, fill in _OF_GUESTS if kept[store]}}
     return {**{file: filled(file.read_text(encoding="utf-8"), of_file) for file, of_file in shown.items()},
             **{file: text for file, text in more.items() if text}}
