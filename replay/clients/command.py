@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import page as pages
-from bench.common import paths
+from bench.common import lists, paths
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -53,17 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     guest.configure(parser)
     runner.options(parser, "clients", "runs per cell")
-
-
-def chosen(named: str | None, known: Sequence[str], what: str) -> list[str]:
-    """The names in a list with commas; without a list, all of them."""
-    if named is None:
-        return list(known)
-    names = [name.strip() for name in named.split(",")]
-    for name in names:
-        if name not in known:
-            raise BenchError(f"unknown {what} {name!r}: choose one of {', '.join(known)}", 2)
-    return names
 
 
 def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
@@ -174,10 +163,10 @@ def of_one_accel(plan: runner.Plan, accel: str) -> runner.Plan:
 
 
 def execute(args: argparse.Namespace) -> int:
-    drivers = [_BY_NAME[name] for name in chosen(args.clients, list(_BY_NAME), "client")]
-    modes = [mode_names.check(name) for name in (args.modes.split(",") if args.modes else MODES)]
-    wanted = plans.cases(drivers, chosen(args.transports, target.TRANSPORTS, "transport"), modes,
-                         chosen(args.scenarios, plans.SCENARIOS, "scenario"), table.conditions(args.accel))
+    modes = [mode_names.check(name) for name in lists.read(args.modes, MODES, "mode")]
+    wanted = plans.cases([_BY_NAME[name] for name in lists.read(args.clients, list(_BY_NAME), "client", _BY_NAME)],
+                         lists.read(args.transports, target.TRANSPORTS, "transport", target.TRANSPORTS), modes,
+                         lists.read(args.scenarios, plans.SCENARIOS, "scenario", plans.SCENARIOS), table.conditions(args.accel))
     if not wanted:
         raise BenchError("the chosen clients cannot use the chosen transports: see ./run clients --dry-run", 2)
     plan = of_one_accel(runner.Plan("clients/clients.jsonl", {case: _IDLE if case.what[1] == plans.IDLE else _SECONDS

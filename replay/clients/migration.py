@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.common import page as pages
-from bench.common import paths
+from bench.common import lists, paths
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -24,7 +24,7 @@ from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
 from bench.source import upstream
 from clients import guest, machine, packages, table, target
-from clients.command import chosen, libraries, of_one_accel
+from clients.command import libraries, of_one_accel
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
@@ -88,7 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Migrates a guest that draws from one QEMU to another while a client is connected, and compares pictures."
     )
-    parser.add_argument("--pairs", default=",".join(_PAIRS), metavar="LIST", help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
+    parser.add_argument("--pairs", metavar="LIST", help=f"MODE[@RELEASE]>MODE[@RELEASE],... ({','.join(_PAIRS)})")
     parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
     guest.configure(parser)
@@ -216,8 +216,9 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def execute(args: argparse.Namespace) -> int:
-    pairs = {one.name: one for one in map(pair, args.pairs.split(","))}
-    transports, kinds = chosen(args.transports, _TRANSPORTS, "transport"), chosen(args.kinds, _KINDS, "kind")
+    pairs = {one.name: one for one in map(pair, lists.read(args.pairs, _PAIRS, "pair"))}
+    transports = lists.read(args.transports, _TRANSPORTS, "transport", _TRANSPORTS)
+    kinds = lists.read(args.kinds, _KINDS, "kind", _KINDS)
     cases = [Case((client.name, kind), name, transport, table.conditions(args.accel), ours=each.ours)
              for client in _BY_NAME.values() for transport in transports for kind in kinds_of(client, kinds) for name, each in pairs.items()]
     plan = of_one_accel(runner.Plan("clients/clients.jsonl", dict.fromkeys(runner.rounds(cases, args.repeat), _SECONDS), args.output,

@@ -225,5 +225,5 @@ def execute(args: argparse.Namespace) -> int:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error if where.running() else where.ended()}") from None
-    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library {environment.library_tree()[:12]}")
+    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library {environment.library()}")
     return 0

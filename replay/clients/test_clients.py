@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from bench import cli
-from bench.common import paths
+from bench.common import lists, paths
 from bench.common.errors import BenchError
 from bench.runs import store
 from bench.runs.runner import Outcome
@@ -178,9 +178,11 @@ def test_what_is_not_here_is_not_run_and_not_tried_again() -> None:
 
 
 def test_a_wrong_name_is_one_line() -> None:
-    with pytest.raises(BenchError, match="unknown client 'x'"):
-        command.chosen("x", ["a"], "client")
-    assert command.chosen("b, a", ["a", "b"], "client") == ["b", "a"]
+    with pytest.raises(BenchError, match="^unknown client 'x': choose one of a, b$"):
+        lists.read("a,x", [], "client", ["a", "b"])
+    with pytest.raises(BenchError, match="no client given"):
+        lists.read(" ,", ["a"], "client")
+    assert lists.read("b, a,b", [], "client", ["a", "b"]) == ["b", "a"] and lists.read(None, ("a",), "client") == ["a"]
 
 
 def test_a_pair_names_modes_and_releases() -> None:

@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser, modes: str = "stock, or a mode: flo
 
 
 @contextlib.contextmanager
-def measuring(with_guests: bool = True) -> Iterator[Steps]:
+def measuring(plan: runner.Plan, with_guests: bool = True) -> Iterator[Steps]:
     """One command at a time, with the packages of guests and a build of this tree."""
     if os.geteuid() != 0:
         raise BenchError("./run live needs root, for network namespaces")
@@ -58,6 +58,7 @@ def measuring(with_guests: bool = True) -> Iterator[Steps]:
             packages.install(steps)
         if paths.build_is_ours():
             setup.setup()
+        plan.look()
         yield steps
 
 
@@ -73,7 +74,7 @@ def execute(args: argparse.Namespace) -> int:
     plan = runner.Plan("live/live.jsonl", sets.planned(args), args.output, "README.md", page.page)
     if plan.only_told(args.dry_run, " Besides, each guest boots once, in one or two minutes; the desktop is made before that, in five."):
         return 0
-    with measuring() as steps:
+    with measuring(plan) as steps:
         folder = args.library and args.library.resolve()
         shown = {title: ways.titled(title, folder) for title in dict.fromkeys(case.mode for case in plan.cases)}
         made = {name: guests.prepare(name, steps) for name in dict.fromkeys(case.what[0] for case in plan.left)}

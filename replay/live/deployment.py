@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.common import page as pages
-from bench.common import paths, proc, table
+from bench.common import lists, paths, proc, table
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import lab as labs
@@ -316,11 +316,8 @@ def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
 
 def planned(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> dict[Case, float]:
     """The runs and a guess of their seconds; raises BenchError, one line."""
-    for name in args.rows:
-        if name not in rows:
-            raise BenchError(f"unknown row '{name}': choose some of {', '.join(rows)}", 2)
     wanted = [sets.case((name,), way, args, conditions=accels.conditions(args.accel), count=args.count or 0)
-              for name in args.rows or rows for way in sets.of_spice(args.modes)]
+              for name in lists.checked(args.rows or list(rows), "row", rows) for way in sets.of_spice(args.modes)]
     return {case: _ROW_SECONDS + case.count for case in runner.rounds(wanted, args.repeat)}
 
 
@@ -361,7 +358,7 @@ def execute(args: argparse.Namespace, name: str = NAME, rows: Mapping[str, Row] 
     plan = runner.Plan(f"live/{name}.jsonl", planned(args, rows), args.output, f"{name}.md", functools.partial(page, name=name, rows=rows))
     if plan.only_told(args.dry_run):
         return 0
-    with command.measuring() as steps:
+    with command.measuring(plan) as steps:
         shown = {mode: ways.titled(mode, args.library and args.library.resolve()) for mode in dict.fromkeys(case.mode for case in plan.cases)}
 
         def one(case: Case, _attempt: int) -> Outcome:

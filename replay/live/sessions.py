@@ -160,7 +160,7 @@ def execute(args: argparse.Namespace) -> int:
     plan = runner.Plan("live/sessions.jsonl", planned(args), args.output, "sessions.md", page)
     if plan.only_told(args.dry_run):
         return 0
-    with command.measuring(with_guests=False):
+    with command.measuring(plan, with_guests=False):
         for program in (paths.player, paths.client):
             program()
         recording = catalogue.unpacked(catalogue.looked_into(catalogue.find(RECORDING)))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.common import lists
 from bench.common.errors import BenchError
 from bench.lab import links
 from bench.runs import runner
@@ -69,13 +70,9 @@ SETS: dict[str, tuple[Part, ...]] = {
 }
 
 
-def names(given: str | None, default: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in given.split(","))) if given else list(default)
-
-
 def of_spice(given: str | None) -> list[str]:
     """The modes of a command that has neither VNC nor browsers."""
-    shown = names(given, ("stock", "flow"))
+    shown = lists.read(given, ("stock", "flow"), "mode")
     if ways.VNC in shown or any(name in ways.BROWSERS for name in shown):
         raise BenchError("VNC and browsers are for ./run live alone: leave them out of --modes", 2)
     for name in shown:
@@ -90,18 +87,16 @@ def case(what: Sequence[str], way: str, args: argparse.Namespace, **more: Any) -
 
 
 def _of(part: Part, args: argparse.Namespace) -> Iterable[tuple[Case, int]]:
-    for way in names(args.modes, part.ways):
+    shown = lists.read(args.modes, part.ways, "mode")
+    for way in shown:
         ways.check(way)
-    over = [links.find(name).name for name in names(args.links, part.links)]
-    played = names(args.scenarios, part.scenarios)
-    for name in played:
-        if name not in SCENARIOS:
-            raise BenchError(f"unknown scenario '{name}': choose one of {', '.join(SCENARIOS)}", 2)
-    for guest in names(args.guests, part.guests):
+    over = [links.find(name).name for name in lists.read(args.links, part.links, "link")]
+    played = lists.read(args.scenarios, part.scenarios, "scenario", SCENARIOS)
+    for guest in lists.read(args.guests, part.guests, "guest"):
         kind = guests.kind_of(guest)
         for scenario in (SCENARIOS[name] for name in played if SCENARIOS[name].guest == kind):
             for link in over:
-                for way in (way for way in names(args.modes, part.ways) if way not in scenario.not_by):
+                for way in (way for way in shown if way not in scenario.not_by):
                     yield (case((guests.named(guest, args.accel), scenario.name), way, args, link=link),
                            args.count or min(scenario.count, part.most))
 

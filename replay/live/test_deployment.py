@@ -80,6 +80,11 @@ def test_runs_of_an_older_library_and_those_that_do_not_count_have_no_figures() 
     assert "| paste" not in deployment.page(new[1:])
 
 
+def test_a_page_without_a_run_that_counts_says_why() -> None:
+    text = deployment.page([_run("stock", [], invalid="no link")])
+    assert "- paste, stock: no link\n" in text and "| row |" in text
+
+
 @pytest.mark.parametrize("runs", [True, False])
 def test_a_picture_that_never_comes_is_not_of_a_qemu_that_has_ended(runs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     class Qemu:

@@ -293,6 +293,11 @@ def test_runs_are_kept_and_shown(tmp_path: Path) -> None:
     assert "- text-std/scroll/lan/vnc: the host took 9%" in text and "| lan | vnc " not in text
 
 
+def test_a_page_without_a_run_that_counts_says_why() -> None:
+    assert "- text-std/scroll/lan/flow: no link\n" in page.page([_run("flow", invalid="no link")])
+    assert "- sessions/1/flow: no link\n" in sessions.page([_sessions("flow", 1, 0.1, invalid="no link")])
+
+
 def test_another_state_of_the_library_is_measured_again_and_what_does_not_use_it_is_kept(tmp_path: Path) -> None:
     kept, cases = Store(tmp_path / "live.jsonl"), []
     for way in ("stock", "vnc", "flow (DIR)", "html5-stock", "novnc", "flow", "flow:catchup=off", "html5"):

@@ -45,7 +45,7 @@ def test_rows_take_a_length() -> None:
     reports.configure(parser)
     args = parser.parse_args(["view-only", "--count", "7200"])
     assert {(case.what[0], case.count) for case in deployment.planned(args, reports.ROWS)} == {("view-only", 7200)}
-    with pytest.raises(BenchError, match="unknown row 'paste': choose some of large-"):
+    with pytest.raises(BenchError, match="unknown row 'paste': choose one of large-"):
         deployment.planned(parser.parse_args(["paste"]), reports.ROWS)
 
 

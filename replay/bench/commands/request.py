@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bench.common import lists
 from bench.common.errors import BenchError
 from bench.lab import links
 from bench.runs import atonce, conditions, libraries, modes, revisions, runspec
@@ -30,7 +31,7 @@ _WIDTH = 136        # of lines in --help
 def _epilog() -> str:
     """What the lists are of."""
     named, more = ("\n".join(textwrap.wrap(one, _WIDTH, subsequent_indent="  ")) for one in (
-        f"links: {', '.join(links.LINKS)}", f"with: {'; '.join(conditions.HELP.values())}"))
+        f"links: {', '.join(links.LINKS)}", f"with: {'; '.join(conditions.forms())}"))
     return "\n".join([
         named, "  20M/40ms/1% (loss), 20M:4M/40ms/mtu1280/queue2s (rate up, MTU, queue)",
         "  20M/40ms@10s:1M@15s:out@20s:20M (changes, in seconds after the session begins; out: every packet is lost)",
@@ -73,23 +74,8 @@ class Request:
     first_look: bool = False        # nothing was named: the last recording is for the recorded pace
 
 
-def _listed(text: str, what: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise BenchError(f"no {what} given: name at least one, or leave out the option", 2)
-    return list(dict.fromkeys(names))
-
-
-def _transports(text: str) -> list[str]:
-    names = _listed(text, "transport")
-    for name in names:
-        if name not in runspec.TRANSPORTS:
-            raise BenchError(f"unknown transport '{name}': choose one of {', '.join(runspec.TRANSPORTS)}", 2)
-    return names
-
-
-def _paces(text: str) -> list[str]:
-    names = _listed(text, "pace")
+def _paces(text: str | None) -> list[str]:
+    names = lists.read(text, ["max"], "pace")
     for name in names:
         try:
             good = name in ("max", "recorded", "user") or 0 < float(name) < 1000
@@ -100,13 +86,8 @@ def _paces(text: str) -> list[str]:
     return names
 
 
-def _modes(args: argparse.Namespace) -> list[str]:
-    return [modes.check(name) for name in _listed(args.modes, "mode")] if args.modes is not None else QUICK_MODES
-
-
-def _links(args: argparse.Namespace) -> list[links.Link]:
-    names = _listed(args.links, "link") if args.links is not None else ["lan"]
-    found = list(dict.fromkeys(map(links.find, names)))
+def _links(text: str | None) -> list[links.Link]:
+    found = list(dict.fromkeys(map(links.find, lists.read(text, ["lan"], "link"))))
     if any(link.ipv6 or link.unix for link in found):
         raise BenchError("./run compare has no IPv6 and no Unix sockets: use ./run live for such a link", 2)
     return found
@@ -139,9 +120,9 @@ def read(args: argparse.Namespace) -> Request:
         if name not in (libraries.STOCK, libraries.PATCHED) and not name.startswith(revisions.PREFIX):
             libraries.find(name)
     return Request(
-        recordings=_recordings(args), modes=_modes(args), modes_named=args.modes is not None, libraries=args.library,
-        transports=_transports(args.transports) if args.transports is not None else list(runspec.TRANSPORTS),
-        links=_links(args), paces=_paces(args.pace) if args.pace is not None else ["max"],
+        recordings=_recordings(args), modes=[modes.check(name) for name in lists.read(args.modes, QUICK_MODES, "mode")],
+        modes_named=args.modes is not None, libraries=args.library,
+        transports=lists.read(args.transports, runspec.TRANSPORTS, "transport", runspec.TRANSPORTS), links=_links(args.links), paces=_paces(args.pace),
         repeats=_repeats(args), jobs=args.jobs, conditions=Conditions.read(args.conditions),
         keep=getattr(args, "keep", None), first_look=_is_first_look(args))
 

@@ -87,6 +87,11 @@ def library_tree() -> str:
     return digest.hexdigest()
 
 
+def library() -> str:
+    """The name of the state of this tree's library, in runs and on pages."""
+    return library_tree()[:12]
+
+
 def short() -> dict[str, Any]:
     """What a page of runs of guests says of the environment."""
     state = commit.state()

@@ -57,8 +57,12 @@ class Plan:
     page: Callable[[Sequence[Run]], str]
 
     def __post_init__(self) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Reads what is there, again if another command may have added to it."""
         self.store = Store(self.output / Path(self.store_name).name)
-        self.library = environment.library_tree()[:12]
+        self.library = environment.library()
         self.left = self.store.left(self.cases, self.library)
         self._seconds = store.expected(self.cases, [*Store(paths.RESULTS / self.store_name).runs, *self.store.runs])
 

@@ -82,21 +82,19 @@ class Store:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.runs: list[Run] = []
-        *lines, rest = file.read_bytes().split(b"\n") if file.exists() else [b""]
-        self._rest = len(rest)
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(file.read_bytes().split(b"\n")[:-1] if file.exists() else (), 1):
             try:
                 self.runs.append(Run.read(line.decode()))
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise BenchError(f"{file}, line {number} is damaged: remove the line") from None
 
     def add(self, run: Run) -> None:
-        """Written at once: an interruption loses only the run that is under way."""
+        """Written at once: an interruption loses only the run that is under way. What was cut off is removed first."""
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            with self.file.open("ab") as file:
-                file.truncate(file.tell() - self._rest)
-                self._rest = 0
+            with self.file.open("ab+") as file:
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
                 file.write(run.written().encode())
         except OSError as error:
             raise BenchError(f"cannot write {self.file}: {error.strerror}") from None
