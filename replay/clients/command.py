@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.common import page as pages
 from bench.common import lists, paths
+from bench.common import page as pages
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -32,6 +32,7 @@ from clients.table import BAD, NOT_RUN
 from clients.world import World
 from recordings import releases
 
+STORE = "clients/clients.jsonl"     # below results/; also of migrations
 MODES = (STOCK, "cork", "batch", "flow")
 _BY_NAME = {driver.name: driver for driver in plans.DRIVERS}
 _SECONDS = 30.0     # duration of a run, if none is known
@@ -169,8 +170,8 @@ def execute(args: argparse.Namespace) -> int:
                          lists.read(args.scenarios, plans.SCENARIOS, "scenario", plans.SCENARIOS), table.conditions(args.accel))
     if not wanted:
         raise BenchError("the chosen clients cannot use the chosen transports: see ./run clients --dry-run", 2)
-    plan = of_one_accel(runner.Plan("clients/clients.jsonl", {case: _IDLE if case.what[1] == plans.IDLE else _SECONDS
-                                                              for case in runner.rounds(wanted, args.repeat)}, args.output, "README.md", page), args.accel)
+    cases = {case: _IDLE if case.what[1] == plans.IDLE else _SECONDS for case in runner.rounds(wanted, args.repeat)}
+    plan = of_one_accel(runner.Plan(STORE, cases, args.output, "README.md", page), args.accel)
     if plan.only_told(args.dry_run):
         return 0
     steps = Steps(paths.cache_dir() / "clients" / "log")
@@ -191,7 +192,8 @@ def execute(args: argparse.Namespace) -> int:
     booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder, \
             closing(Player(made, booted, Path(folder))) as player:
-        runs = plan.perform(lambda case, attempt: player.play(case, found[case.mode], attempt), {"qemu": machine.qemu_version()}, table.said)
+        runs = plan.perform(lambda case, attempt: player.play(case, found[case.mode], attempt),
+                            {"qemu": machine.qemu_version()}, table.said)
     worse = table.worse_than_stock(store.latest(table.kept(plan.store.runs)))
     print(f"{len(worse)} of all cells there are worse than stock")
     return int(bool(worse) or any(run.failed and run.case.mode != STOCK for run in runs))

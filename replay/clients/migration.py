@@ -12,8 +12,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.common import page as pages
 from bench.common import lists, paths
+from bench.common import page as pages
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
@@ -24,7 +24,7 @@ from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
 from bench.source import upstream
 from clients import guest, machine, packages, table, target
-from clients.command import libraries, of_one_accel
+from clients.command import STORE, libraries, of_one_accel
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
@@ -203,16 +203,16 @@ def page(runs: Sequence[Run]) -> str:
         return ""
     newest = next((run.library for run in reversed(kept) if run.library is not None), None)
     older = [run for run in cells if run.library not in (None, newest)]
-    shown = {run.case: table.outcome_of(run) + "\\*" * (run in older) for run in cells}
+    shown = {(run.case.what, run.case.link, run.case.mode): table.outcome_of(run) + "\\*" * (run in older) for run in cells}
     columns = list(dict.fromkeys((run.case.what, run.case.link) for run in cells))
-    lines = [[pair.replace(">", " > "), *(shown.get(Case(what, pair, link, cells[-1].case.conditions), tables.UNKNOWN) for what, link in columns)]
+    lines = [[pair.replace(">", " > "), *(shown.get((what, link, pair), tables.UNKNOWN) for what, link in columns)]
              for pair in dict.fromkeys(run.case.mode for run in cells)]
     heads = [f"{client}, {link}, {kind}" for (client, kind), link in columns]
     return pages.fill(
-        "clients/migration.md.j2", cells=cells, facts=store.facts(cells), accel=table.accel_of(cells[-1]), older=older, newest=newest, link=_LINK,
-        pause=_PAUSE, widths=_WIDTHS, table=tables.markdown(["from > to", *heads], lines, left=1 + len(columns), padded=False),
-        again=len({run.case for run in kept if (run.invalid or "").startswith(table.LOST)}), replaced=table.repeated(kept), bad=table.reasons(cells, BAD),
-        not_run=table.reasons(cells, table.NOT_RUN), libraries=table.libraries(cells))
+        "clients/migration.md.j2", cells=cells, facts=store.facts(cells), accel=table.accel_of(cells[-1]), older=older, newest=newest,
+        link=_LINK, pause=_PAUSE, widths=_WIDTHS, table=tables.markdown(["from > to", *heads], lines, left=1 + len(columns), padded=False),
+        again=len({run.case for run in kept if (run.invalid or "").startswith(table.LOST)}), replaced=table.repeated(kept),
+        bad=table.reasons(cells, BAD), not_run=table.reasons(cells, table.NOT_RUN), libraries=table.libraries(cells))
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -220,9 +220,10 @@ def execute(args: argparse.Namespace) -> int:
     transports = lists.read(args.transports, _TRANSPORTS, "transport", _TRANSPORTS)
     kinds = lists.read(args.kinds, _KINDS, "kind", _KINDS)
     cases = [Case((client.name, kind), name, transport, table.conditions(args.accel), ours=each.ours)
-             for client in _BY_NAME.values() for transport in transports for kind in kinds_of(client, kinds) for name, each in pairs.items()]
-    plan = of_one_accel(runner.Plan("clients/clients.jsonl", dict.fromkeys(runner.rounds(cases, args.repeat), _SECONDS), args.output,
-                                    "migration.md", page), args.accel)
+             for client in _BY_NAME.values() for transport in transports for kind in kinds_of(client, kinds)
+             for name, each in pairs.items()]
+    plan = of_one_accel(runner.Plan(STORE, dict.fromkeys(runner.rounds(cases, args.repeat), _SECONDS), args.output, "migration.md", page),
+                        args.accel)
     if plan.only_told(args.dry_run):
         return 0
     steps = Steps(paths.cache_dir() / "clients" / "log")

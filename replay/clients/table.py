@@ -105,7 +105,8 @@ def markdown(shown: Sequence[Run], modes: Sequence[str], scenarios: Sequence[str
     for client, transport in dict.fromkeys((run.case.what[0], run.case.link) for run in shown):
         here = [run for run in shown if (run.case.what[0], run.case.link) == (client, transport)]
         made = [mode for mode in modes if any(run.case.mode == mode for run in here)]
-        lines.append([client, transport, ", ".join(made), *(_shown([run for run in here if run.case.what[1] == scenario], made) for scenario in columns)])
+        lines.append([client, transport, ", ".join(made), *(_shown([run for run in here if run.case.what[1] == scenario], made)
+                                                            for scenario in columns)])
     return tables.markdown([first, "transport", "modes", *columns], lines, left=3 + len(columns), padded=False)
 
 
@@ -114,7 +115,8 @@ def reasons(shown: Sequence[Run], outcome: str) -> str:
     places: dict[tuple[str, str], list[str]] = {}
     for run in shown:
         if outcome_of(run) == outcome:
-            places.setdefault((run.case.what[0], run.invalid or run.figures["says"]), []).append(f"{run.case.what[1]} ({run.case.link}, {run.case.mode})")
+            client, scenario = run.case.what
+            places.setdefault((client, run.invalid or run.figures["says"]), []).append(f"{scenario} ({run.case.link}, {run.case.mode})")
     return "".join(f"- {client}: {says}: {_listed(where)}\n" for (client, says), where in places.items())
 
 

@@ -86,7 +86,8 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
             done = scenario.play(user, qemu, count)
             ended, after, now = time.monotonic(), wire_of(lab), qemu.cpu()
             record = {
-                **asdict(done), "figure": scenario.figure, "seconds": ended - began, "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
+                **asdict(done), "figure": scenario.figure, "seconds": ended - began,
+                "bytes": after[0] - before[0], "bytes_up": after[1] - before[1],
                 "cpu": {kind: now[kind] - used[kind] for kind in now}, "inexact": user.exact(),
             }
     return record | ({"sound": _sound(viewer, began, ended)} if guest.hardware.sound else {})

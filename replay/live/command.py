@@ -43,7 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def options(parser: argparse.ArgumentParser, modes: str = "stock, or a mode: flow:catchup=off (stock,flow)") -> None:
     """Those of all commands that begin with live."""
     parser.add_argument("--modes", metavar="LIST", help=modes)
-    parser.add_argument("--library", type=Path, metavar="DIR", help="directory with the libspice-server.so.1 for all modes except stock")
+    parser.add_argument("--library", type=lambda text: Path(text).resolve(), metavar="DIR",
+                        help="directory with the libspice-server.so.1 for all modes except stock")
     runner.options(parser, NAME)
 
 
@@ -70,13 +71,12 @@ def _says(run: Run) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     if args.library:
-        libraries.find(str(args.library.resolve()))
+        libraries.find(str(args.library))
     plan = runner.Plan("live/live.jsonl", sets.planned(args), args.output, "README.md", page.page)
     if plan.only_told(args.dry_run, " Besides, each guest boots once, in one or two minutes; the desktop is made before that, in five."):
         return 0
     with measuring(plan) as steps:
-        folder = args.library and args.library.resolve()
-        shown = {title: ways.titled(title, folder) for title in dict.fromkeys(case.mode for case in plan.cases)}
+        shown = ways.titled((case.mode for case in plan.cases), args.library)
         made = {name: guests.prepare(name, steps) for name in dict.fromkeys(case.what[0] for case in plan.left)}
 
         def one(case: Case, _attempt: int) -> runner.Outcome:

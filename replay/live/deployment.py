@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import random
 import statistics
 import string
@@ -14,11 +13,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from bench.common import page as pages
 from bench.common import lists, paths, proc, table
-from bench.common.errors import BenchError
+from bench.common import page as pages
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links, linktest
@@ -107,50 +106,50 @@ def connected(place: Place, lab: Lab, name: str, *options: str, size: tuple[int,
         yield viewer
 
 
-def _beside(slow: bool) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        with tested("lan") as lab, at_rest(place, replace(way, several=True), lab) as qemu, contextlib.ExitStack() as others, \
-                connected(place, lab, "fast") as viewer:
-            user = User(qemu, viewer)
-            watching = [user]
-            if slow:
-                second = others.enter_context(labs.second_client(lab, links.find(_SLOW)))
-                watching.append(User(qemu, others.enter_context(connected(place, second, "slow")), PATIENCE))
-            done = scroll(user, qemu, _STOPS)
-            if not all(alive.viewer.running() and not alive.exact(PATIENCE) for alive in watching):
-                return Seen(done.lags, "a client's picture stayed wrong")
-            return Seen(done.lags)
-
-    return play
+@contextlib.contextmanager
+def shown(place: Place, way: Way, lab: Lab, of: guests.Guest | None = None) -> Iterator[tuple[Qemu, Drain, User]]:
+    """Such a guest, and a client that shows it."""
+    with at_rest(place, way, lab, of) as qemu:
+        height, width = qemu.screen().shape[:2]
+        with connected(place, lab, "client", size=(width, height)) as viewer:
+            yield qemu, viewer, User(qemu, viewer, PATIENCE)
 
 
-def _displays(noise: bool = False, reopen: bool = False) -> Callable[[Place, Way], Seen]:
+def _beside(place: Place, way: Way, slow: bool) -> Seen:
+    with tested("lan") as lab, at_rest(place, replace(way, several=True), lab) as qemu, contextlib.ExitStack() as others, \
+            connected(place, lab, "fast") as viewer:
+        user = User(qemu, viewer)
+        watching = [user]
+        if slow:
+            second = others.enter_context(labs.second_client(lab, links.find(_SLOW)))
+            watching.append(User(qemu, others.enter_context(connected(place, second, "slow")), PATIENCE))
+        done = scroll(user, qemu, _STOPS)
+        if not all(alive.viewer.running() and not alive.exact(PATIENCE) for alive in watching):
+            return Seen(done.lags, "a client's picture stayed wrong")
+        return Seen(done.lags)
+
+
+def _displays(place: Place, way: Way, noise: bool = False, reopen: bool = False) -> Seen:
     """Of the other display: whether noise fills it, and whether the client closes and opens it while the guest draws."""
-    def play(place: Place, way: Way) -> Seen:
-        with tested("20M40ms") as lab, at_rest(place, way, lab, place.guest("text-qxl", "qxl")) as qemu:
-            height, width = qemu.screen().shape[:2]
-            with connected(place, lab, "client", size=(width, height)) as viewer:
-                user = User(qemu, viewer, PATIENCE)
-                reopened = 0
+    with tested("20M40ms") as lab, shown(place, way, lab, place.guest("text-qxl", "qxl")) as (qemu, viewer, user):
+        reopened = 0
 
-                def close_and_open() -> None:
-                    nonlocal reopened
-                    viewer.reopen(1)
-                    reopened += 1
+        def close_and_open() -> None:
+            nonlocal reopened
+            viewer.reopen(1)
+            reopened += 1
 
-                qemu.order("eval cat /dev/urandom >/dev/fb1 2>/dev/null")
-                if noise:
-                    qemu.order("eval while :; do cat /dev/urandom >/dev/fb1; done </dev/null 2>/dev/null & noise=$!")
-                done = scroll(user, qemu, _STOPS, close_and_open) if reopen else scroll(user, qemu, _STOPS)
-                if noise:
-                    qemu.order("eval kill $noise")
-                wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
-            says = f"{viewer.told['bytes']['display-1'] / 1e6:.1f} MB for the other display"
-            if reopened:
-                says += f", opened {reopened} times"
-            return Seen(done.lags, f"{says}; {f'{wrong:.1%} of a picture stayed wrong' if wrong else 'both pictures exact'}")
-
-    return play
+        qemu.order("eval cat /dev/urandom >/dev/fb1 2>/dev/null")
+        if noise:
+            qemu.order("eval while :; do cat /dev/urandom >/dev/fb1; done </dev/null 2>/dev/null & noise=$!")
+        done = scroll(user, qemu, _STOPS, close_and_open) if reopen else scroll(user, qemu, _STOPS)
+        if noise:
+            qemu.order("eval kill $noise")
+        wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
+    says = f"{viewer.told['bytes']['display-1'] / 1e6:.1f} MB for the other display"
+    if reopened:
+        says += f", opened {reopened} times"
+    return Seen(done.lags, f"{says}; {f'{wrong:.1%} of a picture stayed wrong' if wrong else 'both pictures exact'}")
 
 
 def outage(seconds: int) -> str:
@@ -158,39 +157,36 @@ def outage(seconds: int) -> str:
     return f"20M/40ms@1s:out@{1 + seconds}s:20M"
 
 
-def _out(seconds: int) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        with tested(outage(seconds)) as lab, at_rest(place, way, lab) as qemu:
-            began = back = 0.0
-            try:
-                with connected(place, lab, "before") as viewer:
-                    user = User(qemu, viewer, PATIENCE)
-                    qemu.order("draw")
-                    time.sleep(_DRAWN)
-                    lab.begin_changes()
-                    began = time.monotonic() + 1
-                    back = began + seconds
-                    viewer.log.forget()
-                    while viewer.log.last / 1e9 < back and time.monotonic() < back + PATIENCE:
-                        time.sleep(0.02)
-                        viewer.follow()
-                    says = f"first change {viewer.log.last / 1e9 - back:.1f} s after the line's return"
-                    qemu.order("card")
-                    stopped = time.monotonic_ns()
-                    return Seen([max(0.0, (user.settled(stopped, changes=False) - stopped) / 1e9)], says)
-            except AtRest:
-                return Seen([None], "session still open")
-            except Failed:
-                if not began:
-                    raise
-                says = f"client disconnected {time.monotonic() - began:.0f} s after the line went"
-            time.sleep(max(0.0, back - time.monotonic()))
-            qemu.order("card")
-            with connected(place, lab, "after") as viewer:
-                User(qemu, viewer, PATIENCE)
-            return Seen([None], f"{says}; a new one shows the picture")
-
-    return play
+def _out(place: Place, way: Way, seconds: int) -> Seen:
+    with tested(outage(seconds)) as lab, at_rest(place, way, lab) as qemu:
+        began = back = 0.0
+        try:
+            with connected(place, lab, "before") as viewer:
+                user = User(qemu, viewer, PATIENCE)
+                qemu.order("draw")
+                time.sleep(_DRAWN)
+                lab.begin_changes()
+                began = time.monotonic() + 1
+                back = began + seconds
+                viewer.log.forget()
+                while viewer.log.last / 1e9 < back and time.monotonic() < back + PATIENCE:
+                    time.sleep(0.02)
+                    viewer.follow()
+                says = f"first change {viewer.log.last / 1e9 - back:.1f} s after the line's return"
+                qemu.order("card")
+                stopped = time.monotonic_ns()
+                return Seen([max(0.0, (user.settled(stopped, changes=False) - stopped) / 1e9)], says)
+        except AtRest:
+            return Seen([None], "session still open")
+        except Failed:
+            if not began:
+                raise
+            says = f"client disconnected {time.monotonic() - began:.0f} s after the line went"
+        time.sleep(max(0.0, back - time.monotonic()))
+        qemu.order("card")
+        with connected(place, lab, "after") as viewer:
+            User(qemu, viewer, PATIENCE)
+        return Seen([None], f"{says}; a new one shows the picture")
 
 
 @contextlib.contextmanager
@@ -205,39 +201,33 @@ def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machin
         yield lab, host
 
 
-def _paste(link: str) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        with _with_agent(place, way, link) as (lab, host):
-            agent = Agent(host.relayed(AGENT_PORT))
-            with contextlib.closing(agent):
-                with connected(place, lab, "client", "--channels") as viewer:
-                    agent.met(PATIENCE)
-                    offered = time.monotonic()
-                    text = "".join(random.Random(1).choices(string.ascii_letters, k=_PASTED))
-                    agent.offer(text)
-                    pasted = agent.data(PATIENCE)
-            if pasted != bytes(byte ^ 0xff for byte in text.encode()):      # spice-drain's answer to what it gets
-                raise Failed(f"the guest got {len(pasted)} bytes of {_PASTED}, or others")
-            echoes = viewer.told["inputs"]["echoes_ms"]
-            return Seen([agent.had - agent.asked], f"from the guest {agent.asked - offered:.1f} s; {keys_of(echoes)}")
-
-    return play
+def _paste(place: Place, way: Way, link: str) -> Seen:
+    with _with_agent(place, way, link) as (lab, host):
+        agent = Agent(host.relayed(AGENT_PORT))
+        with contextlib.closing(agent):
+            with connected(place, lab, "client", "--channels") as viewer:
+                agent.met(PATIENCE)
+                offered = time.monotonic()
+                text = "".join(random.Random(1).choices(string.ascii_letters, k=_PASTED))
+                agent.offer(text)
+                pasted = agent.data(PATIENCE)
+        if pasted != bytes(byte ^ 0xff for byte in text.encode()):      # spice-drain's answer to what it gets
+            raise Failed(f"the guest got {len(pasted)} bytes of {_PASTED}, or others")
+        echoes = viewer.told["inputs"]["echoes_ms"]
+        return Seen([agent.had - agent.asked], f"from the guest {agent.asked - offered:.1f} s; {keys_of(echoes)}")
 
 
-def _drop(link: str) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        with _with_agent(place, way, link) as (_, host):
-            vdagent.require()
-            world = World(host, SpiceGtk, target.TLS, place.folder, 0)
-            try:
-                client = world.client()
-                with vdagent.agent(host.relay(AGENT_PORT), place.folder):
-                    first = vdagent.drop(client, place.folder, 1)       # until agent and client have met
-                    return Seen([vdagent.drop(client, place.folder, _PASTED)], f"a file of one byte {first:.1f} s")
-            finally:
-                world.nobody()
-
-    return play
+def _drop(place: Place, way: Way, link: str) -> Seen:
+    with _with_agent(place, way, link) as (_, host):
+        vdagent.require()
+        world = World(host, SpiceGtk, target.TLS, place.folder, 0)
+        try:
+            client = world.client()
+            with vdagent.agent(host.relay(AGENT_PORT), place.folder):
+                first = vdagent.drop(client, place.folder, 1)       # until agent and client have met
+                return Seen([vdagent.drop(client, place.folder, _PASTED)], f"a file of one byte {first:.1f} s")
+        finally:
+            world.nobody()
 
 
 def keys_of(echoes: Sequence[float]) -> str:
@@ -261,43 +251,39 @@ def _first_picture(place: Place, way: Way, lab: Lab) -> Seen:
             return Seen([None], str(error).rstrip(": "))
 
 
-def _connect(link: str) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        with tested(link) as lab:
-            return _first_picture(place, way, lab)
-
-    return play
+def _connect(place: Place, way: Way, link: str) -> Seen:
+    with tested(link) as lab:
+        return _first_picture(place, way, lab)
 
 
-def _black_hole(probing: bool) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        with tested("lan") as lab:
-            # veth drops what its other end's MTU does not let in, and says nothing; the client's TCP announces what it had before
-            ip = proc.require("ip", "iproute2")
-            proc.call([ip, "link", "set", lab.device, "mtu", str(_HOLE)], lab.client)
-            proc.call([ip, "route", "replace", lab.server_address, "dev", lab.device, "src", lab.client_address, "advmss",
-                       str(links.MTU - 40)], lab.client)
-            proc.call(["sh", "-c", f"echo {int(probing)} >/proc/sys/net/ipv4/tcp_mtu_probing"], lab.server)
-            return _first_picture(place, way, lab)
-
-    return play
+def _black_hole(place: Place, way: Way, probing: bool) -> Seen:
+    with tested("lan") as lab:
+        # veth drops what its other end's MTU does not let in, and says nothing; the client's TCP announces what it had before
+        ip = proc.require("ip", "iproute2")
+        proc.call([ip, "link", "set", lab.device, "mtu", str(_HOLE)], lab.client)
+        proc.call([ip, "route", "replace", lab.server_address, "dev", lab.device, "src", lab.client_address, "advmss",
+                   str(links.MTU - 40)], lab.client)
+        proc.call(["sh", "-c", f"echo {int(probing)} >/proc/sys/net/ipv4/tcp_mtu_probing"], lab.server)
+        return _first_picture(place, way, lab)
 
 
 ROWS = {row.name: row for row in (
-    *(Row(f"connect-{name}", f"the first picture of a new client over {link}", _connect(link))
+    *(Row(f"connect-{name}", f"the first picture of a new client over {link}", partial(_connect, link=link))
       for name, link in (("2M", _SLOW), ("256k", "256k/300ms"), ("20M", "20M40ms"))),
-    Row("alone", "the last picture after scrolling, one client on a LAN", _beside(False)),
-    Row("beside-slow", f"the same, with a second client over {_SLOW}", _beside(True), 0.1),
-    Row("display", "the last picture after scrolling over 20M40ms, of a guest with two displays, the other one at rest", _displays()),
-    Row("display-beside-noise", "the same while noise fills the other display", _displays(noise=True)),
-    Row("display-reopened", "the same while the client closes the other display and opens it again", _displays(reopen=True)),
+    Row("alone", "the last picture after scrolling, one client on a LAN", partial(_beside, slow=False)),
+    Row("beside-slow", f"the same, with a second client over {_SLOW}", partial(_beside, slow=True), 0.1),
+    Row("display", "the last picture after scrolling over 20M40ms, of a guest with two displays, the other one at rest", _displays),
+    Row("display-beside-noise", "the same while noise fills the other display", partial(_displays, noise=True)),
+    Row("display-reopened", "the same while the client closes the other display and opens it again", partial(_displays, reopen=True)),
     *(Row(f"out-{seconds}s", f"20M40ms, out for {seconds} s while the guest draws: the present picture, from the first change afterwards on",
-          _out(seconds), 2.0) for seconds in (5, 20, 35, 70)),
-    Row("paste-lan", f"a paste of {_PASTED // 1_000_000} MB into the guest, on a LAN", _paste("lan")),
-    Row("paste", "the same over 50M100ms", _paste("50M100ms"), 3.0),
-    Row("drop", f"a file of {_PASTED // 1_000_000} MB dropped on the client, to spice-vdagent, over 50M100ms", _drop("50M100ms"), 3.0),
-    Row("black-hole", f"the first picture over a path that silently drops packets above {_HOLE} bytes", _black_hole(False)),
-    Row("black-hole-probing", "the same with tcp_mtu_probing=1 on the host", _black_hole(True)),
+          partial(_out, seconds=seconds), 2.0) for seconds in (5, 20, 35, 70)),
+    Row("paste-lan", f"a paste of {_PASTED // 1_000_000} MB into the guest, on a LAN", partial(_paste, link="lan")),
+    Row("paste", "the same over 50M100ms", partial(_paste, link="50M100ms"), 3.0),
+    Row("drop", f"a file of {_PASTED // 1_000_000} MB dropped on the client, to spice-vdagent, over 50M100ms",
+        partial(_drop, link="50M100ms"), 3.0),
+    Row("black-hole", f"the first picture over a path that silently drops packets above {_HOLE} bytes",
+        partial(_black_hole, probing=False)),
+    Row("black-hole-probing", "the same with tcp_mtu_probing=1 on the host", partial(_black_hole, probing=True)),
 )}
 
 
@@ -330,7 +316,8 @@ def cell(runs: Sequence[Run]) -> str:
     text = f"{statistics.median(known):.2f} s (longest {max(known):.2f}, n = {len(waits)})" if known else f"never (n = {len(waits)})"
     if known and len(known) < len(waits):
         text += f", {len(waits) - len(known)} never"
-    return "; ".join(dict.fromkeys([text, *(f"{'FAILED: ' * run.failed}{run.figures['says']}" for run in runs if run.failed or run.figures["says"])]))
+    seen = [f"{'FAILED: ' * run.failed}{run.figures['says']}" for run in runs if run.failed or run.figures["says"]]
+    return "; ".join(dict.fromkeys([text, *seen]))
 
 
 def _column(run: Run) -> str:
@@ -345,21 +332,23 @@ def page(kept: Sequence[Run], name: str = NAME, rows: Mapping[str, Row] = ROWS) 
     for run in runs:
         if run.counts:
             found.setdefault((run.case.what[0], _column(run)), []).append(run)
-    shown = sorted({column for _, column in found}, key=lambda column: (not column.startswith(STOCK), column))
-    lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–", *(cell(found.get((row.name, column), [])) for column in shown)]
+    columns = sorted({column for _, column in found}, key=lambda column: (not column.startswith(STOCK), column))
+    lines = [[row.name, row.waits_for, f"{row.goal:g} s" if row.goal else "–",
+              *(cell(found.get((row.name, column), [])) for column in columns)]
              for row in rows.values() if any(of == row.name for of, _ in found)]
     return pages.fill("live/deployment.md.j2", facts=store.facts(runs), name=name, patience=PATIENCE,
-                      loads=sorted(load for run in runs for load in run.figures["load"]), accels=sorted({accels.accel_of(run).upper() for run in runs}),
+                      loads=sorted(load for run in runs for load in run.figures["load"]),
+                      accels=sorted({accels.accel_of(run).upper() for run in runs}),
                       bad=[(run.case.what[0], _column(run), run.invalid) for run in runs if not run.counts],
-                      table=table.markdown(["row", "the user waits for", "goal", *shown], lines, left=3 + len(shown)))
+                      table=table.markdown(["row", "the user waits for", "goal", *columns], lines, left=3 + len(columns)))
 
 
 def execute(args: argparse.Namespace, name: str = NAME, rows: Mapping[str, Row] = ROWS) -> int:
-    plan = runner.Plan(f"live/{name}.jsonl", planned(args, rows), args.output, f"{name}.md", functools.partial(page, name=name, rows=rows))
+    plan = runner.Plan(f"live/{name}.jsonl", planned(args, rows), args.output, f"{name}.md", partial(page, name=name, rows=rows))
     if plan.only_told(args.dry_run):
         return 0
     with command.measuring(plan) as steps:
-        shown = {mode: ways.titled(mode, args.library and args.library.resolve()) for mode in dict.fromkeys(case.mode for case in plan.cases)}
+        shown = ways.titled((case.mode for case in plan.cases), args.library)
 
         def one(case: Case, _attempt: int) -> Outcome:
             with tempfile.TemporaryDirectory(prefix="spice-live-", ignore_cleanup_errors=True) as folder:

@@ -234,8 +234,9 @@ def page(kept: Sequence[Run]) -> str:
     states = libraries(runs)
     found, missed, judged = misses(runs)
     return pages.fill(
-        "live/live.md.j2", facts=store.facts(runs or kept), runs=len(runs), thrown_out=[run for run in kept if not run.counts], states=states,
-        short=short(runs), dates=sorted(run.day for run in runs if run.date), loads=sorted(load for run in runs for load in run.figures["load"]),
+        "live/live.md.j2", facts=store.facts(runs or kept), runs=len(runs), thrown_out=[run for run in kept if not run.counts],
+        states=states, short=short(runs), dates=sorted(run.day for run in runs if run.date),
+        loads=sorted(load for run in runs for load in run.figures["load"]),
         misses=found, missed=missed, judged=judged, ours=OURS, limit=LIMIT, factor=_FACTOR, seconds=_SECONDS, bytes=_BYTES, fewest=FEWEST,
         enough=_ENOUGH, held_up=_HELD_UP, browsers=any(run.case.mode.partition(" ")[0] in BROWSERS for run in runs),
         sound=any("sound" in run.figures for run in runs),

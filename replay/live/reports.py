@@ -11,11 +11,12 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from live import cell, deployment
-from live.deployment import PATIENCE, Place, Row, Seen, at_rest, connected, tested
+from live.deployment import PATIENCE, Place, Row, Seen, at_rest, connected, shown, tested
 from live.guests import LARGE
 from live.qemu import Qemu
 from live.tiles import ALIKE, Look, Means, apply
@@ -48,28 +49,23 @@ def _flung(qemu: Qemu, viewer: Drain) -> None:
         viewer.follow()
 
 
-def _large(name: str) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        made = place.guest(name)
-        with tested("20M40ms") as lab, at_rest(place, way, lab, made) as qemu:
-            height, width = qemu.screen().shape[:2]
-            with connected(place, lab, "client", size=(width, height)) as viewer:
-                user = User(qemu, viewer, PATIENCE)
-                _page(qemu)
-                lags: list[float | None] = []
-                began, bytes_, used = time.monotonic(), cell.wire_of(lab)[0], qemu.cpu()["worker"]
-                while not lags or time.monotonic() < began + (place.count or 60):
-                    _flung(qemu, viewer)
-                    stopped = time.monotonic_ns()
-                    lags.append(max(0.0, (user.settled(stopped, changes=False) - stopped) / 1e9))
-                seconds = time.monotonic() - began
-                says = (f"{width}x{height}: the viewer lived for {seconds:.0f} s; per round {(cell.wire_of(lab)[0] - bytes_) / 1e6 / len(lags):.1f} MB, "
-                        f"{(qemu.cpu()['worker'] - used) / len(lags):.1f} s of the worker")
-                if wrong := user.exact(PATIENCE):
-                    says += f"; {wrong:.2%} of the picture stayed wrong"
-        return Seen(lags, says, failed=bool(wrong))
-
-    return play
+def _large(place: Place, way: Way, name: str) -> Seen:
+    made = place.guest(name)
+    with tested("20M40ms") as lab, shown(place, way, lab, made) as (qemu, viewer, user):
+        height, width = qemu.screen().shape[:2]
+        _page(qemu)
+        lags: list[float | None] = []
+        began, bytes_, used = time.monotonic(), cell.wire_of(lab)[0], qemu.cpu()["worker"]
+        while not lags or time.monotonic() < began + (place.count or 60):
+            _flung(qemu, viewer)
+            stopped = time.monotonic_ns()
+            lags.append(max(0.0, (user.settled(stopped, changes=False) - stopped) / 1e9))
+        seconds = time.monotonic() - began
+        says = (f"{width}x{height}: the viewer lived for {seconds:.0f} s; per round {(cell.wire_of(lab)[0] - bytes_) / 1e6 / len(lags):.1f} MB, "
+                f"{(qemu.cpu()['worker'] - used) / len(lags):.1f} s of the worker")
+        if wrong := user.exact(PATIENCE):
+            says += f"; {wrong:.2%} of the picture stayed wrong"
+    return Seen(lags, says, failed=bool(wrong))
 
 
 # places of the pointer: in each row of the grid from left to right, left of the window that scrolls
@@ -98,42 +94,37 @@ def followed(base: Means, looks: Sequence[Look], moved: Sequence[float]) -> tupl
     return waits, most, trails / max(1, len(looks))
 
 
-def _pointer(link: str) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        made = place.guest("desktop-std")
-        with tested(link) as lab, at_rest(place, way, lab, made) as qemu:
-            height, width = qemu.screen().shape[:2]
-            with connected(place, lab, "client", size=(width, height)) as viewer:
-                user = User(qemu, viewer, PATIENCE)
-                qemu.order("eval for each in $terminal $page $web $editor $behind $moved; do xdotool windowminimize $each; done")
-                qemu.order("eval xterm -T scrolling -geometry 80x50+450+10 -fa 'DejaVu Sans Mono' -fs 8 -e sh -c "
-                           "'until [ -e /tmp/go ]; do sleep 0.1; done; while [ -e /tmp/go ]; do n=$((n + 1)); "
-                           "echo $n the quick brown fox jumps over the lazy dog $((n * 7919 % 65521)) times; sleep 0.05; done; sleep 1000' "
-                           "</dev/null >/dev/null 2>&1 &")
-                time.sleep(5)
-                viewer.move(width - 40, height - 40)
-                user.calm()
-                qemu.order("eval : >/tmp/go")
-                time.sleep(1)
-                viewer.follow()
-                viewer.log.forget()
-                moved: list[float] = []
-                began = time.monotonic()
-                for number in range(place.count or 20 * _MOTIONS):
-                    viewer.move(*_PLACES[number % len(_PLACES)])
-                    moved.append(time.monotonic_ns())
-                    viewer.follow()
-                    time.sleep(max(0.0, began + len(moved) / _MOTIONS - time.monotonic()))
-                qemu.order("eval rm /tmp/go")
-                stopped = time.monotonic_ns()
-                user.settled(stopped, changes=False)
-                lags, most, share = followed(viewer.log.base, viewer.log.looks, moved)
-                says = f"up to {most} trails, at {share:.0%} of the looks; text and pointer after a stop exact"
-                if wrong := user.exact(PATIENCE):
-                    says = f"up to {most} trails; {wrong:.2%} of the picture stayed wrong"
-        return Seen(lags, says, failed=bool(wrong) or None in lags)
-
-    return play
+def _pointer(place: Place, way: Way, link: str) -> Seen:
+    made = place.guest("desktop-std")
+    with tested(link) as lab, shown(place, way, lab, made) as (qemu, viewer, user):
+        height, width = qemu.screen().shape[:2]
+        qemu.order("eval for each in $terminal $page $web $editor $behind $moved; do xdotool windowminimize $each; done")
+        qemu.order("eval xterm -T scrolling -geometry 80x50+450+10 -fa 'DejaVu Sans Mono' -fs 8 -e sh -c "
+                   "'until [ -e /tmp/go ]; do sleep 0.1; done; while [ -e /tmp/go ]; do n=$((n + 1)); "
+                   "echo $n the quick brown fox jumps over the lazy dog $((n * 7919 % 65521)) times; sleep 0.05; done; sleep 1000' "
+                   "</dev/null >/dev/null 2>&1 &")
+        time.sleep(5)
+        viewer.move(width - 40, height - 40)
+        user.calm()
+        qemu.order("eval : >/tmp/go")
+        time.sleep(1)
+        viewer.follow()
+        viewer.log.forget()
+        moved: list[float] = []
+        began = time.monotonic()
+        for number in range(place.count or 20 * _MOTIONS):
+            viewer.move(*_PLACES[number % len(_PLACES)])
+            moved.append(time.monotonic_ns())
+            viewer.follow()
+            time.sleep(max(0.0, began + len(moved) / _MOTIONS - time.monotonic()))
+        qemu.order("eval rm /tmp/go")
+        stopped = time.monotonic_ns()
+        user.settled(stopped, changes=False)
+        lags, most, share = followed(viewer.log.base, viewer.log.looks, moved)
+        says = f"up to {most} trails, at {share:.0%} of the looks; text and pointer after a stop exact"
+        if wrong := user.exact(PATIENCE):
+            says = f"up to {most} trails; {wrong:.2%} of the picture stayed wrong"
+    return Seen(lags, says, failed=bool(wrong) or None in lags)
 
 
 @contextlib.contextmanager
@@ -144,77 +135,71 @@ def _busy_host(processes: int) -> Iterator[None]:
         yield
 
 
-def _view_only(busy: bool) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        """The guest's clock ticks by itself, and the harness only reads the client's log: whatever it sent could wake the server."""
-        with tested("wifi-lossy") as lab, at_rest(place, way, lab) as qemu, connected(place, lab, "client") as viewer:
-            User(qemu, viewer, PATIENCE)
-            qemu.order(r"eval while :; do n=$((n + 1)); echo $n >/run/ticks; printf '\033[H%8d' $n; sleep 1; done </dev/null >/dev/tty1 2>/dev/null &")
-            with _busy_host(2 * (os.cpu_count() or 1) if busy else 0):
-                ticks, waits = int(qemu.order("eval echo ticks $(cat /run/ticks)", "ticks") or 0), []
-                began = last = time.monotonic()
-                while time.monotonic() < began + (place.count or 120):
-                    time.sleep(0.05)
-                    if viewer.follow():
-                        waits.append(max(0.0, viewer.log.last / 1e9 - last - 1))
-                        last = viewer.log.last / 1e9
-                        viewer.log.forget()
-                    elif time.monotonic() > last + 1 + _STALE:
-                        break
-            stood = time.monotonic() - last
-            drawn = int(qemu.order("eval echo ticks $(cat /run/ticks)", "ticks")) - ticks
-        frozen = stood > 1 + _STALE and drawn > len(waits) + _STALE / 2
-        says = f"{drawn} ticks of the guest, {len(waits)} changes at the client"
-        return Seen(sorted(waits)[-100:], f"{says}; stood still for {stood:.0f} s" if frozen else says, failed=frozen)
-
-    return play
+def _view_only(place: Place, way: Way, busy: bool) -> Seen:
+    """The guest's clock ticks by itself, and the harness only reads the client's log: whatever it sent could wake the server."""
+    with tested("wifi-lossy") as lab, shown(place, way, lab) as (qemu, viewer, _):
+        qemu.order(r"eval while :; do n=$((n + 1)); echo $n >/run/ticks; printf '\033[H%8d' $n; sleep 1; done </dev/null >/dev/tty1 2>/dev/null &")
+        with _busy_host(2 * (os.cpu_count() or 1) if busy else 0):
+            ticks, waits = int(qemu.order("eval echo ticks $(cat /run/ticks)", "ticks") or 0), []
+            began = last = time.monotonic()
+            while time.monotonic() < began + (place.count or 120):
+                time.sleep(0.05)
+                if viewer.follow():
+                    waits.append(max(0.0, viewer.log.last / 1e9 - last - 1))
+                    last = viewer.log.last / 1e9
+                    viewer.log.forget()
+                elif time.monotonic() > last + 1 + _STALE:
+                    break
+        stood = time.monotonic() - last
+        drawn = int(qemu.order("eval echo ticks $(cat /run/ticks)", "ticks")) - ticks
+    frozen = stood > 1 + _STALE and drawn > len(waits) + _STALE / 2
+    says = f"{drawn} ticks of the guest, {len(waits)} changes at the client"
+    return Seen(sorted(waits)[-100:], f"{says}; stood still for {stood:.0f} s" if frozen else says, failed=frozen)
 
 
-def _video(streaming: str) -> Callable[[Place, Way], Seen]:
-    def play(place: Place, way: Way) -> Seen:
-        made, chance, waits = place.guest("desktop-qxl"), random.Random(1), list[float | None]()
-        with tested("4g") as lab, at_rest(place, replace(way, video=streaming), lab, made) as qemu:
-            height, width = qemu.screen().shape[:2]
-            with connected(place, lab, "first", size=(width, height)) as viewer:
-                user = User(qemu, viewer, PATIENCE)
-                qemu.order("app terminal")
-                time.sleep(2)
-                user.calm()
-                qemu.order("draw")
-                time.sleep(5)
-                began, before = time.monotonic(), cell.wire_of(lab)[0]
-                time.sleep(10)
-                viewer.follow()
-                rate = (cell.wire_of(lab)[0] - before) * 8 / 1e6 / (time.monotonic() - began)
-            for number in range(place.count or 100):
-                began = time.monotonic()
-                with connected(place, lab, f"client-{number}", size=(width, height)) as viewer:
-                    while not viewer.follow():
-                        if time.monotonic() > began + _CONNECTED:
-                            return Seen([*waits, None], f"client {number + 1} got no picture", failed=True)
-                        time.sleep(0.02)
-                    waits.append(time.monotonic() - began)
-                    time.sleep(chance.random())
-                qemu.qmp("query-status")
-            qemu.screen()       # of the worker's thread
-            qemu.order("card")
-            with connected(place, lab, "last", size=(width, height)) as viewer:
-                wrong = User(qemu, viewer, PATIENCE).exact(PATIENCE)
-        says = f"{rate:.1f} Mbit/s while it plays; {f'{wrong:.2%} of the last picture stayed wrong' if wrong else 'the last picture exact'}"
-        return Seen(waits, says, failed=bool(wrong))
-
-    return play
+def _video(place: Place, way: Way, streaming: str) -> Seen:
+    made, chance, waits = place.guest("desktop-qxl"), random.Random(1), list[float | None]()
+    with tested("4g") as lab, at_rest(place, replace(way, video=streaming), lab, made) as qemu:
+        height, width = qemu.screen().shape[:2]
+        with connected(place, lab, "first", size=(width, height)) as viewer:
+            user = User(qemu, viewer, PATIENCE)
+            qemu.order("app terminal")
+            time.sleep(2)
+            user.calm()
+            qemu.order("draw")
+            time.sleep(5)
+            began, before = time.monotonic(), cell.wire_of(lab)[0]
+            time.sleep(10)
+            viewer.follow()
+            rate = (cell.wire_of(lab)[0] - before) * 8 / 1e6 / (time.monotonic() - began)
+        for number in range(place.count or 100):
+            began = time.monotonic()
+            with connected(place, lab, f"client-{number}", size=(width, height)) as viewer:
+                while not viewer.follow():
+                    if time.monotonic() > began + _CONNECTED:
+                        return Seen([*waits, None], f"client {number + 1} got no picture", failed=True)
+                    time.sleep(0.02)
+                waits.append(time.monotonic() - began)
+                time.sleep(chance.random())
+            qemu.qmp("query-status")
+        qemu.screen()       # of the worker's thread
+        qemu.order("card")
+        with connected(place, lab, "last", size=(width, height)) as viewer:
+            wrong = User(qemu, viewer, PATIENCE).exact(PATIENCE)
+    says = f"{rate:.1f} Mbit/s while it plays; {f'{wrong:.2%} of the last picture stayed wrong' if wrong else 'the last picture exact'}"
+    return Seen(waits, says, failed=bool(wrong))
 
 
 ROWS = {row.name: row for row in (
-    *(Row(f"large-{name.removeprefix('text-')}", "the last picture after fast scrolling, text and a page, both directions, over 20M40ms", _large(name))
-      for name in LARGE),
-    *(Row(f"pointer-{link}", f"a pointer that the guest draws, {_MOTIONS} motions per second beside text that scrolls, over {link}", _pointer(link))
-      for link in ("lan", "20M40ms", "2M100ms")),
-    Row("view-only", "a clock, by a client that never sends input, over wifi-lossy: staleness of the 100 oldest changes", _view_only(False)),
-    Row("view-only-busy", "the same beside twice as many busy processes as processors", _view_only(True)),
+    *(Row(f"large-{name.removeprefix('text-')}", "the last picture after fast scrolling, text and a page, both directions, over 20M40ms",
+          partial(_large, name=name)) for name in LARGE),
+    *(Row(f"pointer-{link}", f"a pointer that the guest draws, {_MOTIONS} motions per second beside text that scrolls, over {link}",
+          partial(_pointer, link=link)) for link in ("lan", "20M40ms", "2M100ms")),
+    Row("view-only", "a clock, by a client that never sends input, over wifi-lossy: staleness of the 100 oldest changes",
+        partial(_view_only, busy=False)),
+    Row("view-only-busy", "the same beside twice as many busy processes as processors", partial(_view_only, busy=True)),
     *(Row(f"video-{streaming}", f"the first picture of a client that connects over 4g while a video plays, QXL, streaming-video={streaming}",
-          _video(streaming)) for streaming in ("filter", "all")),
+          partial(_video, streaming=streaming)) for streaming in ("filter", "all")),
 )}
 
 

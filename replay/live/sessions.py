@@ -73,7 +73,8 @@ def table(runs: Sequence[Run]) -> str:
 
     return tables.of(runs, (
         ("way", lambda run: run.case.mode), ("sessions", lambda run: run.case.what[1]),
-        ("server CPU ms/s of each", figure("cpu", lambda cpu: f"{cpu * 1e3:.1f}")), ("wake-ups/s of each", figure("wakes", lambda wakes: f"{wakes:.0f}")),
+        ("server CPU ms/s of each", figure("cpu", lambda cpu: f"{cpu * 1e3:.1f}")),
+        ("wake-ups/s of each", figure("wakes", lambda wakes: f"{wakes:.0f}")),
         ("memory of each, MB", figure("memory", lambda memory: f"{memory / 1e6:.0f}")),
         ("sessions per core", figure("cpu", lambda cpu: f"{1 / cpu:.0f}" if cpu else tables.UNKNOWN)),
         ("latency p95, ms", figure("late", lambda late: f"{late:.1f}")), ("n", figure("probes", tables.count))), padded=False)
@@ -84,8 +85,8 @@ def page(kept: Sequence[Run]) -> str:
     runs = store.of_last_library(kept)
     rows = [run for run in store.latest(runs) if run.counts]
     most = {run.case.mode: run for run in sorted(rows, key=lambda run: int(run.case.what[1])) if run.figures["cpu"]}
-    return pages.fill("live/sessions.md.j2", facts=store.facts(rows or runs), recording=RECORDING, seconds=SECONDS, most=list(most.values()),
-                      table=table(rows), bad=[run for run in runs if not run.counts])
+    return pages.fill("live/sessions.md.j2", facts=store.facts(rows or runs), recording=RECORDING, seconds=SECONDS,
+                      most=list(most.values()), table=table(rows), bad=[run for run in runs if not run.counts])
 
 
 def measure(way: Way, count: int, recording: Path) -> Outcome:
@@ -164,7 +165,7 @@ def execute(args: argparse.Namespace) -> int:
         for program in (paths.player, paths.client):
             program()
         recording = catalogue.unpacked(catalogue.looked_into(catalogue.find(RECORDING)))
-        shown = {mode: ways.titled(mode, args.library and args.library.resolve()) for mode in dict.fromkeys(case.mode for case in plan.cases)}
+        shown = ways.titled((case.mode for case in plan.cases), args.library)
         runs = plan.perform(lambda case, _attempt: cell.watched(lambda: measure(shown[case.mode], int(case.what[1]), recording)), {},
                             lambda run: f"{run.figures['cpu'] * 1e3:.1f} ms/s of CPU per session")
     print(table([run for run in runs if run.counts]))

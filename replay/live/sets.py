@@ -82,7 +82,7 @@ def of_spice(given: str | None) -> list[str]:
 
 def case(what: Sequence[str], way: str, args: argparse.Namespace, **more: Any) -> Case:
     """What a run of that way measures: of this tree's library, or of the one that was named."""
-    title = ways.title(way, args.library and args.library.resolve())
+    title = ways.title(way, args.library)
     return Case(tuple(what), title, ours=ways.of_tree(title), **more)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,9 +54,9 @@ def of_tree(title: str) -> bool:
     return " (" not in title and _shows(title) not in (VNC, modes.STOCK)
 
 
-def titled(title: str, folder: Path | None) -> Way:
-    """The way with this name in tables."""
-    return find(title.partition(" (")[0], folder)
+def titled(titles: Iterable[str], folder: Path | None) -> dict[str, Way]:
+    """The ways with these names in tables."""
+    return {title: find(title.partition(" (")[0], folder) for title in dict.fromkeys(titles)}
 
 
 def check(name: str) -> None:

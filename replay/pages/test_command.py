@@ -130,7 +130,7 @@ def test_a_page_that_failed_is_not_called_done(commands: Runs, call: Callable[..
                                                measured: int) -> None:
     """A row without a run that counts is measured again; a run with a wrong picture is kept, and the status says so each time."""
     made = document("lan", 6, environment.library_tree())
-    made["plan"]["cells"] = list(dict.fromkeys(map(results.address, made["runs"])))
+    made["plan"]["cells"] = list(dict.fromkeys(results.case(run).row for run in made["runs"]))
     for run in made["runs"]:
         if run["mode"] == "flow" and (measured or run["repeat"] == 2):
             run.update(valid=False, invalid_reason="why", lossy=wrong_picture)

@@ -60,7 +60,7 @@ def foretold(asked: request.Request) -> tuple[int, float]:
 
 def _document(asked: request.Request, cells: Sequence[RunSpec]) -> dict[str, Any]:
     described = environment.describe(asked.recordings, {cell.library.name: cell.library for cell in cells}.values())
-    plan = {"cells": [cell.address for cell in cells], "repeats": asked.repeats, "seed": _SEED, "jobs": asked.jobs,
+    plan = {"cells": [cell.case.row for cell in cells], "repeats": asked.repeats, "seed": _SEED, "jobs": asked.jobs,
             **asked.conditions.kept()}
     return results.document(described, ["./run", *sys.argv[1:]], plan)
 
@@ -178,7 +178,7 @@ def _tell(args: argparse.Namespace, result: dict[str, Any]) -> int:
     empty = results.empty_cells(result)
     if empty:
         print(f"bench: {len(empty)} of {len(result['plan']['cells'])} rows have no run that counts", file=sys.stderr)
-    wrong = [f"{results.address(run)} run {run['repeat']}" for run in result["runs"] if pictures.is_wrong(run)]
+    wrong = [f"{results.case(run).row} run {run['repeat']}" for run in result["runs"] if pictures.is_wrong(run)]
     if wrong:
         print(f"bench: wrong pictures in {len(wrong)} of {len(result['runs'])} runs: {', '.join(wrong)}", file=sys.stderr)
     return 1 if empty or wrong else 0
@@ -193,7 +193,7 @@ def execute(args: argparse.Namespace) -> int:
     cells = request.cells(asked)
     if args.dry_run:
         runs, seconds = foretold(asked)
-        print("\n".join(cell.address for cell in cells))
+        print("\n".join(cell.case.row for cell in cells))
         print(f"{len(cells)} rows, {runs} runs, about {duration(seconds)}")
         return 0
     result = measure(asked, cells, args.output / "compare.json")

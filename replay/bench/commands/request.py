@@ -122,7 +122,8 @@ def read(args: argparse.Namespace) -> Request:
     return Request(
         recordings=_recordings(args), modes=[modes.check(name) for name in lists.read(args.modes, QUICK_MODES, "mode")],
         modes_named=args.modes is not None, libraries=args.library,
-        transports=lists.read(args.transports, runspec.TRANSPORTS, "transport", runspec.TRANSPORTS), links=_links(args.links), paces=_paces(args.pace),
+        transports=lists.read(args.transports, runspec.TRANSPORTS, "transport", runspec.TRANSPORTS),
+        links=_links(args.links), paces=_paces(args.pace),
         repeats=_repeats(args), jobs=args.jobs, conditions=Conditions.read(args.conditions),
         keep=getattr(args, "keep", None), first_look=_is_first_look(args))
 

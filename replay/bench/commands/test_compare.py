@@ -18,7 +18,7 @@ from bench.commands import compare, request
 from bench.common import atomic
 from bench.common.errors import BenchError
 from bench.conftest import Bench, processes, wait_until
-from bench.runs import matrix, results
+from bench.runs import matrix
 from bench.runs.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -55,7 +55,7 @@ def test_a_first_look_has_both_paces() -> None:
     def asked(*arguments: str) -> list[str]:
         parser = argparse.ArgumentParser()
         compare.configure(parser)
-        return [cell.address for cell in request.cells(request.read(parser.parse_args(arguments)))]
+        return [cell.case.row for cell in request.cells(request.read(parser.parse_args(arguments)))]
 
     cells = asked()
     fast, paced = cells[:-3], cells[-3:]

@@ -53,28 +53,35 @@ def _channels(value: str | None) -> str:
     return wanted
 
 
-def _condition(default: Any, read: Callable[[str | None], Any], form: str, says: str) -> Any:
-    """How it is parsed (ValueError if it cannot be), how it is written in --with, and its name for users."""
-    return field(default=default, metadata={"read": read, "form": form, "says": says})
+def _condition(default: Any, read: Callable[[str | None], Any], form: str, says: str, of_player: bool = False) -> Any:
+    """How it is parsed (ValueError if it cannot be), how it is written in --with, its name for users, and whether it is an option of
+    spice-player, too."""
+    return field(default=default, metadata={"read": read, "form": form, "says": says, "of_player": of_player})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """Each field is a name in --with of ./run compare, and a key of a result's plan. None: the player's default, or what is good for the pace."""
+    """Each field is a name in --with of ./run compare, and a key of a result's plan. None: the player's default, or what is good for
+    the pace."""
     tls: str = _condition("1.3", _one_of(*certs.VERSIONS), f"tls={' or '.join(certs.VERSIONS)}", "the TLS version")
     congestion: str = _condition(lab.CONGESTION, _name, f"congestion=NAME: TCP's algorithm at both ends (default {lab.CONGESTION})",
                                  "congestion control")
-    slow_client: float = _condition(1.0, _factor, "slow-client=FACTOR: the client takes that many times as long (1 or more)", "the client's speed")
+    slow_client: float = _condition(1.0, _factor, "slow-client=FACTOR: the client takes that many times as long (1 or more)",
+                                    "the client's speed")
     beside_download: bool = _condition(False, _flag, "beside-download: a bulk TCP download shares the link", "a download beside it")
-    compression: str | None = _condition(None, _one_of(*COMPRESSIONS), f"compression={'|'.join(COMPRESSIONS)}: of images", "image compression")
-    jpeg: str | None = _condition(None, _one_of(*JPEGS), f"jpeg={'|'.join(JPEGS)} (default: over a slow link)", "JPEG")
+    compression: str | None = _condition(None, _one_of(*COMPRESSIONS), f"compression={'|'.join(COMPRESSIONS)}: of images",
+                                         "image compression", of_player=True)
+    jpeg: str | None = _condition(None, _one_of(*JPEGS), f"jpeg={'|'.join(JPEGS)} (default: over a slow link)", "JPEG", of_player=True)
     streaming: str | None = _condition(None, _one_of(*STREAMINGS), f"streaming={'|'.join(STREAMINGS)}: of video (default: off at pace max)",
-                                       "streaming")
+                                       "streaming", of_player=True)
     channels: str | None = _condition(
-        None, _channels, "channels: traffic on all other channels, or channels=sound+sound-raw+inputs+pointer+port:MIB", "the other channels")
+        None, _channels, "channels: traffic on all other channels, or channels=sound+sound-raw+inputs+pointer+port:MIB",
+        "the other channels", of_player=True)
     show_surfaces: bool = _condition(
-        False, _flag, "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment", "the surfaces shown")
-    ahead: bool = _condition(False, _flag, "ahead: a guest that writes pixels before it sends their command", "a guest ahead of its commands")
+        False, _flag, "show-surfaces: compare off-screen surfaces, too, by drawing each onto the screen for a moment", "the surfaces shown",
+        of_player=True)
+    ahead: bool = _condition(False, _flag, "ahead: a guest that writes pixels before it sends their command",
+                             "a guest ahead of its commands", of_player=True)
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -90,6 +97,14 @@ class Conditions:
             except ValueError:
                 raise BenchError(f"--with: '{word}' should be {known[name].metadata['form']}", 2) from None
         return cls(**found)
+
+    def player_options(self) -> list[str]:
+        """Those that are set."""
+        found: list[str] = []
+        for each in fields(Conditions):
+            if each.metadata["of_player"] and (value := getattr(self, each.name)):
+                found += [f"--{each.name.replace('_', '-')}", *([] if value is True else [value])]
+        return found
 
     def kept(self) -> dict[str, Any]:
         """The conditions as a result's plan has them."""

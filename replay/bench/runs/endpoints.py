@@ -35,19 +35,7 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
         argv += ["--probe-every", str(spec.probe_every), *(["--keep-probes"] if at_probes else [])]
     if spec.pause_at:
         argv += ["--pause-at", ",".join(map(str, spec.pause_at))]
-    if spec.compression:
-        argv += ["--compression", spec.compression]
-    if spec.jpeg:
-        argv += ["--jpeg", spec.jpeg]
-    if spec.streaming:
-        argv += ["--streaming", spec.streaming]
-    if spec.channels:
-        argv += ["--channels", spec.channels]
-    if spec.show_surfaces:
-        argv.append("--show-surfaces")
-    if spec.ahead:
-        argv.append("--ahead")
-    return [*argv, str(recording)]
+    return [*argv, *spec.player_options(), str(recording)]
 
 
 def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen: list[str]) -> list[str]:

@@ -95,8 +95,8 @@ def library() -> str:
 def short() -> dict[str, Any]:
     """What a page of runs of guests says of the environment."""
     state = commit.state()
-    return {"release": upstream.DEFAULT, "machine": f"Linux {platform.release()}, {os.cpu_count()} processors", "processors": os.cpu_count() or 1,
-            "commit": f"{str(state.get('commit') or 'an unknown commit')[:12]}{' with changes' if state.get('dirty') else ''}"}
+    return {"release": upstream.DEFAULT, "machine": f"Linux {platform.release()}, {os.cpu_count()} processors",
+            "processors": os.cpu_count() or 1, "commit": f"{str(state.get('commit') or 'an unknown commit')[:12]}{' with changes' if state.get('dirty') else ''}"}
 
 
 def describe(recordings: Iterable[Recording], libraries: Iterable[Library]) -> dict[str, Any]:

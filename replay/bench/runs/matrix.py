@@ -10,17 +10,18 @@ import random
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from recordings import catalogue
+
 from bench.common.progress import Progress
 from bench.lab import links
-from bench.runs import atonce, expected, results, run
+from bench.runs import atonce, results, run
 from bench.runs.runspec import RunSpec
-from bench.runs.workers import Workers, timed
-from recordings import catalogue
+from bench.runs.workers import Workers
 
 _PREFIX = "spice-bench-"
 
@@ -84,15 +85,6 @@ def outcome(record: dict[str, Any]) -> str:
     return f"{server['data_packets']} packets with data, {server['tcp_payload_bytes'] / 1e6:.2f} MB"
 
 
-def key(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Identifies cell and repeat of a run."""
-    return tuple(record[name] for name in results.RUN_KEY)
-
-
-def spec_key(spec: RunSpec) -> tuple[Any, ...]:
-    return (spec.recording.name, spec.link.name, spec.pace, spec.transport, spec.library.name, spec.mode, spec.repeat)
-
-
 def warm_ups(cells: Sequence[RunSpec]) -> list[RunSpec]:
     """One run of each recording that is not measured, so that files are in memory and programs linked. It needs no slow link and
     no pace."""
@@ -114,10 +106,10 @@ class Matrix:
         self._done = done
         self._one = one
         self._jobs = jobs
-        self._attempts = {key(record): record["attempt"] for record in records}
-        self._valid = {key(record) for record in records if record["valid"]}
+        self._attempts = {results.case(record): record["attempt"] for record in records}
+        self._valid = {results.case(record) for record in records if record["valid"]}
         self._planned = planned
-        self.left = [spec for spec in planned if spec_key(spec) not in self._attempts]
+        self.left = [spec for spec in planned if spec.case not in self._attempts]
 
     @property
     def expected_seconds(self) -> float:
@@ -126,28 +118,17 @@ class Matrix:
     def do_all(self, progress: Progress) -> None:
         """Repeats a run that does not count once, at the end; unless no run has counted, as repeats would then only double the
         time."""
-        self._do_batches(atonce.batches(self.left, self._jobs), 1, progress)
-        again = [spec for spec in self._planned if self._attempts[spec_key(spec)] == 1
-                 and spec_key(spec) not in self._valid]
+        for batch in atonce.batches(self.left, self._jobs):
+            self._do(batch, 1, progress)
+        again = [spec for spec in self._planned if self._attempts[spec.case] == 1
+                 and spec.case not in self._valid]
         if self._valid and again:
             batches = atonce.batches(again, self._jobs)
             progress.more(len(again), atonce.seconds(batches, self._jobs))
-            self._do_batches(batches, 2, progress)
+            for batch in batches:
+                self._do(batch, 2, progress)
 
-    def _do_batches(self, batches: Iterable[atonce.Batch], attempt: int, progress: Progress) -> None:
-        for batch in batches:
-            if len(batch) == 1:
-                self._alone(batch[0], attempt, progress)
-            else:
-                self._together(batch, attempt, progress)
-
-    def _alone(self, spec: RunSpec, attempt: int, progress: Progress) -> None:
-        progress.start(str(spec))
-        record = timed(self._one, spec)
-        record["beside_runs"] = 0
-        self._take(spec, record, attempt, expected.seconds(spec), progress)
-
-    def _together(self, batch: atonce.Batch, attempt: int, progress: Progress) -> None:
+    def _do(self, batch: atonce.Batch, attempt: int, progress: Progress) -> None:
         left = atonce.seconds([batch], self._jobs)
         to_come = collections.deque(batch)
         with Workers(self._one) as workers:
@@ -155,7 +136,10 @@ class Matrix:
                 while to_come or workers.under_way:
                     while to_come and atonce.has_room(workers.under_way, to_come[0], self._jobs):
                         workers.start(to_come.popleft())
-                    progress.under_way(len(workers.under_way))
+                    if len(batch) == 1:
+                        progress.start(str(batch[0]))
+                    else:
+                        progress.under_way(len(workers.under_way))
                     spec, record = workers.next()
                     before, left = left, atonce.seconds([list(to_come)], self._jobs, workers.since())
                     self._take(spec, record, attempt, before - left, progress)
@@ -167,8 +151,8 @@ class Matrix:
     def _take(self, spec: RunSpec, record: dict[str, Any], attempt: int, seconds: float, progress: Progress) -> None:
         """seconds: by how much the expected time left decreases."""
         record["attempt"] = attempt
-        self._attempts[spec_key(spec)] = attempt
+        self._attempts[spec.case] = attempt
         if record["valid"]:
-            self._valid.add(spec_key(spec))
+            self._valid.add(spec.case)
         self._done(record)
         progress.end(str(spec), outcome(record), seconds)

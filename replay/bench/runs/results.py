@@ -12,6 +12,7 @@ from typing import Any
 from bench.common import atomic
 from bench.common.errors import BenchError
 from bench.runs import modes
+from bench.runs.store import Case
 
 SCHEMA = "spice-bench-results"
 VERSION = 1
@@ -60,15 +61,15 @@ def load(path: Path) -> dict[str, Any]:
     return result
 
 
-def address(run: dict[str, Any]) -> str:
-    """The cell of a run, as RunSpec has it."""
-    row = modes.row(run["library"], run["mode"])
-    return "/".join((run["recording"], run["link"].replace("/", "-"), run["pace"], run["transport"], row))
+def case(run: dict[str, Any]) -> Case:
+    """As RunSpec has it."""
+    return Case((run["recording"],), modes.row(run["library"], run["mode"]), run["link"],
+                tuple((name, run[name]) for name in ("pace", "transport")), run["repeat"])
 
 
 def empty_cells(result: dict[str, Any]) -> list[str]:
     """The planned cells without a run that counts."""
-    counted = {address(run) for run in result["runs"] if run["valid"]}
+    counted = {case(run).row for run in result["runs"] if run["valid"]}
     return [cell for cell in result["plan"]["cells"] if cell not in counted]
 
 

@@ -91,7 +91,7 @@ def perform(spec: RunSpec, folder: Path, recording: Path, started: Hook | None =
 def _keep(spec: RunSpec, file: Path, folder: Path | None, ending: str) -> Path | None:
     if folder is None or not file.exists():
         return None
-    name = re.sub(r"[^\w.-]+", "_", f"{spec.address}-{spec.repeat}") + ending
+    name = re.sub(r"[^\w.-]+", "_", f"{spec.case.row}-{spec.repeat}") + ending
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(file, folder / name))

@@ -35,7 +35,8 @@ def options(parser: argparse.ArgumentParser, folder: str, repeat: str = "runs pe
     """Those of every command that keeps its runs here."""
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help=f"{repeat} (%(default)s)")
     parser.add_argument("--output", type=Path, default=paths.OWN_RESULTS / folder, metavar="DIR",
-                        help=f"for runs and page (results/own/{folder}); results/{folder} publishes them. Runs that are there are not repeated")
+                        help=f"for runs and page (results/own/{folder}); results/{folder} publishes them. Runs that are there are not "
+                             "repeated")
     parser.add_argument("--dry-run", action="store_true", help="list what is left and the estimated time, measure nothing")
 
 
@@ -71,7 +72,8 @@ class Plan:
 
     def foretold(self) -> str:
         there = len(self.cases) - len(self.left)
-        return f"{len(self.left)} runs, about {duration(self._expected(self.left))} on an idle machine{f'; {there} are there already' if there else ''}"
+        return (f"{len(self.left)} runs, about {duration(self._expected(self.left))} on an idle machine"
+                f"{f'; {there} are there already' if there else ''}")
 
     def only_told(self, dry_run: bool, more: str = "") -> bool:
         """Says what is left, if that was asked for; otherwise checks that the output takes files."""
@@ -112,6 +114,6 @@ class Plan:
         self._show()
         made = store.latest(self.store.runs[before:])
         missing, failed = sum(not run.counts for run in made), sum(run.failed for run in made)
-        print(f"{self.output / self.page_name}: {len(made) - missing} runs made, {len(self.cases) - len(self.left)} were there, {missing} do not count"
-              f"{f', {failed} failed' if failed else ''}")
+        print(f"{self.output / self.page_name}: {len(made) - missing} runs made, {len(self.cases) - len(self.left)} were there, "
+              f"{missing} do not count{f', {failed} failed' if failed else ''}")
         return made

@@ -11,6 +11,7 @@ from bench.lab.links import Link
 from bench.runs import modes
 from bench.runs.conditions import Conditions
 from bench.runs.libraries import Library
+from bench.runs.store import Case
 from recordings.catalogue import Recording
 
 TRANSPORTS = ("plain", "tls")
@@ -90,9 +91,8 @@ class RunSpec(Conditions):
         return modes.row(self.library.name, self.mode)
 
     @property
-    def address(self) -> str:
-        """Identifies the cell on the command line, in files and in progress output."""
-        return "/".join((self.recording.name, self.link.name.replace("/", "-"), self.pace, self.transport, self.row))
+    def case(self) -> Case:
+        return Case((self.recording.name,), self.row, self.link.name, (("pace", self.pace), ("transport", self.transport)), self.repeat)
 
     def __str__(self) -> str:
-        return f"{self.address} run {self.repeat}" if self.repeat else f"{self.address} warm-up"
+        return f"{self.case.row} {f'run {self.repeat}' if self.repeat else 'warm-up'}"

@@ -28,9 +28,14 @@ class Case:
     count: int = field(default=0, compare=False)        # actions, at least
     ours: bool = field(default=True, compare=False)     # whether the library of this tree is part of it
 
+    @property
+    def row(self) -> str:
+        """The same for all repeats: on the command line, in files and in progress output."""
+        words = (*self.what, self.link.replace("/", "-"), *(value for _, value in self.conditions), self.mode)
+        return "/".join(filter(None, words))
+
     def __str__(self) -> str:
-        words = (*self.what, self.link, *(value for _, value in self.conditions), self.mode)
-        return "/".join(filter(None, words)) + (f" run {self.repeat}" if self.repeat > 1 else "")
+        return f"{self.row} run {self.repeat}" if self.repeat > 1 else self.row
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from bench.common.errors import BenchError
 from bench.common.progress import Progress
 from bench.conftest import Bench, processes, wait_until
 from bench.lab import links
-from bench.runs import atonce, expected, matrix
+from bench.runs import atonce, expected, matrix, results
 from bench.runs.runspec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -150,21 +151,21 @@ def test_never_more_at_once_than_asked_for_and_each_once(spec: RunSpec, jobs: in
     planned = mixed(spec, 1) + mixed(spec, 2)
     found: list[Record] = []
     do(planned, brief, jobs, found)
-    assert sorted(map(matrix.key, found)) == sorted(map(matrix.spec_key, planned))
+    assert Counter(map(results.case, found)) == Counter(spec.case for spec in planned)
     beside = {}
     for one in found:
         others = [other for other in found if other is not one]
         # how many were under way when each that overlaps it began
         moments = [one["began"]] + [other["began"] for other in others if one["began"] < other["began"] < one["ended"]]
-        beside[matrix.key(one)] = max(sum(other["began"] <= at < other["ended"] for other in others) for at in moments)
-        assert one["beside_runs"] >= beside[matrix.key(one)]
-        assert one["link"] != "lan" or beside[matrix.key(one)] == one["beside_runs"] == 0
+        beside[results.case(one)] = max(sum(other["began"] <= at < other["ended"] for other in others) for at in moments)
+        assert one["beside_runs"] >= beside[results.case(one)]
+        assert one["link"] != "lan" or beside[results.case(one)] == one["beside_runs"] == 0
     assert max(beside.values()) <= max(one["beside_runs"] for one in found) <= min(jobs, 10) - 1
-    begun = [matrix.key(one) for one in sorted(found, key=lambda one: float(one["began"]))]
-    wanted = [matrix.spec_key(one) for batch in atonce.batches(planned, jobs) for one in batch]
+    begun = [results.case(one) for one in sorted(found, key=lambda one: float(one["began"]))]
+    wanted = [one.case for batch in atonce.batches(planned, jobs) for one in batch]
     if jobs == 2:       # more that begin together may note it in another order
-        assert [key for key in begun if key[1] == "lan"] == [key for key in wanted if key[1] == "lan"]
-    assert [key[1] == "lan" for key in begun] == [True] * 4 + [False] * 10
+        assert [key for key in begun if key.link == "lan"] == [key for key in wanted if key.link == "lan"]
+    assert [key.link == "lan" for key in begun] == [True] * 4 + [False] * 10
 
 
 def test_what_does_not_count_is_tried_once_more(spec: RunSpec) -> None:
@@ -220,7 +221,7 @@ def test_an_interruption_ends_all_and_keeps_what_is_done(spec: RunSpec) -> None:
     assert not multiprocessing.active_children()
     assert len(found) == 5
     do(planned, record, 5, found)
-    assert sorted(map(matrix.key, found)) == sorted(map(matrix.spec_key, planned))
+    assert Counter(map(results.case, found)) == Counter(spec.case for spec in planned)
 
 
 def test_records_that_came_while_one_was_written_are_kept(spec: RunSpec) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,13 @@ def record(spec: RunSpec, valid: bool) -> dict[str, Any]:
 def do(specs: list[RunSpec], valid: list[bool], done: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
     """The records of a matrix whose runs turn out as listed, in the order they are done."""
     records: list[dict[str, Any]] = list(done or [])
-    outcomes = iter(valid)
-    todo = matrix.Matrix(specs, records[:], records.append, lambda spec: record(spec, next(outcomes)))
+    begun = multiprocessing.Value("i", 0)       # each run is in a process of its own
+
+    def one(spec: RunSpec) -> dict[str, Any]:
+        begun.value += 1
+        return record(spec, valid[begun.value - 1])
+
+    todo = matrix.Matrix(specs, records[:], records.append, one)
     todo.do_all(progress.Progress(len(todo.left), 1, io.StringIO()))
     return records
 
