@@ -106,12 +106,16 @@ class Store:
         self.runs.append(run)
 
     def left(self, cases: Iterable[Case], library: str) -> list[Case]:
-        """Those without a run that counts, did not fail, has enough actions and is of this library, if the case is of this tree's."""
-        def done(case: Case, run: Run) -> bool:
-            return (run.case == case and run.counts and not run.failed and run.case.count >= case.count
+        """Those whose last run that counts, which pages show, failed, has fewer actions, or is not of this library, if the case is of this
+        tree's; and those without such a run."""
+        last = {run.case: run for run in latest(self.runs)}
+
+        def done(case: Case) -> bool:
+            run = last.get(case)
+            return (run is not None and run.counts and not run.failed and run.case.count >= case.count
                     and run.library == (library if case.ours else None))
 
-        return [case for case in cases if not any(done(case, run) for run in self.runs)]
+        return [case for case in cases if not done(case)]
 
 
 def latest(runs: Iterable[Run]) -> list[Run]:

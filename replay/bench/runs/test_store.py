@@ -66,6 +66,16 @@ def test_what_is_left_has_no_such_run(run: Run, left: bool, tmp_path: Path) -> N
     assert bool(kept.left([_CASE], "new")) == left
 
 
+def test_a_library_that_is_measured_again_needs_a_new_run(tmp_path: Path) -> None:
+    """As pages show the last run."""
+    kept = Store(tmp_path / "runs.jsonl")
+    for library in ("a", "b"):
+        kept.add(_run(library=library))
+    assert kept.left([_CASE], "b") == [] and kept.left([_CASE], "a") == [_CASE]
+    kept.add(_run(library="a", invalid="no link"))
+    assert kept.left([_CASE], "b") == []
+
+
 def test_what_is_of_another_library_needs_no_new_run(tmp_path: Path) -> None:
     kept = Store(tmp_path / "runs.jsonl")
     kept.add(_run(library=None))
