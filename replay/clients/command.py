@@ -139,7 +139,7 @@ def page(runs: Sequence[Run]) -> str:
     modes = [mode for mode in (*MODES, *sorted(played - set(MODES))) if mode in played]
     return pages.fill(
         "clients/clients.md.j2", cells=cells, facts=store.facts(cells), accel=table.accel_of(cells[-1]), worse=table.worse_than_stock(cells),
-        counts=Counter(map(table.outcome_of, cells)), replaced=table.repeated(kept), versions=_versions(cells),
+        counts=Counter(map(table.outcome_of, cells)), replaced=table.repeated(kept), lost=table.lost(kept), versions=_versions(cells),
         table=table.markdown(cells, modes, plans.SCENARIOS, "client"), messages=_messages(cells, modes),
         bad=table.reasons(cells, BAD), not_run=table.reasons(cells, NOT_RUN), libraries=table.libraries(cells),
         scenarios={name: (sys.modules[plans.scenario(name).__module__].__doc__ or "").strip() for name in plans.SCENARIOS})

@@ -211,7 +211,7 @@ def page(runs: Sequence[Run]) -> str:
     return pages.fill(
         "clients/migration.md.j2", cells=cells, facts=store.facts(cells), accel=table.accel_of(cells[-1]), older=older, newest=newest,
         link=_LINK, pause=_PAUSE, widths=_WIDTHS, table=tables.markdown(["from > to", *heads], lines, left=1 + len(columns), padded=False),
-        again=len({run.case for run in kept if (run.invalid or "").startswith(table.LOST)}), replaced=table.repeated(kept),
+        again=table.lost(kept), replaced=table.repeated(kept),
         bad=table.reasons(cells, BAD), not_run=table.reasons(cells, table.NOT_RUN), libraries=table.libraries(cells))
 
 

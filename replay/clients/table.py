@@ -68,6 +68,11 @@ def repeated(runs: Sequence[Run]) -> str:
     return f"Bad runs that a repeat with the same library replaced, since 29 November 2026: {count or 'none'}."
 
 
+def lost(runs: Iterable[Run]) -> int:
+    """The number of cases that were repeated since the guest was lost."""
+    return len({run.case for run in runs if (run.invalid or "").startswith(LOST)})
+
+
 def libraries(shown: Iterable[Run]) -> str:
     """The number of runs of each library, newest first."""
     found: dict[str, list[Run]] = {}

@@ -168,6 +168,8 @@ def test_a_guest_that_is_lost_is_tried_again_and_bad_the_second_time() -> None:
     assert second.failed and second.invalid is None and second.figures == {"says": "stands still, 2 times"}
     runs = [replace(_cell("stock>flow", GOOD), invalid=first.invalid), _cell("stock>flow", GOOD)]
     assert "repeated once: 1 of these 1 were" in migration.page(runs)
+    runs = [replace(run, case=replace(run.case, mode="flow")) for run in runs]
+    assert ": none. 1 more were repeated as the guest was lost.\n" in command.page(runs) and "guest was lost" not in command.page(runs[1:])
 
 
 def test_what_is_not_here_is_not_run_and_not_tried_again() -> None:
