@@ -21,9 +21,9 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from recordings import catalogue, cutting
 from recordings.reader import HEADER, Event
-from recordings.test_support import tiny
-from recordings.test_support.commands import Rect
-from recordings.test_support.tiny import Tiny
+from recordings import test_support_tiny as tiny
+from recordings.test_support_commands import Rect
+from recordings.test_support_tiny import Tiny
 
 TIMEOUT = 60
 

@@ -11,7 +11,7 @@ from bench.common import paths
 from bench.conftest import needs
 from recordings import manifest
 from recordings.play import play
-from recordings.test_support import qxl
+from recordings import test_support_qxl as qxl
 
 SHIPPED = {entry["name"]: entry for entry in manifest.load() if entry["kind"] == "synthetic"}
 needs_tools = needs(paths.player, paths.client)

@@ -13,8 +13,8 @@ from bench.common.errors import BenchError
 from bench.conftest import needs
 from recordings import add, manifest
 from recordings.play import Played, play
-from recordings.test_support.commands import Drawable, Fill, Rect
-from recordings.test_support.writer import RecordingWriter
+from recordings.test_support_commands import Drawable, Fill, Rect
+from recordings.test_support_writer import RecordingWriter
 
 BOX = Rect(0, 0, 8, 8)
 
