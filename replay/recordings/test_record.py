@@ -47,7 +47,7 @@ def test_pictures_are_of_one_mode_whatever_the_callers_is(tmp_path: Path, monkey
     player.chmod(0o755)
     monkeypatch.setattr(paths, "player", lambda: player)
     monkeypatch.setenv("SPICE_STREAM", "flow")
-    assert play(manifest.FOLDER / "tiny.rec.xz").player_log == "mode flow,catchup=off\n"
+    assert play(manifest.FOLDER / "tiny.rec.xz").log == ["mode flow,catchup=off"]
 
 
 @needs(paths.player, paths.client, paths.stock_library)
