@@ -125,12 +125,6 @@ def rules(text: str) -> list[Rule]:
     return found
 
 
-def useless(given: Sequence[Rule], commands: Sequence[Command]) -> list[str]:
-    """Rules that hold for no command."""
-    return sorted({f"{RULES.name}: no document has `{rule.begins}`" + (f" in {rule.document}" if rule.document else "")
-                   for rule in given if not any(map(rule.holds_for, commands))})
-
-
 def first(kind: str, command: Command, given: Sequence[Rule]) -> str:
     """What the first rule of this kind that holds for the command says."""
     return next((rule.says for rule in given if rule.kind == kind and rule.holds_for(command)), "")
