@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bench.common import paths
 from bench.common.alone import alone
@@ -198,13 +199,12 @@ class Trial:
 
     def find_tests(self, workers: int) -> None:
         """Runs each test once, and finds what it executes of the file."""
-        listed = json.loads(subprocess.run(["meson", "introspect", "--tests", self.build], capture_output=True, check=True).stdout)
         made = self.compile(self.text, "coverage", "--coverage", "-O0")
         if not made:
             raise BenchError(f"{self.source.name} does not compile with --coverage")
 
-        def look(entry: dict[str, object]) -> Test | None:
-            argv: list[str] = entry["cmd"]      # type: ignore[assignment]
+        def look(entry: dict[str, Any]) -> Test | None:
+            argv: list[str] = entry["cmd"]
             program = Path(argv[0])
             if not program.is_file() or not program.is_relative_to(self.build):
                 return None     # a script, or not built
@@ -228,7 +228,7 @@ class Trial:
             return test
 
         with ThreadPoolExecutor(workers) as pool:
-            self.tests = sorted((test for test in pool.map(look, listed) if test and test.lines), key=lambda test: test.seconds)
+            self.tests = sorted((test for test in pool.map(look, mesontest.tests(self.build)) if test and test.lines), key=lambda test: test.seconds)
 
     def _executed(self, made: Path, folder: Path) -> set[int]:
         counted = next(folder.rglob("*.gcda"), None)

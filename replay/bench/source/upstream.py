@@ -155,11 +155,6 @@ def series(version: str = DEFAULT, of: Iterable[str] | None = None) -> list[Path
     return [variant if (variant := file.with_name(version) / file.name).is_file() else file for file in found]
 
 
-def name_of(patch: Path) -> str:
-    """Its series. A variant is in a folder of its own."""
-    return patch.relative_to(paths.ROOT / "patches").parts[0]
-
-
 def changes_files(patch: Path) -> bool:
     """Whether the patch changes upstream's files; it may only add new ones."""
     return "\ndiff --git " in patch.read_text(encoding="utf-8")
