@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import test_fake_patience as patient
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench import test_fake_patience as patient
 from bench.runs import libraries
 from bench.runs.runspec import RunSpec
 from recordings import catalogue

@@ -20,8 +20,8 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from recordings import catalogue, cutting
-from recordings.reader import HEADER, Event
 from recordings import test_support_tiny as tiny
+from recordings.reader import HEADER, Event
 from recordings.test_support_commands import Rect
 from recordings.test_support_tiny import Tiny
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import io
 
+from recordings import test_support_qxl as qxl
 from recordings.describe import command_type, image_types
 from recordings.reader import HEADER, Event, Reader
-from recordings import test_support_qxl as qxl
 from recordings.test_support_commands import Bitmap, Copy, CursorShape, Drawable, Fill, Palette, Rect
 from recordings.test_support_writer import RecordingWriter
 

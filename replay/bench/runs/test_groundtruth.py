@@ -21,8 +21,8 @@ from bench.measure import screens
 from bench.runs import bursts, groundtruth
 from live import tiles
 from recordings import catalogue
-from recordings.catalogue import Recording
 from recordings import test_support_qxl as qxl
+from recordings.catalogue import Recording
 from recordings.test_support_commands import Bitmap, Copy, CopyBits, Drawable, Drawing, Fill, Invers, Need, Rect
 from recordings.test_support_writer import RecordingWriter
 

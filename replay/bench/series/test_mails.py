@@ -33,7 +33,7 @@ def test_git_am_takes_every_single_patch(version: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
     tree.git("worktree", "add", "-q", "--detach", str(other), version)
     refused = []
-    for name, file in [(name, file) for name in upstream.exported() for file in upstream.series(version, [name])]:
+    for name, file in [(series, file) for series in upstream.exported() for file in upstream.series(version, [series])]:
         one = f"{name}/{file.name[:4]}"
         try:
             base = export.make(tree, [one])
