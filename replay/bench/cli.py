@@ -83,7 +83,7 @@ COMMANDS = {
     "record add": Command("recordings.add", "add a recording to the shipped ones",
                           "./run record add mine.rec --what TEXT --driver TEXT --licence TEXT",
                           "./run setup; a recording whose contents may all be shipped", "replay/recordings", "as long as it takes to play it at full speed"),
-    "record info": Command("recordings.info", "validate a recording and describe it",
+    "record info": Command("recordings.describe", "validate a recording and describe it",
                            "./run record info linux-desktop; ./run record info --json FILE.rec", "./run setup", "nothing", "seconds"),
     "record trim": Command("recordings.trim", "cut a part out of a recording", "./run record trim linux-desktop@20-35 -o part.rec.xz",
                            "./run setup", "the file of --output", "seconds"),

@@ -14,14 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from bench import test_fake_patience as patient
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.fakes import patient
 from bench.runs import libraries
 from bench.runs.runspec import RunSpec
 from recordings import catalogue
-
-FAKES = Path(__file__).parent / "fakes"
 
 # A shell has what it starts in the background ignore ^C, and so would everything that is interrupted here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,7 +40,7 @@ needs_emulator = needs(paths.link_emulator)
 
 def _program(path: Path, script: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKES / script} \"$@\"\n")
+    path.write_text(f"#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name(script)} \"$@\"\n")
     path.chmod(0o755)
 
 
@@ -52,8 +50,8 @@ def fake_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     busy."""
     patient.make(monkeypatch.setattr)
     build = tmp_path / "build"
-    _program(build / "replay" / "player" / "spice-player", "player.py")
-    _program(build / "replay" / "drain" / "spice-drain", "client.py")
+    _program(build / "replay" / "player" / "spice-player", "test_fake_player.py")
+    _program(build / "replay" / "drain" / "spice-drain", "test_fake_client.py")
     for folder, content in (("subprojects/spice-0.15.2/server", b"\0SPICE_STREAM\0"), ("stock/server", b"\0nothing\0")):
         (build / folder).mkdir(parents=True)
         (build / folder / paths.LIBRARY_FILE).write_bytes(content)
@@ -112,7 +110,7 @@ class Bench:
         self.output = folder / "results"
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "bench.fakes.patient", *arguments]
+        return [sys.executable, "-m", "bench.test_fake_patience", *arguments]
 
     def environment(self, **extra: str) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **extra}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,11 +23,12 @@ from bench.common.progress import duration
 from bench.common.steps import Steps
 from bench.source import outcome
 from bench.source.outcome import Outcome
-from ci import reader, root, verdict
+from ci import reader, root
 from ci.road import ROAD
 
 _KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
          "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.jsonl", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
+ALLOWED = Path(__file__).with_name("skips.txt")      # reasons for which a test may be skipped
 _INTERRUPTED = 130
 _SPACE = 14 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
 
@@ -106,10 +108,26 @@ def walk(place: Path, archives: Path, wanted: Sequence[str]) -> dict[str, Went]:
     return went
 
 
+def allowed(text: str) -> list[re.Pattern[str]]:
+    """One regular expression per line; it must match the whole reason."""
+    return [re.compile(line) for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+
+
+def judged(tests: Outcome, patterns: list[re.Pattern[str]]) -> Outcome:
+    """The same results, with tests skipped for other reasons as failed."""
+    found = Outcome(tests.passed, list(tests.failed), flaky=list(tests.flaky))
+    for reason, names in tests.skipped.items():
+        if any(pattern.fullmatch(reason) for pattern in patterns):
+            found.skipped[reason] = names
+        else:
+            found.failed += [f"{name} (skipped, which replay/ci/skips.txt does not allow: {reason})" for name in names]
+    return found
+
+
 def report(folder: Path, went: dict[str, Went]) -> int:
     """Prints the result; its last line has the format of test runners."""
     file = folder / "build" / outcome.file().name
-    tests = verdict.judge(outcome.read(file) if file.is_file() else Outcome(), verdict.allowed(verdict.ALLOWED.read_text()))
+    tests = judged(outcome.read(file) if file.is_file() else Outcome(), allowed(ALLOWED.read_text()))
     read = folder / "build" / reader.file().name
     done = [reader.Done(**one) for one in json.loads(read.read_text())] if read.is_file() else []
     tests.passed += sum(not one.status for one in done if one.how in (reader.RAN, reader.NAMED, reader.ONLY))

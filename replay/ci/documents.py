@@ -8,13 +8,12 @@ or with the name of an option, only names a command: its --help must know it."""
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import commit, paths
 from bench.common.errors import BenchError
 
 _KINDS = ("text", "except", "add", "with", "before")
@@ -84,8 +83,8 @@ def _lines(document: str, began: int, block: str) -> list[Command]:
 
 def found() -> list[Command]:
     """In all documents; the reader's first one comes first."""
-    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", paths.ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=False)
-    names = sorted(set(listed.stdout.split()) - set(_LEFT_OUT), key=lambda name: (name != "README.md", name.count("/"), name))
+    listed = (commit.git("ls-files", "*.md") or "").split()
+    names = sorted(set(listed) - set(_LEFT_OUT), key=lambda name: (name != "README.md", name.count("/"), name))
     if not names:
         raise BenchError("git names no documents")
     return [command for name in names for command in found_in(name, (paths.ROOT / name).read_text(encoding="utf-8"))]
@@ -124,12 +123,6 @@ def rules(text: str) -> list[Rule]:
             document, separator, begins = line.rpartition(".md: ")
             found += [Rule(kind, says, f"{document}.md" if separator else "", begins) for kind, says in above]
     return found
-
-
-def useless(given: Sequence[Rule], commands: Sequence[Command]) -> list[str]:
-    """Rules that hold for no command."""
-    return sorted({f"{RULES.name}: no document has `{rule.begins}`" + (f" in {rule.document}" if rule.document else "")
-                   for rule in given if not any(map(rule.holds_for, commands))})
 
 
 def first(kind: str, command: Command, given: Sequence[Rule]) -> str:

@@ -18,7 +18,7 @@ from bench.common.errors import BenchError
 from bench.source.debsource import Place, parse_list
 from bench.source.outcome import Outcome
 from ci import __main__ as ci
-from ci import reader, root, verdict
+from ci import reader, root
 from ci.road import ROAD
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root to enter a root")
@@ -26,9 +26,9 @@ _SOURCES = [Place(parse_list("deb http://mirror.invalid/debian bookworm main")[0
 
 
 def test_a_reason_is_allowed_as_a_whole_or_has_failed() -> None:
-    patterns = verdict.allowed("# why\n\nno kernel\nused: .*\n")
+    patterns = ci.allowed("# why\n\nno kernel\nused: .*\n")
     tests = Outcome(3, ["a"], {"no kernel": ["b"], "used: 0.3": ["c"], "no kernel today": ["d", "e"]})
-    judged = verdict.judge(tests, patterns)
+    judged = ci.judged(tests, patterns)
     assert judged.summary == "3 passed, 3 failed, 2 skipped"
     assert judged.failed[1] == "d (skipped, which replay/ci/skips.txt does not allow: no kernel today)"
 
@@ -36,7 +36,7 @@ def test_a_reason_is_allowed_as_a_whole_or_has_failed() -> None:
 def test_every_allowed_reason_is_that_of_a_test() -> None:
     """None stays behind when its test goes."""
     sources = "".join(file.read_text() for pattern in ("replay/**/*.py", "server/**/*.cpp") for file in paths.ROOT.glob(pattern))
-    for pattern in verdict.allowed(verdict.ALLOWED.read_text()):
+    for pattern in ci.allowed(ci.ALLOWED.read_text()):
         assert pattern.pattern.split(":")[0] in sources
 
 

@@ -22,9 +22,9 @@ from clients.drivers import html5
 from clients.drivers.html5 import Html5
 from clients.errors import Failed, NotRun
 from clients.machine import Library
-from recordings.test_support import qxl
-from recordings.test_support.commands import Bitmap, Copy, Drawable, Rect
-from recordings.test_support.writer import RecordingWriter
+from recordings import test_support_qxl as qxl
+from recordings.test_support_commands import Bitmap, Copy, Drawable, Rect
+from recordings.test_support_writer import RecordingWriter
 
 _WIDTH, _HEIGHT, _COLUMN = 640, 480, 32
 _FLINGS, _STEPS, _LINES = 3, 6, 40

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import datetime
 import re
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import commit, paths
 from bench.series import export
 from bench.source import newfiles, upstream
 
@@ -62,13 +61,11 @@ def dep3(patch: Patch) -> Patch:
 
 def moment() -> datetime.datetime:
     """The date of the last commit that changed them; now, if they differ from it or it is unknown."""
-    git = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
     ours = ["--", "server", "patches"]
-    changed = subprocess.run([*git, "status", "--porcelain", *ours], capture_output=True, text=True, check=False)
-    made = subprocess.run([*git, "log", "-1", "--format=%ct", *ours], capture_output=True, text=True, check=False)
-    if changed.returncode or changed.stdout or not made.stdout.strip():
+    made = commit.git("log", "-1", "--format=%ct", *ours)
+    if commit.git("status", "--porcelain", *ours) != "" or not made:
         return datetime.datetime.now(datetime.UTC)
-    return datetime.datetime.fromtimestamp(int(made.stdout), datetime.UTC)
+    return datetime.datetime.fromtimestamp(int(made), datetime.UTC)
 
 
 def suffixed(version: str, made: datetime.datetime) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bench import cli, samples
+from bench import cli, test_samples as samples
 from bench.commands import compare, request
 from bench.common import atomic, paths
 from bench.common.errors import BenchError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import samples
+from bench import test_samples as samples
 from bench.cli import COMMANDS
 from bench.common import paths
 from bench.report import stored

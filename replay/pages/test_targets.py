@@ -6,7 +6,7 @@ from __future__ import annotations
 from copy import deepcopy
 from pathlib import Path
 
-from bench import samples
+from bench import test_samples as samples
 from bench.report.stored import Stored
 from pages import targets
 from pages.parts import PARTS

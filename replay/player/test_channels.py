@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recordings.test_support import tiny
+from recordings import test_support_tiny as tiny
 from test_player import Start, play_all, start, write
 
 __all__ = ["start"]     # a fixture

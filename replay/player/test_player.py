@@ -23,10 +23,10 @@ from PIL import Image
 from bench.common import paths
 from bench.lab import certs, lab
 from recordings import cutting
-from recordings.test_support import tiny
-from recordings.test_support.commands import Composite, Rect
-from recordings.test_support.qxl import CompositeOp
-from recordings.test_support.tiny import Tiny
+from recordings import test_support_tiny as tiny
+from recordings.test_support_commands import Composite, Rect
+from recordings.test_support_qxl import CompositeOp
+from recordings.test_support_tiny import Tiny
 
 TIMEOUT = 60
 

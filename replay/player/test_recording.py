@@ -20,10 +20,10 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from recordings import catalogue, cutting
+from recordings import test_support_tiny as tiny
 from recordings.reader import HEADER, Event
-from recordings.test_support import tiny
-from recordings.test_support.commands import Rect
-from recordings.test_support.tiny import Tiny
+from recordings.test_support_commands import Rect
+from recordings.test_support_tiny import Tiny
 
 TIMEOUT = 60
 
@@ -443,7 +443,7 @@ def test_no_room_is_one_line_and_no_file(name: str, small: Path, tmp_path: Path)
     result = subprocess.run(["bash", "-c", limit], capture_output=True, timeout=TIMEOUT, check=False,
                             env={**os.environ, "PYTHONPATH": str(paths.ROOT / "replay")})
     assert result.returncode == 1
-    assert result.stderr == f"bench: {tmp_path / name}: File too large\n".encode()
+    assert result.stderr == f"bench: cannot write {tmp_path / name}: File too large\n".encode()
     assert list(tmp_path.iterdir()) == [small]
 
 
@@ -453,7 +453,7 @@ def test_what_is_no_file_is_written_to_and_stays(small: Path, tmp_path: Path, ca
         out = tmp_path / Path(device).name
         out.symlink_to(device)
         assert cut("-o", out, small) == status
-        assert capsys.readouterr().err == (f"bench: {out}: No space left on device\n" if status else "")
+        assert capsys.readouterr().err == (f"bench: cannot write {out}: No space left on device\n" if status else "")
         assert out.is_char_device()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "null", "small.rec"]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import lzma
-import os
 import shutil
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from recordings import catalogue, manifest
 from recordings.play import WITHOUT_STREAMS, play
@@ -18,15 +17,8 @@ _LONGEST = 600      # timeout of playing it at pace max, in seconds
 
 
 def pack(raw: Path, packed: Path) -> None:
-    part = packed.with_name(f".{packed.name}.{os.getpid()}.part")
-    try:
-        with open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-        part.rename(packed)
-    except OSError as error:
-        raise BenchError(f"{packed}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with atomic.replaced(packed) as part, open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +41,7 @@ def execute(args: argparse.Namespace) -> int:
     catalogue.check(source)
     played = play(source, library=paths.stock_library(), seconds=_LONGEST, options=WITHOUT_STREAMS)
     if not played.good:
-        told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]
-        raise BenchError(f"{source} was not played to its end: {told[-1]}")
+        raise BenchError(f"{source} was not played to its end: {played.reason}")
     file = f"{name}.rec.xz"
     pack(source, manifest.FOLDER / file)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.common import packed, paths
+from bench.common import atomic, packed, paths
 from bench.common.errors import BenchError
 from recordings import cutting
 
@@ -139,13 +138,7 @@ def _cut(whole: Recording, part: tuple[float, float]) -> Recording:
     kept = paths.cache_dir() / "recordings" / f"{made_from}.rec"
     if not kept.is_file():
         begins(whole.name, part[0], check(whole.path)["seconds"], "s")
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = kept.with_name(f"{made_from}.{os.getpid()}.rec")
-        try:
-            cutting.cut(whole.path, cutting.seconds(*part), unfinished)
-            unfinished.rename(kept)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        cutting.cut(whole.path, cutting.seconds(*part), kept)
     return replace(whole, path=kept, sha256=sha256_of(kept), commands=None, seconds=None, part=None)
 
 
@@ -164,23 +157,15 @@ def unpacked(recording: Recording) -> Path:
     with packed.opened(recording.path) as source:
         if not packed.is_packed(source):
             return recording.path
-        folder = paths.cache_dir() / "recordings"
-        copy = folder / f"{recording.sha256}.rec"
+        copy = paths.cache_dir() / "recordings" / f"{recording.sha256}.rec"
         if copy.is_file():
             return copy
-        part = folder / f"{recording.sha256}.{os.getpid()}.part"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as target:
+        with atomic.replaced(copy) as part, part.open("wb") as target:
+            try:
                 while chunk := source.read(_CHUNK):
-                    if shutil.disk_usage(folder).free < _KEEP_FREE:
-                        raise BenchError(f"no space left in {folder} to unpack {recording.path.name}")
+                    if shutil.disk_usage(copy.parent).free < _KEEP_FREE:
+                        raise BenchError(f"no space left in {copy.parent} to unpack {recording.path.name}")
                     target.write(chunk)
-            part.rename(copy)
-        except packed.DAMAGED as error:
-            raise BenchError(f"recording {recording.path} is damaged: {error}", 2) from None
-        except OSError as error:
-            raise BenchError(f"cannot unpack {recording.path.name} into {folder}: {error.strerror}") from None
-        finally:
-            part.unlink(missing_ok=True)
+            except packed.DAMAGED as error:
+                raise BenchError(f"recording {recording.path} is damaged: {error}", 2) from None
         return copy

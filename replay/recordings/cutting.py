@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.common import packed
-from bench.common.errors import BenchError
+from bench.common import atomic, packed
 from recordings import qxl
 from recordings.reader import HEADER, Event, read_events
 
@@ -64,19 +62,9 @@ def kept(path: Path, part: Range) -> Iterator[Event]:
 
 
 def cut(path: Path, part: Range, out: Path) -> None:
-    """The recording has been checked. `out` appears when it is complete, compressed as its name says; something that is no file
-    is written to."""
-    target = out.with_name(f".{out.name}.{os.getpid()}.part") if out.is_file() or not out.exists() else out
-    try:
-        with packed.begun(target, out.name) as file:
-            file.write(HEADER)
-            for number, event in enumerate(kept(path, part)):
-                event.number = number
-                file.write(event.encode())
-        if target != out:
-            target.replace(out)
-    except OSError as error:
-        raise BenchError(f"{out}: {error.strerror}") from None
-    finally:
-        if target != out:
-            target.unlink(missing_ok=True)
+    """The recording has been checked. `out` is compressed as its name says."""
+    with atomic.replaced(out) as target, packed.begun(target, out.name) as file:
+        file.write(HEADER)
+        for number, event in enumerate(kept(path, part)):
+            event.number = number
+            file.write(event.encode())

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counts by type, sizes and hashes of a recording. One pass, constant memory."""
+"""Counts by type, sizes and hashes of a recording, in one pass and constant memory; ./run record info: prints them."""
 from __future__ import annotations
 
+import argparse
 import hashlib
 import io
+import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from recordings import qxl
+from bench.common.errors import BenchError
+from recordings import catalogue, qxl
 from recordings.catalogue import sha256_of
 from recordings.reader import Event, Reader, open_recording
 
@@ -130,3 +134,36 @@ def describe(path: Path) -> dict[str, Any]:
         "sha256": sha256_of(path),
         "raw_sha256": hashed.sha256.hexdigest(),
     }
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Validates each recording as the player does and describes it. Exit status 2: one is damaged."
+    parser.add_argument("files", metavar="FILE", nargs="+", help="name of a shipped recording, or a path; a part of it: FILE@FROM-TO (s)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per recording")
+
+
+def _text(facts: dict[str, object]) -> str:
+    lines = [f"{facts['file']}: {facts['seconds']} s, {facts['commands']} commands, {facts['events']} events, {facts['raw_bytes']} bytes "
+             f"({facts['packed_bytes']} packed), screen {facts['resolution']}, at most {facts['most_surfaces']} other surfaces at once"]
+    for what in ("types", "images"):
+        counts = facts[what]
+        assert isinstance(counts, dict)
+        lines += [f" {what}", *(f"  {name:30} {count:9}" for name, count in counts.items())]
+    return "\n".join(lines)
+
+
+def execute(args: argparse.Namespace) -> int:
+    status = 0
+    for name in args.files:
+        try:
+            wanted = catalogue.find(name)
+            path = catalogue.looked_into(wanted).path
+            checked = catalogue.check(path)        # before reading, as the reader's error is not meant for users
+            shown = name if wanted.part else str(path)      # for a compressed one the player gets "-"
+            facts = {**describe(path), **checked, "file": shown}
+        except BenchError as error:     # one file after the other
+            print(f"bench: {error}", file=sys.stderr)
+            status = max(status, error.status)
+            continue
+        print(json.dumps(facts) if args.json else _text(facts))
+    return status

@@ -75,8 +75,7 @@ def known(entry: Entry) -> dict[int, str]:
 
 def shown(played: Played, looked: tuple[int, ...]) -> Shown:
     if not played.good or len(played.pauses) != len(looked):
-        told = (played.player_log + played.client_log).strip().splitlines() or ["no reason told"]
-        return f"player {played.player_status}, client {played.client_status}: {told[-1]}"
+        return f"player {played.player_status}, client {played.client_status}: {played.reason}"
     return {**dict(zip(looked, played.pauses)), _END: played.client["sha256"]}
 
 

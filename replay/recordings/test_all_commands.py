@@ -9,12 +9,20 @@ from PIL import Image
 
 from bench.common import paths
 from bench.conftest import needs
-from recordings import manifest
-from recordings.play import play
-from recordings.test_support import qxl
+from recordings import manifest, test_support_qxl as qxl
+from recordings.play import Played, play
 
 SHIPPED = {entry["name"]: entry for entry in manifest.load() if entry["kind"] == "synthetic"}
 needs_tools = needs(paths.player, paths.client)
+_HARMLESS = ("Connection reset by peer", "Broken pipe")     # the client disconnects when it has seen the end
+_FEW = 40       # of which all are kept
+
+
+def warnings(played: Played) -> list[str]:
+    """Of either library about its input."""
+    assert len(played.log) < _FEW
+    return [line for line in played.log if any(word in line for word in ("CRITICAL", "ERROR", "WARNING"))
+            and not any(word in line for word in _HARMLESS)]
 
 
 def test_it_holds_all_commands() -> None:
@@ -31,8 +39,8 @@ def test_it_holds_all_commands() -> None:
 @pytest.mark.parametrize("name", ["tiny", "small-messages", "gdi-synthetic", "all-commands"])
 def test_a_client_shows_the_picture_and_nobody_complains(name: str) -> None:
     played = play(manifest.FOLDER / SHIPPED[name]["file"])
-    assert played.good, (played.player_log, played.client_log)
-    assert played.complaints == []
+    assert played.good, played.log
+    assert warnings(played) == []
     assert played.player["commands"] == SHIPPED[name]["commands"]
     assert played.client["sha256"] == SHIPPED[name]["picture_sha256"]
 
@@ -41,7 +49,7 @@ def test_a_client_shows_the_picture_and_nobody_complains(name: str) -> None:
 @pytest.mark.parametrize("compression", ["off", "auto-glz", "quic"])
 def test_each_command_alone_is_shown_right(tmp_path: Path, compression: str) -> None:
     played = play(manifest.FOLDER / SHIPPED["all-commands"]["file"], png=tmp_path / "all.png", options=("--compression", compression))
-    assert played.good and played.complaints == []
+    assert played.good and warnings(played) == []
     with Image.open(tmp_path / "all.png") as shown, Image.open(manifest.FOLDER / "all-commands.png") as right:
         assert shown.size == right.size
         wrong = []

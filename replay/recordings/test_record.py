@@ -13,8 +13,8 @@ from bench.common.errors import BenchError
 from bench.conftest import needs
 from recordings import add, manifest
 from recordings.play import Played, play
-from recordings.test_support.commands import Drawable, Fill, Rect
-from recordings.test_support.writer import RecordingWriter
+from recordings.test_support_commands import Drawable, Fill, Rect
+from recordings.test_support_writer import RecordingWriter
 
 BOX = Rect(0, 0, 8, 8)
 
@@ -47,7 +47,7 @@ def test_pictures_are_of_one_mode_whatever_the_callers_is(tmp_path: Path, monkey
     player.chmod(0o755)
     monkeypatch.setattr(paths, "player", lambda: player)
     monkeypatch.setenv("SPICE_STREAM", "flow")
-    assert play(manifest.FOLDER / "tiny.rec.xz").player_log == "mode flow,catchup=off\n"
+    assert play(manifest.FOLDER / "tiny.rec.xz").log == ["mode flow,catchup=off"]
 
 
 @needs(paths.player, paths.client, paths.stock_library)

@@ -13,7 +13,7 @@ LOOKED = (20, 40, 50, 60)
 
 
 def seen(final: str = "aa", pauses: tuple[str, ...] = ("p", "q", "bb", "r"), status: int = 0) -> releases.Shown:
-    return releases.shown(Played(status, 0, {}, {"sha256": final}, list(pauses), "the reason\n" if status else "", ""), LOOKED)
+    return releases.shown(Played(status, 0, {}, {"sha256": final}, list(pauses), ["the reason"] if status else []), LOOKED)
 
 
 def test_moments() -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import io
 
+from recordings import test_support_qxl as qxl
 from recordings.describe import command_type, image_types
 from recordings.reader import HEADER, Event, Reader
-from recordings.test_support import qxl
-from recordings.test_support.commands import Bitmap, Copy, CursorShape, Drawable, Fill, Palette, Rect
-from recordings.test_support.writer import RecordingWriter
+from recordings.test_support_commands import Bitmap, Copy, CursorShape, Drawable, Fill, Palette, Rect
+from recordings.test_support_writer import RecordingWriter
 
 
 def written(fill_in: object) -> list[Event]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import cli, samples
+from bench import cli, test_samples as samples
 from bench.commands import diff
 from bench.conftest import Bench
 from bench.measure import metrics, stats

@@ -173,18 +173,10 @@ class _Fuzzing:
 def _suite(title: str, build: Path, names: Iterable[str], steps: Steps, tests: Outcome,
            env: Mapping[str, str] | None = None) -> str:
     def run(what: str, chosen: Iterable[str]) -> Outcome:
-        found = Outcome()
-        outcome.meson_log(build).unlink(missing_ok=True)
-        try:
-            mesontest.run_suite(what, build, chosen, steps, rebuild=True, env=env)
-        except BenchError as error:
-            found.add_meson(build)
-            if not found.failed:        # it did not come to its tests
-                raise
-            for line in [*outcome.last_words(build), f"FAILED: {error}"]:
+        found = mesontest.run(what, build, chosen, steps, rebuild=True, env=env)
+        if found.failed:
+            for line in [*outcome.last_words(build), f"FAILED: {what}: {', '.join(found.failed)} failed (log: {steps.log})"]:
                 steps.say(line)
-            return found
-        found.add_meson(build)
         return found
     return _tried(tests, run(title, names), lambda failed: run(f"{title}, once more", failed))
 
@@ -207,8 +199,7 @@ def _python_tests(name: str, which: list[str], tests: Outcome) -> str:
     def run(*arguments: str) -> Outcome:
         report.unlink(missing_ok=True)
         status = run_pytest([*which, *arguments, f"--junitxml={report}", "-o", f"cache_dir={report.with_suffix('')}"])
-        found = Outcome()
-        found.add_pytest(report)
+        found = outcome.of_pytest(report)
         if status and not found.failed:
             raise BenchError("Python tests failed: see above")
         return found

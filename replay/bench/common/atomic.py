@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.common.errors import BenchError
@@ -25,19 +27,23 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Raises BenchError, one line. Something that is no file, such as /dev/stdout, is written to."""
-    if path.exists() and not path.is_file():
-        try:
-            path.write_bytes(data)
-        except OSError as error:
-            raise BenchError(f"cannot write {path}: {error.strerror}") from None
-        return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Something that is no file, such as /dev/stdout, is written to."""
+    with replaced(path) as part:
+        part.write_bytes(data)
+
+
+@contextlib.contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Where to write what becomes the file at the end, unless there is an exception. An OSError becomes a BenchError, one line.
+    Something that is no file, such as /dev/stdout, is itself where to write."""
+    part = path if path.exists() and not path.is_file() else path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        part.replace(path)
+        yield part
+        if part != path:
+            part.replace(path)
     except OSError as error:
         raise BenchError(f"cannot write {path}: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
+        if part != path:
+            part.unlink(missing_ok=True)

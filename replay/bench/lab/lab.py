@@ -78,29 +78,20 @@ def _ip(where: Path, *arguments: str) -> None:
     proc.call([proc.require("ip", "iproute2"), *arguments], where)
 
 
-def _veth(one: tuple[Path, str], other: tuple[Path, str]) -> None:
-    """A cable between two (namespace, device), real packets only."""
-    _ip(one[0], "link", "add", one[1], "type", "veth", "peer", "name", other[1], "netns", netns.holder_of(other[0]))
-    for where, device in (one, other):
-        disable_offloads(where, device)
-        _ip(where, "link", "set", device, "mtu", str(MTU), "up")
-
-
 def _ends(server: Path, client: Path) -> tuple[tuple[Path, str, str], ...]:
     """Namespace, address, address of the other."""
     return (server, SERVER_ADDRESS, CLIENT_ADDRESS), (client, CLIENT_ADDRESS, SERVER_ADDRESS)
 
 
-def _address(server: Path, client: Path) -> None:
-    """Each end has its address and reaches the other's by its device."""
+def _cable(server: Path, client: Path) -> None:
+    """A veth pair for real packets only. Each end has its address and reaches the other's by its device."""
+    _ip(server, "link", "add", _DEVICE, "type", "veth", "peer", "name", _DEVICE, "netns", netns.holder_of(client))
+    for where, _, _ in _ends(server, client):
+        disable_offloads(where, _DEVICE)
+        _ip(where, "link", "set", _DEVICE, "mtu", str(MTU), "up")
     for where, mine, peer in _ends(server, client):
         _ip(where, "address", "add", f"{mine}/32", "dev", _DEVICE)
         _ip(where, "route", "add", peer, "dev", _DEVICE, "src", mine)
-
-
-def _cable(server: Path, client: Path) -> None:
-    _veth((server, _DEVICE), (client, _DEVICE))
-    _address(server, client)
 
 
 def emulator_options(link: Link) -> list[str]:

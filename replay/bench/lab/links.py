@@ -62,20 +62,6 @@ class Link:
         slowest = min((change.rate for change in self.changes if change.rate), default=self.rate)
         return self.delay + (self.queue_bytes * 8 / min(slowest, self.rate) if slowest and self.rate else 0)
 
-    def sent(self, when: float, size: int, begun: float) -> float:
-        """When a packet has been sent whose sending starts at that time. begun: start of the changes' clock."""
-        if not self.rate:
-            return when
-        left, rate = size * 8.0, float(self.rate)
-        for change in self.changes:
-            until = begun + change.at
-            if until > when:
-                if left <= (until - when) * rate:
-                    break
-                left, when = left - (until - when) * rate, until
-            rate = change.rate or rate      # during an outage packets are still sent, and lost
-        return when + left / rate
-
     @property
     def says(self) -> str:
         return self._says + (f", through a relay beside the server{', from a Unix socket' if self.unix else ''}" if self.relay else "")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import socket
 import subprocess
@@ -178,16 +177,6 @@ def test_links_by_name_and_as_written() -> None:
 ])
 def test_what_the_emulator_is_told(name: str, options: str) -> None:
     assert lab.emulator_options(links.find(name)) == options.split()
-
-
-def test_when_a_packet_has_left_a_line_that_changes() -> None:
-    link = links.find("8M/40ms@1s:1M@2s:out@3s:8M")
-    assert link.sent(0, 1000, begun=math.inf) == pytest.approx(0.001)
-    assert link.sent(10.5, 1000, begun=10) == pytest.approx(10.501)
-    assert link.sent(10.9995, 1000, begun=10) == pytest.approx(11.004)      # half at either rate
-    assert link.sent(12.5, 1000, begun=10) == pytest.approx(12.508)         # for nowhere
-    assert link.sent(20, 1000, begun=10) == pytest.approx(20.001)
-    assert LINKS["lan"].sent(5, 1000, begun=0) == 5
 
 
 @needs_emulator

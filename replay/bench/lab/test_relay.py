@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import samples
+from bench import test_samples as samples
 from bench.common.errors import BenchError
 from bench.lab import capture, lab, links, netns, relay
 from bench.measure import pcap

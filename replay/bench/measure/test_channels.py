@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench import samples
+from bench import test_samples as samples
 from bench.measure import channels, metrics
 from bench.report import publish
 from bench.runs import matrix

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench import cli, samples
+from bench import cli, test_samples as samples
 from bench.report import publish, report
 from bench.runs import modes, results
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bench import samples
+from bench import test_samples as samples
 from bench.measure import latency
 from bench.report import publish, report
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from bench import samples
+from bench import test_samples as samples
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import Progress
@@ -302,7 +302,7 @@ def begun(distant: Bench) -> subprocess.Popen[str]:
     """With three slow runs under way."""
     child = distant.begin(*_AT_ONCE, FAKE_PLAYER="slow")
     ours = str(distant.folder / "tiny.rec")     # other tests may be at work
-    wait_until(lambda: sum("fakes/player.py" in line and ours in line for line in processes().splitlines()) >= 3)
+    wait_until(lambda: sum("test_fake_player.py" in line and ours in line for line in processes().splitlines()) >= 3)
     return child
 
 

@@ -21,10 +21,10 @@ from bench.measure import screens
 from bench.runs import bursts, groundtruth
 from live import tiles
 from recordings import catalogue
+from recordings import test_support_qxl as qxl
 from recordings.catalogue import Recording
-from recordings.test_support import qxl
-from recordings.test_support.commands import Bitmap, Copy, CopyBits, Drawable, Drawing, Fill, Invers, Need, Rect
-from recordings.test_support.writer import RecordingWriter
+from recordings.test_support_commands import Bitmap, Copy, CopyBits, Drawable, Drawing, Fill, Invers, Need, Rect
+from recordings.test_support_writer import RecordingWriter
 
 pytestmark = needs(paths.player, paths.client, paths.stock_library)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import samples
+from bench import test_samples as samples
 from bench.common import progress
 from bench.lab import links
 from bench.runs import matrix

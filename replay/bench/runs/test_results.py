@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench import samples
+from bench import test_samples as samples
 from bench.common.errors import BenchError
 from bench.runs import results
 

@@ -100,6 +100,6 @@ def _elsewhere(what: str, tree: Path, options: list[str], steps: Steps) -> int:
     inner = Path(builder.inside(build))
     builder.run(f"configuring {what}", ["meson", "setup", str(inner), builder.inside(source), *options])
     builder.run(f"building {what}", ["ninja", "-C", str(inner)])
-    passed = mesontest.run_suite(f"tests of {what}", inner, (), steps, inside=builder.entered([], "/"))
+    passed = mesontest.run_suite(f"tests of {what}", build, (), steps, inside=(builder.entered([], "/"), inner))
     shutil.rmtree(build)
     return passed

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.report.stored import POSTED, Stored, overhead, overheads
@@ -131,7 +130,7 @@ def mails(tree: Mails, which: Sequence[str], base: str, folder: Path) -> None:
     """Writes the commits since base, and the cover letter of the last whole series, if there is one."""
     tree.git("format-patch", "-q", "-n", "--no-renames", "-o", str(folder), base)
     for name in [one for one in which if "/" not in one][-1:]:
-        Path(folder, "0000-cover-letter.txt").write_text(_cover(which, name, tree, base), encoding="utf-8")
+        atomic.write_text(folder / "0000-cover-letter.txt", _cover(which, name, tree, base))
 
 
 def export(version: str, which: Sequence[str], target: Path, who: Author) -> list[Path]:
@@ -142,22 +141,14 @@ def export(version: str, which: Sequence[str], target: Path, who: Author) -> lis
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
         tree = Mails(version, Path(work, "tree"), who)
         base = make(tree, which)
-        written = Path(work, "mails")
-        mails(tree, which, base, written)
-        _put(sorted(written.iterdir()), target)
+        target.mkdir(parents=True, exist_ok=True)
+        try:
+            mails(tree, which, base, target.absolute())
+        except BaseException:       # a folder with a part of a series would be sent
+            for file in target.iterdir():
+                file.unlink()
+            raise
     return sorted(target.glob("*.patch"))
-
-
-def _put(files: Sequence[Path], target: Path) -> None:
-    """All files, or none: a folder with a part of a series would be sent."""
-    target.mkdir(parents=True, exist_ok=True)
-    try:
-        for file in files:
-            shutil.copy(file, target / file.name)
-    except OSError as error:
-        for file in files:
-            (target / file.name).unlink(missing_ok=True)
-        raise BenchError(f"{target}: {error.strerror}") from None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

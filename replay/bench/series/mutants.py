@@ -8,6 +8,7 @@ notices is recorded, so a later run continues; what none notices is tried again,
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bench.common import paths
 from bench.common.alone import alone
@@ -124,7 +126,7 @@ class Test:
     name: str
     argv: list[str]
     folder: str
-    link: list[str]                             # the command that makes its program, without the program's name
+    link: list[str]                             # the command that makes its program; another -o behind it counts
     seconds: float = 0.0
     lines: set[int] = field(default_factory=set)        # of the file, that it executes
 
@@ -140,29 +142,18 @@ def accepted(file: Path = _ACCEPTED) -> dict[tuple[str, str, str], str]:
 class Trial:
     """The changes of one file, `source`, compiled in `build`."""
 
-    def __init__(self, build: Path, source: Path, record: Path) -> None:
+    def __init__(self, build: Path, source: Path, record: Path, work: Path) -> None:
         self.build, self.source, self.text = build, source, source.read_text()
-        self._record = record
-        self._work = Path(tempfile.mkdtemp(prefix="mutants-"))
+        self._record, self._work = record, work
         self._compile = self._compile_command()
         self.tests: list[Test] = []
         self._instrumented: list[int] = []
 
-    def __enter__(self) -> Trial:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._work)
-
     def _compile_command(self) -> list[str]:
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             if (self.build / entry["file"]).resolve() == self.source.resolve():
-                argv = [part for part in shlex.split(entry["command"]) if part not in ("ccache", "-c", entry["file"])]
-                for option in ("-o", "-MF", "-MQ"):
-                    at = argv.index(option)
-                    del argv[at:at + 2]
-                argv.remove("-MD")
-                return [*argv, f"-I{self.source.parent}", "-O1", "-g0", "-w"]
+                options = shlex.split(entry["command"].partition(" -MD ")[0])       # behind that are the files
+                return [*(part for part in options if part != "ccache"), f"-I{self.source.parent}", "-O1", "-g0", "-w", "-c"]
         raise BenchError(f"{self.source.name} is not compiled in {self.build}", 2)
 
     def compile(self, text: str, name: str, *options: str) -> Path | None:
@@ -171,7 +162,7 @@ class Trial:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
         made = file.with_suffix(".o")
-        done = subprocess.run([*self._compile, *options, "-c", str(file), "-o", str(made)], cwd=self.build, capture_output=True,
+        done = subprocess.run([*self._compile, *options, str(file), "-o", str(made)], cwd=self.build, capture_output=True,
                               check=False)
         return None if done.returncode else made
 
@@ -190,30 +181,24 @@ class Trial:
         except subprocess.TimeoutExpired:
             return False
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             child.wait()
 
     def find_tests(self, workers: int) -> None:
         """Runs each test once, and finds what it executes of the file."""
-        listed = json.loads(subprocess.run(["meson", "introspect", "--tests", self.build], capture_output=True, check=True).stdout)
         made = self.compile(self.text, "coverage", "--coverage", "-O0")
         if not made:
             raise BenchError(f"{self.source.name} does not compile with --coverage")
 
-        def look(entry: dict[str, object]) -> Test | None:
-            argv: list[str] = entry["cmd"]      # type: ignore[assignment]
+        def look(entry: dict[str, Any]) -> Test | None:
+            argv: list[str] = entry["cmd"]
             program = Path(argv[0])
             if not program.is_file() or not program.is_relative_to(self.build):
                 return None     # a script, or not built
             commands = subprocess.run(["ninja", "-t", "commands", program.relative_to(self.build)], cwd=self.build,
                                       capture_output=True, text=True, check=True).stdout
-            link = shlex.split(commands.splitlines()[-1])
-            at = link.index("-o")
-            del link[at:at + 2]
-            link = [part for part in link if part != "ccache"]
+            link = [part for part in shlex.split(commands.splitlines()[-1]) if part != "ccache"]
             test = Test(str(entry["name"]), argv, str(entry["workdir"] or self.build), link)
             linked = self._link(test, made, "--coverage")
             if not linked:
@@ -228,7 +213,7 @@ class Trial:
             return test
 
         with ThreadPoolExecutor(workers) as pool:
-            self.tests = sorted((test for test in pool.map(look, listed) if test and test.lines), key=lambda test: test.seconds)
+            self.tests = sorted((test for test in pool.map(look, mesontest.tests(self.build)) if test and test.lines), key=lambda test: test.seconds)
 
     def _executed(self, made: Path, folder: Path) -> set[int]:
         counted = next(folder.rglob("*.gcda"), None)
@@ -267,13 +252,10 @@ class Trial:
 
     def run(self, workers: int, seconds: float | None = None) -> dict[Mutant, str]:
         """The verdict on each change; on those of the time that is given."""
-        digest = hashlib.sha256(self.text.encode()).hexdigest()
-        known: dict[str, str] = {}
-        if self._record.is_file() and (kept := json.loads(self._record.read_text()))["file"] == digest:
-            known = {key: verdict for key, verdict in kept["found"].items() if verdict != "survived"}
+        known: dict[str, str] = json.loads(self._record.read_text()) if self._record.is_file() else {}
         every = mutants(self.text)
-        keys = {mutant: f"{mutant.begin} {mutant.end} {mutant.new}" for mutant in every}
-        found = {mutant: known[keys[mutant]] for mutant in every if keys[mutant] in known}
+        keys = {mutant: hashlib.sha256(mutant.of(self.text).encode()).hexdigest() for mutant in every}
+        found = {mutant: known[keys[mutant]] for mutant in every if known.get(keys[mutant], "survived") != "survived"}
         left = [mutant for mutant in every if mutant not in found]
         began = time.monotonic()
         object_file = self.compile(self.text, "original")
@@ -292,7 +274,7 @@ class Trial:
                     mutant = tried[one]
                     found[mutant] = one.result()
                     progress.end(f"{self.source.name}:{mutant.line}: {mutant.change}", found[mutant], 1.0)
-                    self._record.write_text(json.dumps({"file": digest, "found": {keys[done]: found[done] for done in found}}))
+                    self._record.write_text(json.dumps({keys[done]: found[done] for done in found}))
             except TimeoutError:
                 progress.note(f"{len(left) - sum(one.done() for one in tried)} are left: repeat the command")
             finally:
@@ -323,5 +305,6 @@ def execute(args: argparse.Namespace) -> int:
     source = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server" / Path(args.file).name
     if source.suffix not in (".c", ".cpp") or not source.is_file():
         raise BenchError(f"{args.file} is no source file of the library", 2)
-    with alone("each"), Trial(paths.build_dir(), source, paths.build_dir() / "mutants" / f"{source.name}.json") as trial:
+    with alone("each"), tempfile.TemporaryDirectory(prefix="mutants-") as work:
+        trial = Trial(paths.build_dir(), source, paths.build_dir() / "mutants" / f"{source.name}.json", Path(work))
         return report(source.name, trial.run(os.cpu_count() or 1), accepted())

@@ -241,12 +241,11 @@ def test_without_a_name_in_git_there_is_no_export(tmp_path: Path, monkeypatch: p
 
 
 def test_a_full_disk_leaves_no_part_of_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(source: Path, target: Path) -> None:
-        Path(target).write_text("part")
-        if source.name == "2":
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def full(part: Path, target: Path) -> None:
+        assert part.is_file() and len(list(target.parent.glob("*.patch"))) == 1
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(export.shutil, "copy", full)
-    with pytest.raises(BenchError, match="mails: No space left"):
-        export._put([tmp_path / "1", tmp_path / "2"], tmp_path / "mails")
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(BenchError, match="mails/0000-cover-letter.txt: No space left"):
+        export.export(upstream.DEFAULT, ["modes"], tmp_path / "mails", _WHO)
     assert list((tmp_path / "mails").iterdir()) == []

@@ -33,8 +33,8 @@ def test_git_am_takes_every_single_patch(version: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
     tree.git("worktree", "add", "-q", "--detach", str(other), version)
     refused = []
-    for file in upstream.series(version, upstream.exported()):
-        one = f"{upstream.name_of(file)}/{file.name[:4]}"
+    for name, file in [(series, file) for series in upstream.exported() for file in upstream.series(version, [series])]:
+        one = f"{name}/{file.name[:4]}"
         try:
             base = export.make(tree, [one])
         except BenchError as error:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -66,12 +67,12 @@ def build(tmp_path: Path) -> Path:
     return tmp_path / "build"
 
 
-def test_what_no_test_notices_survives_and_is_tried_again(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_test_notices_survives_and_is_tried_again(build: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = build.parent / "tried.cpp"
 
     def run() -> dict[str, str]:
-        with mutants.Trial(build, source, build / "record") as trial:
-            found = trial.run(2)
+        with tempfile.TemporaryDirectory(dir=tmp_path) as work:
+            found = mutants.Trial(build, source, build / "record", Path(work)).run(2)
         return {mutant.change: verdict for mutant, verdict in found.items()}
 
     first = run()

@@ -29,8 +29,7 @@ _LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
 _TESTS = Path("server/tests")
-SOURCES, TESTS, UNIX_TESTS = (Path("server", upstream.DEVEL, name) for name in ("overlay.txt", "tests/overlay.txt",
-                                                                                "tests/overlay-unix.txt"))
+_SOURCES, _LISTED_TESTS = (Path("server", upstream.DEVEL, name) for name in ("overlay.txt", "tests/overlay.txt"))
 
 
 @dataclass(frozen=True, order=True)
@@ -109,9 +108,8 @@ def sync_lists() -> bool:
     """Writes the lists of new files that builds here read, those that differ; returns whether one did. They name the files of all
     series: the build takes those that are there."""
     new = [entry for entries in by_patch().values() for entry in entries]
-    lists = {SOURCES: [entry.file.name for entry in new if entry.is_source],
-             TESTS: [entry.file.stem for entry in new if entry.is_test and not entry.unix],
-             UNIX_TESTS: [entry.file.stem for entry in new if entry.is_test and entry.unix]}
+    lists = {_SOURCES: [entry.file.name for entry in new if entry.is_source],
+             _LISTED_TESTS: [entry.file.stem for entry in new if entry.is_test]}
     changed = False
     for name, listed in lists.items():
         file, text = paths.ROOT / name, "".join(f"{one}\n" for one in sorted(listed))

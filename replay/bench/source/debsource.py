@@ -8,16 +8,18 @@ directory per suite. Signatures are checked. Expired release files are accepted,
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.steps import StepFailed, Steps
 
 _ONE_LINE = re.compile(r"^(?:deb|deb-src)\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<parts>.+)$")
+_Apt = Callable[..., list[str]]     # a title, and the words of a command
 _NOT_COPIED = frozenset({"types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"})
 
 
@@ -138,84 +140,62 @@ class Mirror:
     def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
         """Writes the release tarball of an upstream version to target, from the first suite that has it. Returns False if none
         has, or if this machine has no apt."""
-        def download(base: Path, env: dict[str, str]) -> str:
-            known = self._steps.run(f"looking for {package} {upstream}",
-                                    ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
-            version = _debian_version(known, upstream)
-            if version is None:
-                raise StepFailed(f"no {package} {upstream}", known)
-            self._steps.run(f"downloading {package} {version}",
-                            ["apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}"],
-                            quiet=True, cwd=base, env=env)
-            return f"{package}_{upstream}.orig.tar.*[!c]"   # not the signature, .asc
-
-        return self._first("deb-src", suites, download, target)
+        for suite in suites:
+            with contextlib.suppress(StepFailed), self._asked("deb-src", suite, self._source) as (base, apt):
+                version = next((one for one in _versions(package, apt) if one.rsplit("-", 1)[0] == upstream), None)
+                if version:
+                    apt(f"downloading {package} {version}", "apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}")
+                    if _first(base, f"{package}_{upstream}.orig.tar.*[!c]", target):        # not the signature, .asc
+                        return True
+        return False
 
     def package(self, package: str, suites: tuple[str, ...], target: Path) -> bool:
         """Writes the newest .deb of a package to target, from the first suite that has it. Returns False as tarball() does."""
-        def download(base: Path, env: dict[str, str]) -> str:
-            self._steps.run(f"downloading {package}", ["apt-get", "-q", "download", package], quiet=True, cwd=base,
-                            env=env)
-            return f"{package}_*.deb"
-
-        return self._first("deb", suites, download, target)
+        for suite in suites:
+            with contextlib.suppress(StepFailed), self._asked("deb", suite, self._source) as (base, apt):
+                apt(f"downloading {package}", "apt-get", "-q", "download", package)
+                if _first(base, f"{package}_*.deb", target):
+                    return True
+        return False
 
     def source(self, package: str, suite: str, target: Path) -> SourcePackage | None:
         """Fetches the newest source package of a suite, updates and security fixes included, into the folder target. None if the
         suite has none, or if this machine has no apt."""
         best, found, silent = "", [], []
-        for place in places(machine_sources(), codename(), suite) if shutil.which("apt-get") else []:
-            base = self._cache / f"{place.suite}-source"
+        for place in places(machine_sources(), codename(), suite) if self._source else []:
             try:
-                env = self._area(base, "deb-src", place.suite, place.source)
-                found.append(place)
-                known = self._steps.run(f"looking for {package} in {place.suite}",
-                                        ["apt-cache", "showsrc", "--only-source", package], quiet=True, env=env)
-                for version in _versions(known):
-                    if not best or newer(version, best):
-                        self._steps.run(f"downloading {package} {version}",
-                                        ["apt-get", "-q", "source", "--download-only", f"{package}={version}"],
-                                        quiet=True, cwd=base, env=env)
-                        best = version
-                        shutil.rmtree(target, ignore_errors=True)
-                        target.mkdir(parents=True)
-                        for file in base.glob(f"{package}_*"):
-                            shutil.copyfile(file, target / file.name)
+                with self._asked("deb-src", place.suite, place.source) as (base, apt):
+                    found.append(place)
+                    for version in _versions(package, apt):
+                        if not best or newer(version, best):
+                            apt(f"downloading {package} {version}", "apt-get", "-q", "source", "--download-only", f"{package}={version}")
+                            best = version
+                            shutil.rmtree(target, ignore_errors=True)
+                            target.mkdir(parents=True)
+                            for file in base.glob(f"{package}_*"):
+                                shutil.copyfile(file, target / file.name)
             except StepFailed:
                 if place not in found:
                     silent.append(place.suite)
-            finally:
-                shutil.rmtree(base, ignore_errors=True)
         dsc = next(target.glob("*.dsc"), None) if best else None
         return SourcePackage(dsc, best, tuple(found), tuple(silent)) if dsc else None
 
-    def _first(self, kind: str, suites: tuple[str, ...], download: Callable[[Path, dict[str, str]], str],
-               target: Path) -> bool:
-        """Tries one suite after the other; download returns the pattern of the fetched file."""
-        for suite in suites:
-            base = self._cache / f"{suite}-{kind}"
-            try:
-                pattern = download(base, self._area(base, kind, suite))
-                found = next(base.glob(pattern), None)
-                if found:
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(found, target)
-                    return True
-            except StepFailed:
-                continue
-            finally:
-                shutil.rmtree(base, ignore_errors=True)     # the lists are large and soon outdated
-        return False
-
-    def _area(self, base: Path, kind: str, suite: str, source: Source | None = None) -> dict[str, str]:
-        """Makes apt's private directory for a suite and updates its lists; returns the environment that makes apt use it."""
-        source = source or self._source
+    @contextlib.contextmanager
+    def _asked(self, kind: str, suite: str, source: Source | None) -> Iterator[tuple[Path, _Apt]]:
+        """A private directory of apt with a suite's lists, and what runs a command there. Removed at the end: lists are large, and
+        soon outdated."""
         if source is None:
             raise StepFailed("no apt sources of the distribution found: add them to /etc/apt/sources.list.d", [])
-        for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
-            (base / folder).mkdir(parents=True, exist_ok=True)
-        (base / "sources.list.d" / f"suite{source.suffix}").write_text(source.render(kind, suite))
-        (base / "apt.conf").write_text(machine_acquire() + f'''
+        base = self._cache / f"{suite}-{kind}"
+
+        def apt(title: str, *argv: str) -> list[str]:
+            return self._steps.run(title, argv, quiet=True, cwd=base, env={"APT_CONFIG": str(base / "apt.conf")})
+
+        try:
+            for folder in ("sources.list.d", "lists/partial", "cache/archives/partial", "empty"):
+                (base / folder).mkdir(parents=True, exist_ok=True)
+            (base / "sources.list.d" / f"suite{source.suffix}").write_text(source.render(kind, suite))
+            (base / "apt.conf").write_text(machine_acquire() + f'''
 Acquire::Check-Date "false";
 Acquire::Check-Valid-Until "false";
 Acquire::Languages "none";
@@ -231,15 +211,21 @@ Dir::Etc::sourceparts "{base}/sources.list.d";
 Dir::State "{base}";
 Dir::State::lists "{base}/lists";
 ''')
-        env = {"APT_CONFIG": str(base / "apt.conf")}
-        self._steps.run(f"asking the mirror ({suite})", ["apt-get", "-q", "update"], quiet=True, env=env)
-        return env
+            apt(f"asking the mirror ({suite})", "apt-get", "-q", "update")
+            yield base, apt
+        finally:
+            shutil.rmtree(base, ignore_errors=True)
 
 
-def _versions(showsrc: list[str]) -> list[str]:
-    return [line.split(":", 1)[1].strip() for line in showsrc if line.startswith("Version:")]
+def _versions(package: str, apt: _Apt) -> list[str]:
+    """Of the source package, as the distribution writes them."""
+    known = apt(f"looking for {package}", "apt-cache", "showsrc", "--only-source", package)
+    return [line.split(":", 1)[1].strip() for line in known if line.startswith("Version:")]
 
 
-def _debian_version(showsrc: list[str], upstream: str) -> str | None:
-    """The Debian version of an upstream version, as apt knows it."""
-    return next((version for version in _versions(showsrc) if version.rsplit("-", 1)[0] == upstream), None)
+def _first(base: Path, pattern: str, target: Path) -> bool:
+    found = next(base.glob(pattern), None)
+    if found:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(found, target)
+    return bool(found)

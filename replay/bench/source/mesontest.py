@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +14,11 @@ from typing import Any
 
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
+from bench.source import outcome
+from bench.source.outcome import Outcome
 
 PROJECT = "spice-batch"     # the suite of our own programs' tests
 
-_BAD = re.compile(r"^ *\d+/\d+ (?:\S+ / )?(\S+) +(?:FAIL|TIMEOUT|ERROR)\b")
 _SLOW_MACHINE = "4"
 _PROCESSES = 3 * (os.cpu_count() or 1)      # tests at a time: they mostly wait
 
@@ -34,41 +34,48 @@ def own_loopback() -> tuple[str, ...]:
     return ()
 
 
-def _tests(build: Path) -> list[dict[str, Any]]:
+def tests(build: Path) -> list[dict[str, Any]]:
     # introspection shows the last configuration, so configure first. An error here occurs again when the project is built.
     subprocess.run(["ninja", "-C", build, "build.ninja"], capture_output=True, check=False)
     done = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=False)
     if done.returncode:
         raise BenchError(f"{build} is not a build directory of meson: run ./run setup")
-    tests: list[dict[str, Any]] = json.loads(done.stdout)
-    return tests
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
 
 
 def listed(build: Path) -> dict[str, str]:
     """The tests of a build directory: name -> project."""
-    return {test["name"]: test["suite"][0].split(":")[0] for test in _tests(build)}
+    return {test["name"]: test["suite"][0].split(":")[0] for test in tests(build)}
 
 
 def programs(build: Path) -> list[str]:
     """What ninja has to build there for its tests."""
-    return sorted({str(program.relative_to(build)) for test in _tests(build)
+    return sorted({str(program.relative_to(build)) for test in tests(build)
                    if (program := Path(test["cmd"][0])).is_relative_to(build)})
 
 
-def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False,
-              env: Mapping[str, str] | None = None, inside: Sequence[str] | None = None) -> int:
-    """Runs the tests of these names (none: all), rebuilt first if wanted. Returns how many passed; raises BenchError, one line,
-    that names those that failed. `inside`: a prefix that runs a command elsewhere, without other programs on its ports."""
-    argv = [*(own_loopback() if inside is None else inside), "meson", "test", "-C", build, "--num-processes", str(_PROCESSES),
-            "--timeout-multiplier", _SLOW_MACHINE, *([] if rebuild else ["--no-rebuild"]), *sorted(names)]
+def run(title: str, build: Path, names: Iterable[str], steps: Steps, *, rebuild: bool = False, env: Mapping[str, str] | None = None,
+        inside: tuple[Sequence[str], Path] | None = None) -> Outcome:
+    """Runs the tests of these names (none: all), rebuilt first if wanted. Raises BenchError, one line, if none was run. `inside`: a prefix
+    that runs a command elsewhere, without other programs on its ports, and the build directory's name there."""
+    prefix, folder = inside or (own_loopback(), build)
+    outcome.meson_log(build).unlink(missing_ok=True)
     try:
-        output = steps.run(title, argv, quiet=True, env=env)
-    except StepFailed as failure:
-        bad = [found[1] for found in map(_BAD.match, failure.output) if found]
-        if not bad:
+        steps.run(title, [*prefix, "meson", "test", "-C", folder, "--num-processes", str(_PROCESSES), "--timeout-multiplier", _SLOW_MACHINE,
+                          *([] if rebuild else ["--no-rebuild"]), *sorted(names)], quiet=True, env=env)
+    except StepFailed:
+        if not outcome.of_meson(build).failed:
             raise
-        raise BenchError(f"{title}: {', '.join(bad)} failed (log: {steps.log})") from None
-    counted = re.search(r"^Ok: +(\d+)", "\n".join(output), re.MULTILINE)
-    if not counted:
+    found = outcome.of_meson(build)
+    if not (found.passed or found.failed or found.skipped):
         raise BenchError(f"{title}: meson has no such tests: run ./run setup")
-    return int(counted[1])
+    return found
+
+
+def run_suite(title: str, build: Path, names: Iterable[str], steps: Steps, **how: Any) -> int:
+    """As run(). Returns how many passed; raises BenchError, one line, that names those that failed."""
+    found = run(title, build, names, steps, **how)
+    if found.failed:
+        raise BenchError(f"{title}: {', '.join(found.failed)} failed (log: {steps.log})")
+    return found.passed

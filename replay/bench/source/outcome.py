@@ -15,6 +15,7 @@ from bench.common import paths
 
 _SKIPPED_CASE = re.compile(r"^ok \d+ (\S+) # SKIP *(.*)$", re.MULTILINE)
 _PASSED = {"OK", "EXPECTEDFAIL"}
+_NO_REASON = "no reason given"
 
 
 def file() -> Path:
@@ -44,33 +45,6 @@ class Outcome:
         return [f"{len(names):5}  {reason}" for reason, names in
                 sorted(self.skipped.items(), key=lambda item: (-len(item[1]), item[0]))]
 
-    def add_meson(self, build: Path) -> None:
-        for test in _meson_tests(build):
-            said = test.get("stdout") or ""
-            cases = _SKIPPED_CASE.findall(said)
-            for case, reason in cases:
-                self.skipped[reason.strip() or "no reason given"].append(f"{test['name']} {case}")
-            if test["result"] == "SKIP":
-                if not cases:
-                    words = (said + (test.get("stderr") or "")).strip().splitlines()
-                    self.skipped[words[-1] if words else "no reason given"].append(test["name"])
-            elif test["result"] in _PASSED:
-                self.passed += 1
-            else:
-                self.failed.append(test["name"])
-
-    def add_pytest(self, xml: Path) -> None:
-        """Adds what pytest wrote with --junitxml."""
-        for case in ElementTree.parse(xml).getroot().iter("testcase") if xml.is_file() else []:
-            name = f"{case.get('classname')}::{case.get('name')}"
-            skipped = case.find("skipped")
-            if case.find("failure") is not None or case.find("error") is not None:
-                self.failed.append(name)
-            elif skipped is not None:
-                self.skipped[skipped.get("message") or "no reason given"].append(name)
-            else:
-                self.passed += 1
-
     def add(self, first: Outcome, again: Outcome | None) -> None:
         """Adds the tests of a part. `again`: its failed ones, repeated."""
         self.passed += first.passed + (again.passed if again else 0)
@@ -82,6 +56,40 @@ class Outcome:
 
     def write(self) -> None:
         file().write_text(json.dumps({"passed": self.passed, "failed": self.failed, "flaky": self.flaky, "skipped": self.skipped}, indent=1))
+
+
+def of_meson(build: Path) -> Outcome:
+    """Of meson's last run in a build directory."""
+    found = Outcome()
+    for test in _meson_tests(build):
+        said = test.get("stdout") or ""
+        cases = _SKIPPED_CASE.findall(said)
+        for case, reason in cases:
+            found.skipped[reason.strip() or _NO_REASON].append(f"{test['name']} {case}")
+        if test["result"] == "SKIP":
+            if not cases:
+                words = (said + (test.get("stderr") or "")).strip().splitlines()
+                found.skipped[words[-1] if words else _NO_REASON].append(test["name"])
+        elif test["result"] in _PASSED:
+            found.passed += 1
+        else:
+            found.failed.append(test["name"])
+    return found
+
+
+def of_pytest(xml: Path) -> Outcome:
+    """Of what pytest wrote with --junitxml."""
+    found = Outcome()
+    for case in ElementTree.parse(xml).getroot().iter("testcase") if xml.is_file() else []:
+        name = f"{case.get('classname')}::{case.get('name')}"
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            found.failed.append(name)
+        elif skipped is not None:
+            found.skipped[skipped.get("message") or _NO_REASON].append(name)
+        else:
+            found.passed += 1
+    return found
 
 
 def _meson_tests(build: Path) -> list[dict[str, Any]]:

@@ -36,8 +36,7 @@ def test_programs_are_counted_and_skipped_cases_by_reason(tmp_path: Path) -> Non
          {"name": "words", "result": "SKIP", "stdout": "", "stderr": "first\nwithout Opus\n"},
          {"name": "silent", "result": "SKIP", "stdout": ""},
          {"name": "spice / slow", "result": "TIMEOUT", "stdout": "\n".join(map(str, range(100)))})
-    tests = Outcome()
-    tests.add_meson(tmp_path)
+    tests = outcome.of_meson(tmp_path)
     assert (tests.passed, tests.failed) == (2, ["slow"])
     assert tests.skipped == {"no kernel": ["most /a/c", "none /d"], "without Opus": ["words"], "no reason given": ["silent"]}
     assert tests.reasons() == ["    2  no kernel", "    1  no reason given", "    1  without Opus"]
@@ -47,19 +46,16 @@ def test_programs_are_counted_and_skipped_cases_by_reason(tmp_path: Path) -> Non
 
 def test_of_pytest_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "xml").write_text(_XML)
-    tests = Outcome(passed=1)
-    tests.add_pytest(tmp_path / "xml")
-    assert (tests.passed, tests.failed, tests.skipped) == (2, ["a::wrong", "a::broken"], {"no kernel": ["b::away"]})
+    tests = outcome.of_pytest(tmp_path / "xml")
+    assert (tests.passed, tests.failed, tests.skipped) == (1, ["a::wrong", "a::broken"], {"no kernel": ["b::away"]})
     monkeypatch.setattr(outcome.paths, "build_dir", lambda: tmp_path)
     tests.write()
     assert outcome.read(outcome.file()) == tests
 
 
 def test_what_did_not_run_has_nothing(tmp_path: Path) -> None:
-    tests = Outcome()
-    tests.add_meson(tmp_path)
-    tests.add_pytest(tmp_path / "none")
-    assert tests.summary == "0 passed, 0 failed, 0 skipped"
+    for tests in (outcome.of_meson(tmp_path), outcome.of_pytest(tmp_path / "none")):
+        assert tests.summary == "0 passed, 0 failed, 0 skipped"
     assert outcome.last_words(tmp_path) == []
 
 

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.common import paths
 from bench.common.steps import Steps
-from bench.source import newfiles, upstream
+from bench.source import brings, newfiles, upstream
 
 _COMPILER = shutil.which("x86_64-w64-mingw32-g++")
 _CONFIG = """#define PACKAGE_VERSION "0"
@@ -83,9 +82,8 @@ def _checked(compiler: list[str | Path], file: Path, *more: str) -> subprocess.C
 
 
 def _files() -> list[Path]:
-    ours = [file for file in newfiles.sources(upstream.built()) if file.suffix == ".cpp"]
-    listed = (paths.ROOT / "server/devel/tests/overlay.txt").read_text().split()
-    return [file for file in ours if file.parent == Path("server") or file.stem in listed]
+    portable = {entry.file for entries in brings.by_patch().values() for entry in entries if entry.is_test and not entry.unix}
+    return [file for file in newfiles.sources(upstream.built()) if file.suffix == ".cpp" and (file.parent == Path("server") or file in portable)]
 
 
 @pytest.mark.parametrize("file", _files(), ids=lambda file: file.stem)

@@ -9,13 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import atomic, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.source import newfiles
@@ -62,37 +61,27 @@ def _is(file: Path, sha256: str) -> bool:
     return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha256
 
 
-def _download(wanted: Release, target: Path) -> str:
-    """Downloads from upstream itself; returns the error, if any."""
-    try:
-        with urllib.request.urlopen(wanted.url, timeout=_TIMEOUT) as answer:
-            target.write_bytes(answer.read())
-    except (urllib.error.URLError, OSError) as error:
-        return f"{wanted.url}: {getattr(error, 'reason', error)}"
-    return ""
-
-
 def fetch(version: str, steps: Steps) -> Path:
     """Gets the release tarball from the cache, the distribution's source package or upstream, and checks its hash."""
     wanted = release(version)
-    if _is(wanted.tarball, wanted.sha256):
-        return wanted.tarball
-    part = wanted.tarball.with_suffix(".part")
-    wanted.tarball.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        from_mirror = Mirror(paths.cache_dir() / "apt", steps).tarball("spice", version, wanted.suites, part)
-        if not (from_mirror and _is(part, wanted.sha256)):
-            failure = _download(wanted, part)
-            if failure:
-                raise BenchError(f"spice {version}: no such source package on the mirror, and {failure}; put "
-                                 f"{wanted.tarball.name} into {wanted.tarball.parent} by hand")
-            if not _is(part, wanted.sha256):
-                raise BenchError(f"spice {version}: {wanted.url} is not the known release (sha256 differs): try again, or from "
-                                 "another network")
-        part.replace(wanted.tarball)
-    finally:
-        part.unlink(missing_ok=True)
+    if not _is(wanted.tarball, wanted.sha256):
+        with atomic.replaced(wanted.tarball) as part:
+            from_mirror = Mirror(paths.cache_dir() / "apt", steps).tarball("spice", version, wanted.suites, part)
+            if not (from_mirror and _is(part, wanted.sha256)):
+                _download(wanted, part)
     return wanted.tarball
+
+
+def _download(wanted: Release, target: Path) -> None:
+    """Downloads from upstream itself."""
+    try:
+        with urllib.request.urlopen(wanted.url, timeout=_TIMEOUT) as answer:
+            target.write_bytes(answer.read())
+    except OSError as error:
+        raise BenchError(f"spice {wanted.version}: no such source package on the mirror, and {wanted.url}: {getattr(error, 'reason', error)}; put "
+                         f"{wanted.tarball.name} into {wanted.tarball.parent} by hand") from None
+    if not _is(target, wanted.sha256):
+        raise BenchError(f"spice {wanted.version}: {wanted.url} is not the known release (sha256 differs): try again, or from another network")
 
 
 def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
@@ -153,11 +142,6 @@ def series(version: str = DEFAULT, of: Iterable[str] | None = None) -> list[Path
     the default."""
     found = [file for name in (names() if of is None else of) for file in sorted((paths.ROOT / "patches" / name).glob("*.patch"))]
     return [variant if (variant := file.with_name(version) / file.name).is_file() else file for file in found]
-
-
-def name_of(patch: Path) -> str:
-    """Its series. A variant is in a folder of its own."""
-    return patch.relative_to(paths.ROOT / "patches").parts[0]
 
 
 def changes_files(patch: Path) -> bool:

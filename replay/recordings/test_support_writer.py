@@ -15,9 +15,9 @@ from __future__ import annotations
 import struct
 from typing import BinaryIO
 
+from recordings import test_support_qxl as qxl
 from recordings.reader import HEADER, Blob, Event
-from recordings.test_support import qxl
-from recordings.test_support.commands import (AlphaBlend, Bitmap, Blackness, Blend, Brush, Composite, Copy, CopyBits, CursorShape, Drawable,
+from recordings.test_support_commands import (AlphaBlend, Bitmap, Blackness, Blend, Brush, Composite, Copy, CopyBits, CursorShape, Drawable,
                                DrawNothing, Fill, FromSurface, Image, Invers, Mask, NOWHERE, Need, Opaque, Pattern, Quic,
                                Rect, Rop3, Stroke, Text, Transparent, Whiteness)
 

@@ -98,8 +98,9 @@ def main():
     return 4 if fault == "status" else 0
 
 
-try:
-    sys.exit(main())
-except (BrokenPipeError, ConnectionResetError):
-    print("spice-player: client gone", file=sys.stderr)
-    sys.exit(3)
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (BrokenPipeError, ConnectionResetError):
+        print("spice-player: client gone", file=sys.stderr)
+        sys.exit(3)

@@ -17,11 +17,11 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from recordings.test_support import qxl
-from recordings.test_support.commands import (AlphaBlend, Bitmap, Blackness, Blend, Composite, Copy, CopyBits, CursorShape, Drawable, Drawing,
+from recordings import test_support_qxl as qxl
+from recordings.test_support_commands import (AlphaBlend, Bitmap, Blackness, Blend, Composite, Copy, CopyBits, CursorShape, Drawable, Drawing,
                                DrawNothing, Fill, FromSurface, Glyph, Image, Invers, Mask, Need, Opaque, Palette, Pattern, Quic,
                                Rect, Rop3, Segment, Stroke, Text, Transparent, Whiteness)
-from recordings.test_support.writer import RecordingWriter
+from recordings.test_support_writer import RecordingWriter
 
 MESSAGE_WAKEUP, MESSAGE_DESTROY_SURFACES, MESSAGE_CREATE_PRIMARY = 2, 19, 20
 MESSAGE_DESTROY_PRIMARY, MESSAGE_DESTROY_SURFACES_ASYNC = 21, 28

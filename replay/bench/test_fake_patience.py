@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""python3 -m bench.fakes.patient: the program, for which no machine is too busy. Of a run by stand-ins nothing is measured, so what others
+"""python3 -m bench.test_fake_patience: the program, for which no machine is too busy. Of a run by stand-ins nothing is measured, so what others
 do with the processors meanwhile is no reason not to count it."""
 
 from __future__ import annotations

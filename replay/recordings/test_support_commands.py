@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from recordings.test_support import qxl
+from recordings import test_support_qxl as qxl
 
 
 @dataclass(frozen=True)
