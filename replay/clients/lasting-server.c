@@ -12,12 +12,12 @@
 #include <spice.h>
 #include <stdio.h>
 
+#include "../common/json.h"
 #include "../player/core-glib.h"
 #include "../player/display.h"
 #include "../player/feeder.h"
 #include "../player/player-options.h"
 #include "../player/player-server.h"
-#include "../player/report.h"
 
 #define COMMANDS_A_PIECE 400
 #define MAX_PIECES 1000
@@ -55,12 +55,11 @@ static gboolean paused_idle(gpointer data G_GNUC_UNUSED)
     return G_SOURCE_REMOVE;
 }
 
-static void begun(void *opaque G_GNUC_UNUSED)
+static void begun(void)
 {
 }
 
-static void paused(void *opaque G_GNUC_UNUSED, unsigned int number G_GNUC_UNUSED,
-                   uint64_t command G_GNUC_UNUSED)
+static void paused(unsigned int number G_GNUC_UNUSED, uint64_t command G_GNUC_UNUSED)
 {
     g_idle_add(paused_idle, NULL);
 }
@@ -72,7 +71,7 @@ static gboolean finished_idle(gpointer data G_GNUC_UNUSED)
     return G_SOURCE_REMOVE;
 }
 
-static void finished(void *opaque G_GNUC_UNUSED)
+static void finished(void)
 {
     g_idle_add(finished_idle, NULL);
 }
@@ -85,11 +84,10 @@ static gboolean terminated(gpointer data G_GNUC_UNUSED)
 
 /* Draws until SIGTERM. False if the worker does not let the feeder end. */
 static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *display,
-                  Recording *recording)
+                  ReplayStream *stream)
 {
     static const FeederEvents events = { .begun = begun, .paused = paused, .finished = finished };
     uint64_t pauses[MAX_PIECES];
-    ReplayStream *stream = replay_stream_new(recording, NULL, NULL);
     FeederOptions feeder_options = { .stream = stream, .pace = options->pace, .pauses = pauses,
                                      .n_pauses = MAX_PIECES };
 
@@ -97,7 +95,7 @@ static bool serve(const PlayerOptions *options, SpiceServer *spice, Display *dis
         pauses[i] = 1 + i * COMMANDS_A_PIECE;
     }
     server.feeder = feeder_start(display, &feeder_options, &events);
-    report_listening();
+    json_event("listening");
     g_main_loop_run(server.loop);
 
     display_close(display);
@@ -116,7 +114,7 @@ int main(int argc, char **argv)
 {
     PlayerOptions options = { 0 };
     char *error = NULL;
-    Recording *recording;
+    ReplayStream *stream;
     SpiceServer *spice;
     Display *display;
 
@@ -129,21 +127,20 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error);
         return 1;
     }
-    recording = recording_open(options.files[0]);
-    if (!recording) {
+    stream = replay_stream_open(options.files[0]);
+    if (!stream) {
         perror(options.files[0]);
         return 1;
     }
-    display = display_new(spice, false);
+    display = display_new(spice, 0, false);
     if (!display) {
         fprintf(stderr, "the library takes no display\n");
         return 1;
     }
-    if (!serve(&options, spice, display, recording)) {
+    if (!serve(&options, spice, display, stream)) {
         fprintf(stderr, "the worker is stuck\n");
         return 2;
     }
-    recording_free(recording);
     player_options_clear(&options);
     g_main_loop_unref(server.loop);
     return 0;

@@ -3,6 +3,7 @@
 #define CLOCK_H_
 
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 #define NSEC_PER_SEC 1000000000LL
@@ -21,6 +22,11 @@ static inline int64_t clock_read_ns(clockid_t clock)
 static inline int64_t clock_ns(void)
 {
     return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+static inline double clock_seconds(struct timeval from, struct timeval to)
+{
+    return to.tv_sec - from.tv_sec + (to.tv_usec - from.tv_usec) / 1e6;
 }
 
 #endif /* CLOCK_H_ */

@@ -31,3 +31,8 @@ bool json_print(GVariant *said)
     g_variant_unref(said);
     return is_printed;
 }
+
+bool json_event(const char *name)
+{
+    return json_print(g_variant_new_parsed("{'event': <%s>}", name));
+}

@@ -20,4 +20,7 @@ GVariant *json_rows(const char *type, const GArray *rows);
 /* Prints the line and flushes; false if standard output cannot be written. */
 bool json_print(GVariant *said);
 
+/* Likewise of {"event": name}. */
+bool json_event(const char *name);
+
 #endif /* COMMON_JSON_H_ */

@@ -1,64 +1,57 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "channel.h"
 
-static void watch(Channel *channel, const Options *options, DisplayMarkerFunc on_marker,
-                  void *opaque)
+static const ChannelKind *kind_of(int type)
 {
-    SpiceChannel *spice = channel->spice;
+    static const ChannelKind only_read = { .size = sizeof(Channel) };
 
-    switch (channel->type) {
+    switch (type) {
     case SPICE_CHANNEL_MAIN:
-        channel->clipboard = options->channels ? clipboard_new(spice) : NULL;
-        break;
+        return &clipboard_kind;
     case SPICE_CHANNEL_DISPLAY:
-        /* A live guest draws no markers, but a drawing of its own may look like one. */
-        channel->display = display_new(spice, channel->id == 0 && !options->control ? on_marker : NULL,
-                                       opaque);
-        if (channel->id == 0 && options->screen != NULL) {
-            display_log_screen(channel->display, options->screen, options->screen_at_probes);
-        }
-        break;
+        return &display_kind;
     case SPICE_CHANNEL_CURSOR:
-        channel->cursor = cursor_new(spice, options->channels);
-        break;
+        return &cursor_kind;
     case SPICE_CHANNEL_INPUTS:
-        channel->inputs = inputs_new(spice, options->channels);
-        break;
+        return &inputs_kind;
     case SPICE_CHANNEL_PLAYBACK:
-        channel->playback = playback_new(spice);
-        break;
+        return &playback_kind;
     case SPICE_CHANNEL_PORT:
     case SPICE_CHANNEL_WEBDAV:
-        channel->port = port_new(spice, options->channels);
-        break;
+        return &port_kind;
     default:
-        break;
+        return &only_read;
     }
 }
 
-Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerFunc on_marker,
-                     void *opaque)
+Channel *channel_new(SpiceChannel *spice, const Options *options)
 {
-    Channel *channel = g_new0(Channel, 1);
-    const char *type_name;
+    int type, id;
 
+    g_object_get(spice, "channel-type", &type, "channel-id", &id, NULL);
+
+    const ChannelKind *kind = kind_of(type);
+    const char *type_name = spice_channel_type_to_string(type);
+    Channel *channel = g_malloc0(kind->size);
+
+    channel->kind = kind;
     channel->spice = g_object_ref(spice);
-    g_object_get(spice, "channel-type", &channel->type, "channel-id", &channel->id, NULL);
-    type_name = spice_channel_type_to_string(channel->type);
-    channel->name = channel->type == SPICE_CHANNEL_MAIN
-                    ? g_strdup(type_name) : g_strdup_printf("%s-%d", type_name, channel->id);
-    watch(channel, options, on_marker, opaque);
+    channel->type = type;
+    channel->id = id;
+    channel->name = type == SPICE_CHANNEL_MAIN
+                    ? g_strdup(type_name) : g_strdup_printf("%s-%d", type_name, id);
+    if (kind->watch != NULL) {
+        kind->watch(channel, options);
+    }
     return channel;
 }
 
 void channel_free(Channel *channel)
 {
-    g_clear_pointer(&channel->clipboard, clipboard_free);
-    g_clear_pointer(&channel->display, display_free);
-    g_clear_pointer(&channel->cursor, cursor_free);
-    g_clear_pointer(&channel->inputs, inputs_free);
-    g_clear_pointer(&channel->playback, playback_free);
-    g_clear_pointer(&channel->port, port_free);
+    g_signal_handlers_disconnect_by_data(channel->spice, channel);
+    if (channel->kind->clear != NULL) {
+        channel->kind->clear(channel);
+    }
     g_object_unref(channel->spice);
     g_free(channel->name);
     g_free(channel);
@@ -72,21 +65,14 @@ int64_t channel_bytes(const Channel *channel)
     return bytes;
 }
 
-int64_t channel_events(const Channel *channel)
+Channel *channel_find(const GPtrArray *channels, int type, int id)
 {
-    int64_t events = channel->state;
+    for (guint i = 0; i < channels->len; i++) {
+        Channel *channel = channels->pdata[i];
 
-    if (channel->display != NULL) {
-        events += display_events(channel->display);
+        if (channel->type == type && channel->id == id) {
+            return channel;
+        }
     }
-    if (channel->cursor != NULL) {
-        events += cursor_moves(channel->cursor);
-    }
-    if (channel->playback != NULL) {
-        events += playback_packets(channel->playback);
-    }
-    if (channel->port != NULL) {
-        events += port_bytes(channel->port);
-    }
-    return events;
+    return NULL;
 }

@@ -5,15 +5,10 @@
 #define DRAIN_CHANNEL_H_
 
 #include <spice-client.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "clipboard.h"
-#include "display.h"
-#include "inputs.h"
 #include "options.h"
-#include "cursor.h"
-#include "port.h"
-#include "sound.h"
 
 typedef enum ChannelState {
     CHANNEL_CONNECTING,
@@ -22,32 +17,39 @@ typedef enum ChannelState {
     CHANNEL_CLOSED,
 } ChannelState;
 
-typedef struct Channel {
+typedef struct Channel Channel;
+
+/* What is done with a channel of a type: a file each. Signal handlers have the channel as their
+ * data. */
+typedef struct ChannelKind {
+    size_t size; /* of its struct, which begins with a Channel */
+    void (*watch)(Channel *channel, const Options *options); /* before it connects */
+    void (*opened)(Channel *channel);                        /* NULL: nothing */
+    GVariant *(*report)(const Channel *channel);             /* floating; NULL: nothing to say */
+    void (*clear)(Channel *channel);                         /* frees all but the struct; or NULL */
+} ChannelKind;
+
+extern const ChannelKind clipboard_kind, cursor_kind, display_kind, inputs_kind, playback_kind,
+    port_kind;
+
+struct Channel {
+    const ChannelKind *kind;
     SpiceChannel *spice;
     int type; /* SPICE_CHANNEL_MAIN and so on */
     int id;
     char *name; /* "main", otherwise with the id: "display-0" */
     ChannelState state;
+    int64_t events; /* increases with everything that the server sends except pings and acks */
+};
 
-    /* One per channel type; all NULL for a channel that is only read. */
-    Clipboard *clipboard;
-    Display *display;
-    Cursor *cursor;
-    Inputs *inputs;
-    Playback *playback;
-    Port *port;
-} Channel;
-
-/* Watches the library's channel from before it connects. on_marker and opaque: see display.h;
- * only display 0 has markers. */
-Channel *channel_new(SpiceChannel *spice, const Options *options, DisplayMarkerFunc on_marker,
-                     void *opaque);
+/* Watches the library's channel. */
+Channel *channel_new(SpiceChannel *spice, const Options *options);
 void channel_free(Channel *channel);
 
 /* Bytes that the library read from the server on this channel, without TLS. */
 int64_t channel_bytes(const Channel *channel);
 
-/* Increases with everything that the server sends except pings and acks. */
-int64_t channel_events(const Channel *channel);
+/* The one of a type and id, or NULL. */
+Channel *channel_find(const GPtrArray *channels, int type, int id);
 
 #endif /* DRAIN_CHANNEL_H_ */

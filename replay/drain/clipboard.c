@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "clipboard.h"
+/* The clipboard that the client shares with the guest's agent, over the main channel: requests what
+ * the guest copies, and offers it back with every bit inverted: a paste of
+ * ./run live deployment. */
+#include "channel.h"
 
-struct Clipboard {
-    SpiceMainChannel *channel;
+typedef struct Clipboard {
+    Channel channel;
     GByteArray *inverted; /* what the guest gets, NULL before it has copied something */
-};
+} Clipboard;
 
-static gboolean on_grab(SpiceMainChannel *channel, guint selection, gpointer types,
-                        guint num_types, Clipboard *clipboard G_GNUC_UNUSED)
+static gboolean on_grab(SpiceMainChannel *spice, guint selection, gpointer types, guint num_types,
+                        Clipboard *clipboard G_GNUC_UNUSED)
 {
     if (num_types > 0) {
-        spice_main_channel_clipboard_selection_request(channel, selection, ((guint32 *)types)[0]);
+        spice_main_channel_clipboard_selection_request(spice, selection, ((guint32 *)types)[0]);
     }
     return TRUE;
 }
 
-static void on_data(SpiceMainChannel *channel, guint selection, guint type, gpointer data,
+static void on_data(SpiceMainChannel *spice, guint selection, guint type, gpointer data,
                     guint size, Clipboard *clipboard)
 {
     guint32 types[] = { type };
@@ -25,37 +28,35 @@ static void on_data(SpiceMainChannel *channel, guint selection, guint type, gpoi
     for (guint i = 0; i < size; i++) {
         clipboard->inverted->data[i] ^= 0xff;
     }
-    spice_main_channel_clipboard_selection_grab(channel, selection, types, G_N_ELEMENTS(types));
+    spice_main_channel_clipboard_selection_grab(spice, selection, types, G_N_ELEMENTS(types));
 }
 
-static gboolean on_request(SpiceMainChannel *channel, guint selection, guint type,
+static gboolean on_request(SpiceMainChannel *spice, guint selection, guint type,
                            Clipboard *clipboard)
 {
     if (clipboard->inverted == NULL) {
         return FALSE;
     }
-    spice_main_channel_clipboard_selection_notify(channel, selection, type,
+    spice_main_channel_clipboard_selection_notify(spice, selection, type,
                                                   clipboard->inverted->data,
                                                   clipboard->inverted->len);
     return TRUE;
 }
 
-Clipboard *clipboard_new(SpiceChannel *channel)
+static void watch(Channel *channel, const Options *options)
 {
-    Clipboard *clipboard = g_new0(Clipboard, 1);
-
-    clipboard->channel = g_object_ref(SPICE_MAIN_CHANNEL(channel));
-    g_signal_connect(channel, "main-clipboard-selection-grab", G_CALLBACK(on_grab), clipboard);
-    g_signal_connect(channel, "main-clipboard-selection", G_CALLBACK(on_data), clipboard);
-    g_signal_connect(channel, "main-clipboard-selection-request", G_CALLBACK(on_request),
-                     clipboard);
-    return clipboard;
+    if (options->channels) {
+        g_signal_connect(channel->spice, "main-clipboard-selection-grab", G_CALLBACK(on_grab),
+                         channel);
+        g_signal_connect(channel->spice, "main-clipboard-selection", G_CALLBACK(on_data), channel);
+        g_signal_connect(channel->spice, "main-clipboard-selection-request", G_CALLBACK(on_request),
+                         channel);
+    }
 }
 
-void clipboard_free(Clipboard *clipboard)
+static void clear(Channel *channel)
 {
-    g_signal_handlers_disconnect_by_data(clipboard->channel, clipboard);
-    g_object_unref(clipboard->channel);
-    g_clear_pointer(&clipboard->inverted, g_byte_array_unref);
-    g_free(clipboard);
+    g_clear_pointer(&((Clipboard *)channel)->inverted, g_byte_array_unref);
 }
+
+const ChannelKind clipboard_kind = { .size = sizeof(Clipboard), .watch = watch, .clear = clear };

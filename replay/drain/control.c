@@ -16,7 +16,7 @@ struct Control {
 
 static SpiceInputsChannel *inputs_of(const Control *control)
 {
-    const Channel *channel = session_find(control->session, SPICE_CHANNEL_INPUTS, 0);
+    const Channel *channel = channel_find(control->session->channels, SPICE_CHANNEL_INPUTS, 0);
 
     return channel != NULL ? SPICE_INPUTS_CHANNEL(channel->spice) : NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cursor.h"
-
+/* The cursor channel's moves, which are its events. */
 #include "../common/clock.h"
 #include "../common/json.h"
+#include "channel.h"
 
 typedef struct Move {
     int x;
@@ -10,15 +10,14 @@ typedef struct Move {
     int64_t now_ns;
 } Move;
 
-struct Cursor {
-    SpiceChannel *channel;
-    int64_t moves;
-    GArray *kept; /* Move, or NULL */
-};
+typedef struct Cursor {
+    Channel channel;
+    GArray *kept; /* Move; NULL without --channels */
+} Cursor;
 
-static void on_move(SpiceChannel *channel G_GNUC_UNUSED, gint x, gint y, Cursor *cursor)
+static void on_move(SpiceChannel *spice G_GNUC_UNUSED, gint x, gint y, Cursor *cursor)
 {
-    cursor->moves++;
+    cursor->channel.events++;
     if (cursor->kept != NULL) {
         Move move = { x, y, clock_ns() };
 
@@ -26,30 +25,23 @@ static void on_move(SpiceChannel *channel G_GNUC_UNUSED, gint x, gint y, Cursor 
     }
 }
 
-Cursor *cursor_new(SpiceChannel *channel, bool keep_moves)
+static void watch(Channel *channel, const Options *options)
 {
-    Cursor *cursor = g_new0(Cursor, 1);
-
-    cursor->channel = g_object_ref(channel);
-    cursor->kept = keep_moves ? g_array_new(FALSE, FALSE, sizeof(Move)) : NULL;
-    g_signal_connect(channel, "cursor-move", G_CALLBACK(on_move), cursor);
-    return cursor;
+    ((Cursor *)channel)->kept = options->channels ? g_array_new(FALSE, FALSE, sizeof(Move)) : NULL;
+    g_signal_connect(channel->spice, "cursor-move", G_CALLBACK(on_move), channel);
 }
 
-void cursor_free(Cursor *cursor)
+/* A list of [x, y, time in ns]. */
+static GVariant *report(const Channel *channel)
 {
-    g_signal_handlers_disconnect_by_data(cursor->channel, cursor);
-    g_object_unref(cursor->channel);
-    g_clear_pointer(&cursor->kept, g_array_unref);
-    g_free(cursor);
+    return json_rows("(iix)", ((const Cursor *)channel)->kept);
 }
 
-int64_t cursor_moves(const Cursor *cursor)
+static void clear(Channel *channel)
 {
-    return cursor->moves;
+    g_clear_pointer(&((Cursor *)channel)->kept, g_array_unref);
 }
 
-GVariant *cursor_report_moves(const Cursor *cursor)
-{
-    return json_rows("(iix)", cursor->kept);
-}
+const ChannelKind cursor_kind = {
+    .size = sizeof(Cursor), .watch = watch, .report = report, .clear = clear,
+};

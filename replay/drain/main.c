@@ -2,8 +2,9 @@
 /* spice-drain: a headless client. Opens every channel a server offers, takes in all that comes,
  * and says in JSON lines on stdout what it was. */
 
+#include "brake.h"
+#include "control.h"
 #include "diag.h"
-#include "report.h"
 #include "session.h"
 
 typedef enum ExitStatus {
@@ -13,21 +14,14 @@ typedef enum ExitStatus {
     EXIT_IDLE = 4,
 } ExitStatus;
 
-typedef struct Outcome {
-    ExitStatus status;
-    bool saved; /* whether every picture was saved */
-} Outcome;
-
 static ExitStatus judge(const Session *session)
 {
     const Options *options = session->options;
 
     switch (session->end) {
-    case SESSION_END_MARKER:
-        return EXIT_ENDED;
     case SESSION_END_DISCONNECTED:
         if (options->no_end) {
-            return EXIT_ENDED;
+            break;
         }
         diag_error("the server closed the connection before the END marker");
         return EXIT_GONE;
@@ -37,90 +31,46 @@ static ExitStatus judge(const Session *session)
     case SESSION_END_IDLE:
         diag_error("nothing from the server for %g seconds", options->idle_seconds);
         return EXIT_IDLE;
-    default:
+    case SESSION_END_REFUSED:
         diag_error("%s", session->refusal);
         return EXIT_NOTHING;
+    default:
+        break;
     }
+    return session->unsaved ? EXIT_NOTHING : EXIT_ENDED;
 }
 
-static bool save_png(const Session *session, const char *path)
+static ExitStatus run(const Options *options, Expect *expect)
 {
-    const Picture *picture = session_picture(session, 0);
-    GError *error = NULL;
+    Session *session = session_new(options, expect);
+    GSource *brake = brake_new(options->slow);
+    Control *control = options->control ? control_new(session) : NULL;
+    ExitStatus status;
 
-    if (picture == NULL) {
-        diag_error("no picture for %s", path);
-        return false;
-    }
-    if (!picture_save_png(picture, path, &error)) {
-        diag_error("cannot save %s: %s", path, error->message);
-        g_error_free(error);
-        return false;
-    }
-    return true;
+    session_run(session);
+    status = judge(session);
+    control_free(control);
+    brake_free(brake);
+    session_free(session);
+    return status;
 }
-
-static void on_connected(const Session *session G_GNUC_UNUSED, void *opaque G_GNUC_UNUSED)
-{
-    report_connected();
-}
-
-static void on_reopened(const Session *session G_GNUC_UNUSED, void *opaque G_GNUC_UNUSED)
-{
-    report_reopened();
-}
-
-static void on_paused(const Session *session, int number, void *opaque G_GNUC_UNUSED)
-{
-    report_pause(session, number);
-}
-
-static void on_ended(const Session *session, void *opaque)
-{
-    Outcome *outcome = opaque;
-
-    outcome->status = judge(session);
-    if (session->end == SESSION_END_REFUSED) {
-        return;
-    }
-    report_done(session);
-    if (session->options->png != NULL) {
-        outcome->saved &= save_png(session, session->options->png);
-    }
-}
-
-static const SessionEvents session_events = {
-    .connected = on_connected,
-    .reopened = on_reopened,
-    .paused = on_paused,
-    .ended = on_ended,
-};
 
 int main(int argc, char **argv)
 {
     Options options;
-    Outcome outcome = { .status = EXIT_NOTHING, .saved = true };
     Expect *expect = NULL;
     GError *error = NULL;
+    ExitStatus status = EXIT_NOTHING;
 
-    if (!options_parse(&options, &argc, &argv, &error)) {
+    if (options_parse(&options, &argc, &argv, &error) &&
+        (options.expect == NULL || (expect = expect_new(options.expect, &error)) != NULL)) {
+        diag_init(options.verbose);
+        status = run(&options, expect);
+    } else {
         diag_error("%s", error->message);
         g_error_free(error);
-        options_clear(&options);
-        return EXIT_NOTHING;
     }
-    if (options.expect != NULL) {
-        expect = expect_new(options.expect, &error);
-        if (expect == NULL) {
-            diag_error("%s", error->message);
-            g_error_free(error);
-            options_clear(&options);
-            return EXIT_NOTHING;
-        }
-    }
-    diag_init(options.verbose);
-    session_run(&options, expect, &session_events, &outcome);
     expect_free(expect);
     options_clear(&options);
-    return outcome.status == EXIT_ENDED && !outcome.saved ? EXIT_NOTHING : outcome.status;
+    return status;
 }

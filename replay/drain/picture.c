@@ -3,23 +3,22 @@
 
 #include <errno.h>
 #include <png.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
 typedef struct PixelFormat {
     enum SpiceSurfaceFmt format;
-    int bytes;      /* bytes of a pixel in memory */
-    int png_colour; /* PNG_COLOR_TYPE_ */
-    int png_bytes;  /* bytes of a pixel in a PNG row */
+    int bytes;    /* bytes of a pixel in memory */
+    int channels; /* bytes of a pixel in a PNG */
+    png_uint_32 png_format;
 } PixelFormat;
 
 static const PixelFormat pixel_formats[] = {
-    { SPICE_SURFACE_FMT_32_xRGB, 4, PNG_COLOR_TYPE_RGB, 3 },
-    { SPICE_SURFACE_FMT_32_ARGB, 4, PNG_COLOR_TYPE_RGB_ALPHA, 4 },
-    { SPICE_SURFACE_FMT_16_565, 2, PNG_COLOR_TYPE_RGB, 3 },
-    { SPICE_SURFACE_FMT_16_555, 2, PNG_COLOR_TYPE_RGB, 3 },
-    { SPICE_SURFACE_FMT_8_A, 1, PNG_COLOR_TYPE_GRAY, 1 },
+    { SPICE_SURFACE_FMT_32_xRGB, 4, 3, PNG_FORMAT_RGB },
+    { SPICE_SURFACE_FMT_32_ARGB, 4, 4, PNG_FORMAT_RGBA },
+    { SPICE_SURFACE_FMT_16_565, 2, 3, PNG_FORMAT_RGB },
+    { SPICE_SURFACE_FMT_16_555, 2, 3, PNG_FORMAT_RGB },
+    { SPICE_SURFACE_FMT_8_A, 1, 1, PNG_FORMAT_GRAY },
 };
 
 static const PixelFormat *find_format(const Picture *picture)
@@ -98,11 +97,11 @@ static uint8_t widen(unsigned value, int bits)
     return ((value & most) * 255 + most / 2) / most;
 }
 
-static void png_row(const Picture *picture, const PixelFormat *format, int y, uint8_t *row)
+static void unpack_row(const Picture *picture, const PixelFormat *format, int y, uint8_t *row)
 {
     const uint8_t *in = picture->pixels + (size_t)y * picture->stride;
 
-    for (int x = 0; x < picture->width; x++, in += format->bytes, row += format->png_bytes) {
+    for (int x = 0; x < picture->width; x++, in += format->bytes, row += format->channels) {
         unsigned pixel = in[0] | (format->bytes > 1 ? in[1] << 8 : 0);
 
         switch (format->format) {
@@ -131,28 +130,16 @@ static void png_row(const Picture *picture, const PixelFormat *format, int y, ui
     }
 }
 
-/* Adds the rows from y on that one row of blocks has; then its means. */
-static void block_row(const Picture *picture, const PixelFormat *format, int side, int y, uint8_t *row,
-                      GByteArray *means)
+/* As in a PNG, rows without padding. To be freed. */
+static uint8_t *unpack(const Picture *picture, const PixelFormat *format)
 {
-    int rows = MIN(side, picture->height - y);
-    int channels = format->png_bytes;
-    int blocks = (picture->width + side - 1) / side;
-    uint32_t *sums = g_new0(uint32_t, (size_t)blocks * channels);
+    size_t row_bytes = (size_t)picture->width * format->channels;
+    uint8_t *pixels = g_malloc(row_bytes * picture->height);
 
-    for (int i = 0; i < rows; i++) {
-        png_row(picture, format, y + i, row);
-        for (int x = 0; x < picture->width * channels; x++) {
-            sums[x / (side * channels) * channels + x % channels] += row[x];
-        }
+    for (int y = 0; y < picture->height; y++) {
+        unpack_row(picture, format, y, pixels + y * row_bytes);
     }
-    for (int i = 0; i < blocks * channels; i++) {
-        int columns = MIN(side, picture->width - i / channels * side);
-        uint8_t mean = sums[i] / (uint32_t)(rows * columns);
-
-        g_byte_array_append(means, &mean, 1);
-    }
-    g_free(sums);
+    return pixels;
 }
 
 char *picture_blocks(const Picture *picture, int side)
@@ -163,41 +150,37 @@ char *picture_blocks(const Picture *picture, int side)
         return NULL;
     }
 
+    int channels = format->channels;
+    int row_bytes = picture->width * channels;
+    int blocks = (picture->width + side - 1) / side;
+    uint8_t *pixels = unpack(picture, format);
+    uint32_t *sums = g_new(uint32_t, (size_t)blocks * channels); /* of a row of blocks */
     GByteArray *means = g_byte_array_new();
-    uint8_t *row = g_malloc((size_t)picture->width * format->png_bytes);
 
-    for (int y = 0; y < picture->height; y += side) {
-        block_row(picture, format, side, y, row, means);
+    for (int top = 0; top < picture->height; top += side) {
+        int rows = MIN(side, picture->height - top);
+        const uint8_t *pixel = pixels + (size_t)top * row_bytes;
+
+        memset(sums, 0, (size_t)blocks * channels * sizeof(*sums));
+        for (int y = 0; y < rows; y++) {
+            for (int x = 0; x < row_bytes; x++) {
+                sums[x / (side * channels) * channels + x % channels] += *pixel++;
+            }
+        }
+        for (int i = 0; i < blocks * channels; i++) {
+            int columns = MIN(side, picture->width - i / channels * side);
+            uint8_t mean = sums[i] / (uint32_t)(rows * columns);
+
+            g_byte_array_append(means, &mean, 1);
+        }
     }
 
     char *text = g_base64_encode(means->data, means->len);
 
-    g_free(row);
+    g_free(sums);
+    g_free(pixels);
     g_byte_array_unref(means);
     return text;
-}
-
-/* libpng reports an error by a jump back here: nothing set after setjmp may be read then. */
-static bool write_png(const Picture *picture, const PixelFormat *format, FILE *file, uint8_t *row)
-{
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-    png_infop info = png_create_info_struct(png);
-
-    if (setjmp(png_jmpbuf(png))) {
-        png_destroy_write_struct(&png, &info);
-        return false;
-    }
-    png_init_io(png, file);
-    png_set_IHDR(png, info, picture->width, picture->height, 8, format->png_colour,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(png, info);
-    for (int y = 0; y < picture->height; y++) {
-        png_row(picture, format, y, row);
-        png_write_row(png, row);
-    }
-    png_write_end(png, info);
-    png_destroy_write_struct(&png, &info);
-    return true;
 }
 
 bool picture_save_png(const Picture *picture, const char *path, GError **error)
@@ -218,10 +201,16 @@ bool picture_save_png(const Picture *picture, const char *path, GError **error)
         return false;
     }
 
-    uint8_t *row = g_malloc((size_t)picture->width * format->png_bytes);
-    bool written = write_png(picture, format, file, row);
+    png_image image = {
+        .version = PNG_IMAGE_VERSION,
+        .width = picture->width,
+        .height = picture->height,
+        .format = format->png_format,
+    };
+    uint8_t *pixels = unpack(picture, format);
+    bool written = png_image_write_to_stdio(&image, file, FALSE, pixels, 0, NULL);
 
-    g_free(row);
+    g_free(pixels);
     if (fclose(file) != 0 || !written) {
         g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_IO, "write error");
         return false;

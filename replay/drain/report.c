@@ -3,6 +3,7 @@
 
 #include "../common/clock.h"
 #include "../common/json.h"
+#include "display.h"
 
 static const char *const end_names[] = {
     [SESSION_RUNNING] = "running",
@@ -58,18 +59,13 @@ static void report_picture(const Session *session, GVariantBuilder *said)
 
 static void report_display(const Session *session, GVariantBuilder *said)
 {
-    const Channel *first = session_find(session, SPICE_CHANNEL_DISPLAY, 0);
-    const Picture *picture = session_picture(session, 0);
+    const Channel *first = channel_find(session->channels, SPICE_CHANNEL_DISPLAY, 0);
+    const Picture *picture = first != NULL ? display_picture(first) : NULL;
 
-    put_int(said, "updates", first != NULL ? display_updates(first->display) : 0);
+    put_int(said, "updates", first != NULL ? display_updates(first) : 0);
     put_int(said, "width", picture != NULL ? picture->width : 0);
     put_int(said, "height", picture != NULL ? picture->height : 0);
     report_picture(session, said);
-}
-
-static double seconds_between(struct timeval start, struct timeval end)
-{
-    return (end.tv_sec - start.tv_sec) + (end.tv_usec - start.tv_usec) / 1e6;
 }
 
 static void report_times(const Session *session, GVariantBuilder *said)
@@ -78,34 +74,40 @@ static void report_times(const Session *session, GVariantBuilder *said)
     const struct rusage *start = session->start_ns != 0 ? &session->start_usage : &session->end_usage;
     const struct rusage *end = &session->end_usage;
 
-    json_put(said, "cpu_user", g_variant_new_double(seconds_between(start->ru_utime, end->ru_utime)));
-    json_put(said, "cpu_system", g_variant_new_double(seconds_between(start->ru_stime, end->ru_stime)));
+    json_put(said, "cpu_user",
+             g_variant_new_double(clock_seconds(start->ru_utime, end->ru_utime)));
+    json_put(said, "cpu_system",
+             g_variant_new_double(clock_seconds(start->ru_stime, end->ru_stime)));
     json_put(said, "seconds", g_variant_new_double((session->end_ns - start_ns) / (double)NSEC_PER_SEC));
     json_put(said, "started_ns", time_or_null(session->start_ns));
     json_put(said, "end_ns", time_or_null(session->end_ns));
 }
 
+static GVariant *report_or_null(const Session *session, int type)
+{
+    const Channel *channel = channel_find(session->channels, type, 0);
+
+    return g_variant_new_maybe(G_VARIANT_TYPE_VARDICT,
+                               channel != NULL ? channel->kind->report(channel) : NULL);
+}
+
 static void report_channels(const Session *session, GVariantBuilder *said)
 {
-    const Channel *cursor = session_find(session, SPICE_CHANNEL_CURSOR, 0);
-    const Channel *inputs = session_find(session, SPICE_CHANNEL_INPUTS, 0);
-    const Channel *playback = session_find(session, SPICE_CHANNEL_PLAYBACK, 0);
+    const Channel *cursor = channel_find(session->channels, SPICE_CHANNEL_CURSOR, 0);
     GVariantBuilder ports;
 
-    put_int(said, "cursor_moves", cursor != NULL ? cursor_moves(cursor->cursor) : 0);
+    put_int(said, "cursor_moves", cursor != NULL ? cursor->events : 0);
     if (session->options->channels && cursor != NULL) {
-        json_put(said, "cursor_move_times", cursor_report_moves(cursor->cursor));
+        json_put(said, "cursor_move_times", cursor->kind->report(cursor));
     }
-    json_put(said, "inputs", g_variant_new_maybe(G_VARIANT_TYPE_VARDICT,
-                                                 inputs != NULL ? inputs_report(inputs->inputs) : NULL));
-    json_put(said, "audio", g_variant_new_maybe(G_VARIANT_TYPE_VARDICT,
-                                                playback != NULL ? playback_report(playback->playback) : NULL));
+    json_put(said, "inputs", report_or_null(session, SPICE_CHANNEL_INPUTS));
+    json_put(said, "audio", report_or_null(session, SPICE_CHANNEL_PLAYBACK));
     g_variant_builder_init(&ports, G_VARIANT_TYPE_VARDICT);
     for (guint i = 0; i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
 
-        if (channel->port != NULL) {
-            json_put(&ports, channel->name, port_report(channel->port));
+        if (channel->kind == &port_kind) {
+            json_put(&ports, channel->name, channel->kind->report(channel));
         }
     }
     json_put(said, "ports", g_variant_builder_end(&ports));
@@ -115,16 +117,6 @@ static void open_event(GVariantBuilder *said, const char *name)
 {
     g_variant_builder_init(said, G_VARIANT_TYPE_VARDICT);
     json_put(said, "event", json_text(name));
-}
-
-void report_connected(void)
-{
-    json_print(g_variant_new_parsed("{'event': <'connected'>}"));
-}
-
-void report_reopened(void)
-{
-    json_print(g_variant_new_parsed("{'event': <'reopened'>}"));
 }
 
 void report_pause(const Session *session, int number)

@@ -6,11 +6,8 @@
 
 #include "session.h"
 
-/* {"event":"connected"} */
-void report_connected(void);
-
-/* {"event":"reopened"} */
-void report_reopened(void);
+/* {"event":"connected"} when every channel that the server offers is open, {"event":"reopened"}
+ * after session_reopen_display(): json_event(). */
 
 /* {"event":"pause","n":number,"time_ns":...,"missed":0,"sha256":...,"blocks":...,"tiles":...}: when its marker came,
  * or the picture that is expected then, which may have been missed (1); and display 0 as it is, see picture.h. */

@@ -5,9 +5,10 @@
 #include <signal.h>
 
 #include "../common/clock.h"
-#include "brake.h"
-#include "control.h"
+#include "../common/json.h"
+#include "diag.h"
 #include "refusal.h"
+#include "report.h"
 
 /* The library sends pongs and acks by itself: so many bytes per tick are not progress. */
 #define IDLE_NOISE_BYTES 1024
@@ -23,6 +24,21 @@
 /* The library closes its channels in a moment, unless one hangs. */
 #define DISCONNECT_LIMIT_MS 2000
 
+static void save_png(Session *session)
+{
+    const Picture *picture = session_picture(session, 0);
+    GError *error = NULL;
+
+    session->unsaved = picture == NULL || !picture_save_png(picture, session->options->png, &error);
+    if (error != NULL) {
+        diag_error("cannot save %s: %s", session->options->png, error->message);
+        g_error_free(error);
+    } else if (session->unsaved) {
+        diag_error("no picture for %s", session->options->png);
+    }
+}
+
+/* Reports at once: later there is more than at the end. */
 static void finish(Session *session, SessionEnd end, int64_t now_ns)
 {
     if (session->end != SESSION_RUNNING) {
@@ -33,8 +49,14 @@ static void finish(Session *session, SessionEnd end, int64_t now_ns)
         session->end_ns = now_ns;
         getrusage(RUSAGE_SELF, &session->end_usage);
     }
-    session->events->ended(session, session->opaque);
     g_main_loop_quit(session->loop);
+    if (end == SESSION_END_REFUSED) {
+        return;
+    }
+    report_done(session);
+    if (session->options->png != NULL) {
+        save_png(session);
+    }
 }
 
 /* The end of a very short recording can come before the last channel is open. It waits for that
@@ -47,27 +69,26 @@ static void finish_at_marker(Session *session)
 }
 
 /* The picture is the result of the commands before the marker. */
-static void marker_shown(void *opaque)
+static void marker_shown(Session *session)
 {
-    Session *session = opaque;
     Marker marker = session->marker;
 
     session->marker.kind = MARKER_NONE;
     if (marker.kind == MARKER_PAUSE) {
-        session->events->paused(session, marker.number, session->opaque);
+        report_pause(session, marker.number);
     } else if (marker.kind == MARKER_END) {
         session->end_shown = true;
         finish_at_marker(session);
     }
 }
 
-/* At a pause the player waits for the picture. At the end everything that was sent must be read, as
- * the bytes received must equal those on the wire. The server may then still resend lossy areas
- * without loss, also on surfaces that are not shown. */
-static int64_t marker_activity(void *opaque)
+/* A number that changes whenever something has arrived. At a pause the player waits for the
+ * picture. At the end everything that was sent must be read, as the bytes received must equal those
+ * on the wire. The server may then still resend lossy areas without loss, also on surfaces that are
+ * not shown. */
+static int64_t activity_of(const Session *session)
 {
-    const Session *session = opaque;
-    int64_t activity = display_events(session_find(session, SPICE_CHANNEL_DISPLAY, 0)->display);
+    int64_t activity = channel_find(session->channels, SPICE_CHANNEL_DISPLAY, 0)->events;
 
     for (guint i = 0; session->marker.kind == MARKER_END && i < session->channels->len; i++) {
         const Channel *channel = session->channels->pdata[i];
@@ -79,53 +100,61 @@ static int64_t marker_activity(void *opaque)
     return activity;
 }
 
-static void wait_for_picture(Session *session, Marker marker)
+static bool is_expecting(const Session *session)
 {
-    const int quiet_ms = marker.kind == MARKER_END ? session->options->settle_end_ms
-                                                   : session->options->settle_ms;
-
-    /* The player waits at a marker, so that there is one at a time. Another server may not. */
-    marker_shown(session);
-    session->marker = marker;
-    if (quiet_ms == 0) {
-        marker_shown(session);
-        return;
-    }
-    settle_free(session->settle);
-    session->settle = settle_new(quiet_ms, marker_activity, marker_shown, session);
+    return session->expect != NULL && session->marker.kind == MARKER_PAUSE;
 }
 
-/* FALSE when the wait is over. */
+/* FALSE when the wait for the marker's picture is over: the expected one is there, or comes too
+ * late; or nothing has arrived since the last look. */
 static gboolean watch_picture(gpointer opaque)
 {
     Session *session = opaque;
-    const Picture *picture = session_picture(session, 0);
-    int64_t now_ns = clock_ns();
-    int64_t events = marker_activity(session);
-    bool is_shown = false;
+    int64_t activity = activity_of(session);
+    bool has_changed = activity != session->watched;
 
-    if (events != session->watched && picture != NULL) {
-        session->watched = events;
-        is_shown = expect_is_shown(session->expect, session->n_pauses - 1, picture);
-    }
-    if (!is_shown && now_ns < session->watch_until_ns) {
+    session->watched = activity;
+    if (is_expecting(session)) {
+        const Picture *picture = session_picture(session, 0);
+        int64_t now_ns = clock_ns();
+        bool is_shown = has_changed && picture != NULL &&
+                        expect_is_shown(session->expect, session->n_pauses - 1, picture);
+
+        if (!is_shown && now_ns < session->pause_ns + WATCH_LIMIT_NS) {
+            return G_SOURCE_CONTINUE;
+        }
+        session->missed = !is_shown;
+        session->pause_ns = now_ns;
+    } else if (has_changed) {
         return G_SOURCE_CONTINUE;
     }
-    session->missed = !is_shown;
-    session->pause_ns = now_ns;
     session->watch = 0;
     marker_shown(session);
     return G_SOURCE_REMOVE;
 }
 
-static void wait_for_expected(Session *session, Marker marker)
+/* A marker says that all commands before it were decoded. But parts that a server sends as a video
+ * stream are then still lossy and late: a second after a stream's last frame the server ends it and
+ * sends its area once more, without loss. And a marker says nothing of the other channels: over a
+ * slow link the pointer's last shapes come after the end of the display. */
+static void wait_for_picture(Session *session, Marker marker)
 {
-    session->marker = marker;
-    session->watch_until_ns = session->pause_ns + WATCH_LIMIT_NS;
-    session->watched = -1;
+    int wait_ms = marker.kind == MARKER_END ? session->options->settle_end_ms
+                                            : session->options->settle_ms;
+
+    /* The player waits at a marker, so that there is one at a time. Another server may not. */
     g_clear_handle_id(&session->watch, g_source_remove);
-    if (watch_picture(session)) {
-        session->watch = g_timeout_add(WATCH_MS, watch_picture, session);
+    marker_shown(session);
+    session->marker = marker;
+    session->watched = activity_of(session);
+    if (is_expecting(session)) {
+        session->watched = -1; /* the picture may be there already */
+        wait_ms = watch_picture(session) ? WATCH_MS : 0;
+    }
+    if (wait_ms > 0) {
+        session->watch = g_timeout_add(wait_ms, watch_picture, session);
+    } else {
+        marker_shown(session);
     }
 }
 
@@ -147,11 +176,7 @@ static void on_marker(Marker marker, int64_t now_ns, void *opaque)
             session->last_pause = marker.number;
             session->pause_ns = now_ns;
             session->n_pauses++;
-            if (session->expect != NULL) {
-                wait_for_expected(session, marker);
-            } else {
-                wait_for_picture(session, marker);
-            }
+            wait_for_picture(session, marker);
         }
         break;
     case MARKER_END:
@@ -179,28 +204,14 @@ static Channel *find_by_spice(const Session *session, SpiceChannel *spice)
     return NULL;
 }
 
-static bool all_channels_are(const Session *session, ChannelState state)
+static guint count_channels(const Session *session, ChannelState state)
 {
+    guint count = 0;
+
     for (guint i = 0; i < session->channels->len; i++) {
-        const Channel *channel = session->channels->pdata[i];
-
-        if (channel->state != state) {
-            return false;
-        }
+        count += ((const Channel *)session->channels->pdata[i])->state == state;
     }
-    return true;
-}
-
-static bool any_channel_is(const Session *session, ChannelState state)
-{
-    for (guint i = 0; i < session->channels->len; i++) {
-        const Channel *channel = session->channels->pdata[i];
-
-        if (channel->state == state) {
-            return true;
-        }
-    }
-    return false;
+    return count;
 }
 
 static void channel_opened(Session *session, Channel *channel)
@@ -209,21 +220,21 @@ static void channel_opened(Session *session, Channel *channel)
 
     channel->state = CHANNEL_OPEN;
     if (reopened) {
-        session->events->reopened(session, session->opaque);
+        json_event("reopened");
         return;
     }
     if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == 0) {
         session->start_ns = clock_ns();
         getrusage(RUSAGE_SELF, &session->start_usage);
     }
-    if (channel->inputs != NULL) {
-        inputs_start(channel->inputs);
+    if (channel->kind->opened != NULL) {
+        channel->kind->opened(channel);
     }
     /* The main channel opens alone and brings the list of the others. */
     if (!session->connected && session->channels->len > 1 &&
-        all_channels_are(session, CHANNEL_OPEN)) {
+        count_channels(session, CHANNEL_OPEN) == session->channels->len) {
         session->connected = true;
-        session->events->connected(session, session->opaque);
+        json_event("connected");
         finish_at_marker(session);
     }
 }
@@ -231,7 +242,7 @@ static void channel_opened(Session *session, Channel *channel)
 static void channel_closed(Session *session, Channel *channel)
 {
     channel->state = CHANNEL_CLOSED;
-    if (all_channels_are(session, CHANNEL_CLOSED)) {
+    if (count_channels(session, CHANNEL_CLOSED) == session->channels->len) {
         finish(session, SESSION_END_DISCONNECTED, clock_ns());
     }
 }
@@ -263,8 +274,12 @@ static void on_channel_event(SpiceChannel *spice, SpiceChannelEvent event, Sessi
 static void on_channel_new(SpiceSession *spice_session G_GNUC_UNUSED, SpiceChannel *spice,
                            Session *session)
 {
-    Channel *channel = channel_new(spice, session->options, on_marker, session);
+    Channel *channel = channel_new(spice, session->options);
 
+    /* A live guest draws no markers, but a drawing of its own may look like one. */
+    if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == 0 && !session->options->control) {
+        display_set_marker_func(channel, on_marker, session);
+    }
     g_ptr_array_add(session->channels, channel);
     g_signal_connect(spice, "channel-event", G_CALLBACK(on_channel_event), session);
     /* The library connects the main channel itself. */
@@ -281,8 +296,10 @@ static gboolean on_tick(gpointer opaque)
     int64_t bytes = 0;
 
     for (guint i = 0; i < session->channels->len; i++) {
-        events += channel_events(session->channels->pdata[i]);
-        bytes += channel_bytes(session->channels->pdata[i]);
+        const Channel *channel = session->channels->pdata[i];
+
+        events += channel->events + channel->state;
+        bytes += channel_bytes(channel);
     }
     if (events != session->seen_events || bytes - session->seen_bytes > IDLE_NOISE_BYTES) {
         session->progress_ns = now_ns;
@@ -292,7 +309,7 @@ static gboolean on_tick(gpointer opaque)
 
     int64_t quiet_ns = now_ns - session->progress_ns;
 
-    if (any_channel_is(session, CHANNEL_CLOSED) && quiet_ns >= CLOSING_QUIET_NS) {
+    if (count_channels(session, CHANNEL_CLOSED) > 0 && quiet_ns >= CLOSING_QUIET_NS) {
         finish(session, SESSION_END_DISCONNECTED, now_ns);
     } else if (quiet_ns >= session->options->idle_seconds * NSEC_PER_SEC) {
         finish(session, SESSION_END_IDLE, now_ns);
@@ -358,77 +375,64 @@ static void disconnect(Session *session)
     g_source_remove(timer);
 }
 
-void session_run(const Options *options, Expect *expect, const SessionEvents *events, void *opaque)
+Session *session_new(const Options *options, Expect *expect)
 {
-    Session session = {
-        .last_pause = -1,
-        .expect = expect,
-        .options = options,
-        .spice = new_spice_session(options),
-        .loop = g_main_loop_new(NULL, FALSE),
-        .channels = g_ptr_array_new_with_free_func((GDestroyNotify)channel_free),
-        .events = events,
-        .opaque = opaque,
-        .probes = g_array_new(FALSE, FALSE, sizeof(Probe)),
-        .progress_ns = clock_ns(),
-    };
-    GSource *brake = brake_new(options->slow);
-    Control *control = options->control ? control_new(&session) : NULL;
+    Session *session = g_new0(Session, 1);
+
+    session->options = options;
+    session->expect = expect;
+    session->spice = new_spice_session(options);
+    session->loop = g_main_loop_new(NULL, FALSE);
+    session->channels = g_ptr_array_new_with_free_func((GDestroyNotify)channel_free);
+    session->last_pause = -1;
+    session->probes = g_array_new(FALSE, FALSE, sizeof(Probe));
+    return session;
+}
+
+void session_run(Session *session)
+{
     guint sources[] = {
-        g_timeout_add(TICK_MS, on_tick, &session),
-        g_unix_signal_add(SIGTERM, on_signal, &session),
-        g_unix_signal_add(SIGINT, on_signal, &session),
+        g_timeout_add(TICK_MS, on_tick, session),
+        g_unix_signal_add(SIGTERM, on_signal, session),
+        g_unix_signal_add(SIGINT, on_signal, session),
     };
 
-    g_signal_connect(session.spice, "channel-new", G_CALLBACK(on_channel_new), &session);
-    spice_session_connect(session.spice);
-    g_main_loop_run(session.loop);
-
+    session->progress_ns = clock_ns();
+    g_signal_connect(session->spice, "channel-new", G_CALLBACK(on_channel_new), session);
+    spice_session_connect(session->spice);
+    g_main_loop_run(session->loop);
     for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
         g_source_remove(sources[i]);
     }
-    control_free(control);
-    g_clear_handle_id(&session.watch, g_source_remove);
-    brake_free(brake);
-    settle_free(session.settle);
-    disconnect(&session);
-
-    g_ptr_array_unref(session.channels);
-    g_array_unref(session.probes);
-    g_object_unref(session.spice);
-    g_main_loop_unref(session.loop);
-    g_free(session.refusal);
+    g_clear_handle_id(&session->watch, g_source_remove);
 }
 
-const Channel *session_find(const Session *session, int type, int id)
+void session_free(Session *session)
 {
-    for (guint i = 0; i < session->channels->len; i++) {
-        const Channel *channel = session->channels->pdata[i];
-
-        if (channel->type == type && channel->id == id) {
-            return channel;
-        }
-    }
-    return NULL;
+    disconnect(session);
+    g_ptr_array_unref(session->channels);
+    g_array_unref(session->probes);
+    g_object_unref(session->spice);
+    g_main_loop_unref(session->loop);
+    g_free(session->refusal);
+    g_free(session);
 }
 
 const Picture *session_picture(const Session *session, int id)
 {
-    const Channel *channel = session_find(session, SPICE_CHANNEL_DISPLAY, id);
+    const Channel *channel = channel_find(session->channels, SPICE_CHANNEL_DISPLAY, id);
 
-    return channel != NULL ? display_picture(channel->display) : NULL;
+    return channel != NULL ? display_picture(channel) : NULL;
 }
 
 bool session_reopen_display(const Session *session, int id)
 {
-    for (guint i = 0; session->connected && id != 0 && i < session->channels->len; i++) {
-        Channel *channel = session->channels->pdata[i];
+    Channel *channel = channel_find(session->channels, SPICE_CHANNEL_DISPLAY, id);
 
-        if (channel->type == SPICE_CHANNEL_DISPLAY && channel->id == id && channel->state == CHANNEL_OPEN) {
-            channel->state = CHANNEL_REOPENING;
-            spice_channel_disconnect(channel->spice, SPICE_CHANNEL_NONE);
-            return true;
-        }
+    if (!session->connected || id == 0 || channel == NULL || channel->state != CHANNEL_OPEN) {
+        return false;
     }
-    return false;
+    channel->state = CHANNEL_REOPENING;
+    spice_channel_disconnect(channel->spice, SPICE_CHANNEL_NONE);
+    return true;
 }

@@ -46,7 +46,7 @@ static void print_direction(const char *name, const LinkDirection *direction)
     print_count("refused", counters->refused);
     print_count("missed", tun_missed(direction->from));
     print_count("under_way", direction->line.count);
-    print_count("max_queue_bytes", shaper_max_backlog(&direction->shaper));
+    print_count("max_queue_bytes", direction->shaper.max_backlog);
     printf("\"late_us\":{\"max\":%.1f}}", (double) counters->max_late_ns / 1e3);
 }
 

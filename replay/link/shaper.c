@@ -163,8 +163,3 @@ ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_
     *due = arrival;
     return SHAPER_PASS;
 }
-
-uint64_t shaper_max_backlog(const Shaper *shaper)
-{
-    return shaper->max_backlog;
-}

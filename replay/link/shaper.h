@@ -50,7 +50,7 @@ typedef struct Shaper {
     uint64_t free_at; /* when the link has sent everything: whole ns ... */
     uint64_t free_at_rest; /* ... and the rest in 1/rate ns, so that no rounding adds up */
     uint64_t last_due;
-    uint64_t max_backlog;
+    uint64_t max_backlog; /* maximum of shaper_backlog() so far */
     double loss_enter; /* chance that the next packet is lost after one that was not ... */
     double loss_stay; /* ... and after one that was */
     bool losing;
@@ -70,8 +70,5 @@ ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_
 
 /* Bytes waiting or being sent at now, those of a packet half sent counted half. */
 uint64_t shaper_backlog(const Shaper *shaper, uint64_t now);
-
-/* Maximum of shaper_backlog() so far. */
-uint64_t shaper_max_backlog(const Shaper *shaper);
 
 #endif // LINK_SHAPER_H

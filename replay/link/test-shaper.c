@@ -35,7 +35,7 @@ static void test_no_limit(void)
     assert(pass(&shaper, 100, FRAME) == 107);
     assert(pass(&shaper, 100, FRAME) == 107);
     assert(shaper_backlog(&shaper, 100) == 0);
-    assert(shaper_max_backlog(&shaper) == 0);
+    assert(shaper.max_backlog == 0);
 }
 
 static void test_serialisation(void)
@@ -91,7 +91,7 @@ static void test_queue(void)
     assert(shaper_packet(&shaper, 500000, 501, &due) == SHAPER_QUEUE_FULL);
     assert(pass(&shaper, 500000, 500) == 3500000);
     assert(shaper_backlog(&shaper, 3500000) == 0);
-    assert(shaper_max_backlog(&shaper) == 3000);
+    assert(shaper.max_backlog == 3000);
     assert(pass(&shaper, 9000000, 3000) == 12000000);
 }
 
@@ -107,7 +107,7 @@ static void test_largest(void)
             packets++;
         }
         assert(packets == SHAPER_QUEUE_MAX / FRAME);
-        assert(shaper_max_backlog(&shaper) == packets * FRAME);
+        assert(shaper.max_backlog == packets * FRAME);
     }
 }
 

@@ -20,10 +20,9 @@ from typing import Any
 
 import pytest
 
-from link_lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FLOOD_SECONDS, FULL_FRAME, IP_UDP, LINKS, MSS,
-                      PING_FRAME, Link, Namespaces, binary, command, devices, flood, flooded, link_options,
-                      free_processors, numbers, off_by, ping, receive, send_numbered, slope,
-                      tcp_transfer, udp)
+from link.test_support.lab import (ADDRESS_A, ADDRESS_B, DEEP_QUEUE, ETHERNET, FLOOD_SECONDS, FULL_FRAME, IP_UDP, LINKS, MSS,
+                                   PING_FRAME, Link, Namespaces, binary, command, devices, flood, flooded, free_processors,
+                                   link_options, numbers, off_by, ping, receive, send_numbered, slope, tcp_transfer, udp)
 
 TRIES = 3
 RATE_ERROR = 0.001  # beside lateness; forgetting the Ethernet header would make six times as much

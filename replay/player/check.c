@@ -6,8 +6,7 @@
 
 #include "../common/clock.h"
 #include "../common/json.h"
-#include "recording.h"
-#include "recording-timeline.h"
+#include "replay-stream.h"
 
 enum {
     EXIT_GOOD = 0,
@@ -15,51 +14,36 @@ enum {
     EXIT_DAMAGED = 2,
 };
 
-/* NULL, or what is wrong. */
-static char *read_all(Recording *recording, GVariantBuilder *found)
+static void put_totals(GVariantBuilder *found, const ReplayTotals *totals)
 {
-    RecordingTimeline *timeline = recording_timeline_new();
-    RecordingEvent event;
-    uint64_t events = 0, commands = 0, bytes = 0, offset;
-    const char *reason;
-
-    while (recording_next(recording, &event)) {
-        recording_timeline_add(timeline, &event);
-        events++;
-        commands += event.kind == RECORDED_COMMAND;
-        bytes = event.end;
-        recorded_command_free(event.command);
-    }
-    recording_timeline_finish(timeline);
-    reason = recording_error(recording, &offset);
-    if (!reason) {
-        json_put(found, "events", g_variant_new_uint64(events));
-        json_put(found, "commands", g_variant_new_uint64(commands));
-        json_put(found, "bytes", g_variant_new_uint64(bytes));
-        json_put(found, "seconds", g_variant_new_double(recording_timeline_length(timeline) / (double) NSEC_PER_SEC));
-    }
-    recording_timeline_free(timeline);
-    return reason ? g_strdup_printf("byte %" G_GUINT64_FORMAT ": %s", offset, reason) : NULL;
+    json_put(found, "events", g_variant_new_uint64(totals->events));
+    json_put(found, "commands", g_variant_new_uint64(totals->commands));
+    json_put(found, "bytes", g_variant_new_uint64(totals->bytes));
+    json_put(found, "seconds", g_variant_new_double(totals->length_ns / (double) NSEC_PER_SEC));
 }
 
 static int check(const char *file)
 {
+    ReplayStream *stream = replay_stream_open(file);
+    char *error = stream ? NULL : g_strdup(g_strerror(errno));
+    int status = stream ? EXIT_GOOD : EXIT_UNREAD;
     GVariantBuilder found;
-    Recording *recording = recording_open(file);
-    char *error = recording ? NULL : g_strdup(g_strerror(errno));
-    int status = EXIT_GOOD;
 
     g_variant_builder_init(&found, G_VARIANT_TYPE_VARDICT);
     json_put(&found, "file", json_text(file));
-    error = recording ? read_all(recording, &found) : error;
+    if (stream && replay_stream_check(stream, 0)) {
+        put_totals(&found, replay_stream_totals(stream));
+    } else if (stream) {
+        status = EXIT_DAMAGED;
+        error = replay_stream_error(stream);
+    }
     json_put(&found, "valid", g_variant_new_boolean(!error));
     if (error) {
-        status = recording ? EXIT_DAMAGED : EXIT_UNREAD;
         json_put(&found, "error", json_text(error));
         fprintf(stderr, "spice-player: %s: %s\n", file, error);
     }
     json_print(g_variant_builder_end(&found));
-    recording_free(recording);
+    replay_stream_free(stream);
     g_free(error);
     return status;
 }

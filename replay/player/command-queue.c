@@ -53,42 +53,25 @@ static bool show(CommandQueue *queue)
     return wake;
 }
 
-/* If there is room and the queue is open. */
-static bool append(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
+bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool waits, bool *wake)
 {
+    bool has_room;
+
     *wake = false;
-    if (queue->length == queue->capacity || queue->is_closed) {
-        return false;
-    }
-    queue->command[(queue->first + queue->length) % queue->capacity] = *command;
-    queue->length++;
-    if (!queue->is_gathering || queue->length >= queue->burst) {
-        *wake = show(queue);
-    }
-    return true;
-}
-
-bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
-{
-    bool pushed;
-
     pthread_mutex_lock(&queue->mutex);
-    while (queue->length == queue->capacity && !queue->is_closed) {
+    while (waits && queue->length == queue->capacity && !queue->is_closed) {
         pthread_cond_wait(&queue->has_room, &queue->mutex);
     }
-    pushed = append(queue, command, wake);
+    has_room = queue->length < queue->capacity && !queue->is_closed;
+    if (has_room) {
+        queue->command[(queue->first + queue->length) % queue->capacity] = *command;
+        queue->length++;
+        if (!queue->is_gathering || queue->length >= queue->burst) {
+            *wake = show(queue);
+        }
+    }
     pthread_mutex_unlock(&queue->mutex);
-    return pushed;
-}
-
-bool command_queue_offer(CommandQueue *queue, const QXLCommandExt *command, bool *wake)
-{
-    bool taken;
-
-    pthread_mutex_lock(&queue->mutex);
-    taken = append(queue, command, wake);
-    pthread_mutex_unlock(&queue->mutex);
-    return taken;
+    return has_room;
 }
 
 bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command)

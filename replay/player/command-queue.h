@@ -33,13 +33,10 @@ CommandQueue *command_queue_new(size_t capacity, size_t burst);
 void command_queue_free(CommandQueue *queue);
 
 /*
- * Waits for free space and appends. Sets *wake if the worker has to be woken. False
- * if the queue is closed: the command stays the caller's.
+ * Appends; if there is no space, waits for it or gives up. Sets *wake if the worker has to be
+ * woken. False if it gave up or the queue is closed: the command stays the caller's.
  */
-bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool *wake);
-
-/* As command_queue_push, but false as well if the queue is full. */
-bool command_queue_offer(CommandQueue *queue, const QXLCommandExt *command, bool *wake);
+bool command_queue_push(CommandQueue *queue, const QXLCommandExt *command, bool waits, bool *wake);
 
 /* Takes the oldest command. False if none is shown. */
 bool command_queue_pop(CommandQueue *queue, QXLCommandExt *command);

@@ -85,19 +85,22 @@ static GVariant *report(const Device *device)
     return g_variant_new_parsed("{'keys': <%t>, 'motions': <%t>}", inputs->keys, inputs->motions);
 }
 
-static const DeviceFuncs funcs = {
-    .is_finished = is_finished,
-    .report = report,
-};
-
-Device *device_inputs_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
+static void add(Device *device, const Guest *guest, uint64_t bytes G_GNUC_UNUSED)
 {
-    DeviceInputs *inputs = g_new0(DeviceInputs, 1);
+    DeviceInputs *inputs = (DeviceInputs *) device;
 
-    inputs->device.funcs = &funcs;
     inputs->keyboard.base.sif = &keyboard_interface.base;
     inputs->mouse.base.sif = &mouse_interface.base;
     spice_server_add_interface(guest->server, &inputs->keyboard.base);
     spice_server_add_interface(guest->server, &inputs->mouse.base);
-    return &inputs->device;
 }
+
+const DeviceKind device_inputs = {
+    .name = "inputs",
+    .reported = "inputs",
+    .in_all = true,
+    .size = sizeof(DeviceInputs),
+    .add = add,
+    .is_finished = is_finished,
+    .report = report,
+};

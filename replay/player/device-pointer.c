@@ -10,6 +10,8 @@
 #include "marker.h"
 
 #define INTERVAL_MS 20          /* a mouse reports 60 to 125 times a second */
+#define NUMBERS 30000           /* numbers of moves, their x coordinate, */
+#define TOP (-20000)            /* at this y coordinate, where no recording moves the pointer */
 
 typedef struct DevicePointer {
     Device device;
@@ -19,17 +21,28 @@ typedef struct DevicePointer {
     GArray *stamps;             /* due times of moves that are or were in the ring */
 } DevicePointer;
 
+static QXLCommandExt move_to(unsigned int number)
+{
+    QXLCursorCmd *move = g_new0(QXLCursorCmd, 1);
+
+    move->release_info.id = marker_id(MARKER_NONE);
+    move->type = QXL_CURSOR_MOVE;
+    move->u.position.x = number;
+    move->u.position.y = TOP;
+    return (QXLCommandExt) { .cmd = { .type = QXL_CMD_CURSOR, .data = (uintptr_t) move } };
+}
+
 /* A move without room is not queued: the next one goes there instead, later than it was due. */
 static gboolean move(gpointer opaque)
 {
     DevicePointer *pointer = opaque;
-    unsigned int number = pointer->stamps->len % MARKER_POINTERS;
-    QXLCommandExt command = marker_new(MARKER_POINTER, number);
+    unsigned int number = pointer->stamps->len % NUMBERS;
+    QXLCommandExt command = move_to(number);
 
     if (pointer->due_ns == 0) {
         pointer->due_ns = clock_ns();
     }
-    if (display_offer(pointer->display, &command)) {
+    if (display_push(pointer->display, &command, false)) {
         Stamp stamp = { number, pointer->due_ns };
 
         g_array_append_val(pointer->stamps, stamp);
@@ -60,31 +73,31 @@ static GVariant *report(const Device *device)
     const DevicePointer *pointer = (const DevicePointer *) device;
 
     return g_variant_new_parsed("{'moves': <%u>, 'top': <%i>, 'stamps': <%@a(ux)>}", pointer->stamps->len,
-                                MARKER_POINTER_TOP, json_rows("(ux)", pointer->stamps));
+                                TOP, json_rows("(ux)", pointer->stamps));
 }
 
-static void free_pointer(Device *device)
+static void clear(Device *device)
+{
+    g_array_unref(((DevicePointer *) device)->stamps);
+}
+
+static void add(Device *device, const Guest *guest, uint64_t bytes G_GNUC_UNUSED)
 {
     DevicePointer *pointer = (DevicePointer *) device;
 
-    g_array_unref(pointer->stamps);
-    g_free(pointer);
+    pointer->display = guest->display;
+    pointer->stamps = g_array_new(false, false, sizeof(Stamp));
 }
 
-static const DeviceFuncs funcs = {
+const DeviceKind device_pointer = {
+    .name = "pointer",
+    .reported = "pointer",
+    .in_all = true,
+    .size = sizeof(DevicePointer),
+    .add = add,
     .start = start,
     .stop = stop,
     .is_finished = is_finished,
     .report = report,
-    .free = free_pointer,
+    .clear = clear,
 };
-
-Device *device_pointer_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
-{
-    DevicePointer *pointer = g_new0(DevicePointer, 1);
-
-    pointer->device.funcs = &funcs;
-    pointer->display = guest->display;
-    pointer->stamps = g_array_new(false, false, sizeof(Stamp));
-    return &pointer->device;
-}

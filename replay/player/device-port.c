@@ -9,8 +9,6 @@
 #include <spice/enums.h>
 #include <spice/protocol.h>
 
-#include "pattern.h"
-
 #define PORT_NAME "org.spice.test"
 #define INTERVAL_MS 5
 
@@ -20,10 +18,10 @@ static const unsigned int pieces[] = { 1, 100, 32768, 1500, 4096, 16384 };
 typedef struct DevicePort {
     Device device;
     SpiceCharDeviceInstance instance;
-    Pattern pattern;
+    GRand *random;              /* bytes that cannot be compressed, the same in every run */
     GChecksum *checksum;        /* bytes that the library has taken */
     guint timer;                /* 0: nothing to send */
-    uint64_t size, sent;
+    uint64_t size, sent;        /* bytes */
     unsigned int reads;
     bool is_closed, is_confirmed;
 } DevicePort;
@@ -42,7 +40,9 @@ static int port_read(SpiceCharDeviceInstance *instance, uint8_t *bytes, int size
         return 0;
     }
     count = MIN(count, pieces[port->reads++ % G_N_ELEMENTS(pieces)]);
-    pattern_fill(&port->pattern, bytes, count);
+    for (uint64_t i = 0; i < count; i++) {
+        bytes[i] = g_rand_int(port->random);
+    }
     g_checksum_update(port->checksum, bytes, count);
     port->sent += count;
     if (port->sent < port->size) {
@@ -131,32 +131,36 @@ static GVariant *report(const Device *device)
                                 g_checksum_get_string(port->checksum));
 }
 
-static void free_port(Device *device)
+static void clear(Device *device)
 {
     g_checksum_free(((DevicePort *) device)->checksum);
-    g_free(device);
+    g_rand_free(((DevicePort *) device)->random);
 }
 
-static const DeviceFuncs funcs = {
+static void add(Device *device, const Guest *guest, uint64_t bytes)
+{
+    DevicePort *port = (DevicePort *) device;
+
+    port->instance.base.sif = &interface.base;
+    port->instance.subtype = "port";
+    port->instance.portname = PORT_NAME;
+    port->size = bytes;
+    port->checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    port->random = g_rand_new_with_seed(1);
+    spice_server_add_interface(guest->server, &port->instance.base);
+}
+
+const DeviceKind device_port = {
+    .name = "port",
+    .reported = "port",
+    .in_all = true,
+    .mib = 4,
+    .size = sizeof(DevicePort),
+    .add = add,
     .start = start,
     .stop = stop,
     .is_finished = is_finished,
     .progress = progress,
     .report = report,
-    .free = free_port,
+    .clear = clear,
 };
-
-Device *device_port_new(const Guest *guest, uint64_t size)
-{
-    DevicePort *port = g_new0(DevicePort, 1);
-
-    port->device.funcs = &funcs;
-    port->instance.base.sif = &interface.base;
-    port->instance.subtype = "port";
-    port->instance.portname = PORT_NAME;
-    port->size = size;
-    port->checksum = g_checksum_new(G_CHECKSUM_SHA256);
-    pattern_init(&port->pattern);
-    spice_server_add_interface(guest->server, &port->instance.base);
-    return &port->device;
-}

@@ -110,43 +110,37 @@ static GVariant *report(const Device *device)
                                 sound->stamps->len, sound->is_raw, sound->rate, json_rows("(ux)", sound->stamps));
 }
 
-static void free_sound(Device *device)
+static void clear(Device *device)
+{
+    g_array_unref(((DeviceSound *) device)->stamps);
+}
+
+static void add(Device *device, const Guest *guest, uint64_t bytes G_GNUC_UNUSED)
 {
     DeviceSound *sound = (DeviceSound *) device;
 
-    g_array_unref(sound->stamps);
-    g_free(sound);
-}
-
-static const DeviceFuncs funcs = {
-    .start = start,
-    .stop = stop,
-    .is_finished = is_finished,
-    .report = report,
-    .free = free_sound,
-};
-
-static Device *sound_new(const Guest *guest, bool is_raw)
-{
-    DeviceSound *sound = g_new0(DeviceSound, 1);
-
-    sound->device.funcs = &funcs;
     sound->instance.base.sif = &interface.base;
-    sound->is_raw = is_raw;
+    sound->is_raw = device->kind == &device_sound_raw;
     sound->stamps = g_array_new(false, false, sizeof(Stamp));
-    spice_server_set_playback_compression(guest->server, !is_raw);
+    spice_server_set_playback_compression(guest->server, !sound->is_raw);
     spice_server_add_interface(guest->server, &sound->instance.base);
     sound->rate = spice_server_get_best_playback_rate(&sound->instance);
     spice_server_set_playback_rate(&sound->instance, sound->rate);
-    return &sound->device;
 }
 
-Device *device_sound_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
-{
-    return sound_new(guest, false);
+#define SOUND(...) { \
+    .reported = "sound", \
+    .size = sizeof(DeviceSound), \
+    .add = add, \
+    .start = start, \
+    .stop = stop, \
+    .is_finished = is_finished, \
+    .report = report, \
+    .clear = clear, \
+    __VA_ARGS__ \
 }
 
-Device *device_sound_raw_new(const Guest *guest, uint64_t size G_GNUC_UNUSED)
-{
-    return sound_new(guest, true);
-}
+/* Opus, if the client can. */
+const DeviceKind device_sound = SOUND(.name = "sound", .in_all = true);
+
+const DeviceKind device_sound_raw = SOUND(.name = "sound-raw");

@@ -9,13 +9,27 @@
 
 #include "display.h"
 
-/*
- * A device of the guest other than its display, with generated traffic. To be
- * used from the main loop's thread.
- */
+/* What devices are added to: an initialised server. */
+typedef struct Guest {
+    SpiceServer *server;
+    Display *display;
+} Guest;
+
 typedef struct Device Device;
 
-typedef struct DeviceFuncs {
+/*
+ * A device of the guest other than its display, with generated traffic: a file each. To be
+ * used from the main loop's thread.
+ */
+typedef struct DeviceKind {
+    const char *name;           /* on the command line */
+    const char *reported;       /* the same for kinds that exclude each other */
+    bool in_all;
+    unsigned int mib;           /* to transfer unless the command line says how much; 0: nothing */
+    size_t size;                /* of its struct, which begins with a Device */
+
+    void (*add)(Device *device, const Guest *guest, uint64_t bytes);
+
     /* Playing begins, and the traffic with it. Channels may open later. NULL: the client begins. */
     void (*start)(Device *device);
 
@@ -32,12 +46,14 @@ typedef struct DeviceFuncs {
     /* Its results: an object. Floating. */
     GVariant *(*report)(const Device *device);
 
-    /* Called after the server is destroyed. NULL: nothing to free but the device. */
-    void (*free)(Device *device);
-} DeviceFuncs;
+    /* Called after the server is destroyed; frees all but the struct. NULL: nothing. */
+    void (*clear)(Device *device);
+} DeviceKind;
+
+extern const DeviceKind device_sound, device_sound_raw, device_inputs, device_pointer, device_port;
 
 struct Device {
-    const DeviceFuncs *funcs;
+    const DeviceKind *kind;
 };
 
 /* What a device has sent, piece by piece: its number, and when. In a report a list of [number, ns]. */
@@ -45,18 +61,5 @@ typedef struct Stamp {
     unsigned int number;
     int64_t time_ns;
 } Stamp;
-
-/* What devices are added to: an initialised server. */
-typedef struct Guest {
-    SpiceServer *server;
-    Display *display;
-} Guest;
-
-/* size: bytes to transfer; ignored by devices that transfer nothing. */
-Device *device_sound_new(const Guest *guest, uint64_t size);      /* Opus, if the client can */
-Device *device_sound_raw_new(const Guest *guest, uint64_t size);
-Device *device_inputs_new(const Guest *guest, uint64_t size);
-Device *device_pointer_new(const Guest *guest, uint64_t size);
-Device *device_port_new(const Guest *guest, uint64_t size);
 
 #endif /* DEVICE_H_ */

@@ -30,6 +30,17 @@ static Display *display_of(QXLInstance *instance)
     return SPICE_CONTAINEROF(instance, Display, instance);
 }
 
+/* A marker, or another command of the player's own. */
+static bool is_ours(const QXLReleaseInfo *info)
+{
+    return info->id & MARKER_TAG;
+}
+
+static bool marker_is(const QXLReleaseInfo *info, MarkerKind kind)
+{
+    return info->id == marker_id(kind);
+}
+
 static void attached_worker(QXLInstance *instance G_GNUC_UNUSED)
 {
 }
@@ -57,11 +68,11 @@ static int get_command(QXLInstance *instance, QXLCommandExt *command)
         return false;
     }
     info = (QXLReleaseInfo *) (uintptr_t) command->cmd.data;
-    if (marker_is_marker(info) && marker_kind(info) == MARKER_END) {
+    if (marker_is(info, MARKER_END)) {
         atomic_store(&display->end_taken, true);
     }
     /* a repeated marker is no progress */
-    if (!marker_is_marker(info) || marker_kind(info) == MARKER_PROBE) {
+    if (!is_ours(info) || marker_is(info, MARKER_PROBE)) {
         atomic_fetch_add(&display->taken, 1);
     }
     return true;
@@ -74,7 +85,7 @@ static int get_cursor_command(QXLInstance *instance, QXLCommandExt *command)
     if (!command_queue_pop(display->cursor_commands, command)) {
         return false;
     }
-    if (!marker_is_marker((QXLReleaseInfo *) (uintptr_t) command->cmd.data)) {
+    if (!is_ours((QXLReleaseInfo *) (uintptr_t) command->cmd.data)) {
         atomic_fetch_add(&display->taken, 1);
     }
     return true;
@@ -92,8 +103,8 @@ static int req_cursor_notification(QXLInstance *instance)
 
 static void release(Display *display, QXLReleaseInfo *info)
 {
-    if (marker_is_marker(info)) {
-        marker_free(info);
+    if (is_ours(info)) {
+        g_free(info);
     } else {
         replay_stream_release(display->stream, (QXLCommandExt *) (uintptr_t) info->id);
     }
@@ -132,7 +143,7 @@ static const QXLInterface interface = {
     .flush_resources = flush_resources,
 };
 
-Display *display_new(SpiceServer *server, bool ahead)
+Display *display_new(SpiceServer *server, int id, bool ahead)
 {
     /* all addresses are the process's own */
     QXLDevMemSlot slot = {
@@ -146,6 +157,7 @@ Display *display_new(SpiceServer *server, bool ahead)
     /* pointer moves are not delayed for a burst */
     display->cursor_commands = command_queue_new(ahead ? AHEAD : QXL_CURSOR_RING_SIZE, 0);
     display->instance.base.sif = &interface.base;
+    display->instance.id = id;
     if (spice_server_add_interface(server, &display->instance.base) != 0) {
         display_free(display);
         return NULL;
@@ -184,36 +196,19 @@ void display_set_stream(Display *display, ReplayStream *stream)
     display->stream = stream;
 }
 
-static CommandQueue *queue_for(Display *display, const QXLCommandExt *command)
+bool display_push(Display *display, const QXLCommandExt *command, bool waits)
 {
-    return command->cmd.type == QXL_CMD_CURSOR ? display->cursor_commands : display->commands;
-}
+    CommandQueue *queue = command->cmd.type == QXL_CMD_CURSOR ? display->cursor_commands
+                                                              : display->commands;
+    bool wake;
+    bool is_pushed = command_queue_push(queue, command, waits, &wake);
 
-/* Called after the push; returns whether it succeeded. */
-static bool pushed(Display *display, const QXLCommandExt *command, bool is_pushed, bool wake)
-{
     if (!is_pushed) {
         release(display, (QXLReleaseInfo *) (uintptr_t) command->cmd.data);
     } else if (wake) {
         spice_qxl_wakeup(&display->instance);
     }
     return is_pushed;
-}
-
-bool display_push(Display *display, const QXLCommandExt *command)
-{
-    bool wake;
-    bool is_pushed = command_queue_push(queue_for(display, command), command, &wake);
-
-    return pushed(display, command, is_pushed, wake);
-}
-
-bool display_offer(Display *display, const QXLCommandExt *command)
-{
-    bool wake;
-    bool is_pushed = command_queue_offer(queue_for(display, command), command, &wake);
-
-    return pushed(display, command, is_pushed, wake);
 }
 
 void display_release(Display *display)

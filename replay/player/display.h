@@ -19,7 +19,7 @@ typedef struct Display Display;
  * Adds the device to an initialised server, and starts it. @ahead: its rings are larger than
  * a real device's, so that the thread that fills them is woken rarely.
  */
-Display *display_new(SpiceServer *server, bool ahead);
+Display *display_new(SpiceServer *server, int id, bool ahead);
 
 /* To be called after the server is destroyed; frees commands that were never taken. */
 void display_free(Display *display);
@@ -30,13 +30,10 @@ QXLInstance *display_instance(Display *display);
 void display_set_stream(Display *display, ReplayStream *stream);
 
 /*
- * Puts a command into its ring; waits while the ring is full. False if the display
- * is closed: then the command is freed.
+ * Puts a command into its ring; while that is full, waits or gives up. False, and the command is
+ * freed, if it gave up or the display is closed.
  */
-bool display_push(Display *display, const QXLCommandExt *command);
-
-/* As display_push, but false as well, and the command is freed, if the ring is full. */
-bool display_offer(Display *display, const QXLCommandExt *command);
+bool display_push(Display *display, const QXLCommandExt *command, bool waits);
 
 /* Shows the library the commands that wait for a burst to be complete. */
 void display_release(Display *display);

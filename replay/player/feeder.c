@@ -12,12 +12,6 @@
 #include "surface-draws.h"
 #include "write-ahead.h"
 
-typedef enum {
-    WAITING_FOR_NOTHING,
-    WAITING_FOR_TIME,
-    WAITING_FOR_RESUME,
-} Waiting;
-
 struct Feeder {
     Display *display;
     FeederOptions options;
@@ -28,23 +22,16 @@ struct Feeder {
     pthread_mutex_t mutex;
     pthread_cond_t changed;     /* the next three; on the monotonic clock */
     bool is_stopping;
-    bool end_is_released;
-    unsigned int resumes;
-    _Atomic Waiting waiting;
-    atomic_bool is_held;
-
-    SurfaceDraws *surface_draws;    /* NULL if they are not to be shown */
+    unsigned int resumes, releases;     /* of a pause, of the end, for which it did not wait yet */
+    FeederState state;
 
     int64_t start_ns;
     bool has_begun;             /* the part that is played at once is done */
-    uint64_t first_timestamp;
     int64_t due_ns;             /* due time of the last item; 0 without a pace */
     int64_t next_probe_ns;
     unsigned int next_pause;
     uint64_t last_recorded;     /* recorded time of the last item */
     uint64_t burst_begin;       /* commands before the burst under way */
-    GArray *probes;
-    GArray *bursts;
     atomic_uint_fast64_t commands;
     FeederResult result;
 };
@@ -71,15 +58,14 @@ static void push_marker(Feeder *feeder, MarkerKind kind, unsigned int number)
 {
     QXLCommandExt command = marker_new(kind, number);
 
-    display_push(feeder->display, &command);
+    display_push(feeder->display, &command, true);
 }
 
 /* Drawn twice by XOR, a surface disappears again. */
 static void show_surfaces(Feeder *feeder)
 {
-    if (feeder->surface_draws && can_mark(feeder)) {
-        surface_draws_push(feeder->surface_draws, replay_stream_primary(feeder->options.stream),
-                           feeder->display);
+    if (feeder->options.show_surfaces && can_mark(feeder)) {
+        surface_draws_push(feeder->options.stream, feeder->display);
     }
 }
 
@@ -87,12 +73,13 @@ static void show_surfaces(Feeder *feeder)
 static void push_probe(Feeder *feeder, int64_t now)
 {
     int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
-    FeederProbe probe = { feeder->probes->len, clock_ns(), due };
+    FeederProbe probe = { feeder->result.probes->len, clock_ns(), due };
+    QXLCommandExt command = marker_new(MARKER_PROBE, probe.number);
+    QXLRect area = ((const QXLDrawable *) (uintptr_t) command.cmd.data)->bbox;
 
-    g_array_append_val(feeder->probes, probe);
-    push_marker(feeder, MARKER_PROBE, probe.number);
+    g_array_append_val(feeder->result.probes, probe);
+    display_push(feeder->display, &command, true);
     if (feeder->options.keep_probes) {
-        QXLRect area = marker_rect(MARKER_PROBE, probe.number);
         display_settle(feeder->display, &area);
     }
 }
@@ -112,7 +99,7 @@ static void probe_if_due(Feeder *feeder, int64_t now)
 }
 
 /* Sleeps until then or until told to stop. */
-static void sleep_until(Feeder *feeder, int64_t until_ns)
+static void sleep_until(Feeder *feeder, int64_t until_ns, FeederState state)
 {
     const struct timespec until = {
         .tv_sec = until_ns / NSEC_PER_SEC,
@@ -120,22 +107,30 @@ static void sleep_until(Feeder *feeder, int64_t until_ns)
     };
 
     pthread_mutex_lock(&feeder->mutex);
+    feeder->state = state;
     if (!feeder->is_stopping) {
         pthread_cond_timedwait(&feeder->changed, &feeder->mutex, &until);
     }
+    feeder->state = FEEDER_PLAYING;
     pthread_mutex_unlock(&feeder->mutex);
 }
 
-/* The item's recorded time since the recording began. */
-static uint64_t recorded_time(Feeder *feeder, const ReplayItem *item)
+/* Waits for a call, which may have come already. False when told to stop. */
+static bool wait_for(Feeder *feeder, unsigned int *calls, FeederState state)
 {
-    if (feeder->options.timeline) {
-        return recording_timeline_due(feeder->options.timeline, item->number);
+    bool stopping;
+
+    display_release(feeder->display);
+    pthread_mutex_lock(&feeder->mutex);
+    feeder->state = state;
+    while (*calls == 0 && !feeder->is_stopping) {
+        pthread_cond_wait(&feeder->changed, &feeder->mutex);
     }
-    if (item->number == 0) {
-        feeder->first_timestamp = item->timestamp;
-    }
-    return item->timestamp - MIN(item->timestamp, feeder->first_timestamp);
+    *calls -= MIN(*calls, 1);
+    feeder->state = FEEDER_PLAYING;
+    stopping = feeder->is_stopping;
+    pthread_mutex_unlock(&feeder->mutex);
+    return !stopping;
 }
 
 /*
@@ -145,7 +140,7 @@ static uint64_t recorded_time(Feeder *feeder, const ReplayItem *item)
 static void wait_for_worker(Feeder *feeder)
 {
     while (!display_is_empty(feeder->display) && !is_stopping(feeder)) {
-        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC);
+        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC, FEEDER_PLAYING);
     }
 }
 
@@ -164,26 +159,6 @@ static void begin_if_due(Feeder *feeder, uint64_t recorded)
     feeder->result.begun_ns = feeder->start_ns = clock_ns();
 }
 
-/* Waits for feeder_resume. False when told to stop. */
-static bool wait_for_resume(Feeder *feeder)
-{
-    bool stopping;
-
-    display_release(feeder->display);
-    atomic_store(&feeder->waiting, WAITING_FOR_RESUME);
-    pthread_mutex_lock(&feeder->mutex);
-    while (feeder->resumes == 0 && !feeder->is_stopping) {
-        pthread_cond_wait(&feeder->changed, &feeder->mutex);
-    }
-    if (feeder->resumes > 0) {
-        feeder->resumes--;
-    }
-    atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
-    stopping = feeder->is_stopping;
-    pthread_mutex_unlock(&feeder->mutex);
-    return !stopping;
-}
-
 /*
  * Before an item that comes after a gap: waits until the client has shown what was drawn before.
  * The gap begins then, however late that is. If @begins, this is also where recorded time starts,
@@ -200,12 +175,12 @@ static bool end_burst_if_due(Feeder *feeder, uint64_t recorded, bool begins)
         return true;
     }
     push_marker(feeder, MARKER_PAUSE, feeder->next_pause);
-    feeder->events.paused(feeder->events.opaque, feeder->next_pause++, burst.command);
-    if (!wait_for_resume(feeder)) {
+    feeder->events.paused(feeder->next_pause++, burst.command);
+    if (!wait_for(feeder, &feeder->resumes, FEEDER_PAUSED)) {
         return false;
     }
     burst.resumed_ns = clock_ns();
-    g_array_append_val(feeder->bursts, burst);
+    g_array_append_val(feeder->result.bursts, burst);
     feeder->burst_begin = burst.command;
     feeder->start_ns = burst.resumed_ns + MIN(gap, options->think_max_ns) - (int64_t) recorded;
     return true;
@@ -215,7 +190,7 @@ static bool end_burst_if_due(Feeder *feeder, uint64_t recorded, bool begins)
 static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
 {
     const FeederOptions *options = &feeder->options;
-    uint64_t recorded = recorded_time(feeder, item);
+    uint64_t recorded = item->due_ns;
     bool begins = !feeder->has_begun && recorded > 0;
     int64_t due, now;
 
@@ -227,7 +202,7 @@ static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
         return;
     }
     if (begins) {
-        feeder->events.begun(feeder->events.opaque);
+        feeder->events.begun();
     }
     feeder->last_recorded = recorded;
     due = feeder->due_ns = feeder->start_ns + recorded / options->pace;
@@ -239,9 +214,7 @@ static void wait_for_recorded_time(Feeder *feeder, const ReplayItem *item)
             until = MIN(until, feeder->next_probe_ns);
         }
         display_release(feeder->display);
-        atomic_store(&feeder->waiting, WAITING_FOR_TIME);
-        sleep_until(feeder, until);
-        atomic_store(&feeder->waiting, WAITING_FOR_NOTHING);
+        sleep_until(feeder, until, FEEDER_WAITING);
     }
 }
 
@@ -256,7 +229,7 @@ static bool take_command(Feeder *feeder)
             return false;
         }
         display_release(feeder->display);
-        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC);
+        sleep_until(feeder, clock_ns() + NSEC_PER_MSEC, FEEDER_PLAYING);
     }
     return true;
 }
@@ -266,8 +239,6 @@ static void send_message(Feeder *feeder, const ReplayItem *item)
     display_release(feeder->display);
     if (item->kind == RECORDED_CREATE_PRIMARY) {
         wait_for_worker(feeder);
-    } else if (item->kind == RECORDED_DESTROY_SURFACES && feeder->surface_draws) {
-        surface_draws_forget_all(feeder->surface_draws);
     }
     replay_stream_send(feeder->options.stream, display_instance(feeder->display));
 }
@@ -280,13 +251,10 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     }
     /* a feeder that is late puts its probes between the same commands as one that is in time */
     probe_if_due(feeder, feeder->due_ns ? MIN(feeder->due_ns, clock_ns()) : clock_ns());
-    if (feeder->surface_draws) {
-        surface_draws_note(feeder->surface_draws, command);
-    }
     if (feeder->options.writes_ahead) {
         write_ahead(replay_stream_primary(feeder->options.stream), command);
     }
-    return display_push(feeder->display, command);
+    return display_push(feeder->display, command, true);
 }
 
 /* The start time is moved by the length of each pause, so that the rest keeps its pace. */
@@ -303,8 +271,8 @@ static bool pause_if_due(Feeder *feeder, uint64_t commands)
         if (can_mark(feeder)) {
             push_marker(feeder, MARKER_PAUSE, number);
         }
-        feeder->events.paused(feeder->events.opaque, number, commands);
-        if (!wait_for_resume(feeder)) {
+        feeder->events.paused(number, commands);
+        if (!wait_for(feeder, &feeder->resumes, FEEDER_PAUSED)) {
             return false;
         }
         show_surfaces(feeder);
@@ -335,35 +303,17 @@ static void feed(Feeder *feeder)
     }
 }
 
-/* Waits for feeder_release_end if asked to. False when told to stop. */
-static bool wait_for_release(Feeder *feeder)
-{
-    bool stopping;
-
-    display_release(feeder->display);
-    atomic_store(&feeder->is_held, feeder->options.hold_end);
-    pthread_mutex_lock(&feeder->mutex);
-    while (feeder->options.hold_end && !feeder->end_is_released && !feeder->is_stopping) {
-        pthread_cond_wait(&feeder->changed, &feeder->mutex);
-    }
-    stopping = feeder->is_stopping;
-    pthread_mutex_unlock(&feeder->mutex);
-    atomic_store(&feeder->is_held, false);
-    return !stopping;
-}
-
 static void conclude(Feeder *feeder)
 {
     FeederResult *result = &feeder->result;
     struct rusage usage;
 
     result->commands = atomic_load(&feeder->commands);
-    result->error = replay_stream_error(feeder->options.stream, &result->error_offset);
+    result->error = replay_stream_error(feeder->options.stream);
     if (result->error) {
         result->status = FEEDER_DAMAGED;
-    } else if (is_stopping(feeder)) {
-        result->status = FEEDER_STOPPED;
-    } else if (!wait_for_release(feeder)) {
+    } else if (is_stopping(feeder) ||
+               (feeder->options.hold_end && !wait_for(feeder, &feeder->releases, FEEDER_HELD))) {
         result->status = FEEDER_STOPPED;
     } else {
         result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
@@ -375,8 +325,6 @@ static void conclude(Feeder *feeder)
         push_marker(feeder, MARKER_END, 0);
     }
     display_release(feeder->display);
-    result->probes = feeder->probes;
-    result->bursts = feeder->bursts;
     getrusage(RUSAGE_THREAD, &usage);
     result->cpu_user = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
     result->cpu_system = usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
@@ -390,11 +338,11 @@ static void *run(void *opaque)
     feeder->next_probe_ns = feeder->start_ns;
     display_set_stream(feeder->display, feeder->options.stream);
     if (feeder->options.pace == PACE_MAX) {
-        feeder->events.begun(feeder->events.opaque);
+        feeder->events.begun();
     }
     feed(feeder);
     conclude(feeder);
-    feeder->events.finished(feeder->events.opaque);
+    feeder->events.finished();
     return NULL;
 }
 
@@ -419,9 +367,8 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     feeder->options = *options;
     feeder->events = *events;
     init_locks(feeder);
-    feeder->surface_draws = options->show_surfaces ? surface_draws_new() : NULL;
-    feeder->probes = g_array_new(false, false, sizeof(FeederProbe));
-    feeder->bursts = g_array_new(false, false, sizeof(FeederBurst));
+    feeder->result.probes = g_array_new(false, false, sizeof(FeederProbe));
+    feeder->result.bursts = g_array_new(false, false, sizeof(FeederBurst));
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -431,25 +378,22 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
     return feeder;
 }
 
-void feeder_resume(Feeder *feeder)
+static void call(Feeder *feeder, unsigned int *calls)
 {
     pthread_mutex_lock(&feeder->mutex);
-    feeder->resumes++;
+    ++*calls;
     pthread_cond_broadcast(&feeder->changed);
     pthread_mutex_unlock(&feeder->mutex);
 }
 
-bool feeder_is_held(Feeder *feeder)
+void feeder_resume(Feeder *feeder)
 {
-    return atomic_load(&feeder->is_held);
+    call(feeder, &feeder->resumes);
 }
 
 void feeder_release_end(Feeder *feeder)
 {
-    pthread_mutex_lock(&feeder->mutex);
-    feeder->end_is_released = true;
-    pthread_cond_broadcast(&feeder->changed);
-    pthread_mutex_unlock(&feeder->mutex);
+    call(feeder, &feeder->releases);
 }
 
 uint64_t feeder_commands(Feeder *feeder)
@@ -457,19 +401,14 @@ uint64_t feeder_commands(Feeder *feeder)
     return atomic_load(&feeder->commands);
 }
 
-bool feeder_is_waiting(Feeder *feeder)
+FeederState feeder_state(Feeder *feeder)
 {
-    return atomic_load(&feeder->waiting) != WAITING_FOR_NOTHING;
-}
-
-bool feeder_is_paused(Feeder *feeder)
-{
-    bool paused;
+    FeederState state;
 
     pthread_mutex_lock(&feeder->mutex);
-    paused = atomic_load(&feeder->waiting) == WAITING_FOR_RESUME && feeder->resumes == 0;
+    state = feeder->state == FEEDER_PAUSED && feeder->resumes > 0 ? FEEDER_PLAYING : feeder->state;
     pthread_mutex_unlock(&feeder->mutex);
-    return paused;
+    return state;
 }
 
 void feeder_remind(Feeder *feeder)
@@ -479,14 +418,14 @@ void feeder_remind(Feeder *feeder)
     if (!can_mark(feeder)) {
         return;
     }
-    if (feeder_is_paused(feeder)) {
+    if (feeder_state(feeder) == FEEDER_PAUSED) {
         command = marker_new(MARKER_PAUSE, feeder->next_pause - 1);
     } else if (feeder->result.status == FEEDER_FED) {
         command = marker_new(MARKER_END, 0);
     } else {
         return;
     }
-    display_offer(feeder->display, &command);
+    display_push(feeder->display, &command, false);
     /* an incomplete burst would hold it back */
     display_release(feeder->display);
 }
@@ -519,9 +458,9 @@ const FeederResult *feeder_result(Feeder *feeder)
 
 void feeder_free(Feeder *feeder)
 {
-    surface_draws_free(feeder->surface_draws);
-    g_array_unref(feeder->probes);
-    g_array_unref(feeder->bursts);
+    g_array_unref(feeder->result.probes);
+    g_array_unref(feeder->result.bursts);
+    g_free(feeder->result.error);
     pthread_mutex_destroy(&feeder->mutex);
     pthread_cond_destroy(&feeder->changed);
     g_free(feeder);

@@ -7,7 +7,6 @@
 
 #include "../common/clock.h"
 #include "display.h"
-#include "recording-timeline.h"
 #include "replay-stream.h"
 
 /*
@@ -27,7 +26,6 @@ typedef struct Feeder Feeder;
 
 typedef struct FeederOptions {
     ReplayStream *stream;       /* the caller's; not to be used until joining */
-    const RecordingTimeline *timeline;  /* the caller's; NULL to go by the timestamps alone */
     double pace;                /* times the recorded speed, or PACE_MAX for no waiting */
     unsigned int probe_ms;      /* 0: no probes */
     bool keep_probes;           /* the server drops none, which costs it time */
@@ -46,6 +44,13 @@ typedef enum {
     FEEDER_STOPPED,
     FEEDER_DAMAGED,
 } FeederStatus;
+
+typedef enum {
+    FEEDER_PLAYING,             /* or the server makes it wait, or it has ended */
+    FEEDER_WAITING,             /* for a recorded time */
+    FEEDER_PAUSED,
+    FEEDER_HELD,                /* all commands are pushed, and the end is held */
+} FeederState;
 
 typedef struct FeederProbe {
     unsigned int number;
@@ -66,10 +71,9 @@ typedef struct FeederResult {
     int64_t begun_ns;           /* recorded times count from here */
     int64_t fed_ns;             /* everything except the end marker was pushed */
     double cpu_user, cpu_system;    /* of this thread alone */
-    const GArray *probes;           /* FeederProbe */
-    const GArray *bursts;           /* FeederBurst */
-    const char *error;              /* when damaged */
-    uint64_t error_offset;
+    GArray *probes;             /* FeederProbe */
+    GArray *bursts;             /* FeederBurst */
+    char *error;                    /* when damaged */
 } FeederResult;
 
 /* Called in the feeder's thread. */
@@ -78,10 +82,9 @@ typedef struct FeederEvents {
      * The session's clock starts, once: recorded times count from here; at pace max, the playing.
      * Not called if nothing in the recording has a time.
      */
-    void (*begun)(void *opaque);
-    void (*paused)(void *opaque, unsigned int number, uint64_t command);
-    void (*finished)(void *opaque);
-    void *opaque;
+    void (*begun)(void);
+    void (*paused)(unsigned int number, uint64_t command);
+    void (*finished)(void);
 } FeederEvents;
 
 Feeder *feeder_start(Display *display, const FeederOptions *options, const FeederEvents *events);
@@ -89,18 +92,13 @@ Feeder *feeder_start(Display *display, const FeederOptions *options, const Feede
 /* Ends a pause. */
 void feeder_resume(Feeder *feeder);
 
-/* All commands are pushed, and the end is held. */
-bool feeder_is_held(Feeder *feeder);
-
 /* Releases a held end, also one that is held later. */
 void feeder_release_end(Feeder *feeder);
 
 /* Recorded commands pushed so far. */
 uint64_t feeder_commands(Feeder *feeder);
 
-/* Whether it waits for a recorded time, or in a pause. */
-bool feeder_is_waiting(Feeder *feeder);
-bool feeder_is_paused(Feeder *feeder);
+FeederState feeder_state(Feeder *feeder);
 
 /*
  * A server that sends a slow client the current screen may drop the marker that the client is to

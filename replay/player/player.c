@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
+#include "../common/json.h"
 #include "check.h"
 #include "core-glib.h"
 #include "devices.h"
@@ -22,13 +23,12 @@
 #include "player-options.h"
 #include "player-server.h"
 #include "progress.h"
-#include "recording-timeline.h"
 #include "replay-stream.h"
 #include "report.h"
 
 #define TICK_MS 100
 #define PROGRESS_TICKS 5
-#define REMIND_TICKS 3
+#define REMIND_NS (300 * NSEC_PER_MSEC)
 #define REMIND_USER_MS 10
 #define REMIND_USER_NS (30 * NSEC_PER_MSEC)
 #define REMIND_USER_PART 8
@@ -49,19 +49,15 @@ typedef struct Player {
     SpiceServer *server;
     Display *display;
     Devices *devices;               /* NULL when there are none */
-    Recording *recording;
     ReplayStream *stream;
-    RecordingTimeline *timeline;    /* of a file that was checked as a whole, else NULL */
-    uint64_t expected_commands;
+    const ReplayTotals *totals;     /* of a file that was checked as a whole, else NULL */
 
     bool display_up, cursor_up;
     int64_t display_up_ns;
-    unsigned int resumes;       /* not handed to the feeder yet */
     bool stdin_ended;
     bool show_progress;
     unsigned int ticks;
-    int64_t paused_ns, remind_ns;   /* at the user's pace: since when it waits, when to remind */
-    unsigned int ticks_waited;  /* for the marker of a pause or the end */
+    int64_t marked_ns, remind_ns;   /* since when it waits at a pause or the end, when to remind */
 
     Feeder *feeder;             /* NULL until playing */
     bool is_fed;
@@ -90,51 +86,16 @@ static void finish(int status, char *error)
     g_main_loop_quit(player.loop);
 }
 
-static char *damage_line(const char *file, uint64_t offset, const char *reason)
+/* In the feeder's thread. A failure to write shows in tick(). */
+static void feeder_begun(void)
 {
-    return g_strdup_printf("%s: byte %" G_GUINT64_FORMAT ": %s", file, offset, reason);
+    json_event("begun");
 }
 
-/* Events come in the feeder's thread; the report is the main loop's. */
-typedef struct Pause {
-    unsigned int number;
-    uint64_t command;
-} Pause;
-
-static void check_reported(bool reported)
+static void feeder_paused(unsigned int number, uint64_t command)
 {
-    if (!reported) {
-        finish(EXIT_USAGE, g_strdup("cannot write to standard output"));
-    }
-}
-
-static gboolean report_begun_idle(gpointer data G_GNUC_UNUSED)
-{
-    check_reported(report_begun());
-    return G_SOURCE_REMOVE;
-}
-
-static void feeder_begun(void *opaque G_GNUC_UNUSED)
-{
-    g_idle_add(report_begun_idle, NULL);
-}
-
-static gboolean report_pause_idle(gpointer data)
-{
-    Pause *pause = data;
-
-    check_reported(report_pause(pause->number, pause->command));
-    g_free(pause);
-    return G_SOURCE_REMOVE;
-}
-
-static void feeder_paused(void *opaque G_GNUC_UNUSED, unsigned int number, uint64_t command)
-{
-    Pause *pause = g_new(Pause, 1);
-
-    pause->number = number;
-    pause->command = command;
-    g_idle_add(report_pause_idle, pause);
+    json_print(g_variant_new_parsed("{'event': <'pause'>, 'n': <%u>, 'command': <%t>}", number,
+                                    command));
 }
 
 static gboolean fed_idle(gpointer data G_GNUC_UNUSED)
@@ -147,23 +108,35 @@ static gboolean fed_idle(gpointer data G_GNUC_UNUSED)
     player.is_fed = true;
     result = feeder_result(player.feeder);
     if (result->status == FEEDER_DAMAGED) {
-        finish(EXIT_DAMAGED, damage_line(player.options.files[0], result->error_offset,
-                                         result->error));
+        finish(EXIT_DAMAGED, g_strdup_printf("%s: %s", player.options.files[0], result->error));
     }
     return G_SOURCE_REMOVE;
 }
 
-static void feeder_finished(void *opaque G_GNUC_UNUSED)
+static void feeder_finished(void)
 {
     g_idle_add(fed_idle, NULL);
 }
 
-/* Hands on what has been asked for, perhaps before playing began. */
-static void resume(void)
+static bool feeder_is(FeederState state)
 {
-    for (; player.feeder && player.resumes > 0; player.resumes--) {
+    return player.feeder && feeder_state(player.feeder) == state;
+}
+
+static gboolean stdin_ready(GIOChannel *channel, GIOCondition condition G_GNUC_UNUSED,
+                            gpointer data G_GNUC_UNUSED)
+{
+    char *line = NULL;
+
+    if (g_io_channel_read_line(channel, &line, NULL, NULL, NULL) != G_IO_STATUS_NORMAL) {
+        player.stdin_ended = true;
+        return G_SOURCE_REMOVE;
+    }
+    if (strcmp(g_strchomp(line), "go") == 0) {
         feeder_resume(player.feeder);
     }
+    g_free(line);
+    return G_SOURCE_CONTINUE;
 }
 
 static void start_playing(void)
@@ -175,7 +148,6 @@ static void start_playing(void)
     };
     const FeederOptions options = {
         .stream = player.stream,
-        .timeline = player.timeline,
         .pace = player.options.pace,
         .probe_ms = player.options.probe_ms,
         .keep_probes = player.options.keep_probes,
@@ -193,7 +165,12 @@ static void start_playing(void)
         devices_start(player.devices);
     }
     player.feeder = feeder_start(player.display, &options, &events);
-    resume();
+    if (player.options.n_pauses || player.options.think_max_ms) {
+        GIOChannel *channel = g_io_channel_unix_new(STDIN_FILENO);
+
+        g_io_add_watch(channel, G_IO_IN | G_IO_HUP, stdin_ready, NULL);
+        g_io_channel_unref(channel);
+    }
 }
 
 /*
@@ -247,10 +224,10 @@ static void show_progress(void)
 {
     uint64_t commands = player.feeder ? feeder_commands(player.feeder) : 0;
 
-    if (player.expected_commands > 0) {
+    if (player.totals && player.totals->commands > 0) {
         fprintf(stderr, "\r%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " commands, %d %%\033[K",
-                commands, player.expected_commands,
-                (int) (100 * commands / player.expected_commands));
+                commands, player.totals->commands,
+                (int) (100 * commands / player.totals->commands));
     } else {
         fprintf(stderr, "\r%" G_GUINT64_FORMAT " commands\033[K", commands);
     }
@@ -278,7 +255,7 @@ static void check_stalled(int64_t now)
     if (now - player.progress.last_ns < player.options.timeout * NSEC_PER_SEC) {
         return;
     }
-    if (player.feeder && feeder_is_held(player.feeder)) {
+    if (feeder_is(FEEDER_HELD)) {
         char *unfinished = devices_unfinished(player.devices);
 
         finish(EXIT_STALLED, g_strdup_printf(
@@ -297,45 +274,33 @@ static void check_stalled(int64_t now)
 /* The end of the display's recording is the end of all: it waits for the devices. */
 static void end_when_devices_are_finished(void)
 {
-    if (player.devices && player.feeder && feeder_is_held(player.feeder) &&
+    if (player.devices && feeder_is(FEEDER_HELD) &&
         devices_are_running(player.devices) && devices_are_finished(player.devices)) {
         devices_stop(player.devices);
         feeder_release_end(player.feeder);
     }
 }
 
-/* Less and less often: a client that has seen it waits until all is quiet. */
-static void remind(void)
-{
-    unsigned int reminder;
-
-    if (!player.feeder || !(player.is_fed || (feeder_is_paused(player.feeder) &&
-                                              !player.options.think_max_ms))) {
-        player.ticks_waited = 0;
-        return;
-    }
-    reminder = ++player.ticks_waited / REMIND_TICKS;
-    if (player.ticks_waited % REMIND_TICKS == 0 && (reminder & (reminder - 1)) == 0) {
-        feeder_remind(player.feeder);
-    }
-}
-
 /*
- * How long the client takes is what is measured: a marker that was left out makes that longer by
- * 30 ms or an eighth at most, and the reminders are few.
+ * Less and less often: a client that has seen the marker waits until all is quiet. At the user's
+ * pace, how long the client takes is what is measured: a marker that was left out makes that longer
+ * by 30 ms or an eighth at most, and the reminders are few.
  */
-static gboolean remind_user(gpointer data G_GNUC_UNUSED)
+static gboolean remind(gpointer data G_GNUC_UNUSED)
 {
-    int64_t now = clock_ns();
+    const bool is_paused = feeder_is(FEEDER_PAUSED);
+    const bool is_users = is_paused && player.options.think_max_ms;
+    const int64_t now = clock_ns(), least = is_users ? REMIND_USER_NS : REMIND_NS;
 
-    if (!player.feeder || player.is_fed || !feeder_is_paused(player.feeder)) {
-        player.paused_ns = 0;
-    } else if (player.paused_ns == 0) {
-        player.paused_ns = now;
-        player.remind_ns = now + REMIND_USER_NS;
+    if (!is_paused && !player.is_fed) {
+        player.marked_ns = 0;
+    } else if (player.marked_ns == 0) {
+        player.marked_ns = now;
+        player.remind_ns = now + least;
     } else if (now >= player.remind_ns) {
         feeder_remind(player.feeder);
-        player.remind_ns = now + MAX(REMIND_USER_NS, (now - player.paused_ns) / REMIND_USER_PART);
+        player.remind_ns = now + MAX(least, (now - player.marked_ns) /
+                                            (is_users ? REMIND_USER_PART : 1));
     }
     return G_SOURCE_CONTINUE;
 }
@@ -347,36 +312,21 @@ static gboolean tick(gpointer data G_GNUC_UNUSED)
     start_when_ready(now);
     end_when_devices_are_finished();
     progress_look(&player.progress, player.display, player.devices,
-                  player.feeder && feeder_is_waiting(player.feeder), now);
+                  feeder_is(FEEDER_WAITING) || feeder_is(FEEDER_PAUSED), now);
     if (is_drained()) {
         finish(EXIT_PLAYED, NULL);
     }
     check_stalled(now);
-    if (player.stdin_ended && player.feeder && feeder_is_paused(player.feeder)) {
+    if (ferror(stdout)) {
+        finish(EXIT_USAGE, g_strdup("cannot write to standard output"));
+    }
+    if (player.stdin_ended && feeder_is(FEEDER_PAUSED)) {
         finish(EXIT_USAGE, g_strdup("standard input ended, nothing can end the pause"));
     }
     player.ticks++;
     if (player.show_progress && player.ticks % PROGRESS_TICKS == 0) {
         show_progress();
     }
-    remind();
-    return G_SOURCE_CONTINUE;
-}
-
-static gboolean stdin_ready(GIOChannel *channel, GIOCondition condition G_GNUC_UNUSED,
-                            gpointer data G_GNUC_UNUSED)
-{
-    char *line = NULL;
-
-    if (g_io_channel_read_line(channel, &line, NULL, NULL, NULL) != G_IO_STATUS_NORMAL) {
-        player.stdin_ended = true;
-        return G_SOURCE_REMOVE;
-    }
-    if (strcmp(g_strchomp(line), "go") == 0) {
-        player.resumes++;
-        resume();
-    }
-    g_free(line);
     return G_SOURCE_CONTINUE;
 }
 
@@ -386,68 +336,26 @@ static gboolean interrupted(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static void count_event(void *opaque G_GNUC_UNUSED, const RecordingEvent *event)
+/* A file is read as a whole first; a pipe can be read but once, and may have no end. */
+static bool open_recording(const char *file)
 {
-    if (player.timeline) {
-        player.expected_commands += event->kind == RECORDED_COMMAND;
-        recording_timeline_add(player.timeline, event);
-    }
-}
+    const bool is_file = strcmp(file, "-") != 0 && g_file_test(file, G_FILE_TEST_IS_REGULAR);
 
-static bool open_file(const char *file, ReplayStreamFunc each)
-{
-    replay_stream_free(player.stream);
-    recording_free(player.recording);
-    player.stream = NULL;
-    player.recording = recording_open(file);
-    if (!player.recording) {
-        player.status = EXIT_USAGE;
+    player.stream = replay_stream_open(file);
+    if (!player.stream) {
         player.error = g_strdup_printf("%s: %s", file, g_strerror(errno));
         return false;
     }
-    player.stream = replay_stream_new(player.recording, each, NULL);
-    return true;
-}
+    if (is_file && !replay_stream_check(player.stream, player.options.read_ahead)) {
+        char *error = replay_stream_error(player.stream);
 
-/*
- * Reads all of the file once, so that a damaged one is refused before anything is
- * played. The commands that fit into memory are made of it; for the others it
- * is read again.
- */
-static bool check_file(const char *file)
-{
-    const char *reason;
-    uint64_t offset;
-    RecordingEvent rest;
-    bool all;
-
-    player.timeline = recording_timeline_new();
-    all = replay_stream_read_ahead(player.stream, player.options.read_ahead);
-    while (recording_next(player.recording, &rest)) {
-        count_event(NULL, &rest);
-        recorded_command_free(rest.command);
-    }
-    recording_timeline_finish(player.timeline);
-    reason = recording_error(player.recording, &offset);
-    if (reason) {
         player.status = EXIT_DAMAGED;
-        player.error = damage_line(file, offset, reason);
+        player.error = g_strdup_printf("%s: %s", file, error);
+        g_free(error);
         return false;
     }
-    if (!all) {
-        if (!open_file(file, NULL)) {
-            return false;
-        }
-        replay_stream_read_ahead(player.stream, player.options.read_ahead);
-    }
+    player.totals = replay_stream_totals(player.stream);
     return true;
-}
-
-/* A pipe can be read but once, and may have no end. */
-static bool open_recording(const char *file)
-{
-    return open_file(file, count_event) &&
-        (strcmp(file, "-") == 0 || !g_file_test(file, G_FILE_TEST_IS_REGULAR) || check_file(file));
 }
 
 static bool start_server(void)
@@ -461,7 +369,7 @@ static bool start_server(void)
     if (!player.server) {
         return false;
     }
-    player.display = display_new(player.server, player.options.pace == PACE_MAX);
+    player.display = display_new(player.server, 0, player.options.pace == PACE_MAX);
     if (!player.display) {
         player.error = g_strdup("the library takes no display");
         return false;
@@ -474,7 +382,7 @@ static bool start_server(void)
             return false;
         }
     }
-    if (!report_listening()) {
+    if (!json_event("listening")) {
         player.error = g_strdup("cannot write to standard output");
         return false;
     }
@@ -483,26 +391,12 @@ static bool start_server(void)
 
 static void run_loop(void)
 {
-    GIOChannel *channel = NULL;
-
     player.show_progress = isatty(STDERR_FILENO);
     player.progress.last_ns = clock_ns();
     g_timeout_add(TICK_MS, tick, NULL);
-    if (player.options.think_max_ms) {
-        g_timeout_add(REMIND_USER_MS, remind_user, NULL);
-    }
-    if (player.options.n_pauses || player.options.think_max_ms) {
-        channel = g_io_channel_unix_new(STDIN_FILENO);
-        g_io_add_watch(channel, G_IO_IN | G_IO_HUP, stdin_ready, NULL);
-        g_io_channel_unref(channel);
-    }
+    g_timeout_add(player.options.think_max_ms ? REMIND_USER_MS : TICK_MS, remind, NULL);
     g_main_loop_run(player.loop);
     clear_progress();
-}
-
-static double seconds_between(struct timeval from, struct timeval to)
-{
-    return to.tv_sec - from.tv_sec + (to.tv_usec - from.tv_usec) / 1e6;
 }
 
 /* All is played: take everything down in order and report. */
@@ -510,12 +404,12 @@ static void conclude(void)
 {
     const FeederResult *fed = feeder_result(player.feeder);
     ReportDone done = {
-        .expected_commands = player.timeline ? player.expected_commands : fed->commands,
+        .expected_commands = player.totals ? player.totals->commands : fed->commands,
         .fed = fed,
         .started_ns = player.started_ns,
         .ended_ns = player.ended_ns,
-        .cpu_user = seconds_between(player.started_usage.ru_utime, player.ended_usage.ru_utime),
-        .cpu_system = seconds_between(player.started_usage.ru_stime, player.ended_usage.ru_stime),
+        .cpu_user = clock_seconds(player.started_usage.ru_utime, player.ended_usage.ru_utime),
+        .cpu_system = clock_seconds(player.started_usage.ru_stime, player.ended_usage.ru_stime),
         .channels = player.devices ? devices_report(player.devices) : NULL,
         .bandwidth = g_atomic_int_get(&player.bandwidth),
         .marker = fed->status == FEEDER_FED,
@@ -532,8 +426,6 @@ static void conclude(void)
     display_free(player.display);
     feeder_free(player.feeder);
     replay_stream_free(player.stream);
-    recording_free(player.recording);
-    recording_timeline_free(player.timeline);
     g_main_loop_unref(player.loop);
 }
 

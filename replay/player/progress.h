@@ -7,7 +7,13 @@
 
 #include "devices.h"
 #include "display.h"
-#include "sockets.h"
+
+/* What the process's connections to its clients are doing, asked of the kernel: the library tells
+ * nothing of the kind. */
+typedef struct SocketsState {
+    uint64_t unsent;            /* bytes written that the peer has not acknowledged */
+    uint64_t moved;             /* bytes acknowledged and received so far */
+} SocketsState;
 
 /* Whether a play moves on, seen at regular ticks. */
 typedef struct Progress {

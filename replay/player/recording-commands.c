@@ -40,7 +40,7 @@ static void *allot(Reader *reader, size_t size, bool zeroed)
     size += sizeof(*block);
     block = g_try_malloc(size);
     if (!block) {
-        scan_fail_at(reader->scan, scan_offset(reader->scan), "no memory for %" G_GSIZE_FORMAT " bytes", size);
+        scan_fail(reader->scan, "no memory for %" G_GSIZE_FORMAT " bytes", size);
         return NULL;
     }
     if (zeroed) {
@@ -63,10 +63,10 @@ void recorded_command_free(RecordedCommand *command)
     g_free(command);
 }
 
-static bool check_size(Reader *reader, uint64_t start, const char *name, uint64_t size, uint64_t wanted)
+static bool check_size(Reader *reader, const char *name, uint64_t size, uint64_t wanted)
 {
     return !scan_failed(reader->scan) &&
-        (size == wanted || scan_fail_at(reader->scan, start, "%s holds %" U64 " bytes, not %" U64, name, size, wanted));
+        (size == wanted || scan_fail(reader->scan, "%s holds %" U64 " bytes, not %" U64, name, size, wanted));
 }
 
 /* A block of at most so many bytes, behind room for a head. NULL with the fault noted. */
@@ -88,18 +88,17 @@ static void *read_block(Reader *reader, const char *name, uint64_t max, size_t h
 /* One of a size that follows from what is before it. */
 static void *read_block_of(Reader *reader, const char *name, uint64_t wanted)
 {
-    uint64_t start = scan_offset(reader->scan);
     uint64_t size;
     void *data = read_block(reader, name, SCAN_BLOCK_MAX, 0, &size);
 
-    return check_size(reader, start, name, size, wanted) ? data : NULL;
+    return check_size(reader, name, size, wanted) ? data : NULL;
 }
 
 /* A chain of chunks, the first behind room for a head. NULL with the fault noted. */
 static void *read_chunks(Reader *reader, const char *name, size_t head, uint64_t *total)
 {
     RecordingScan *scan = reader->scan;
-    uint64_t start = scan_offset(scan), left;
+    uint64_t left;
     uint32_t more = 0;
     uint8_t *first = NULL;
     QXLDataChunk *last = NULL;
@@ -107,7 +106,7 @@ static void *read_chunks(Reader *reader, const char *name, size_t head, uint64_t
     *total = 0;
     scan_lines(scan, "data_chunks %u %" U64 "\n", &more, total);
     if (!scan_failed(scan) && (more > CHUNKS_MAX || *total > SCAN_BLOCK_MAX)) {
-        scan_fail_at(scan, start, "%s: %" U64 " bytes in %u chunks are too many", name, *total, more);
+        scan_fail(scan, "%s: %" U64 " bytes in %u chunks are too many", name, *total, more);
     }
     left = *total;
     for (uint64_t i = 0; i <= more && !scan_failed(scan); i++) {
@@ -115,10 +114,9 @@ static void *read_chunks(Reader *reader, const char *name, size_t head, uint64_t
         uint64_t size;
         uint8_t *data;
 
-        start = scan_offset(scan);
         data = read_block(reader, name, left, before + sizeof(*last), &size);
         left -= size;
-        if (!data || (i == more && !check_size(reader, start, name, *total - left, *total))) {
+        if (!data || (i == more && !check_size(reader, name, *total - left, *total))) {
             break;
         }
         QXLDataChunk *chunk = (QXLDataChunk *) (data + before);
@@ -136,13 +134,12 @@ static void *read_chunks(Reader *reader, const char *name, size_t head, uint64_t
 
 static QXLPHYSICAL read_palette(Reader *reader)
 {
-    uint64_t start = scan_offset(reader->scan);
     uint32_t count = 0;
     QXLPalette *palette;
 
     scan_lines(reader->scan, "qp.num_ents %u\n", &count);
     if (!scan_failed(reader->scan) && (count == 0 || count > PALETTE_MAX)) {
-        scan_fail_at(reader->scan, start, "qp.num_ents: no palette has %u colours", count);
+        scan_fail(reader->scan, "qp.num_ents: no palette has %u colours", count);
     }
     palette = allot(reader, sizeof(*palette) + count * sizeof(palette->ents[0]), true);
     if (palette) {
@@ -158,7 +155,7 @@ static void read_bitmap(Reader *reader, QXLBitmap *bitmap)
 {
     RecordingScan *scan = reader->scan;
     uint8_t has_palette = 0;
-    uint64_t start, wanted, size;
+    uint64_t wanted, size;
 
     scan_lines(scan, "bitmap.format %hhu\nbitmap.flags %hhu\nbitmap.x %d\nbitmap.y %d\nbitmap.stride %d\nhas_palette %hhu\n",
                &bitmap->format, &bitmap->flags, &bitmap->x, &bitmap->y, &bitmap->stride, &has_palette);
@@ -169,9 +166,8 @@ static void read_bitmap(Reader *reader, QXLBitmap *bitmap)
     if (bitmap->flags & QXL_BITMAP_DIRECT) {
         bitmap->data = address(read_block_of(reader, "image_data_flat", wanted));
     } else {
-        start = scan_offset(scan);
         bitmap->data = address(read_chunks(reader, "bitmap.data", 0, &size));
-        check_size(reader, start, "bitmap.data", size, wanted);
+        check_size(reader, "bitmap.data", size, wanted);
     }
 }
 
@@ -179,13 +175,12 @@ static void read_bitmap(Reader *reader, QXLBitmap *bitmap)
 static QXLImage *read_quic(Reader *reader, const QXLImageDescriptor *descriptor)
 {
     uint32_t wanted = 0;
-    uint64_t start, size;
+    uint64_t size;
     QXLImage *image;
 
     scan_lines(reader->scan, "quic.data_size %d\n", &wanted);
-    start = scan_offset(reader->scan);
     image = read_chunks(reader, "quic.data", offsetof(QXLImage, quic.data), &size);
-    if (check_size(reader, start, "quic.data", size, wanted)) {
+    if (check_size(reader, "quic.data", size, wanted)) {
         image->descriptor = *descriptor;
         image->quic.data_size = size;
     }
@@ -197,7 +192,6 @@ static QXLPHYSICAL read_image(Reader *reader)
 {
     RecordingScan *scan = reader->scan;
     uint8_t is_there = 0;
-    uint64_t start;
     int32_t id = 0;
     QXLImage *image;
 
@@ -206,7 +200,6 @@ static QXLPHYSICAL read_image(Reader *reader)
     if (!image) {
         return 0;
     }
-    start = scan_offset(scan);
     scan_lines(scan, "descriptor.id %" U64 "\ndescriptor.type %hhu\ndescriptor.flags %hhu\n"
                "descriptor.width %d\ndescriptor.height %d\n", &image->descriptor.id, &image->descriptor.type,
                &image->descriptor.flags, &image->descriptor.width, &image->descriptor.height);
@@ -218,12 +211,11 @@ static QXLPHYSICAL read_image(Reader *reader)
         image = read_quic(reader, &image->descriptor);
         break;
     case SPICE_IMAGE_TYPE_SURFACE:
-        start = scan_offset(scan);
         scan_lines(scan, "surface_image.surface_id %d\n", &id);
-        image->surface_image.surface_id = surfaces_use(reader->surfaces, scan, start, id);
+        image->surface_image.surface_id = surfaces_use(reader->surfaces, scan, id);
         break;
     default:
-        scan_fail_at(scan, start, "descriptor.type: pictures of type %u cannot be recorded", image->descriptor.type);
+        scan_fail(scan, "descriptor.type: pictures of type %u cannot be recorded", image->descriptor.type);
     }
     return address(image);
 }
@@ -236,7 +228,6 @@ static void read_mask(Reader *reader, QXLQMask *mask)
 
 static void read_brush(Reader *reader, QXLBrush *brush)
 {
-    uint64_t start = scan_offset(reader->scan);
 
     scan_lines(reader->scan, "type %d\n", &brush->type);
     switch (brush->type) {
@@ -250,7 +241,7 @@ static void read_brush(Reader *reader, QXLBrush *brush)
         scan_lines(reader->scan, "point %d %d\n", POINT(&brush->u.pattern.pos));
         break;
     default:
-        scan_fail_at(reader->scan, start, "type: no brush has type %u", brush->type);
+        scan_fail(reader->scan, "type: no brush has type %u", brush->type);
     }
 }
 
@@ -307,13 +298,12 @@ static void read_stroke(Reader *reader, QXLStroke *stroke)
 static void read_text(Reader *reader, QXLText *text)
 {
     QXLString head = { 0, };
-    uint64_t start, size;
+    uint64_t size;
     QXLString *string;
 
     scan_lines(reader->scan, "data_size %d\nlength %hu\nflags %hu\n", &head.data_size, &head.length, &head.flags);
-    start = scan_offset(reader->scan);
     string = read_chunks(reader, "string", offsetof(QXLString, chunk), &size);
-    if (check_size(reader, start, "string", size, head.data_size)) {
+    if (check_size(reader, "string", size, head.data_size)) {
         memcpy(string, &head, offsetof(QXLString, chunk));
     }
     text->str = address(string);
@@ -347,27 +337,26 @@ static void read_composite(Reader *reader, QXLComposite *composite)
 
 static void read_clip(Reader *reader, QXLClip *clip)
 {
-    uint64_t start = scan_offset(reader->scan), size;
+    uint64_t size;
     uint32_t count = 0;
     QXLClipRects *rects;
 
     scan_lines(reader->scan, "type %d\n", &clip->type);
     if (clip->type > SPICE_CLIP_TYPE_RECTS) {
-        scan_fail_at(reader->scan, start, "type: no clip has type %u", clip->type);
+        scan_fail(reader->scan, "type: no clip has type %u", clip->type);
     }
     if (clip->type != SPICE_CLIP_TYPE_RECTS) {
         return;
     }
     scan_lines(reader->scan, "num_rects %u\n", &count);
-    start = scan_offset(reader->scan);
     rects = read_chunks(reader, "clip_rects", offsetof(QXLClipRects, chunk), &size);
-    if (check_size(reader, start, "clip_rects", size, count * (uint64_t) sizeof(QXLRect))) {
+    if (check_size(reader, "clip_rects", size, count * (uint64_t) sizeof(QXLRect))) {
         rects->num_rects = count;
     }
     clip->data = address(rects);
 }
 
-static void read_by_type(Reader *reader, QXLDrawable *drawable, uint64_t start)
+static void read_by_type(Reader *reader, QXLDrawable *drawable)
 {
     RecordingScan *scan = reader->scan;
 
@@ -415,7 +404,7 @@ static void read_by_type(Reader *reader, QXLDrawable *drawable, uint64_t start)
         read_composite(reader, &drawable->u.composite);
         break;
     default:
-        scan_fail_at(scan, start, "type: there is no drawing of type %u", drawable->type);
+        scan_fail(scan, "type: there is no drawing of type %u", drawable->type);
     }
 }
 
@@ -423,25 +412,21 @@ static QXLReleaseInfo *read_draw(Reader *reader)
 {
     RecordingScan *scan = reader->scan;
     QXLDrawable *drawable = allot(reader, sizeof(*drawable), true);
-    uint64_t start;
     int32_t id = 0;
 
     scan_lines(scan, "drawable\nrect bbox %d %d %d %d\n", RECT(&drawable->bbox));
     read_clip(reader, &drawable->clip);
     scan_lines(scan, "effect %hhu\nmm_time %d\nself_bitmap %hhu\nrect self_bitmap_area %d %d %d %d\n", &drawable->effect,
                &drawable->mm_time, &drawable->self_bitmap, RECT(&drawable->self_bitmap_area));
-    start = scan_offset(scan);
     scan_lines(scan, "surface_id %d\n", &id);
-    drawable->surface_id = surfaces_use(reader->surfaces, scan, start, id);
+    drawable->surface_id = surfaces_use(reader->surfaces, scan, id);
     for (unsigned int i = 0; i < G_N_ELEMENTS(drawable->surfaces_dest); i++) {
-        start = scan_offset(scan);
         scan_lines(scan, "surfaces_dest %d\n", &id);
-        drawable->surfaces_dest[i] = id == -1 ? -1 : (int32_t) surfaces_use(reader->surfaces, scan, start, id);
+        drawable->surfaces_dest[i] = id == -1 ? -1 : (int32_t) surfaces_use(reader->surfaces, scan, id);
         scan_lines(scan, "rect surfaces_rects %d %d %d %d\n", RECT(&drawable->surfaces_rects[i]));
     }
-    start = scan_offset(scan);
     if (scan_lines(scan, "type %hhu\n", &drawable->type)) {
-        read_by_type(reader, drawable, start);
+        read_by_type(reader, drawable);
     }
     return &drawable->release_info;
 }
@@ -449,11 +434,10 @@ static QXLReleaseInfo *read_draw(Reader *reader)
 static QXLReleaseInfo *read_update(Reader *reader)
 {
     QXLUpdateCmd *update = allot(reader, sizeof(*update), true);
-    uint64_t start = scan_offset(reader->scan);
     int32_t id = 0;
 
     scan_lines(reader->scan, "update\nrect area %d %d %d %d\nupdate_id %d\nsurface_id %d\n", RECT(&update->area), &update->update_id, &id);
-    update->surface_id = surfaces_use(reader->surfaces, reader->scan, start, id);
+    update->surface_id = surfaces_use(reader->surfaces, reader->scan, id);
     return &update->release_info;
 }
 
@@ -478,10 +462,8 @@ static QXLReleaseInfo *read_cursor(Reader *reader)
 {
     RecordingScan *scan = reader->scan;
     QXLCursorCmd *command = allot(reader, sizeof(*command), true);
-    uint64_t start;
 
     scan_lines(scan, "cursor_cmd\n");
-    start = scan_offset(scan);
     scan_lines(scan, "type %hhu\n", &command->type);
     switch (command->type) {
     case QXL_CURSOR_SET:
@@ -497,39 +479,38 @@ static QXLReleaseInfo *read_cursor(Reader *reader)
         scan_lines(scan, "u.trail.length %hu\nu.trail.frequency %hu\n", &command->u.trail.length, &command->u.trail.frequency);
         break;
     default:
-        scan_fail_at(scan, start, "type: there is no cursor command of type %u", command->type);
+        scan_fail(scan, "type: there is no cursor command of type %u", command->type);
     }
     return &command->release_info;
 }
 
-static void read_surface_create(Reader *reader, QXLSurfaceCmd *command, int32_t id, uint64_t start)
+static void read_surface_create(Reader *reader, QXLSurfaceCmd *command)
 {
     QXLSurface *made = &command->u.surface_create;
     uint64_t size;
 
     scan_lines(reader->scan, "u.surface_create.format %d\nu.surface_create.width %d\nu.surface_create.height %d\n"
                "u.surface_create.stride %d\n", &made->format, &made->width, &made->height, &made->stride);
-    size = surface_size(reader->scan, start, made->width, made->height, made->stride, made->format);
+    size = surface_size(reader->scan, made->width, made->height, made->stride, made->format);
     /* a guest's video memory has been there since it booted; the server would wait for each page that is only reserved */
     made->data = address(command->flags & QXL_SURF_FLAG_KEEP_DATA ? read_block_of(reader, "data", size)
                                                                   : allot(reader, size, true));
-    command->surface_id = surfaces_create(reader->surfaces, reader->scan, start, id);
 }
 
 static QXLReleaseInfo *read_surface_command(Reader *reader)
 {
     RecordingScan *scan = reader->scan;
     QXLSurfaceCmd *command = allot(reader, sizeof(*command), true);
-    uint64_t start = scan_offset(scan);
     int32_t id = 0;
 
     scan_lines(scan, "surface_cmd\nsurface_id %d\ntype %hhu\nflags %d\n", &id, &command->type, &command->flags);
     if (id == 0 || command->type > QXL_SURFACE_CMD_DESTROY) {
-        scan_fail_at(scan, start, "surface_cmd: type %u of surface %d", command->type, id);
+        scan_fail(scan, "surface_cmd: type %u of surface %d", command->type, id);
     } else if (command->type == QXL_SURFACE_CMD_CREATE) {
-        read_surface_create(reader, command, id, start);
+        command->surface_id = surfaces_create(reader->surfaces, scan, id);
+        read_surface_create(reader, command);
     } else {
-        command->surface_id = surfaces_destroy(reader->surfaces, scan, start, id);
+        command->surface_id = surfaces_destroy(reader->surfaces, scan, id);
     }
     return &command->release_info;
 }
@@ -567,7 +548,7 @@ RecordedCommand *recording_read_command(RecordingScan *scan, RecordingSurfaces *
         info = read_surface_command(&reader);
         break;
     default:
-        scan_fail_at(scan, scan_offset(scan), "there is no command type %u", type);
+        scan_fail(scan, "there is no command type %u", type);
     }
     if (scan_failed(scan)) {
         recorded_command_free(command);
@@ -584,13 +565,12 @@ RecordedCommand *recording_read_primary(RecordingScan *scan, RecordingSurfaces *
     RecordedCommand *command = g_new0(RecordedCommand, 1);
     Reader reader = { scan, surfaces, command };
     QXLSurfaceCreate *primary = &command->primary;
-    uint64_t start = scan_offset(scan);
 
     scan_lines(scan, "%d %d %d %d\n%d %d %d %d\n", &primary->width, &primary->height, &primary->stride, &primary->format,
                &primary->position, &primary->mouse_mode, &primary->flags, &primary->type);
-    primary->mem = address(read_block_of(&reader, "data", surface_size(scan, start, primary->width, primary->height,
+    primary->mem = address(read_block_of(&reader, "data", surface_size(scan, primary->width, primary->height,
                                                                   primary->stride, primary->format)));
-    surfaces_create(surfaces, scan, start, 0);
+    surfaces_create(surfaces, scan, 0);
     if (scan_failed(scan)) {
         recorded_command_free(command);
         return NULL;

@@ -9,11 +9,14 @@
 
 #define WINDOW_SIZE (64 * 1024)
 
+#define fail_at(scan, offset, ...) ((scan)->start = (offset), scan_fail(scan, __VA_ARGS__))
+
 struct RecordingScan {
     int fd;
     uint8_t window[WINDOW_SIZE];
     size_t pos, len;                /* window[pos..len) is not used yet */
     uint64_t window_offset;         /* of window[0] in the recording */
+    uint64_t start;                 /* of what was read last */
     char *error;
     uint64_t error_offset;
 };
@@ -24,6 +27,13 @@ RecordingScan *scan_new(int fd)
 
     scan->fd = fd;
     return scan;
+}
+
+void scan_rewind(RecordingScan *scan)
+{
+    lseek(scan->fd, 0, SEEK_SET);
+    scan->pos = scan->len = 0;
+    scan->window_offset = 0;
 }
 
 void scan_free(RecordingScan *scan)
@@ -49,17 +59,16 @@ uint64_t scan_offset(const RecordingScan *scan)
     return scan->window_offset + scan->pos;
 }
 
-bool scan_fail_at(RecordingScan *scan, uint64_t offset, const char *format, ...)
+bool scan_fail(RecordingScan *scan, const char *format, ...)
 {
     va_list args;
 
-    if (scan->error) {
-        return false;
+    if (!scan->error) {
+        va_start(args, format);
+        scan->error = g_strdup_vprintf(format, args);
+        va_end(args);
+        scan->error_offset = scan->start;
     }
-    va_start(args, format);
-    scan->error = g_strdup_vprintf(format, args);
-    va_end(args);
-    scan->error_offset = offset;
     return false;
 }
 
@@ -80,7 +89,7 @@ static bool have_byte(RecordingScan *scan)
     scan->window_offset += scan->len;
     scan->pos = scan->len = 0;
     if (n < 0) {
-        return scan_fail_at(scan, scan->window_offset, "%s", g_strerror(errno));
+        return fail_at(scan, scan->window_offset, "%s", g_strerror(errno));
     }
     scan->len = n;
     return n > 0;
@@ -98,7 +107,7 @@ bool scan_at_end(RecordingScan *scan)
 
 static bool fail_truncated(RecordingScan *scan)
 {
-    return scan_fail_at(scan, scan_offset(scan), "the recording is cut short here");
+    return fail_at(scan, scan_offset(scan), "the recording is cut short here");
 }
 
 /* Expects @byte, which is part of the text that begins at @word. If it is another one, the error
@@ -109,8 +118,8 @@ static bool expect(RecordingScan *scan, char byte, uint64_t start, const char *w
         return fail_truncated(scan);
     }
     if (scan->window[scan->pos] != (uint8_t) byte) {
-        return byte == '\n' ? scan_fail_at(scan, scan_offset(scan), "expected the line's end")
-                            : scan_fail_at(scan, start, "expected \"%.*s\"", (int) strcspn(word, "%\n"), word);
+        return byte == '\n' ? fail_at(scan, scan_offset(scan), "expected the line's end")
+                            : fail_at(scan, start, "expected \"%.*s\"", (int) strcspn(word, "%\n"), word);
     }
     scan->pos++;
     return true;
@@ -126,17 +135,17 @@ static bool digits(RecordingScan *scan, uint64_t start, const char *name, int na
         unsigned int digit = scan->window[scan->pos] - '0';
 
         if (*value > (max - MIN(digit, max)) / 10) {
-            return scan_fail_at(scan, start, "%.*s: the number is too large", name_length, name);
+            return fail_at(scan, start, "%.*s: the number is too large", name_length, name);
         }
         if (++count > 1 && *value == 0) {
-            return scan_fail_at(scan, start, "%.*s: the number starts with 0", name_length, name);
+            return fail_at(scan, start, "%.*s: the number starts with 0", name_length, name);
         }
         *value = *value * 10 + digit;
         scan->pos++;
     }
     if (count == 0) {
         return scan->error || scan->pos < scan->len
-            ? scan_fail_at(scan, start, "%.*s: expected a number", name_length, name)
+            ? fail_at(scan, start, "%.*s: expected a number", name_length, name)
             : fail_truncated(scan);
     }
     return true;
@@ -157,7 +166,7 @@ static bool number(RecordingScan *scan, const char *name, int name_length, bool 
         return false;
     }
     if (negative && value == 0) {
-        return scan_fail_at(scan, start, "%.*s: minus zero", name_length, name);
+        return fail_at(scan, start, "%.*s: minus zero", name_length, name);
     }
     if (to) {
         value = negative ? -value : value;
@@ -168,7 +177,7 @@ static bool number(RecordingScan *scan, const char *name, int name_length, bool 
 
 bool scan_lines(RecordingScan *scan, const char *format, ...)
 {
-    uint64_t start = scan_offset(scan);
+    uint64_t start = scan->start = scan_offset(scan);
     const char *word = format, *p = format;
     bool good = !scan->error;
     va_list args;
@@ -209,10 +218,11 @@ uint64_t scan_block_head(RecordingScan *scan, const char *name, uint64_t max, bo
     if (!scan_lines(scan, " %" G_GUINT64_FORMAT ":", &size)) {
         return 0;
     }
+    scan->start = start;
     if (packed > 1) {
-        scan_fail_at(scan, start, "%s: packed in a way that is not known", name);
+        scan_fail(scan, "%s: packed in a way that is not known", name);
     } else if (size > max) {
-        scan_fail_at(scan, start, "%s: %" G_GUINT64_FORMAT " bytes are over %" G_GUINT64_FORMAT, name, size, max);
+        scan_fail(scan, "%s: %" G_GUINT64_FORMAT " bytes are over %" G_GUINT64_FORMAT, name, size, max);
     }
     *is_packed = packed;
     return scan->error ? 0 : size;
@@ -247,7 +257,7 @@ static void read_zlib(RecordingScan *scan, uint8_t *bytes, uint64_t size)
         return;
     }
     if (inflateInit(&zlib) != Z_OK) {
-        scan_fail_at(scan, start, "cannot start the zlib decoder");
+        fail_at(scan, start, "cannot start the zlib decoder");
         return;
     }
     while (ret == Z_OK && packed > 0 && have_byte(scan)) {
@@ -263,17 +273,20 @@ static void read_zlib(RecordingScan *scan, uint8_t *bytes, uint64_t size)
     if (ret == Z_OK && packed > 0) {
         fail_truncated(scan);
     } else if (ret != Z_STREAM_END || packed > 0 || zlib.avail_out > 0) {
-        scan_fail_at(scan, start, "the packed block does not give the %" G_GUINT64_FORMAT " bytes it promises", size);
+        fail_at(scan, start, "the packed block does not give the %" G_GUINT64_FORMAT " bytes it promises", size);
     }
     inflateEnd(&zlib);
 }
 
 void scan_block_bytes(RecordingScan *scan, uint8_t *bytes, uint64_t size, bool is_packed)
 {
+    uint64_t start = scan->start; /* of its head */
+
     if (is_packed) {
         read_zlib(scan, bytes, size);
     } else {
         read_plain(scan, bytes, size);
     }
     scan_lines(scan, "\n");
+    scan->start = start;
 }

@@ -22,6 +22,7 @@ typedef struct RecordingScan RecordingScan;
 
 /* Takes the file descriptor over, to be read from where it stands. */
 RecordingScan *scan_new(int fd);
+void scan_rewind(RecordingScan *scan);
 void scan_free(RecordingScan *scan);
 
 bool scan_failed(const RecordingScan *scan);
@@ -30,9 +31,9 @@ const char *scan_error(const RecordingScan *scan, uint64_t *offset);
 /* Where the next byte stands in the recording. */
 uint64_t scan_offset(const RecordingScan *scan);
 
-/* Notes a fault at this offset. Returns false, to be returned in turn. */
-bool scan_fail_at(RecordingScan *scan, uint64_t offset, const char *format, ...)
-    G_GNUC_PRINTF(3, 4);
+/* Notes a fault where that begins which was read last: lines, or a block. Returns false, to be
+ * returned in turn. */
+bool scan_fail(RecordingScan *scan, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* The next byte, -1 at the end and after a fault. */
 int scan_peek(RecordingScan *scan);

@@ -30,7 +30,7 @@ unsigned int surface_bits(uint32_t format)
     }
 }
 
-uint64_t surface_size(RecordingScan *scan, uint64_t offset, uint32_t width, uint32_t height, int32_t stride, uint32_t format)
+uint64_t surface_size(RecordingScan *scan, uint32_t width, uint32_t height, int32_t stride, uint32_t format)
 {
     unsigned int bits = surface_bits(format);
     uint64_t step = llabs((long long) stride);
@@ -38,23 +38,23 @@ uint64_t surface_size(RecordingScan *scan, uint64_t offset, uint32_t width, uint
     /* pixman wants whole 32-bit words in a line */
     if (bits == 0 || width == 0 || width > RECORDING_SIDE_MAX || height == 0 || height > RECORDING_SIDE_MAX ||
         step < ((uint64_t) width * bits + 7) / 8 || step % sizeof(uint32_t) != 0 || step * height > SCAN_BLOCK_MAX) {
-        scan_fail_at(scan, offset, "no surface is %ux%u with stride %d and format %u", width, height, stride, format);
+        scan_fail(scan, "no surface is %ux%u with stride %d and format %u", width, height, stride, format);
         return 0;
     }
     return step * height;
 }
 
-uint32_t surfaces_use(const RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id)
+uint32_t surfaces_use(const RecordingSurfaces *surfaces, RecordingScan *scan, int32_t id)
 {
     if (scan_failed(scan)) {
         return 0;
     }
     if (id < 0 || id >= RECORDING_SURFACES_MAX) {
-        scan_fail_at(scan, offset, "surface_id %d is not under %d", id, RECORDING_SURFACES_MAX);
+        scan_fail(scan, "surface_id %d is not under %d", id, RECORDING_SURFACES_MAX);
         return 0;
     }
     if (surfaces->surface[id].state == SURFACE_NONE) {
-        scan_fail_at(scan, offset, id == 0 ? "there is no primary surface to use here" : "surface %d does not exist here", id);
+        scan_fail(scan, id == 0 ? "there is no primary surface to use here" : "surface %d does not exist here", id);
         return 0;
     }
     return surfaces->surface[id].number;
@@ -68,17 +68,17 @@ static void end(RecordingSurfaces *surfaces, uint32_t id)
     }
 }
 
-uint32_t surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id)
+uint32_t surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, int32_t id)
 {
     if (scan_failed(scan)) {
         return 0;
     }
     if (id < 0 || id >= RECORDING_SURFACES_MAX) {
-        scan_fail_at(scan, offset, "surface_id %d is not under %d", id, RECORDING_SURFACES_MAX);
+        scan_fail(scan, "surface_id %d is not under %d", id, RECORDING_SURFACES_MAX);
         return 0;
     }
     if (surfaces->surface[id].state == SURFACE_LIVE && id != 0) {
-        scan_fail_at(scan, offset, "surface %d exists already", id);
+        scan_fail(scan, "surface %d exists already", id);
         return 0;
     }
     if (surfaces->surface[id].state == SURFACE_DYING) {
@@ -90,9 +90,9 @@ uint32_t surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, uint6
     return surfaces->surface[id].number;
 }
 
-uint32_t surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id)
+uint32_t surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, int32_t id)
 {
-    uint32_t number = surfaces_use(surfaces, scan, offset, id);
+    uint32_t number = surfaces_use(surfaces, scan, id);
 
     if (!scan_failed(scan)) {
         end(surfaces, id);

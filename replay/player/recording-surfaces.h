@@ -46,16 +46,16 @@ void surfaces_init(RecordingSurfaces *surfaces);
 unsigned int surface_bits(uint32_t format);
 
 /* The bytes it takes; 0, with the fault noted, if no surface can be like that. */
-uint64_t surface_size(RecordingScan *scan, uint64_t offset, uint32_t width, uint32_t height, int32_t stride, uint32_t format);
+uint64_t surface_size(RecordingScan *scan, uint32_t width, uint32_t height, int32_t stride, uint32_t format);
 
 /* The number of one that may be named here; 0, with the fault noted, if there is no such surface. */
-uint32_t surfaces_use(const RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id);
+uint32_t surfaces_use(const RecordingSurfaces *surfaces, RecordingScan *scan, int32_t id);
 
 /* Likewise of a new one. One that is dying is replaced. */
-uint32_t surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id);
+uint32_t surfaces_create(RecordingSurfaces *surfaces, RecordingScan *scan, int32_t id);
 
 /* Likewise; the number is free from now on. */
-uint32_t surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, uint64_t offset, int32_t id);
+uint32_t surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, int32_t id);
 
 /* A message destroys the primary, or everything; what it destroyed is gone when the next one comes. */
 void surfaces_condemn(RecordingSurfaces *surfaces, bool all);

@@ -39,6 +39,15 @@ Recording *recording_open(const char *path)
     return recording;
 }
 
+void recording_rewind(Recording *recording)
+{
+    scan_rewind(recording->scan);
+    surfaces_init(&recording->surfaces);
+    recording->dying = RECORDED_NOTHING;
+    recording->started = false;
+    recording->events = 0;
+}
+
 void recording_free(Recording *recording)
 {
     if (recording) {
@@ -98,13 +107,13 @@ static bool first_line(Recording *recording)
 
     recording->started = true;
     if (scan_at_end(scan)) {
-        return scan_fail_at(scan, 0, "the file is empty");
+        return scan_fail(scan, "the file is empty");
     }
     if (scan_peek(scan) != 'S') {
-        return scan_fail_at(scan, 0, "expected \"SPICE_REPLAY 1\"; a packed recording is unpacked first (xz -d, gzip -d)");
+        return scan_fail(scan, "expected \"SPICE_REPLAY 1\"; a packed recording is unpacked first (xz -d, gzip -d)");
     }
     if (scan_lines(scan, "SPICE_REPLAY %u", &version) && version != 1) {
-        scan_fail_at(scan, strlen("SPICE_REPLAY "), "only version 1 of the format is known");
+        scan_fail(scan, "only version 1 of the format is known");
     }
     return scan_lines(scan, "\n");
 }
@@ -123,7 +132,7 @@ bool recording_next(Recording *recording, RecordingEvent *event)
     event->start = scan_offset(scan);
     scan_lines(scan, "event %*u %hhu %u %" G_GUINT64_FORMAT "\n", &is_message, &type, &event->timestamp);
     if (is_message > 1) {
-        scan_fail_at(scan, event->start, "event: %u is neither command nor message", is_message);
+        scan_fail(scan, "event: %u is neither command nor message", is_message);
     }
     if (scan_failed(scan)) {
         return false;

@@ -59,6 +59,9 @@ typedef struct RecordingEvent {
 /* "-" is standard input. NULL with errno set when the file cannot be opened. */
 Recording *recording_open(const char *path);
 
+/* Reads a file from its beginning again. */
+void recording_rewind(Recording *recording);
+
 /* NULL is none. */
 void recording_free(Recording *recording);
 

@@ -7,14 +7,17 @@
 /* A waiting item. */
 typedef struct Made {
     ReplayItem item;
+    uint64_t number, timestamp; /* of its event */
     RecordedCommand *command;   /* of a new primary, too; NULL when it has been taken */
     size_t size;                /* about what it takes in memory */
 } Made;
 
 struct ReplayStream {
     Recording *recording;
-    ReplayStreamFunc each;
-    void *opaque;
+    uint64_t first_timestamp;
+    GArray *due;                /* uint64_t, of each event; NULL unless it is checked */
+    bool is_checked;            /* all are read; else they are timestamps */
+    ReplayTotals totals;
 
     GQueue ahead;               /* of Made */
     size_t ahead_size;
@@ -22,18 +25,22 @@ struct ReplayStream {
     bool at_end;
 
     atomic_bool in_use[RECORDING_SURFACES_MAX];     /* by the server, as far as it has the commands */
+    QXLSurface surfaces[RECORDING_SURFACES_MAX];    /* of width 0: none */
     RecordedCommand *primary;   /* what the server has as the primary, NULL if there is none */
     pthread_mutex_t mutex;
     GPtrArray *released;        /* by the server, to be freed; under the mutex */
 };
 
-ReplayStream *replay_stream_new(Recording *recording, ReplayStreamFunc each, void *opaque)
+ReplayStream *replay_stream_open(const char *path)
 {
-    ReplayStream *stream = g_new0(ReplayStream, 1);
+    Recording *recording = recording_open(path);
+    ReplayStream *stream;
 
+    if (!recording) {
+        return NULL;
+    }
+    stream = g_new0(ReplayStream, 1);
     stream->recording = recording;
-    stream->each = each;
-    stream->opaque = opaque;
     g_queue_init(&stream->ahead);
     pthread_mutex_init(&stream->mutex, NULL);
     stream->released = g_ptr_array_new();
@@ -74,6 +81,8 @@ void replay_stream_free(ReplayStream *stream)
     free_released(stream);
     g_ptr_array_free(stream->released, true);
     recorded_command_free(stream->primary);
+    g_clear_pointer(&stream->due, g_array_unref);
+    recording_free(stream->recording);
     pthread_mutex_destroy(&stream->mutex);
     g_free(stream);
 }
@@ -87,12 +96,22 @@ static void add(ReplayStream *stream, RecordedKind kind, const RecordingEvent *e
     }
     made = g_new(Made, 1);
     *made = (Made) {
-        .item = { kind, event->number, event->timestamp, kind == RECORDED_COMMAND ? &command->ext : NULL },
+        .item = { .kind = kind, .command = kind == RECORDED_COMMAND ? &command->ext : NULL },
+        .number = event->number,
+        .timestamp = event->timestamp,
         .command = command,
         .size = sizeof(*made) + (command ? command->size : 0),
     };
     stream->ahead_size += made->size;
     g_queue_push_tail(&stream->ahead, made);
+}
+
+static void note(ReplayStream *stream, const RecordingEvent *event)
+{
+    stream->totals.events++;
+    stream->totals.commands += event->kind == RECORDED_COMMAND;
+    stream->totals.bytes = event->end;
+    g_array_append_val(stream->due, event->timestamp);
 }
 
 /* Reads one event more. False at the end. */
@@ -113,19 +132,69 @@ static bool read_event(ReplayStream *stream)
         }
         return false;
     }
-    if (stream->each) {
-        stream->each(stream->opaque, &event);
+    if (event.number == 0) {
+        stream->first_timestamp = event.timestamp;
+    }
+    if (stream->due && !stream->is_checked) {
+        note(stream, &event);
     }
     add(stream, event.before, &event, NULL);
     add(stream, event.kind, &event, event.command);
     return true;
 }
 
-bool replay_stream_read_ahead(ReplayStream *stream, size_t limit)
+static void read_ahead(ReplayStream *stream, size_t limit)
 {
     while (stream->ahead_size < limit && read_event(stream)) {
     }
-    return stream->at_end;
+}
+
+static void find_due_times(ReplayStream *stream)
+{
+    uint64_t *due = (uint64_t *) stream->due->data;
+    uint64_t earliest = UINT64_MAX;
+
+    for (size_t i = stream->due->len; i-- > 0;) {
+        earliest = MIN(earliest, due[i]);
+        due[i] = earliest;
+    }
+    for (size_t i = 0; i < stream->due->len; i++) {
+        due[i] -= earliest;
+        stream->totals.length_ns = due[i];
+    }
+}
+
+bool replay_stream_check(ReplayStream *stream, size_t limit)
+{
+    RecordingEvent rest;
+    uint64_t offset;
+    bool all;
+
+    stream->due = g_array_new(false, false, sizeof(uint64_t));
+    read_ahead(stream, limit);
+    all = stream->at_end;
+    while (!all && recording_next(stream->recording, &rest)) {
+        note(stream, &rest);
+        recorded_command_free(rest.command);
+    }
+    find_due_times(stream);
+    stream->is_checked = true;
+    if (recording_error(stream->recording, &offset)) {
+        return false;
+    }
+    if (!all) {
+        g_queue_clear_full(&stream->ahead, made_free);
+        stream->ahead_size = 0;
+        stream->at_end = false;
+        recording_rewind(stream->recording);
+        read_ahead(stream, limit);
+    }
+    return true;
+}
+
+const ReplayTotals *replay_stream_totals(const ReplayStream *stream)
+{
+    return stream->is_checked ? &stream->totals : NULL;
 }
 
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item)
@@ -140,12 +209,20 @@ bool replay_stream_next(ReplayStream *stream, ReplayItem *item)
     }
     stream->ahead_size -= stream->given->size;
     *item = stream->given->item;
+    if (stream->is_checked) {
+        item->due_ns = g_array_index(stream->due, uint64_t, stream->given->number);
+    } else if (stream->given->timestamp > stream->first_timestamp) {
+        item->due_ns = stream->given->timestamp - stream->first_timestamp;
+    }
     return true;
 }
 
-const char *replay_stream_error(const ReplayStream *stream, uint64_t *offset)
+char *replay_stream_error(const ReplayStream *stream)
 {
-    return recording_error(stream->recording, offset);
+    uint64_t offset;
+    const char *reason = recording_error(stream->recording, &offset);
+
+    return reason ? g_strdup_printf("byte %" G_GUINT64_FORMAT ": %s", offset, reason) : NULL;
 }
 
 /* NULL if it is another command. */
@@ -158,10 +235,17 @@ static const QXLSurfaceCmd *surface_command(const QXLCommandExt *command, uint8_
 
 bool replay_stream_take(ReplayStream *stream)
 {
-    const QXLSurfaceCmd *create = surface_command(stream->given->item.command, QXL_SURFACE_CMD_CREATE);
+    const QXLCommandExt *command = stream->given->item.command;
+    const QXLSurfaceCmd *create = surface_command(command, QXL_SURFACE_CMD_CREATE);
+    const QXLSurfaceCmd *destroy = surface_command(command, QXL_SURFACE_CMD_DESTROY);
 
     if (create && atomic_exchange(&stream->in_use[create->surface_id], true)) {
         return false;
+    }
+    if (create) {
+        stream->surfaces[create->surface_id] = create->u.surface_create;
+    } else if (destroy) {
+        stream->surfaces[destroy->surface_id].width = 0;
     }
     stream->given->command = NULL;
     return true;
@@ -181,6 +265,7 @@ void replay_stream_send(ReplayStream *stream, QXLInstance *instance)
         spice_qxl_destroy_surfaces(instance);
         for (unsigned int i = 0; i < RECORDING_SURFACES_MAX; i++) {
             atomic_store(&stream->in_use[i], false);
+            stream->surfaces[i].width = 0;
         }
     } else if (stream->primary) {
         spice_qxl_destroy_primary_surface(instance, 0);
@@ -208,6 +293,11 @@ void replay_stream_send(ReplayStream *stream, QXLInstance *instance)
 const QXLSurfaceCreate *replay_stream_primary(const ReplayStream *stream)
 {
     return stream->primary ? &stream->primary->primary : NULL;
+}
+
+const QXLSurface *replay_stream_surface(const ReplayStream *stream, uint32_t number)
+{
+    return stream->surfaces[number].width ? &stream->surfaces[number] : NULL;
 }
 
 void replay_stream_release(ReplayStream *stream, QXLCommandExt *command)

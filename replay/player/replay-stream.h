@@ -20,27 +20,40 @@ typedef struct ReplayStream ReplayStream;
 
 /* A command for the server's ring, or a message to its worker. */
 typedef struct ReplayItem {
-    RecordedKind kind;              /* not RECORDED_NOTHING */
-    uint64_t number, timestamp;     /* of its event */
-    QXLCommandExt *command;         /* NULL if it is a message */
+    RecordedKind kind;          /* not RECORDED_NOTHING */
+    uint64_t due_ns;            /* recorded time since the recording began */
+    QXLCommandExt *command;     /* NULL if it is a message */
 } ReplayItem;
 
-typedef void (*ReplayStreamFunc)(void *opaque, const RecordingEvent *event);
+/* What all of a recording has. */
+typedef struct ReplayTotals {
+    uint64_t events, commands, bytes;
+    uint64_t length_ns;         /* from the first event to the last */
+} ReplayTotals;
 
-/* Does not take the recording over. Each, unless it is NULL, is called with every event when it is read. */
-ReplayStream *replay_stream_new(Recording *recording, ReplayStreamFunc each, void *opaque);
+/* "-" is standard input. NULL with errno set if the file cannot be opened. */
+ReplayStream *replay_stream_open(const char *path);
 
 /* After the server is destroyed. */
 void replay_stream_free(ReplayStream *stream);
 
-/* Makes items until they take about so many bytes. True if there are no more. */
-bool replay_stream_read_ahead(ReplayStream *stream, size_t limit);
+/*
+ * Reads all of a file, so that a damaged one is refused before anything is played; then items are
+ * made until they take about so many bytes. False if it is damaged. Then every item's due time is
+ * known, too. Usually it is what the timestamp says. But a recording in which events were moved to
+ * an earlier place has timestamps that run ahead of their neighbours, and waiting for those would
+ * delay all that follows: an event is due no later than any event after it.
+ */
+bool replay_stream_check(ReplayStream *stream, size_t limit);
+
+/* NULL unless it was checked. */
+const ReplayTotals *replay_stream_totals(const ReplayStream *stream);
 
 /* The next one, good until the call after. False at the end, whatever the reason. */
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item);
 
-/* Why it has ended, and at which byte. NULL at the recording's end. */
-const char *replay_stream_error(const ReplayStream *stream, uint64_t *offset);
+/* At which byte what is wrong, in a line to be freed. NULL if nothing is so far. */
+char *replay_stream_error(const ReplayStream *stream);
 
 /*
  * Hands over the last item's command, to be pushed. False, and to be asked again,
@@ -53,6 +66,9 @@ void replay_stream_send(ReplayStream *stream, QXLInstance *instance);
 
 /* The primary surface by the messages sent, NULL if there is none. */
 const QXLSurfaceCreate *replay_stream_primary(const ReplayStream *stream);
+
+/* Another one by the commands taken; NULL if there is none of that number. */
+const QXLSurface *replay_stream_surface(const ReplayStream *stream, uint32_t number);
 
 /*
  * The server has released a command that was taken, or will never get it. It is

@@ -17,21 +17,6 @@
 
 static gsize stats_start;       /* what a file of the caller's held before */
 
-bool report_listening(void)
-{
-    return json_print(g_variant_new_parsed("{'event': <'listening'>}"));
-}
-
-bool report_begun(void)
-{
-    return json_print(g_variant_new_parsed("{'event': <'begun'>}"));
-}
-
-bool report_pause(unsigned int number, uint64_t command)
-{
-    return json_print(g_variant_new_parsed("{'event': <'pause'>, 'n': <%u>, 'command': <%t>}", number, command));
-}
-
 bool report_prepare_stream_stats(void)
 {
     const char *path = getenv(STATS_VARIABLE);

@@ -8,7 +8,7 @@
 
 #include "feeder.h"
 
-/* What the player says on standard output: one JSON object a line. */
+/* What the player says at the end on standard output: one line of JSON. */
 
 /* What the server took the first client's path for at connect: over a slow one it sends JPEG. */
 typedef enum Bandwidth { BANDWIDTH_UNKNOWN, BANDWIDTH_LOW, BANDWIDTH_HIGH } Bandwidth;
@@ -23,12 +23,8 @@ typedef struct ReportDone {
     bool marker;                /* the client has seen the end, else only sent it */
 } ReportDone;
 
-/* Each returns false when standard output cannot be written. */
-bool report_listening(void);
-bool report_begun(void);
-bool report_pause(unsigned int number, uint64_t command);
-
-/* Reads the stream statistics, so the server must be destroyed by now. */
+/* Reads the stream statistics, so the server must be destroyed by now. False when standard output
+ * cannot be written. */
 bool report_done(const ReportDone *done);
 
 /*

@@ -63,7 +63,7 @@ static void push(Fixture *fixture, uint64_t number)
     const QXLCommandExt command = { .cmd = { .data = number } };
     bool wake;
 
-    g_assert_true(command_queue_push(fixture->queue, &command, &wake));
+    g_assert_true(command_queue_push(fixture->queue, &command, true, &wake));
     if (wake) {
         sem_post(&fixture->doorbell);
     }
@@ -127,17 +127,17 @@ static void test_an_offer_does_not_wait(void)
 
     fixture_init(&fixture, 0);
     g_assert_true(command_queue_request_wake(fixture.queue));
-    g_assert_true(command_queue_offer(fixture.queue, &offered, &wake));
+    g_assert_true(command_queue_push(fixture.queue, &offered, false, &wake));
     g_assert_true(wake);
     for (uint64_t i = 1; i < CAPACITY; i++) {
         push(&fixture, i);
     }
-    g_assert_false(command_queue_offer(fixture.queue, &offered, &wake));
+    g_assert_false(command_queue_push(fixture.queue, &offered, false, &wake));
     g_assert_false(wake);
     g_assert_true(command_queue_pop(fixture.queue, &command));
     g_assert_cmpuint(command.cmd.data, ==, CAPACITY);
     command_queue_close(fixture.queue);
-    g_assert_false(command_queue_offer(fixture.queue, &offered, &wake));
+    g_assert_false(command_queue_push(fixture.queue, &offered, false, &wake));
     while (command_queue_pop(fixture.queue, &command)) {
     }
     fixture_clear(&fixture);
@@ -149,7 +149,7 @@ static void *push_until_closed(void *opaque)
     const QXLCommandExt command = { .cmd = { .data = 0 } };
     bool wake;
 
-    while (command_queue_push(fixture->queue, &command, &wake)) {
+    while (command_queue_push(fixture->queue, &command, true, &wake)) {
     }
     return NULL;
 }

@@ -14,33 +14,22 @@
 
 enum { WAKE_UP = 2, DESTROY_SURFACES = 19 };
 
-typedef struct Played {
-    Recording *recording;
-    ReplayStream *stream;
-} Played;
-
 /* Takes the text over. */
-static Played *played_new(GString *text, size_t read_ahead)
+static ReplayStream *played_new(GString *text, size_t read_ahead)
 {
     int fd = memfd_create("text", MFD_CLOEXEC);
-    Played *played = g_new0(Played, 1);
+    ReplayStream *played;
     char path[32];
 
     g_assert_cmpint(write(fd, text->str, text->len), ==, text->len);
     g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    played->recording = recording_open(path);
+    played = replay_stream_open(path);
     close(fd);
     g_string_free(text, true);
-    played->stream = replay_stream_new(played->recording, NULL, NULL);
-    replay_stream_read_ahead(played->stream, read_ahead);
+    if (read_ahead > 0) { /* else as standard input */
+        replay_stream_check(played, read_ahead);
+    }
     return played;
-}
-
-static void played_free(Played *played)
-{
-    replay_stream_free(played->stream);
-    recording_free(played->recording);
-    g_free(played);
 }
 
 static void add_surface_command(GString *text, unsigned int id, bool creates)
@@ -82,14 +71,13 @@ static const QXLSurfaceCmd *surface_of(const QXLCommandExt *command)
 /* What the server is told, which is not done with a destroyed surface before it has to be. */
 static void test_numbers_are_not_given_twice(gconstpointer read_ahead)
 {
-    Played *played = played_new(many_surfaces(), GPOINTER_TO_SIZE(read_ahead));
+    ReplayStream *played = played_new(many_surfaces(), GPOINTER_TO_SIZE(read_ahead));
     QXLCommandExt *creates[RECORDING_SURFACES_MAX] = { NULL };
     QXLCommandExt *destroys[RECORDING_SURFACES_MAX] = { NULL };
     unsigned int commands = 0, waits = 0;
     ReplayItem item;
-    uint64_t offset;
 
-    while (replay_stream_next(played->stream, &item)) {
+    while (replay_stream_next(played, &item)) {
         const QXLSurfaceCmd *surface = surface_of(item.command);
         uint32_t number = surface->surface_id;
 
@@ -97,34 +85,34 @@ static void test_numbers_are_not_given_twice(gconstpointer read_ahead)
         g_assert_cmpuint(number, >, 0);
         g_assert_cmpuint(number, <, RECORDING_SURFACES_MAX);
         if (surface->type == QXL_SURFACE_CMD_DESTROY) {
-            g_assert_true(replay_stream_take(played->stream));
+            g_assert_true(replay_stream_take(played));
             g_assert_nonnull(creates[number]);
             g_assert_null(destroys[number]);
             destroys[number] = item.command;
             continue;
         }
-        g_assert_true(replay_stream_take(played->stream) == (creates[number] == NULL));
+        g_assert_true(replay_stream_take(played) == (creates[number] == NULL));
         if (creates[number]) {
             waits++;
             g_assert_nonnull(destroys[number]);
-            replay_stream_release(played->stream, creates[number]);
-            g_assert_false(replay_stream_take(played->stream));
-            replay_stream_release(played->stream, destroys[number]);
-            g_assert_true(replay_stream_take(played->stream));
+            replay_stream_release(played, creates[number]);
+            g_assert_false(replay_stream_take(played));
+            replay_stream_release(played, destroys[number]);
+            g_assert_true(replay_stream_take(played));
             destroys[number] = NULL;
         }
         creates[number] = item.command;
     }
-    g_assert_cmpstr(replay_stream_error(played->stream, &offset), ==, NULL);
+    g_assert_null(replay_stream_error(played));
     g_assert_cmpuint(commands, ==, SURFACES + 2 * ROUNDS);
     g_assert_cmpuint(waits, ==, ROUNDS);
     for (unsigned int number = 0; number < RECORDING_SURFACES_MAX; number++) {
         if (creates[number]) {
-            replay_stream_release(played->stream, creates[number]);
+            replay_stream_release(played, creates[number]);
         }
         g_assert_null(destroys[number]);
     }
-    played_free(played);
+    replay_stream_free(played);
 }
 
 /* The oldest number comes first: a server that is a little behind is not waited for. */
@@ -132,7 +120,7 @@ static void test_no_wait_for_what_was_destroyed_long_ago(void)
 {
     GString *text = g_string_new(RECORDING_HEADER);
     QXLCommandExt *pending = NULL;
-    Played *played;
+    ReplayStream *played;
     ReplayItem item;
 
     for (unsigned int round = 0; round < ROUNDS; round++) {
@@ -140,36 +128,36 @@ static void test_no_wait_for_what_was_destroyed_long_ago(void)
         add_surface_command(text, 5, false);
     }
     played = played_new(text, ALL);
-    while (replay_stream_next(played->stream, &item)) {
-        g_assert_true(replay_stream_take(played->stream));
+    while (replay_stream_next(played, &item)) {
+        g_assert_true(replay_stream_take(played));
         if (surface_of(item.command)->type == QXL_SURFACE_CMD_CREATE) {
-            replay_stream_release(played->stream, item.command);
+            replay_stream_release(played, item.command);
             continue;
         }
         if (pending) {
-            replay_stream_release(played->stream, pending);
+            replay_stream_release(played, pending);
         }
         pending = item.command;
     }
-    replay_stream_release(played->stream, pending);
-    played_free(played);
+    replay_stream_release(played, pending);
+    replay_stream_free(played);
 }
 
 /* Some read ahead, some taken, some not: all of it is freed, which the sanitizers look at. */
 static void test_can_be_left_at_any_time(void)
 {
     for (unsigned int items = 0; items < 6; items++) {
-        Played *played = played_new(many_surfaces(), 1 << 20);
+        ReplayStream *played = played_new(many_surfaces(), 1 << 20);
         ReplayItem item;
 
         for (unsigned int i = 0; i < items; i++) {
-            g_assert_true(replay_stream_next(played->stream, &item));
+            g_assert_true(replay_stream_next(played, &item));
         }
         if (items % 2) {
-            g_assert_true(replay_stream_take(played->stream));
-            replay_stream_release(played->stream, item.command);
+            g_assert_true(replay_stream_take(played));
+            replay_stream_release(played, item.command);
         }
-        played_free(played);
+        replay_stream_free(played);
     }
 }
 
@@ -184,9 +172,8 @@ static void test_destruction_comes_after_what_is_in_flight(gconstpointer read_ah
     };
     GString *text = g_string_new(RECORDING_HEADER);
     uint32_t first;
-    Played *played;
+    ReplayStream *played;
     ReplayItem item;
-    uint64_t offset;
 
     add_surface_command(text, 1, true);
     add_message(text, DESTROY_SURFACES);
@@ -196,7 +183,7 @@ static void test_destruction_comes_after_what_is_in_flight(gconstpointer read_ah
     add_message(text, DESTROY_SURFACES);
     played = played_new(text, GPOINTER_TO_SIZE(read_ahead));
     for (unsigned int i = 0; i < G_N_ELEMENTS(expected); i++) {
-        g_assert_true(replay_stream_next(played->stream, &item));
+        g_assert_true(replay_stream_next(played, &item));
         g_assert_cmpuint(item.kind, ==, expected[i]);
         if (i == 0) {
             first = surface_of(item.command)->surface_id;
@@ -204,27 +191,29 @@ static void test_destruction_comes_after_what_is_in_flight(gconstpointer read_ah
             g_assert_true((surface_of(item.command)->surface_id == first) == (i == 1));
         }
     }
-    g_assert_false(replay_stream_next(played->stream, &item));
-    g_assert_cmpstr(replay_stream_error(played->stream, &offset), ==, NULL);
-    played_free(played);
+    g_assert_false(replay_stream_next(played, &item));
+    g_assert_null(replay_stream_error(played));
+    replay_stream_free(played);
 }
 
 static void test_fault_comes_after_what_is_before_it(void)
 {
     GString *text = g_string_new(RECORDING_HEADER);
-    uint64_t offset, fault;
+    char *wanted, *error;
     ReplayItem item;
-    Played *played;
+    ReplayStream *played;
 
     add_surface_command(text, 1, true);
-    fault = text->len + strlen("event 0 0 5 7\n");
+    wanted = g_strdup_printf("byte %zu: ", text->len + strlen("event 0 0 5 7\n"));
     g_string_append(text, "event 0 0 5 7\nnonsense\n");
     played = played_new(text, ALL);
-    g_assert_nonnull(replay_stream_error(played->stream, &offset));
-    g_assert_cmpuint(offset, ==, fault);
-    g_assert_true(replay_stream_next(played->stream, &item));
-    g_assert_false(replay_stream_next(played->stream, &item));
-    played_free(played);
+    error = replay_stream_error(played);
+    g_assert_true(g_str_has_prefix(error, wanted));
+    g_free(error);
+    g_free(wanted);
+    g_assert_true(replay_stream_next(played, &item));
+    g_assert_false(replay_stream_next(played, &item));
+    replay_stream_free(played);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What one end writes into sound and drawings, the other reads. */
 #include <glib.h>
 #include <math.h>
 #include <string.h>
 
-#include "pattern.h"
-#include "../common/sound-number.h"
+#include "marker.h"
+#include "sound-number.h"
 
 #define FRAMES 480              /* 10 ms, a packet of Opus */
 #define PACKETS 64
@@ -66,19 +67,37 @@ static void test_written(void)
     }
 }
 
-static void test_pattern_does_not_depend_on_pieces(void)
+static void test_markers(void)
 {
-    uint8_t whole[10000], pieces[10000];
-    Pattern pattern;
+    static const struct {
+        MarkerKind kind;
+        int numbers;
+    } kinds[] = { { MARKER_PROBE, 3600 }, { MARKER_PAUSE, 60 }, { MARKER_END, 1 } };
 
-    pattern_init(&pattern);
-    pattern_fill(&pattern, whole, sizeof(whole));
-    pattern_init(&pattern);
-    for (size_t at = 0, size = 1; at < sizeof(pieces); at += size, size = size * 3 % 1000 + 1) {
-        size = MIN(size, sizeof(pieces) - at);
-        pattern_fill(&pattern, pieces + at, size);
+    for (unsigned int i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        for (int number = 0; number < 2 * kinds[i].numbers; number++) {
+            MarkerArea area = marker_area(kinds[i].kind, number);
+            Marker marker = marker_read(area);
+
+            g_assert_cmpint(marker.kind, ==, kinds[i].kind);
+            g_assert_cmpint(marker.number, ==, number % kinds[i].numbers);
+            g_assert_cmpint(area.left + area.width, <, MARKER_PRIMARY_MIN);
+            g_assert_cmpint(area.top + area.height, <, MARKER_PRIMARY_MIN);
+        }
     }
-    g_assert_cmpmem(whole, sizeof(whole), pieces, sizeof(pieces));
+}
+
+static void test_other_areas_are_no_markers(void)
+{
+    static const MarkerArea others[] = {
+        { 0, 0, 320, 240 }, { 1, 1, 1, 20 }, { 1, 1, 20, 1 }, { 1, 1, 62, 20 }, { 1, 1, 20, 62 },
+        { 1, 2, 20, 20 }, { 2, 1, 20, 20 }, { 5, 1, 20, 62 }, { 5, 1, 62, 63 }, { 5, 0, 20, 63 },
+        { 3, 1, 63, 63 }, { 3, 1, 61, 61 }, { -1, -1, -1, -1 },
+    };
+
+    for (unsigned int i = 0; i < G_N_ELEMENTS(others); i++) {
+        g_assert_cmpint(marker_read(others[i]).kind, ==, MARKER_NONE);
+    }
 }
 
 int main(int argc, char **argv)
@@ -89,6 +108,7 @@ int main(int argc, char **argv)
     g_test_add_func("/sound-number/late-and-distorted", test_late_and_distorted);
     g_test_add_func("/sound-number/silence", test_silence_is_a_number_too);
     g_test_add_func("/sound-number/written", test_written);
-    g_test_add_func("/pattern/pieces", test_pattern_does_not_depend_on_pieces);
+    g_test_add_func("/marker/markers", test_markers);
+    g_test_add_func("/marker/others", test_other_areas_are_no_markers);
     return g_test_run();
 }

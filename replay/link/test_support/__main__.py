@@ -1,21 +1,15 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures the accuracy of spice-link on this machine and prints it as a Markdown table: sudo ./measure.py
-[OPTION...]
-
-Options are passed to spice-link. README.md shows its output on a busy machine.
+"""Measures the accuracy of spice-link on this machine and prints README.md's table. As root, in the tree:
+PYTHONPATH=replay python3 -m link.test_support [OPTION of spice-link...]
 """
 
 import statistics
 import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+from link.test_support.lab import (ADDRESS_B, DEEP_QUEUE, FULL_FRAME, LINKS, MSS, PING_FRAME, Link, Namespaces, flooded, link_options,
+                                   ping, slope, tcp_transfer, wire_rate)
 
-from link_lab import (ADDRESS_B, DEEP_QUEUE, FULL_FRAME, LINKS, MSS, PING_FRAME, Link,  # noqa: E402
-                      Namespaces, flooded, link_options, ping, slope, tcp_transfer, wire_rate)
-
-SECONDS = 10
+SECONDS = 10    # of a transfer that is measured
 
 
 def measure(name: str, options: list[str]) -> list[str]:
