@@ -12,6 +12,7 @@ import contextlib
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,7 +187,8 @@ class Mirror:
         soon outdated."""
         if source is None:
             raise StepFailed("no apt sources of the distribution found: add them to /etc/apt/sources.list.d", [])
-        base = self._cache / f"{suite}-{kind}"
+        self._cache.mkdir(parents=True, exist_ok=True)
+        base = Path(tempfile.mkdtemp(prefix=f"{suite}-{kind}-", dir=self._cache))      # another process may ask at the same time
 
         def apt(title: str, *argv: str) -> list[str]:
             return self._steps.run(title, argv, quiet=True, cwd=base, env={"APT_CONFIG": str(base / "apt.conf")})
