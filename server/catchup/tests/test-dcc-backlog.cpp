@@ -8,6 +8,7 @@
 #include "reds.h"
 #include "test-dcc-guest.h"
 #include "test-video.h"
+#include "test-worker.h"
 
 /* One large image takes a while, and what is drawn meanwhile is sent as drawings: its area is not
  * refreshed. @pause: microseconds after each drawing; 0: all are drawn at once. */
@@ -186,14 +187,13 @@ static void reads_no_video()
     g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
     spice_server_set_streaming_video(device.server, SPICE_STREAM_VIDEO_ALL);
     TestDisplayClient client(device.server, TEST_UNIX, Client::BUFFER);
-    RedChannel *const channel = reds_find_channel(device.server, SPICE_CHANNEL_DISPLAY, 0);
 
     video.play(&device, &client.display);
     /* each is rendered, so that the next one does not replace it */
     for (int i = 0; i < 6 * MAX_PIPE_SIZE; ++i) {
         video.draw(&device);
     }
-    g_assert_cmpuint(channel->max_pipe_size(), <, 2 * MAX_PIPE_SIZE);
+    g_assert_cmpuint(test_max_pipe_size(&device), <, 2 * MAX_PIPE_SIZE);
 }
 
 int main(int argc, char *argv[])
