@@ -88,7 +88,7 @@ void RedStreamFlow::probe_sent(uint64_t now, uint32_t bytes)
 
     spice_assert(in_flight() < G_N_ELEMENTS(probes));
     sent(now, bytes);
-    if (acked_time == 0 || in_flight() == 0) {
+    if (in_flight() == 0) {
         /* The path was idle, so the time counts from the first of these bytes: if sending them took
          * long, most have arrived by now. */
         acked_time = span_time;
@@ -223,14 +223,13 @@ void RedStreamFlow::update_rate(uint64_t now, const Probe *probe, bool queued)
     if (lowers && probe->acked_bytes >= round_end) {
         next_round();
     }
-    /* pongs that arrive together do not show the rate of the path */
-    if (elapsed == 0 || elapsed < delay) {
+    if (elapsed == 0) {
         return;
     }
 
     const uint64_t sample = (acked_bytes - probe->acked_bytes) * G_USEC_PER_SEC / elapsed;
     /* With an empty pipe no round trip ends. But a queue behind so many bytes is the path's. */
-    if (queued && probe->starved && rules().lowers_rate && sample < rate &&
+    if (queued && probe->starved && rules().lowers_rate &&
         probe->sent_bytes - probe->acked_bytes >= RED_STREAM_FLOW_INITIAL) {
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, sample);
     }
@@ -256,14 +255,14 @@ void RedStreamFlow::start_again(uint64_t now)
 
 uint64_t RedStreamFlow::covered_since_restart() const
 {
-    return acked_bytes > restart_begin ? acked_bytes - restart_begin : 0;
+    return std::max(acked_bytes, restart_begin) - restart_begin;
 }
 
 void RedStreamFlow::update_restart(uint64_t now, bool queued)
 {
     const uint64_t carried = covered_since_restart();
 
-    if (phase != RESTARTED || carried == 0) {
+    if (phase != RESTARTED) {
         return;
     }
     if (queued) {

@@ -8,6 +8,7 @@
 #include "reds.h"
 #include "test-dcc-guest.h"
 #include "test-video.h"
+#include "test-worker.h"
 
 /* One large image takes a while, and what is drawn meanwhile is sent as drawings: its area is not
  * refreshed. @pause: microseconds after each drawing; 0: all are drawn at once. */
@@ -86,6 +87,41 @@ static void stops_for_the_screen_only()
     }
     client.came_later = true;
     g_assert_true(client.comes_to_show(guest.pictures));
+}
+
+/* The client has not been told yet of a surface that is dropped, which drawings in the pipe are on:
+ * they are dropped as well. */
+static void stops_before_a_surface_is_known()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    guest.device.run();
+    guest.create(3);
+    guest.copy(0, { 0, 0, SIDE / 2, SIDE / 2 }, 3, 0, 0);
+    for (int i = 0; i < MAX_PIPE_SIZE / 2; ++i) {
+        guest.fill(0, { i % 10, 0, 10, 2 }, 1 + i, true);
+    }
+    /* what the client does not have of it makes it damaged */
+    guest.copy(3, { 0, 0, 10, 10 }, 1, 0, 0);
+    guest.device.run();
+    client.read_while([&] { spice_server_vm_stop(guest.device.server); });
+    g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
+    spice_server_vm_start(guest.device.server);
+    guest.copy(0, { 20, 0, SIDE, SIDE }, 3, 0, 0);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
 }
 
 /* It waits until all that waits has been sent, in a mode in which that needs the client's acks,
@@ -186,14 +222,13 @@ static void reads_no_video()
     g_assert_cmpint(spice_server_set_noauth(device.server), ==, 0);
     spice_server_set_streaming_video(device.server, SPICE_STREAM_VIDEO_ALL);
     TestDisplayClient client(device.server, TEST_UNIX, Client::BUFFER);
-    RedChannel *const channel = reds_find_channel(device.server, SPICE_CHANNEL_DISPLAY, 0);
 
     video.play(&device, &client.display);
     /* each is rendered, so that the next one does not replace it */
     for (int i = 0; i < 6 * MAX_PIPE_SIZE; ++i) {
         video.draw(&device);
     }
-    g_assert_cmpuint(channel->max_pipe_size(), <, 2 * MAX_PIPE_SIZE);
+    g_assert_cmpuint(test_max_pipe_size(&device), <, 2 * MAX_PIPE_SIZE);
 }
 
 int main(int argc, char *argv[])
@@ -203,6 +238,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-backlog/little-behind-one-picture", little_behind_one_picture);
     g_test_add_func("/server/dcc-backlog/more-behind-one-picture", more_behind_one_picture);
     g_test_add_func("/server/dcc-backlog/stops-for-the-screen-only", stops_for_the_screen_only);
+    g_test_add_func("/server/dcc-backlog/stops-before-a-surface-is-known",
+                    stops_before_a_surface_is_known);
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent", stops_when_all_is_sent);
     g_test_add_func("/server/dcc-backlog/stops-when-all-is-sent-without-flow",
                     stops_when_all_is_sent_without_flow);

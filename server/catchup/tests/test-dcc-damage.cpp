@@ -105,6 +105,112 @@ static void surface_of_another_format(gconstpointer data)
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
+/* A video plays while the client is behind. Frames that find a full pipe become damage, which is
+ * not sent as long as the next frame replaces it, and makes nothing else wait: what is drawn beside
+ * it is sent as it is. When the video ends the client is shown all of it exactly. Returns false if the
+ * machine was so busy that it ended too soon. */
+static bool plays_when_behind()
+{
+    const Box video = { 0, 0, 32, TEST_QXL_HEIGHT }, beside = { 40, 0, 20, 4 };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    const auto frame = [&](int ms) {
+        guest.photo(video);
+        guest.device.run();
+        client.read_for(ms);
+    };
+    guest.create(1);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int i = 0; !client.received[SPICE_MSG_DISPLAY_STREAM_CREATE]; ++i) {
+        g_assert_cmpint(i, <, 1000);
+        frame(20);
+    }
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(0, { beside.left + i % 10, beside.top, 10, beside.height }, 1 + i, true);
+    }
+    guest.device.run();
+    for (int i = 0; i < 2 * MAX_PIPE_SIZE; ++i) {
+        guest.photo(video);
+        guest.device.run();
+    }
+    client.plain_pixels = 0;
+    const auto shows_beside = [&] {
+        for (int y = beside.top; y < beside.top + beside.height; ++y) {
+            for (int x = beside.left; x < beside.left + beside.width; ++x) {
+                if (client.pictures[0].at(x, y) != guest.pictures[0].at(x, y)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    };
+    for (int i = 0; i < 10 || !shows_beside(); ++i) {
+        g_assert_cmpint(i, <, 1000);
+        frame(50);
+    }
+    const unsigned fills = client.received[SPICE_MSG_DISPLAY_DRAW_FILL];
+    for (int i = 0; i < 5; ++i) {
+        guest.fill(0, beside, 0x123456 + i, true);
+        frame(50);
+    }
+    if (client.received[SPICE_MSG_DISPLAY_STREAM_DESTROY]) {
+        return false;
+    }
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_FILL], >, fills);
+    g_assert_cmpint(client.plain_pixels, <, SIDE * SIDE + video.width * video.height);
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+    return true;
+}
+
+static void under_a_video()
+{
+    for (int i = 0; !plays_when_behind(); ++i) {
+        g_assert_cmpint(i, <, 10);
+    }
+}
+
+/* What a video covers changes with each frame, as something is drawn over it: of the messages about
+ * that few wait for a client that reads nothing. */
+static void covered_again_and_again()
+{
+    enum { CHANGES = 4 * MAX_PIPE_SIZE };
+    const Box video = { 0, 0, 32, TEST_QXL_HEIGHT };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    guest.create(1);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int i = 0; !client.received[SPICE_MSG_DISPLAY_STREAM_CREATE]; ++i) {
+        g_assert_cmpint(i, <, 1000);
+        guest.photo(video);
+        guest.device.run();
+        client.read_for(20);
+    }
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    client.received.clear();
+    for (int i = 0; i < CHANGES; ++i) {
+        guest.photo(video);
+        guest.fill(0, { i % 20, i % 30, 10, 10 }, 1 + i, false);
+        guest.device.run();
+    }
+    guest.fill(0, { 40, 0, 10, 10 }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].at(40, 0) == 0x123456; }));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_STREAM_CLIP], >, 0);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_STREAM_CLIP], <, CHANGES / 2);
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -116,6 +222,8 @@ int main(int argc, char *argv[])
                          GUINT_TO_POINTER(SPICE_SURFACE_FMT_16_565), surface_of_another_format);
     g_test_add_data_func("/server/dcc-damage/surface-of-1-bit",
                          GUINT_TO_POINTER(SPICE_SURFACE_FMT_1_A), surface_of_another_format);
+    g_test_add_func("/server/dcc-damage/under-a-video", under_a_video);
+    g_test_add_func("/server/dcc-damage/covered-again-and-again", covered_again_and_again);
 
     return g_test_run();
 }

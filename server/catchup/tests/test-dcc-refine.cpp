@@ -4,6 +4,7 @@
 
 #include "reds.h"
 #include "test-dcc-guest.h"
+#include "test-worker.h"
 #include "video-stream.h"
 
 /* What went as JPEG, as upstream would have sent it, is sent once more if that is asked for,
@@ -121,8 +122,6 @@ static void after_what_waits()
     spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
     spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
     Client client(guest.device.server, TEST_TCP, CANVAS);
-    RedChannel *const channel =
-        reds_find_channel(guest.device.server, SPICE_CHANNEL_DISPLAY, 0);
     guest.create(1);
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.pictures));
@@ -132,7 +131,7 @@ static void after_what_waits()
     do {
         g_usleep(10000);
         guest.device.run();
-    } while (channel->max_pipe_size() == 0);
+    } while (test_max_pipe_size(&guest.device) == 0);
     client.exact_pixels = 0;
     client.received.clear();
     guest.copy_bits(0, beside, photo.left, photo.top);

@@ -11,10 +11,9 @@
 #include <thread>
 #include <unistd.h>
 
-#include "red-worker.h"
-#include "reds.h"
 #include "test-picture-client.h"
 #include "test-qxl-device.h"
+#include "test-worker.h"
 
 #include "push-visibility.h"
 
@@ -80,25 +79,15 @@ struct Guest
 
     int random(int end) { return g_rand_int_range(rand, 0, end); }
 
-    template <typename Seen> struct Look
-    {
-        const DisplayChannelPrivate *display;
-        Seen (*look)(const DisplayChannelPrivate *);
-        Seen *seen;
-
-        static void handle(void *, Look *self) { *self->seen = self->look(self->display); }
-    };
-
     /* What the worker's thread sees, between two of its events. */
     template <typename Seen> Seen in_worker(Seen (*look)(const DisplayChannelPrivate *)) const
     {
         auto *const display = static_cast<DisplayChannel *>(
             reds_find_channel(device.server, SPICE_CHANNEL_DISPLAY, 0));
         Seen seen;
-        Look<Seen> message = { display->priv.get(), look, &seen };
 
-        auto *const qxl = const_cast<TestQxl *>(&device.qxl);
-        red_qxl_get_dispatcher(qxl)->send_message_custom(Look<Seen>::handle, &message, true);
+        test_in_worker(const_cast<TestDevice *>(&device),
+                       [&] { seen = look(display->priv.get()); });
         return seen;
     }
 
@@ -114,14 +103,6 @@ struct Guest
     {
         return in_worker<size_t>([](const DisplayChannelPrivate *display) {
             return display->motion->get_bitmaps();
-        });
-    }
-
-    /* What waits for the client that is most behind, in items. */
-    uint32_t max_pipe_size() const
-    {
-        return in_worker<uint32_t>([](const DisplayChannelPrivate *display) {
-            return display->pub->max_pipe_size();
         });
     }
 

@@ -403,7 +403,7 @@ static void pool()
         spice_qxl_wakeup(&guest.device.qxl);
         const int64_t end = g_get_monotonic_time() + G_USEC_PER_SEC / 2;
         while (guest.device.num_left() || g_get_monotonic_time() < end) {
-            most = MAX(most, guest.max_pipe_size());
+            most = MAX(most, test_max_pipe_size(&guest.device));
             g_usleep(100);
         }
         g_assert_true(client.comes_to_show(guest.shown));
@@ -552,7 +552,7 @@ static void bitmaps()
 
     Guest guest(SIDE, SIDE);
     Client client(guest.device.server, TEST_TCP);
-    const auto waiting = [&] { return guest.max_pipe_size(); };
+    const auto waiting = [&] { return test_max_pipe_size(&guest.device); };
 
     /* with more in its pipe the worker would wait for it */
     for (int screen = 0; screen < SCREENS && waiting() + PARTS <= MAX_PIPE_SIZE; ++screen) {

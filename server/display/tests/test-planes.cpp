@@ -94,6 +94,12 @@ static void same_pixels()
         g_assert_true(picture.split(&planes));
         g_assert_cmpuint(planes.size(), <=, MAX(1, n_colours - 1));
         check(&picture, planes);
+        if (planes[0].colours[0] == planes[0].colours[1]) {
+            /* one colour takes no bytes, also where a line ends within a byte */
+            for (const auto byte : planes[0].bits) {
+                g_assert_cmpint(byte, ==, 0);
+            }
+        }
     }
     g_rand_free(rand);
 }
@@ -114,6 +120,7 @@ static void too_many_colours()
 
     picture.at(29, 29) = RED_PLANES_MAX_COLOURS;
     g_assert_false(picture.split(&planes));
+    g_assert_true(planes.empty());
 
     /* each colour takes a byte per line, the pixels take 4 */
     Picture narrow(1, 5);

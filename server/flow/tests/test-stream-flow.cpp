@@ -3,6 +3,7 @@
  * test-stream-flow.h */
 #include <config.h>
 
+#include "red-stream-path.h"
 #include "test-stream-flow.h"
 
 namespace {
@@ -222,6 +223,42 @@ static uint64_t time_out(RedStreamFlow *flow, uint64_t now)
     return end;
 }
 
+/* Nothing is known of the path, however long the machine is up: the first bytes are those of a
+ * start, and not of a pause. The first probe follows the first eighth of them. */
+static void test_start()
+{
+    RedStreamFlow flow;
+    const uint64_t now = 2 * RED_STREAM_FLOW_AGE;
+
+    flow.sent(now, RED_STREAM_FLOW_INITIAL / 8 - 1);
+    g_assert_cmpstr(flow.get_phase(), ==, "starting");
+    g_assert_false(flow.wants_probe());
+    flow.sent(now, 1);
+    g_assert_true(flow.wants_probe());
+    g_assert_cmpuint(flow.limit(), ==, RED_STREAM_FLOW_INITIAL);
+}
+
+/* The first bytes wait in a queue, which all pongs but the first show: it has to drain. */
+static void test_queue_at_start()
+{
+    RedStreamFlow flow;
+    std::vector<uint32_t> ids;
+    uint64_t now = 1;
+
+    send_some(&flow, now, false, 1000, &ids);
+    g_assert_true(flow.pong_received(now += 10000, ids[0]));
+    /* the path is not busy as long as it may carry more */
+    g_assert_cmpuint(ids.size(), >, RED_STREAM_FLOW_PROBES / 4);
+    g_assert_false(flow.is_path_busy());
+    for (size_t i = 1; i < ids.size(); ++i) {
+        g_assert_true(flow.pong_received(now += 100000, ids[i]));
+    }
+    ids.clear();
+    send_some(&flow, now, false, 1000, &ids);
+    g_assert_true(flow.pong_received(now += 100000, ids[0]));
+    g_assert_cmpstr(flow.get_phase(), ==, "remeasuring");
+}
+
 /* A client that stops answering is sent what upstream's limit allows, and no more, until it has
  * answered for a while. */
 static void test_probe_timeout()
@@ -273,10 +310,46 @@ static void test_timeout()
         flow.probe_sent(now, PROBE_SIZE);
         flow.pong_received(now += 100000, id);
     }
+    /* the path is as fast as pongs show, but nobody else has seen that it is */
     const uint32_t timeout = flow.get_probe_timeout();
     flow.sent(now, 125000);
+    g_assert_cmpuint(flow.get_pace(), ==, 0);
     g_assert_cmpuint(flow.get_probe_timeout(), >=, timeout + 125000 * SECOND / flow.get_rate() / 2);
     g_assert_cmpuint(flow.get_probe_timeout(), <=, 3 * RED_STREAM_FLOW_TIMEOUT);
+}
+
+/* A client that is sent something long after it has stopped answering still does not answer. */
+static void test_frozen_for_long()
+{
+    RedStreamFlow flow;
+    std::vector<uint32_t> ids;
+
+    send_some(&flow, 1, false, 1000, &ids);
+    g_assert_true(flow.pong_received(10000, ids[0]));
+    send_some(&flow, 10000, false, 1000);
+    const uint64_t now = time_out(&flow, 10000);
+    flow.sent(now + 2 * RED_STREAM_FLOW_AGE, 1000);
+    g_assert_cmpstr(flow.get_phase(), ==, "timeout");
+    g_assert_false(flow.may_send(false));
+}
+
+/* An ack for a probe shows no more than that the client has the probe: the pong may follow. */
+static void test_not_overtaken()
+{
+    RedStreamFlow flow;
+    const uint32_t id = flow.get_next_probe();
+
+    flow.sent(1, 1000);
+    flow.probe_sent(1, PROBE_SIZE);
+    flow.sent(1, 1000);
+    flow.acked(10000, 2);
+    flow.acked(10 * SECOND, 0);
+    g_assert_cmpstr(flow.get_phase(), ==, "starting");
+    flow.acked(10 * SECOND, 1);
+    flow.acked(10 * SECOND + RED_STREAM_FLOW_TIMEOUT, 0);
+    g_assert_cmpstr(flow.get_phase(), ==, "starting");
+    g_assert_true(flow.pong_received(10 * SECOND + RED_STREAM_FLOW_TIMEOUT, id));
+    g_assert_cmpstr(flow.get_phase(), ==, "growing");
 }
 
 /* One whose own acks show that it has what it does not answer for. */
@@ -376,6 +449,174 @@ struct Exchanges
 };
 
 } // namespace
+
+/* Bytes after a pause show the rate of the path, whatever the pause. */
+static void test_rate_after_pause()
+{
+    Exchanges path;
+
+    path.exchange(2500, 100000);
+    for (int i = 0; i < 3; ++i) {
+        path.now += SECOND;
+        path.flow.starved();
+        path.exchange(25000, 100000);
+    }
+    g_assert_cmpuint(path.flow.get_rate(), ==, (25000 + PROBE_SIZE) * SECOND / 100000);
+}
+
+/* Nothing can be learnt from a pong for which the clock shows no time. */
+static void test_no_time()
+{
+    Exchanges path;
+
+    path.exchange(2500, 0);
+    g_assert_cmpuint(path.flow.get_rate(), ==, 0);
+    path.exchange(2500, 10000);
+    g_assert_cmpuint(path.flow.get_rate(), ==, (2500 + PROBE_SIZE) * SECOND / 10000);
+}
+
+/* A delay that is confirmed does not become old, one that is not does. */
+static void test_old_delay()
+{
+    const uint32_t delay = 100000;
+
+    for (const uint32_t more : { 0, 1 }) {
+        Exchanges path;
+
+        for (int i = 0; i < 5 * RED_STREAM_FLOW_AGE / 4 / delay; ++i) {
+            path.exchange(2500, delay);
+            g_assert_cmpstr(path.flow.get_phase(), !=, "remeasuring");
+        }
+        path.now += RED_STREAM_FLOW_AGE - 2 * delay;
+        path.exchange(2500, 2 * delay + more);
+        g_assert_cmpstr(path.flow.get_phase(), ==, more ? "remeasuring" : "steady");
+    }
+}
+
+/* When it is measured anew, it becomes longer by more than a quarter of it, and by no more than
+ * the bytes themselves take. */
+static void test_longer_delay()
+{
+    const uint32_t delay = 100000;
+
+    for (const uint32_t more : { 0, 1 }) {
+        Exchanges path;
+
+        for (int i = 0; i < 20; ++i) {
+            path.exchange(2500, delay);
+        }
+        path.now += RED_STREAM_FLOW_AGE - delay;
+        path.exchange(2500, 2 * delay);
+        g_assert_cmpstr(path.flow.get_phase(), ==, "remeasuring");
+        const uint32_t own = PROBE_SIZE * SECOND / path.flow.get_rate();
+        const uint32_t id = path.flow.get_next_probe();
+        path.flow.probe_sent(path.now, PROBE_SIZE);
+        g_assert_true(path.flow.pong_received(path.now += own + delay + delay / 4 + more, id));
+        g_assert_cmpstr(path.flow.get_phase(), ==, "steady");
+        g_assert_cmpuint(path.flow.get_path_delay(), ==, more ? delay + delay / 4 + 1 : delay);
+    }
+}
+
+/* A pong shows a queue if it takes more than twice the time of an empty path, and
+ * RED_STREAM_UNNOTICED. Then the rate does not grow. */
+static void test_queued()
+{
+    for (const uint32_t more : { 0, 1 }) {
+        Exchanges path;
+
+        path.exchange(2500, 10000);
+        path.exchange(2500, 2 * (10000 + 10000) + RED_STREAM_UNNOTICED + more);
+        g_assert_true((strcmp(path.flow.get_phase(), "growing") == 0) == (more == 0));
+    }
+}
+
+/* A quarter more is growth. When a path has stopped to grow it does so for good, although it
+ * becomes faster later. */
+static void test_growth()
+{
+    Exchanges path;
+    uint32_t size = 1024;
+
+    for (int i = 0; i < 5; ++i, size = size * 5 / 4) {
+        for (int round = 0; round < RED_STREAM_FLOW_TRIES; ++round) {
+            path.exchange(size - PROBE_SIZE, 10000);
+            g_assert_cmpstr(path.flow.get_phase(), ==, "growing");
+        }
+    }
+    for (int round = 0; round < RED_STREAM_FLOW_TRIES + 2; ++round) {
+        path.exchange(size, 10000);
+    }
+    g_assert_cmpstr(path.flow.get_phase(), ==, "steady");
+    for (int round = 0; round < RED_STREAM_FLOW_TRIES; ++round) {
+        path.exchange(10 * size, 10000);
+        g_assert_cmpstr(path.flow.get_phase(), ==, "steady");
+    }
+    g_assert_cmpuint(path.flow.get_rate(), >, 9 * size * SECOND / 10000);
+}
+
+/* When the pipe becomes empty, a queue behind RED_STREAM_FLOW_INITIAL bytes shows that the path has
+ * become slower, one behind fewer bytes may be the client's. */
+static void test_queue_with_empty_pipe()
+{
+    for (const uint32_t less : { 0, 1 }) {
+        Exchanges path;
+
+        for (int i = 0; i < 20; ++i) {
+            path.exchange(100000, 100000);
+        }
+        const uint64_t rate = path.flow.get_rate();
+        path.flow.starved();
+        path.exchange(RED_STREAM_FLOW_INITIAL - PROBE_SIZE - less, SECOND);
+        g_assert_cmpuint(path.flow.get_rate(), ==, less ? rate : RED_STREAM_FLOW_INITIAL);
+    }
+}
+
+/* While the delay is measured anew the rate becomes no less. */
+static void test_remeasuring_keeps_rate()
+{
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+    std::vector<uint32_t> ids;
+
+    for (int i = 0; i < 20; ++i) {
+        path.exchange(100000, 100000);
+    }
+    const uint64_t rate = flow.get_rate();
+    path.now += RED_STREAM_FLOW_AGE - 50000;
+    flow.starved();
+    for (int i = 0; i < 2; ++i) {
+        flow.sent(path.now, RED_STREAM_FLOW_INITIAL);
+        ids.push_back(flow.get_next_probe());
+        flow.probe_sent(path.now, PROBE_SIZE);
+    }
+    g_assert_true(flow.pong_received(path.now + 150000, ids[0]));
+    g_assert_cmpstr(flow.get_phase(), ==, "remeasuring");
+    g_assert_true(flow.pong_received(path.now + SECOND, ids[1]));
+    g_assert_cmpuint(flow.get_rate(), ==, rate);
+}
+
+/* A client on this host answers a ping at once: its rate grows again, once. */
+static void test_near()
+{
+    Exchanges path;
+    const auto settle = [&] {
+        for (int i = 0; i < 20; ++i) {
+            path.exchange(40000, 500);
+        }
+        g_assert_cmpstr(path.flow.get_phase(), ==, "steady");
+    };
+
+    settle();
+    path.flow.ping_answered(RED_STREAM_FLOW_LOCAL_DELAY + 1);
+    g_assert_false(path.flow.is_local());
+    g_assert_cmpstr(path.flow.get_phase(), ==, "steady");
+    path.flow.ping_answered(RED_STREAM_FLOW_LOCAL_DELAY);
+    g_assert_true(path.flow.is_local());
+    g_assert_cmpstr(path.flow.get_phase(), ==, "growing");
+    settle();
+    path.flow.ping_answered(RED_STREAM_FLOW_LOCAL_DELAY);
+    g_assert_cmpstr(path.flow.get_phase(), ==, "steady");
+}
 
 /* The path becomes ten times as long. The time that the path needs for an image is no delay. */
 static void test_delay_behind_image()
@@ -485,6 +726,49 @@ static void test_limit()
     }
     g_assert_cmpuint(full / 4 + confirmed, >=, full);
     g_assert_cmpuint(flow.limit(), ==, full);
+
+    /* to the byte */
+    path.now += RED_STREAM_FLOW_AGE + SECOND;
+    path.exchange(1, 100000);
+    path.exchange(full - full / 4 - 2 * PROBE_SIZE, 100000);
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+}
+
+/* A message as large as a BDP counts as a whole, and has no pace of its own. With as much in flight
+ * as the limit says sending stops. */
+static void test_at_limit()
+{
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+
+    for (int i = 0; i < 20; ++i) {
+        path.exchange(250000, 100000);
+    }
+    const uint64_t full = flow.limit();
+    flow.expect(1);
+    flow.sent(path.now, 10000);
+    flow.probe_sent(path.now, PROBE_SIZE);
+    flow.sent(path.now, full);
+    g_assert_cmpuint(flow.get_pace(), ==, 0);
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, flow.limit());
+    g_assert_false(flow.may_send(false));
+    flow.sent(path.now, full + 1);
+    g_assert_cmpuint(flow.get_pace(), ==, flow.get_rate());
+    g_assert_cmpuint(flow.bytes_in_flight(), ==, flow.limit() + full / 2);
+}
+
+/* A rate is old after RED_STREAM_FLOW_AGE, and no earlier. */
+static void test_old_rate()
+{
+    for (const uint32_t more : { 0, 1 }) {
+        Exchanges path;
+
+        for (int i = 0; i < 20; ++i) {
+            path.exchange(250000, 100000);
+        }
+        path.flow.sent(path.now + RED_STREAM_FLOW_AGE + more, 1);
+        g_assert_cmpstr(path.flow.get_phase(), ==, more ? "restarted" : "steady");
+    }
 }
 
 /* Sending stops only when a probe is in flight, whatever the sizes and the times: the simulation
@@ -560,6 +844,7 @@ static void test_pace_ends()
     RedStreamFlow flow;
 
     flow.expect(200000);
+    g_assert_cmpuint(flow.get_pace(), ==, 0);
     flow.sent(1, 1000000);
     const uint32_t id = flow.get_next_probe();
     flow.probe_sent(2, PROBE_SIZE);
@@ -586,6 +871,24 @@ static void test_empty_pipe()
     g_assert_cmpstr(flow.get_phase(), ==, "steady");
 }
 
+/* The pipe was empty once, as that of any desktop: the rate of a path that becomes slower later is
+ * found all the same. */
+static void test_slower_after_pause()
+{
+    /* fewer bytes than RED_STREAM_FLOW_INITIAL fill it, so no single queue shows that */
+    Simulation simulation({ mbit, 100000, 0 });
+
+    simulation.send(text(5000), 0);
+    simulation.idle(SECOND);
+    /* nothing is in flight now */
+    simulation.idle(SECOND);
+    simulation.send(text(5000), 0);
+    simulation.path.rate /= 5;
+    /* not only when the delay is old */
+    simulation.send(text(1000), 0);
+    g_assert_cmpuint(simulation.flow.get_rate(), <, simulation.path.rate * 12 / 10);
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
@@ -609,6 +912,22 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/measured-once", test_measured_once);
     g_test_add_func("/server/stream-flow/limit", test_limit);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
+    g_test_add_func("/server/stream-flow/start", test_start);
+    g_test_add_func("/server/stream-flow/queue-at-start", test_queue_at_start);
+    g_test_add_func("/server/stream-flow/frozen-for-long", test_frozen_for_long);
+    g_test_add_func("/server/stream-flow/not-overtaken", test_not_overtaken);
+    g_test_add_func("/server/stream-flow/rate-after-pause", test_rate_after_pause);
+    g_test_add_func("/server/stream-flow/no-time", test_no_time);
+    g_test_add_func("/server/stream-flow/old-delay", test_old_delay);
+    g_test_add_func("/server/stream-flow/longer-delay", test_longer_delay);
+    g_test_add_func("/server/stream-flow/queued", test_queued);
+    g_test_add_func("/server/stream-flow/at-limit", test_at_limit);
+    g_test_add_func("/server/stream-flow/old-rate", test_old_rate);
+    g_test_add_func("/server/stream-flow/growth", test_growth);
+    g_test_add_func("/server/stream-flow/queue-with-empty-pipe", test_queue_with_empty_pipe);
+    g_test_add_func("/server/stream-flow/remeasuring-keeps-rate", test_remeasuring_keeps_rate);
+    g_test_add_func("/server/stream-flow/near", test_near);
+    g_test_add_func("/server/stream-flow/slower-after-pause", test_slower_after_pause);
 
     return g_test_run();
 }

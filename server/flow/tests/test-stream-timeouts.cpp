@@ -33,8 +33,9 @@ struct Path {
     AtTime rate;
     /* of a round trip */
     AtTime delay;
-    /* when what would arrive at the time does arrive */
+    /* when what would arrive at the time does arrive; and of answers, null: at the time */
     AtTime arrival;
+    AtTime answer;
 };
 
 struct Message {
@@ -86,6 +87,7 @@ public:
     }
     uint64_t get_most_bytes() const { return most_bytes; }
 
+    Path path;
     RedStreamFlow flow;
     uint64_t now = 1;
     bool answers = true;
@@ -196,12 +198,12 @@ private:
     void answer(uint64_t time, const std::function<void()> &action)
     {
         if (answers) {
-            answer_time = std::max(answer_time, time + path.delay(time) / 2);
+            time += path.delay(time) / 2;
+            answer_time = std::max(answer_time, path.answer ? path.answer(time) : time);
             events.insert({ answer_time, [=] { action(); push(); } });
         }
     }
 
-    const Path path;
     const bool by_flow;
     std::multimap<uint64_t, std::function<void()>> events;
     std::deque<Message> pipe;
@@ -273,11 +275,11 @@ static void test_no_more_than_upstream()
         uint64_t interval;
         uint32_t (*size)(unsigned);
     } cases[] = {
-        { "photos", { always(1000 * kbit), always(100000), in_time }, 50000, photos },
-        { "many photos", { always(500 * kbit), always(20000), in_time }, 0, many_photos },
-        { "falls", { falls, always(20000), in_time }, 2000, desktop },
-        { "falls, long", { falls, always(100000), in_time }, 2000, desktop },
-        { "stalls", { always(2000 * kbit), always(40000), stalls }, 0, images },
+        { "photos", { always(1000 * kbit), always(100000), in_time, nullptr }, 50000, photos },
+        { "many photos", { always(500 * kbit), always(20000), in_time, nullptr }, 0, many_photos },
+        { "falls", { falls, always(20000), in_time, nullptr }, 2000, desktop },
+        { "falls, long", { falls, always(100000), in_time, nullptr }, 2000, desktop },
+        { "stalls", { always(2000 * kbit), always(40000), stalls, nullptr }, 0, images },
     };
 
     for (const auto &test : cases) {
@@ -314,7 +316,7 @@ static void test_rate_follows()
         const auto falls = [](uint64_t time) {
             return (time < 20 * SECOND ? 100000 : 2000) * kbit;
         };
-        Channel channel({ falls, always(delay), in_time }, true);
+        Channel channel({ falls, always(delay), in_time, nullptr }, true);
 
         channel.start(0, images);
         channel.run(20 * SECOND);
@@ -337,7 +339,7 @@ static void test_delay_follows()
         const auto longer = [](uint64_t time) {
             return uint64_t{time < 20 * SECOND || time > 60 * SECOND ? 20000u : 500000u};
         };
-        Channel channel({ always(20000 * kbit), longer, in_time }, true);
+        Channel channel({ always(20000 * kbit), longer, in_time, nullptr }, true);
 
         channel.start(0, size);
         channel.run(20 * SECOND);
@@ -355,13 +357,68 @@ static void test_delay_follows()
     }
 }
 
+/* Wi-Fi and mobile networks deliver in bunches, what the client gets or what it answers. The path
+ * is full all the same, with little more in the network than comes in a bunch. */
+static void test_bunches()
+{
+    for (const uint64_t bunch : { 5000, 20000, 50000, 100000, 200000 }) {
+        const auto next = [=](uint64_t time) { return (time / bunch + 1) * bunch; };
+
+        for (const bool answers : { false, true }) {
+            Channel channel({ always(50000 * kbit), always(10000), in_time, nullptr }, true);
+
+            (answers ? channel.path.answer : channel.path.arrival) = next;
+            channel.start(0, [](unsigned) { return 240u; });
+            channel.run(10 * SECOND);
+            channel.forget();
+            channel.carried = 0;
+            channel.run(30 * SECOND);
+            g_test_message("%s each %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT " of %"
+                           G_GUINT64_FORMAT " bytes, most %" G_GUINT64_FORMAT " in the network, "
+                           "%u timeouts", answers ? "answers" : "data", bunch, channel.carried,
+                           20 * 50000 * kbit, channel.get_most_bytes(),
+                           channel.flow.get_probe_timeouts());
+            g_assert_cmpuint(channel.carried, >=, 20 * 50000 * kbit * 9 / 10);
+            g_assert_cmpuint(channel.get_most_bytes(), <=,
+                             50000 * kbit * (10000 + 2 * bunch) / SECOND + 128 * 1024);
+        }
+    }
+}
+
+/* A client that stands still for a minute, as a laptop that sleeps, is sent little more than one
+ * BDP, and soon all that the path carries when it goes on. */
+static void test_stands_still()
+{
+    for (const uint64_t rate : { 20000 * kbit, 1000000 * kbit }) {
+        for (const uint64_t delay : { 20000, 100000, 500000 }) {
+            const auto sleeps = [](uint64_t time) {
+                return time > 20 * SECOND && time < 80 * SECOND ? 80 * SECOND : time;
+            };
+            Channel channel({ always(rate), always(delay), sleeps, nullptr }, true);
+
+            channel.start(0, [](unsigned) { return 1400u; });
+            channel.run(20 * SECOND);
+            channel.forget();
+            channel.run(79 * SECOND);
+            g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
+                           " bytes", rate, delay, channel.get_most_bytes());
+            g_assert_cmpuint(channel.get_most_bytes(), <=,
+                             rate * (delay * 3 / 2 + 5000) / SECOND + 128 * 1024);
+            channel.run(85 * SECOND);
+            channel.carried = 0;
+            channel.run(90 * SECOND);
+            g_assert_cmpuint(channel.carried, >=, 5 * rate * 9 / 10);
+        }
+    }
+}
+
 /* A client that stops answering is sent no more than with upstream's limit, however long it
  * takes: of large messages, too, of which flow control had allowed less. When it answers again,
  * flow control goes on. */
 static void test_frozen()
 {
-    Channel by_upstream({ always(100000 * kbit), always(20000), in_time }, false);
-    Channel by_flow({ always(100000 * kbit), always(20000), in_time }, true);
+    Channel by_upstream({ always(100000 * kbit), always(20000), in_time, nullptr }, false);
+    Channel by_flow({ always(100000 * kbit), always(20000), in_time, nullptr }, true);
 
     for (Channel *channel : { &by_upstream, &by_flow }) {
         channel->start(0, [](unsigned) { return 70000u; });
@@ -383,6 +440,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-timeouts/no-more-than-upstream", test_no_more_than_upstream);
     g_test_add_func("/server/stream-timeouts/rate-follows", test_rate_follows);
     g_test_add_func("/server/stream-timeouts/delay-follows", test_delay_follows);
+    g_test_add_func("/server/stream-timeouts/bunches", test_bunches);
+    g_test_add_func("/server/stream-timeouts/stands-still", test_stands_still);
     g_test_add_func("/server/stream-timeouts/frozen", test_frozen);
 
     return g_test_run();
