@@ -21,15 +21,16 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
 from bench.source import setup, upstream
-from clients import guest, machine, packages, plans, proxies, table, target
+from clients import machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
-from clients.errors import BREAKS, Failed, NotRun
-from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
 from clients.plans import Plan
 from clients.table import BAD, GOOD, NOT_RUN, Cell
 from clients.world import World
 from distro import changes
+from guest import qemu
+from guest.errors import BREAKS, Failed, NotRun
+from guest.qemu import TCG, Hardware
 from recordings import releases
 
 MODES = (STOCK, "cork", "batch", "flow")
@@ -51,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("scenarios", ", ".join(plans.SCENARIOS)),
     ):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
-    guest.configure(parser)
+    qemu.configure(parser)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
     parser.add_argument("--dry-run", action="store_true", help="list what would be run, run nothing")
 
@@ -83,7 +84,7 @@ def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]
             ours: (releases.patched if ours else releases.stock)(release, steps).library
             for ours in {mode != STOCK for mode in modes}
         }
-    return [Library(folders[mode != STOCK], mode, release) for mode in modes]
+    return [Library(folders[mode != STOCK], mode) for mode in modes]
 
 
 def library_of() -> str:
@@ -94,9 +95,10 @@ def library_of() -> str:
 class Player:
     """Runs cells, on as few QEMUs as possible."""
 
-    def __init__(self, guest: Guest, booted: str, folder: Path, say: Any) -> None:
+    def __init__(self, guest: Hardware, state: Path, folder: Path, say: Any) -> None:
         self._made = library_of()
-        self._guest, self._booted, self._folder, self._say = guest, booted, folder, say
+        self._guest, self._state, self._folder, self._say = guest, state, folder, say
+        self._shown: Library | None = None
         self._machine: Machine | None = None
         self._machines = 0
 
@@ -127,15 +129,13 @@ class Player:
 
     def _world(self, plan: Plan, library: Library) -> World:
         way = machine.WAY.get(plan.transport, machine.OPEN)
-        if self._machine and (self._machine.way, self._machine.library) != (way, library) or plan.scenario == "resize":
+        if self._machine and (self._machine.way, self._shown) != (way, library) or plan.scenario == "resize":
             self.end()
         self._machines += 1
         folder = self._folder / f"{self._machines}"
         folder.mkdir()
         if self._machine is None:
-            home = folder / "machine"
-            home.mkdir()
-            self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
+            self._machine, self._shown = Machine(self._guest, library.environment(), folder / "machine", self._state, way), library
             self._machine.booted()
         return World(self._machine, plan.driver, plan.transport, folder, _DRAW, _IDLE)
 
@@ -205,7 +205,7 @@ def execute(args: argparse.Namespace) -> int:
 def cells_of(folder: Path, accel: str) -> tuple[list[Cell], dict[str, Any]]:
     """The cells of the folder and their facts. All are of guests with the same accelerator."""
     cells, facts = table.load(folder, NAME)
-    if cells and (was := facts.get("accel", guest.TCG)) != accel:
+    if cells and (was := facts.get("accel", TCG)) != accel:
         raise BenchError(f"{folder} has results of --accel {was}: name another folder for those of {accel} (--output)", 2)
     return cells, {**facts, "accel": accel}
 
@@ -214,7 +214,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
     steps = Steps(paths.cache_dir() / "clients" / "log")
     before, was = cells_of(args.output, args.accel)
     packages.require()
-    made = guest.prepare(steps, accel=args.accel)
+    made = machine.hardware(steps, args.accel)
     for driver in drivers:
         try:
             driver.install(steps)
@@ -227,12 +227,12 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
             steps.say(str(error))
     found = libraries(upstream.DEFAULT, modes, steps)
     steps.say("booting the guest, once")
-    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
+    state = qemu.state(made, qemu.environment(paths.stock_library()))
     old, moves = ([cell for cell in before if cell.is_migration is moved] for moved in (False, True))
     facts = {
         **was,
         "date": table.now(),
-        "qemu": machine.qemu_version(),
+        "qemu": qemu.qemu_version(),
         "release": upstream.DEFAULT,
         "guest": f"a guest that draws text ({args.accel.upper()}, QXL)",
         "versions": {**was.get("versions", {}), **versions(drivers), **proxies.versions()},
@@ -240,7 +240,7 @@ def _play_all(args: argparse.Namespace, drivers: list[type[Driver]], wanted: lis
     cells: list[Cell] = []
     everything = old
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder:
-        player = Player(made, booted, Path(folder), steps.say)
+        player = Player(made, state, Path(folder), steps.say)
         try:
             for library in found:
                 for plan in _order(wanted):

@@ -22,11 +22,12 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import capture
 from bench.measure import pcap
-from clients import guest, machine, packages, table, target
+from clients import machine, packages, table, target
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed
 from clients.machine import INSTALLED, Library, Machine
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed
 
 _TRANSPORTS = (target.TLS, target.PLAIN)
 _ALONE = "SPICE_BATCH_NETNS"    # environment variable inside the namespace
@@ -87,7 +88,7 @@ def _alone() -> int:
 def _draw(world: World, transport: str) -> Seen:
     ports = [world.machine.port, world.machine.tls_port]
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     world.must_flow(client, 2)
     file = world.folder / "capture.pcap"
     with capture.capturing(None, "lo", file, ports) as captured:
@@ -113,26 +114,20 @@ def execute(args: argparse.Namespace) -> int:
         version()
         kept(file)
         packages.require(few=True)
-        made = guest.prepare(steps)
-        steps.say("booting the guest, once")
-        machine.booted(made, Library(None, INSTALLED, version()))
+    made, env = machine.hardware(steps), Library(None, INSTALLED).environment()
+    steps.say("booting the guest, once")
+    state = qemu.state(made, env)
+    if _ALONE not in os.environ:
         return _alone()
-    made = guest.prepare(steps)
-    library = Library(None, INSTALLED, version())
-    booted = machine.booted(made, library)
     with tempfile.TemporaryDirectory(prefix="spice-installed-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        (home := folder / "machine").mkdir()
-        with Machine(made, library, home, incoming=booted) as qemu:
-            qemu.booted()
-            world = World(qemu, SpiceGtk, args.transport, folder, _SECONDS)
+        with Machine(made, env, folder / "machine", state) as host:
+            host.booted()
             try:
-                seen = _draw(world, args.transport)
+                with World(host, SpiceGtk, args.transport, folder, _SECONDS) as world:
+                    seen = _draw(world, args.transport)
             except Failed as error:
                 raise BenchError(str(error)) from None
-            finally:
-                with suppress(Failed):
-                    world.nobody()
     others = [each for each in kept(file) if (each.version, each.transport) != (seen.version, seen.transport)]
     everything = sorted([*others, seen], key=lambda each: (each.transport, each.version), reverse=True)
     atomic.write_text(file, json.dumps([asdict(each) for each in everything], indent=1) + "\n")

@@ -8,7 +8,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,17 +20,18 @@ from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links
 from bench.source import upstream
-from clients import guest, machine, packages, table, target
+from clients import machine, packages, table, target
 from clients.command import HOME, NAME, cells_of, chosen, libraries, library_of, stream_mode
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import BREAKS, Failed, GuestLost, NotRun
-from clients.guest import Guest
-from clients.machine import AGENT_PORT, STOCK, Library, Machine
+from clients.machine import Library, Machine
 from clients.scenarios import sounds, vdagent
 from clients.table import BAD, GOOD, Cell
 from clients.world import World
+from guest import qemu
+from guest.errors import BREAKS, Failed, GuestLost, NotRun
+from guest.qemu import AGENT_PORT, Hardware
 
 _LINK = "2M100ms"
 SEAMLESS, SWITCH, DISPLAYS = "seamless", "switch-host", f"two displays over {_LINK}"
@@ -84,8 +85,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", default=",".join(_PAIRS), metavar="LIST", help="MODE[@RELEASE]>MODE[@RELEASE],... (%(default)s)")
     parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
-    guest.configure(parser)
+    qemu.configure(parser)
     parser.add_argument("--output", type=Path, default=HOME, metavar="DIR", help="folder of the results (results/own/clients)")
+
+
+def _hardware(steps: Steps, kind: str, accel: str) -> Hardware:
+    made = machine.hardware(steps, accel)
+    if kind == RESIZED:
+        return replace(made, display=f"{made.display},xres={_LARGEST.replace('x', ',yres=')}")
+    return replace(made, second="qxl") if kind == DISPLAYS else made
 
 
 def kinds_of(client: type[Driver], kinds: Sequence[str]) -> list[str]:
@@ -102,14 +110,14 @@ def _resized(world: World, viewer: Driver) -> None:
     world.must_flow(viewer, 5)
     for width in _WIDTHS:
         viewer.resize(width, _HEIGHT)
-        machine.wait_for(f"screen of {width} pixels", 60, lambda wanted=width: wanted - _OFF < world.machine.screen().width <= wanted)  # type: ignore[misc]
+        qemu.wait_for(f"screen of {width} pixels", 60, lambda wanted=width: wanted - _OFF < world.machine.screen().shape[1] <= wanted)  # type: ignore[misc]
         world.must_show(viewer, world.card())
-        world.machine.guest("draw")
+        world.machine.order("draw")
 
 
 def move(
-    made: Guest,
-    booted: str,
+    made: Hardware,
+    state: Path,
     source: Library,
     sink: Library,
     kind: str,
@@ -118,27 +126,24 @@ def move(
     folder: Path,
 ) -> str:
     """One migration; what was seen."""
-    homes = [folder / name for name in ("source", "sink", "world")]
-    for home in homes:
-        home.mkdir()
-    seamless, displays, way = kind != SWITCH, 2 if kind == DISPLAYS else 1, f"unix:{folder / 'guest'}"
+    seamless, way = kind != SWITCH, f"unix:{folder / 'guest'}"
+    options = (*(("seamless-migration=on",) if seamless else ()),
+               # over a slow link JPEG would change the pixels, and could not be compared
+               *(("jpeg-wan-compression=never",) if kind in (DISPLAYS, RESIZED) else ()))
     with ExitStack() as stack:
         lab = stack.enter_context(labs.connect(links.find(_LINK))) if kind in (DISPLAYS, RESIZED) else None
-        size = _LARGEST if kind == RESIZED else ""
-        first = stack.enter_context(
-            Machine(made, source, homes[0], incoming=booted, seamless=seamless, lab=lab, displays=displays, size=size))
+        first = stack.enter_context(Machine(made, source.environment(), folder / "source", state, lab=lab, options=options))
         first.booted()
         if kind == RESIZED:
             vdagent.require()
             stack.enter_context(vdagent.agent(first.relay(AGENT_PORT), folder))
-        if displays > 1 or size:
-            first.guest("graphics")
-        world = World(first, client, transport, homes[2], 5)
-        try:
+        if kind in (DISPLAYS, RESIZED):
+            first.order("graphics qxl")
+        with World(first, client, transport, folder, 5) as world:
             viewer = world.client()
-            first.guest("draw")
-            if displays > 1:
-                first.guest(_TILES)
+            first.order("draw")
+            if kind == DISPLAYS:
+                first.order(_TILES)
             if kind == RESIZED:
                 _resized(world, viewer)
             if kind == SOUNDS:
@@ -147,19 +152,19 @@ def move(
                 sounds.must_hear(viewer.hears)
             world.must_flow(viewer, 3)
             there = replace(lab, ports=_SINK_PORTS) if lab else None
-            with Machine(made, sink, homes[1], incoming=way, seamless=seamless, lab=there, displays=displays, size=size) as second:
+            with Machine(made, sink.environment(), folder / "sink", way, lab=there, options=options) as second:
                 # a port that is left out is 65535 to spice-gtk, and it tries that first
                 tls = transport == target.TLS
                 ports = {"port": 0 if tls else second.port, **({"tls-port": second.tls_port} if tls else {})}
                 first.qmp("client_migrate_info", protocol="spice", hostname=second.target(transport).host, **ports)
                 world.machine = second
                 if seamless:    # real guests take longer to move than a client to connect
-                    machine.wait_for("connection to the new place", 60, world.display_open)
+                    qemu.wait_for("connection to the new place", 60, world.display_open)
                 first.migrate(way)
                 second.booted()
                 # as libvirt does: until then the old QEMU may have state of the client's to send
-                machine.wait_for("end of the client's migration", 60, lambda: first.qmp("query-spice").get("migrated"))
-                machine.wait_for("display at the new place", 60, world.display_open)
+                qemu.wait_for("end of the client's migration", 60, lambda: first.qmp("query-spice").get("migrated"))
+                qemu.wait_for("display at the new place", 60, world.display_open)
                 first.close()
                 viewer.must_run()
                 if tls and not all(channel.get("tls") for channel in second.clients()):
@@ -167,20 +172,17 @@ def move(
                 world.must_flow(viewer, 5)
                 if kind == SOUNDS:
                     sounds.must_hear(viewer.hears)
-                second.guest("eval rm -f /run/draw; [ -z \"$tiles\" ] || kill $tiles")
-                for display in range(displays):     # as the guest drew it on the way, nothing painted over
+                second.order("eval rm -f /run/draw; [ -z \"$tiles\" ] || kill $tiles")
+                for display in range(second.displays):     # as the guest drew it on the way, nothing painted over
                     world.must_show(viewer, world.at_rest(display), display)
                 world.must_show(viewer, world.card())
                 world.check_machine()
-        finally:
-            with suppress(Failed):
-                world.nobody()
     return "it draws on, and shows the guest's screen"
 
 
 def _cell(
-    made: Guest,
-    booted: str,
+    made: Hardware,
+    state: Path,
     found: dict[tuple[str, str], Library],
     each: Pair,
     kind: str,
@@ -193,7 +195,7 @@ def _cell(
         with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
             try:
                 client.version()
-                cell.says = move(made, booted, found[each.source], found[each.sink], kind, client, transport, Path(folder))
+                cell.says = move(made, state, found[each.source], found[each.sink], kind, client, transport, Path(folder))
                 cell.outcome = GOOD
             except NotRun as error:
                 cell.says = str(error)
@@ -229,20 +231,19 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     old, facts = cells_of(args.output, args.accel)
     packages.require()
-    made = guest.prepare(steps, accel=args.accel)
+    guests = {kind: _hardware(steps, kind, args.accel) for kind in kinds}
     found: dict[tuple[str, str], Library] = {}
     for release in dict.fromkeys(end[1] for each in pairs for end in (each.source, each.sink)):
         modes = sorted({end[0] for each in pairs for end in (each.source, each.sink) if end[1] == release})
         found |= {(library.mode, release): library for library in libraries(release, modes, steps)}
-    stock = Library(paths.stock_library(), STOCK, upstream.DEFAULT)
-    states = {kind: machine.booted(made, stock, 2 if kind == DISPLAYS else 1, _LARGEST if kind == RESIZED else "") for kind in kinds}
-    facts["migration"] = {"date": table.now(), "qemu": machine.qemu_version(), "accel": args.accel}
+    states = {kind: qemu.state(guests[kind], qemu.environment(paths.stock_library())) for kind in kinds}
+    facts["migration"] = {"date": table.now(), "qemu": qemu.qemu_version(), "accel": args.accel}
     cells: list[Cell] = []
     for client in _CLIENTS:
         for transport in transports:
             for kind in kinds_of(client, kinds):
                 for each in pairs:
-                    cell = _cell(made, states[kind], found, each, kind, client, transport)
+                    cell = _cell(guests[kind], states[kind], found, each, kind, client, transport)
                     steps.say(f"{cell.row}, {transport}, {each.name}, {kind}: {cell.outcome}: {cell.says}")
                     cells.append(cell)
                     everything = table.merged(old, cells)

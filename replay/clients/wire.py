@@ -11,8 +11,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clients.errors import Failed
 from clients.target import HOST, UNIX, Target
+from guest.errors import Failed
 
 MAIN, DISPLAY, INPUTS, CURSOR, PLAYBACK, PORT = 1, 2, 3, 4, 5, 10
 SET_ACK, PING = 3, 4

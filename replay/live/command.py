@@ -21,8 +21,8 @@ from bench.common.steps import Steps
 from bench.lab import links
 from bench.runs import environment, libraries
 from bench.source import setup, upstream
-from clients import guest, packages
-from clients.machine import qemu_version
+from clients import packages
+from guest import qemu
 from live import cell, guests, page, sets, ways
 from live.cell import Plan, Record
 from live.scenarios import SCENARIOS
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix")):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     options(parser, "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")
-    guest.configure(parser)
+    qemu.configure(parser)
     parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
 
@@ -97,7 +97,7 @@ class Kept:
 
 def facts() -> dict[str, Any]:
     state = commit.state()
-    return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "qemu": qemu_version(), "release": upstream.DEFAULT,
+    return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "qemu": qemu.qemu_version(), "release": upstream.DEFAULT,
             "machine": f"Linux {platform.release()}, {os.cpu_count()} processors", "processors": os.cpu_count() or 1,
             "tree": f"{str(state.get('commit') or 'an unknown commit')[:12]}{' with changes' if state.get('dirty') else ''}"}
 

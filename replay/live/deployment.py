@@ -28,16 +28,17 @@ from bench.lab import links, linktest
 from bench.lab.lab import Lab
 from bench.runs import environment
 from bench.source import setup
-from clients import guest, machine, packages, target
+from clients import machine, packages, target
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed, NotRun
-from clients.machine import AGENT_PORT, STOCK, Library, Machine
+from clients.machine import STOCK, Machine
 from clients.scenarios import vdagent
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed, NotRun
+from guest.qemu import AGENT_PORT, KVM, TCG, Qemu
 from live import command, guests, sets, viewers, ways
 from live.cell import too_much, watched
-from live.qemu import Listener, Qemu
 from live.scenarios import scroll
 from live.tiles import shown_at
 from live.user import AtRest, User, differ
@@ -61,7 +62,7 @@ class Place:
     steps: Steps
     folder: Path
     count: int | None = None    # of --count
-    accel: str = guest.TCG
+    accel: str = TCG
 
     def guest(self, name: str = "text-std", second: str = "") -> guests.Guest:
         return guests.prepare(guests.named(name, self.accel), self.steps, second)
@@ -93,10 +94,9 @@ def tested(link: str) -> Iterator[Lab]:
 @contextlib.contextmanager
 def at_rest(place: Place, way: Way, lab: Lab, of: guests.Guest | None = None) -> Iterator[Qemu]:
     """A guest with a picture that stands still."""
-    made, at = of or place.guest(), Listener(lab.server, lab.listens_at, lab.ports)
-    with Qemu(made.hardware, way, at, place.folder, made.state) as qemu:
-        qemu.order("card")
-        yield qemu
+    with (of or place.guest()).start(way, lab, place.folder) as host:
+        host.order("card")
+        yield host
 
 
 @contextlib.contextmanager
@@ -145,7 +145,7 @@ def _displays(noise: bool = False, reopen: bool = False) -> Callable[[Place, Way
                 done = scroll(user, qemu, _STOPS, close_and_open) if reopen else scroll(user, qemu, _STOPS)
                 if noise:
                     qemu.order("eval kill $noise")
-                wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
+                wrong = differ(lambda: qemu.screen(1), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
             says = f"{viewer.told['bytes']['display-1'] / 1e6:.1f} MB for the other display"
             if reopened:
                 says += f", opened {reopened} times"
@@ -197,11 +197,9 @@ def _out(seconds: int) -> Callable[[Place, Way], Seen]:
 @contextlib.contextmanager
 def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machine]]:
     """The link, and behind it a guest that relays the agent's port."""
-    assert way.library
-    library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-    made = guest.prepare(place.steps, accel=place.accel)
-    state = machine.booted(made, Library(paths.stock_library(), STOCK, ""))
-    with tested(link) as lab, Machine(made, library, place.folder, incoming=state, lab=lab) as host:
+    made = machine.hardware(place.steps, place.accel)
+    state = qemu.state(made, qemu.environment(paths.stock_library()))
+    with tested(link) as lab, Machine(made, way.environment(), place.folder, state, lab=lab) as host:
         host.booted()
         yield lab, host
 
@@ -229,14 +227,11 @@ def _drop(link: str) -> Callable[[Place, Way], Seen]:
     def play(place: Place, way: Way) -> Seen:
         with _with_agent(place, way, link) as (_, host):
             vdagent.require()
-            world = World(host, SpiceGtk, target.TLS, place.folder, 0)
-            try:
+            with World(host, SpiceGtk, target.TLS, place.folder, 0) as world:
                 client = world.client()
                 with vdagent.agent(host.relay(AGENT_PORT), place.folder):
                     first = vdagent.drop(client, place.folder, 1)       # until agent and client have met
                     return Seen([vdagent.drop(client, place.folder, _PASTED)], f"a file of one byte {first:.1f} s")
-            finally:
-                world.nobody()
 
     return play
 
@@ -312,7 +307,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(rows)} (all)")
     command.options(parser)
-    guest.configure(parser)
+    qemu.configure(parser)
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs per row (%(default)s)")
 
 
@@ -347,7 +342,7 @@ def cell(records: Sequence[Record]) -> str:
 
 def _column(record: Record) -> str:
     """The way, and KVM if the guest ran under it."""
-    return f"{record['way']}, KVM" if record.get("accel") == guest.KVM else str(record["way"])
+    return f"{record['way']}, KVM" if record.get("accel") == KVM else str(record["way"])
 
 
 def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
@@ -361,7 +356,7 @@ def page(found: Sequence[Record], facts: Mapping[str, Any], name: str = NAME, ro
              for row in rows.values() if any(record["row"] == row.name for record in records)]
     return pages.fill("live/deployment.md.j2", facts=facts, name=name, patience=PATIENCE, loads=sorted(record["load"] for record in runs),
                       trees=list(dict.fromkeys(record["tree"] for record in runs)),
-                      accels=sorted({record.get("accel", guest.TCG).upper() for record in runs}),
+                      accels=sorted({record.get("accel", TCG).upper() for record in runs}),
                       bad=[{**record, "way": _column(record)} for record in runs if record.get("invalid")],
                       table=table.markdown(["row", "the user waits for", "goal", *shown], lines, left=3 + len(shown)))
 

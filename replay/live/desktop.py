@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root file system of the desktop guest as a read-only disk image, from Debian's packages (guest/packages.txt)
+"""The root file system of the desktop guest as a read-only disk image, from Debian's packages (root/packages.txt)
 and what its programs show.
 
 Needs root (debootstrap, chroot) and the distribution's mirror; no loop device, as mke2fs fills the image from the
@@ -15,15 +15,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.source import debsource
+from guest import initrd
 from live import documents
 
 SUITE = "bookworm"
 _SIZE = "3G"
-_FILES = Path(__file__).with_name("guest")
+_FILES = Path(__file__).with_name("root")
 _LICENCES = Path("usr/share/common-licenses")
 _PICTURES = ("mandelbrot=s=320x240:r=20", "video.avi", "-t 4 -c:v mjpeg -q:v 3"), ("mandelbrot=s=320x200:start_scale=0.01", "web.jpg", "-frames:v 1")
 _UNWANTED = ("man", "locale", "info", "doc")
@@ -117,7 +117,7 @@ class Desktop:
 
 def image(steps: Steps) -> Path:
     """Made once; another one when one of the files here has changed: what has booted from the old one knows only that."""
-    made = Desktop(paths.cache_dir() / "live" / f"desktop-{fingerprint()[:12]}", steps)
+    made = Desktop(initrd.HOME / f"desktop-{fingerprint()[:12]}", steps)
     if not made.image.exists():
         made.build(mirror())
     return made.image

@@ -16,9 +16,9 @@ from bench.common import paths
 from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links
-from clients.errors import Failed
+from guest.errors import Failed
+from guest.qemu import Qemu
 from live import guests, viewers, ways
-from live.qemu import Listener, Qemu
 from live.scenarios import SCENARIOS
 from live.user import User
 from live.viewers import WHEEL_DOWN, Viewer
@@ -112,7 +112,7 @@ def record(name: str, file: Path) -> None:
     way = Recorded(stock.name, stock.library, file=str(file))
     with tempfile.TemporaryDirectory(prefix="spice-office-") as place, labs.connect(links.find("lan")) as lab:
         folder = Path(place)
-        with Qemu(guest.hardware, way, Listener(lab.server, lab.listens_at, lab.ports), folder, guest.state) as qemu:
+        with guest.start(way, lab, folder) as qemu:
             qemu.booted()
             height, width = qemu.screen().shape[:2]
             with viewers.drain(lab, folder, width, height) as viewer:

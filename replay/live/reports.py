@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from guest.qemu import Qemu
 from live import cell, deployment
 from live.deployment import PATIENCE, Place, Row, Seen, at_rest, connected, tested
 from live.guests import LARGE
-from live.qemu import Qemu
 from live.tiles import ALIKE, Look, Means, apply
 from live.user import User
 from live.viewers import Drain

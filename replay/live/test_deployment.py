@@ -13,7 +13,7 @@ import pytest
 from bench.common.errors import BenchError
 from bench.lab import links
 from bench.runs.libraries import Library
-from clients.errors import Failed
+from guest.errors import Failed
 from live import deployment
 from live.ways import Way
 

@@ -20,16 +20,18 @@ from bench.common.errors import BenchError
 from bench.lab import links
 from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
-from clients import guest
+from guest import qemu
+from guest.initrd import Made
+from guest.picture import Pixels
+from guest.qemu import Hardware, Qemu
 from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
-from live.qemu import Hardware, Qemu
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
 from recordings import manifest
 
 
-def _screen(shade: int = 0, width: int = 40, height: int = 24) -> tiles.Pixels:
+def _screen(shade: int = 0, width: int = 40, height: int = 24) -> Pixels:
     return numpy.full((height, width, 3), shade, numpy.uint8)
 
 
@@ -78,13 +80,6 @@ def test_shown_is_when_it_became_the_picture_and_stayed_so(tmp_path: Path) -> No
     assert tiles.shown_at(log.base, log.looks[:1], wanted, masked) == 0
 
 
-def test_a_screendump_is_a_picture(tmp_path: Path) -> None:
-    qemu = object.__new__(Qemu)
-    (tmp_path / "screen.ppm").write_bytes(b"P6\n2 1\n255\n\1\2\3\4\5\6")
-    qemu.__dict__.update(_folder=tmp_path, qmp=lambda *_, **__: None)
-    assert qemu.screen().tolist() == [[[1, 2, 3], [4, 5, 6]]]
-
-
 # --- the person ---
 
 class _World:
@@ -95,7 +90,7 @@ class _World:
         self.log.path.write_bytes(b"")
         self.shade, self.coming = 10, [10]
 
-    def screen(self) -> tiles.Pixels:
+    def screen(self) -> Pixels:
         return _screen(self.shade, 16, 16)
 
     def draw(self, shade: int) -> None:
@@ -158,12 +153,12 @@ def test_a_set_is_what_the_options_leave_of_it() -> None:
 
 
 def test_kvm_is_named_in_the_record_and_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guest, "accelerator", lambda name: name)
+    monkeypatch.setattr(qemu, "accelerator", lambda name: name)
     given = ("--scenarios", "page", "--links", "lan", "--modes", "flow")
     plans = [next(iter(sets.planned(_arguments(*given, *more)))) for more in ((), ("--accel", "kvm"))]
     assert [plan.guest for plan in plans] == ["text-std", "text-std+kvm"] and plans[0].key != plans[1].key
     assert sets.seconds({plans[0]: 20}) == sets.seconds({plans[1]: 20})
-    hardware = Hardware(Path("kernel"), Path("initrd"), "", "VGA")
+    hardware = Hardware(Made(Path("kernel"), Path("initrd")), "VGA")
     assert hardware.arguments()[2:4] == ["-accel", "tcg"] and replace(hardware, accel="kvm").arguments()[2:4] == ["-accel", "kvm"]
     facts = {"date": "d", "qemu": "QEMU", "release": "0.15.2", "machine": "m", "processors": 2, "tree": "t"}
     text = page.page([{**_run("flow", scenario="page"), "guest": plan.guest} for plan in plans], [], facts)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.common import proc
 from bench.lab.lab import Lab
-from clients.errors import Failed
+from guest.errors import Failed
 from live import xviewer
 from live.viewers import Viewer
 

@@ -17,9 +17,10 @@ from PIL import Image
 from bench.common import paths, proc
 from bench.lab import certs
 from bench.lab.lab import Lab
-from clients.errors import Failed
 from clients.scan_codes import SCAN_CODES
-from live.tiles import Log, Pixels
+from guest.errors import Failed
+from guest.picture import Pixels
+from live.tiles import Log
 
 LEFT, WHEEL_UP, WHEEL_DOWN = 1, 4, 5
 _CONNECT = 60.0             # seconds until the first picture, on the slowest link
