@@ -82,15 +82,13 @@ class Cache:
         root, part = self._folder / "making", tarball.with_suffix(".part")
         remove(root)
         try:
-            debroot.make(SUITE, root, sources, self._steps, archives=self.archives)
+            wanted = [name for file in _LISTS for name in _packages(clone / file)]
+            debroot.make(SUITE, root, sources, self._steps, packages=wanted, archives=self.archives)
             debroot.copy_access(root)
             (root / "etc/apt/apt.conf.d/01yes").write_text('APT::Get::Assume-Yes "true";\n')      # as its user would answer
-            wanted = [name for file in _LISTS for name in _packages(clone / file)]
             clean = ["env", "-i", *(f"{name}={value}" for name, value in environment().items())]
             for title, command in (
-                    ("taking up certificates", ["update-ca-certificates"]),
-                    ("asking for package lists", ["apt-get", "-q", "update"]),
-                    ("installing packages", ["apt-get", "-q", "-y", "install", "--no-install-recommends", *wanted])):
+                    ("taking up certificates", ["update-ca-certificates"]), ("asking for package lists", ["apt-get", "-q", "update"])):
                 self._steps.run(title, entered(root, self.archives, "/", [*clean, *command]), quiet=True)
             self._steps.run("packing the root", ["tar", "-c", "-I", "gzip -1", "--numeric-owner", "-C", root, "-f", part, "."],
                             quiet=True)

@@ -24,7 +24,7 @@ from guest import qemu
 from guest.initrd import Made
 from guest.picture import Pixels
 from guest.qemu import Hardware, Qemu
-from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
+from live import cell, command, desktop, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
@@ -396,14 +396,14 @@ def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, mon
 
 def test_the_documents_of_the_desktop_are_well_formed() -> None:
     text = "\n\n".join(f"Paragraph {number} " + "with (many) words & <signs> \\ " * 10 for number in range(70))
-    page = documents.web_page(["a.jpg", "b.jpg"], text)
+    page = desktop.web_page("a.jpg", text)
     assert page.count("<h2") == 60 and page.count("<img") == 30 and "&lt;signs&gt;" in page
-    book = documents.pdf(text)
-    assert book.startswith(b"%PDF-1.4") and book.endswith(b"%%EOF\n")
+    book = (desktop._FILES / "book.pdf").read_bytes()
+    assert book.startswith(b"%PDF-1.4") and book.endswith(b"%%EOF\n") and b"/Type /Pages /Count 12" in book
     start = int(book.rsplit(b"startxref\n", 1)[1].split()[0])
     assert book[start:].startswith(b"xref")
     offsets = [int(line[:10]) for line in book[start:].splitlines() if line.endswith(b" n ")]
-    assert all(book[offset:].startswith(b"%d 0 obj" % number) for number, offset in enumerate(offsets, 1))
+    assert len(offsets) == 28 and all(book[offset:].startswith(b"%d 0 obj" % number) for number, offset in enumerate(offsets, 1))
 
 
 def test_who_is_recorded_is_told_where_to(monkeypatch: pytest.MonkeyPatch) -> None:
