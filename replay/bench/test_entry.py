@@ -170,7 +170,8 @@ def test_shellcheck_has_nothing_to_say() -> None:
     assert done.stdout == ""
 
 
-_PACKAGE_OF = {"PIL": "python3-pil", "Xlib": "python3-xlib", "gi": "python3-gi", "jinja2": "python3-jinja2", "numpy": "python3-numpy", "pytest": "python3-pytest"}
+_PACKAGE_OF = {"PIL": "python3-pil", "Xlib": "python3-xlib", "cryptography": "python3-cryptography", "gi": "python3-gi", "jinja2": "python3-jinja2",
+               "numpy": "python3-numpy", "pytest": "python3-pytest", "websocket": "python3-websocket"}
 
 
 def test_what_is_imported_is_among_the_packages() -> None:
