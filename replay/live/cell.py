@@ -75,8 +75,8 @@ def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
     elif way.spice:
         show = viewers.drain
     else:
-        from live import tiger
-        show = tiger.tiger
+        from live import xviewer
+        show = xviewer.tiger
     with show(lab, folder, width, height) as viewer:
         yield viewer
 

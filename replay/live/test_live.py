@@ -24,11 +24,10 @@ from guest import qemu
 from guest.initrd import Made
 from guest.picture import Pixels
 from guest.qemu import Hardware, Qemu
-from live import cell, command, desktop, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
+from live import cell, command, desktop, guests, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
-from recordings import manifest
 
 
 def _screen(shade: int = 0, width: int = 40, height: int = 24) -> Pixels:
@@ -404,18 +403,6 @@ def test_the_documents_of_the_desktop_are_well_formed() -> None:
     assert book[start:].startswith(b"xref")
     offsets = [int(line[:10]) for line in book[start:].splitlines() if line.endswith(b" n ")]
     assert len(offsets) == 28 and all(book[offset:].startswith(b"%d 0 obj" % number) for number, offset in enumerate(offsets, 1))
-
-
-def test_who_is_recorded_is_told_where_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPICE_STREAM", "flow")
-    found = office.Recorded("stock", None, file="/somewhere/office.rec").environment()
-    assert found["SPICE_WORKER_RECORD_FILENAME"] == "/somewhere/office.rec" and "SPICE_STREAM" not in found
-
-
-def test_the_sessions_of_office_are_shipped_and_of_known_guests() -> None:
-    shipped = {entry["name"]: entry["made"] for entry in manifest.load()}
-    for name, (guest, _work) in office.SESSIONS.items():
-        assert "live.office" in shipped[name] and guests.kind_of(guest) == guests.DESKTOP
 
 
 # --- many sessions ---

@@ -24,6 +24,7 @@ from guest.picture import Pixels
 from live.tiles import Log
 from live.viewers import KEYS, Viewer
 
+_TIGERS_MARGIN = 200    # pixels that TigerVNC's viewer reserves for title and borders
 Start = Callable[[str, Sequence[str]], proc.Process]    # starts a program of that name in the client's namespace, on that X server
 
 
@@ -96,3 +97,16 @@ def shown(lab: Lab, folder: Path, size: tuple[int, int], margin: int, begin: Cal
             for process in reversed(started):
                 process.signal(signal.SIGTERM)
                 process.wait(time.monotonic() + 5)
+
+
+def tiger(lab: Lab, folder: Path, width: int, height: int) -> contextlib.AbstractContextManager[Viewer]:
+    """TigerVNC's viewer with default settings."""
+    def begin(start: Start) -> proc.Process:
+        viewer = start("viewer", [proc.require("xtigervncviewer", "tigervnc-viewer"), "-SecurityTypes", "TLSNone", "-RemoteResize=0", "-MenuKey=",
+                                  "-geometry", f"{width}x{height}+0+0", "-Log", "*:stderr:30", f"{lab.server_address}::{lab.ports[0]}"])
+        if not viewer.wait_complaint("Connected to host", time.monotonic() + 20):
+            raise Failed(f"the viewer does not connect: {viewer.last_complaint()}")
+        time.sleep(2 + 4 * lab.link.full_round_trip)
+        return viewer
+
+    return shown(lab, folder, (width, height), _TIGERS_MARGIN, begin)
