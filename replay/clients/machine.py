@@ -28,7 +28,8 @@ STOCK = "stock"
 INSTALLED = "installed"  # with whatever the environment says
 
 OPEN, SASL, UNIX, SANDBOX = "open", "sasl", "unix", "sandbox"  # ways a QEMU can be listening
-WAY = {target.SASL: SASL, target.UNIX: UNIX, target.SOCAT: UNIX, target.SANDBOX: SANDBOX}  # of a transport; the others are all served by an open one
+# of a transport; the others are all served by an open one
+WAY = {target.SASL: SASL, target.UNIX: UNIX, target.SOCAT: UNIX, target.SANDBOX: SANDBOX}
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ _ACCESS = ("apt/auth.conf", "apt/auth.conf.d", "apt/keyrings", "apt/trusted.gpg.
 
 def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, packages: Sequence[str] = (), archives: Path | None = None,
          architecture: str = "", dpkg: Sequence[str] = ()) -> None:
-    """Replaces the folder root. `archives`, on the same file system, keeps .deb files for the next time, `architecture` Debian's name of another one
-    than this machine's, `dpkg` has options of its configuration. Needs root's rights. Raises StepFailed."""
+    """Replaces the folder root. `archives`, on the same file system, keeps .deb files for the next time; `architecture` is Debian's name
+    of another one than this machine's; `dpkg` has options of its configuration. Needs root's rights. Raises StepFailed."""
     if not places:
         raise BenchError("this machine has no apt, or no source of the distribution's packages")
     program = proc.require("mmdebstrap", "mmdebstrap")
