@@ -164,7 +164,8 @@ def test_every_file_of_tests_is_run(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_shellcheck_has_nothing_to_say() -> None:
-    scripts = ("run", ".ci/run", "replay/ci/enter.sh", "replay/bench/source/quick-compiler.sh", "server/link")
+    scripts = ("run", ".ci/run", "replay/ci/enter.sh", "replay/guest/init", "replay/live/root/start", "replay/bench/source/quick-compiler.sh",
+               "server/link")
     done = subprocess.run(["shellcheck", *(paths.ROOT / script for script in scripts)], capture_output=True, text=True,
                           env=os.environ, check=False)
     assert done.stdout == ""
