@@ -20,7 +20,7 @@ from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
-from bench.source import outcome
+from bench.source import debroot, outcome
 from bench.source.outcome import Outcome
 from ci import reader, root, verdict
 from ci.road import ROAD
@@ -75,7 +75,7 @@ def sweep(folder: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            root.remove(left)
+            debroot.remove(left)
 
 
 def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float]:
@@ -180,7 +180,7 @@ def main(wanted: Sequence[str] = ()) -> int:
                 keep_logs(work / "root" / root.FOLDER, folder / "last-failed")
             return status
         finally:
-            root.remove(work)
+            debroot.remove(work)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -8,7 +8,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,11 +37,6 @@ def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> lis
     """The command line that runs argv in the root. All its processes end with it, and it ends with this process."""
     return proc.inside(None, ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
                               "sh", str(_ENTER), str(root), str(archives), folder, *argv])
-
-
-def remove(folder: Path) -> None:
-    """Does not cross file systems, in case something is mounted below."""
-    subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
 
 
 class Cache:
@@ -80,7 +74,7 @@ class Cache:
 
     def _make(self, clone: Path, sources: Sequence[Place], tarball: Path) -> None:
         root, part = self._folder / "making", tarball.with_suffix(".part")
-        remove(root)
+        debroot.remove(root)
         try:
             wanted = [name for file in _LISTS for name in _packages(clone / file)]
             debroot.make(SUITE, root, sources, self._steps, packages=wanted, archives=self.archives)
@@ -96,7 +90,7 @@ class Cache:
             part.replace(tarball)
         finally:
             part.unlink(missing_ok=True)
-            remove(root)
+            debroot.remove(root)
 
 
 def _packages(file: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from bench.source.debsource import Place, machine_acquire
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 _ETC = Path("/etc")
 _SECRETS = 0o600
+# its mounts and processes end with it, also if it is killed
+_ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _ACCESS = ("apt/auth.conf", "apt/auth.conf.d", "apt/keyrings", "apt/trusted.gpg.d")
 
 
@@ -27,18 +30,23 @@ def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, packa
     if not places:
         raise BenchError("this machine has no apt, or no source of the distribution's packages")
     program = proc.require("mmdebstrap", "mmdebstrap")
-    shutil.rmtree(root, ignore_errors=True)         # left by an interrupted run
+    remove(root)        # left by an interrupted run
     root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sources-", dir=root.parent) as name:
         (settings := Path(name, "acquire.conf")).write_text(machine_acquire())
         for place in places:
             Path(name, f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
         steps.run(f"making a root of {suite}", proc.inside(None, [
-            program, "--mode=root", "--variant=minbase", f"--include={','.join(['ca-certificates', *packages])}", f"--aptopt={settings}",
+            *_ALONE, program, "--mode=root", "--variant=minbase", f"--include={','.join(['ca-certificates', *packages])}", f"--aptopt={settings}",
             *(f"--dpkgopt={option}" for option in dpkg), *([f"--architectures={architecture}"] if architecture else []),
             *(_kept(archives) if archives else []), suite, str(root), *(str(Path(name, f"{place.suite}{place.source.suffix}")) for place in places)]),
             quiet=True, env=QUIET)
     copy_network(root)
+
+
+def remove(folder: Path) -> None:
+    """Does not cross file systems, in case something is mounted below."""
+    subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
 
 
 def _kept(archives: Path) -> list[str]:
