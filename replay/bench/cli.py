@@ -43,7 +43,7 @@ COMMANDS = {
         "live.command", "measure how long a user waits at a live guest: stock, this library, VNC",
         "./run live; ./run live main --dry-run; ./run live --guests text-qxl --scenarios scroll --links 20M40ms --modes stock,flow,vnc; "
         "./run live --library DIR --modes flow",
-        _LIVE, "README.md and live.jsonl in --output; the guests in .cache/live",
+        _LIVE, "README.md and live.jsonl in --output; the guests in .cache/guest",
         "10 minutes, 10 more the first time; front 55, main 140, ways 60, edges 30 minutes, full 35 hours"),
     "live deployment": Command(
         "live.deployment", "second clients and displays, outages, pastes, a path that drops large packets",

@@ -21,7 +21,7 @@ from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from bench.common.steps import Steps
-from bench.source import outcome
+from bench.source import debroot, outcome
 from bench.source.outcome import Outcome
 from ci import reader, root
 from ci.road import ROAD
@@ -77,7 +77,7 @@ def sweep(folder: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            root.remove(left)
+            debroot.remove(left)
 
 
 def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float]:
@@ -198,7 +198,7 @@ def main(wanted: Sequence[str] = ()) -> int:
                 keep_logs(work / "root" / root.FOLDER, folder / "last-failed")
             return status
         finally:
-            root.remove(work)
+            debroot.remove(work)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -13,40 +13,35 @@ from pathlib import Path
 
 from bench.common import paths
 from bench.common.steps import Steps
-from clients import guest, machine, target
+from clients import machine, target
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed
 from clients.installed import version
 from clients.machine import INSTALLED, Library, Machine
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed
 
 
 @contextmanager
 def seen() -> Iterator[dict[str, str]]:
     """PID of its QEMU, and STATS, the folder of SPICE_STREAM_STATS; the guest draws while a client watches. Failed if the client does
     not show QEMU's screen, or if QEMU has another library than the package's."""
-    made = guest.prepare(Steps(paths.cache_dir() / "clients" / "log"))
-    library = Library(None, INSTALLED, version())
-    booted = machine.booted(made, library)
+    version()
+    made = machine.hardware(Steps(paths.cache_dir() / "clients" / "log"))
+    env = Library(None, INSTALLED).environment()
+    state = qemu.state(made, env)
     with tempfile.TemporaryDirectory(prefix="ci-guest-", ignore_cleanup_errors=True) as name:
-        stats = Path(name, "stats")
-        for folder in (stats, home := Path(name, "machine")):
-            folder.mkdir()
-        os.environ["SPICE_STREAM_STATS"] = str(stats)
-        try:
-            qemu = Machine(made, library, home, incoming=booted)
-        finally:
-            del os.environ["SPICE_STREAM_STATS"]
-        with qemu:
-            qemu.booted()
-            world = World(qemu, SpiceGtk, target.TLS, Path(name), 2.0)
+        (stats := Path(name, "stats")).mkdir()
+        with Machine(made, {**env, "SPICE_STREAM_STATS": str(stats)}, Path(name, "machine"), state) as host:
+            host.booted()
+            world = World(host, SpiceGtk, target.TLS, Path(name), 2.0)
             client = world.client()
-            qemu.guest("draw")
+            host.order("draw")
             world.must_flow(client, 3)
             world.must_show(client, world.card())
-            _is_the_packages(qemu.pid)
-            qemu.guest("draw")
-            yield {"PID": str(qemu.pid), "STATS": str(stats)}
+            _is_the_packages(host.pid)
+            host.order("draw")
+            yield {"PID": str(host.pid), "STATS": str(stats)}
             world.check_machine()
             world.nobody()
 

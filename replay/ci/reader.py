@@ -22,7 +22,7 @@ from bench.common.progress import duration
 from ci import documents, guest
 from ci.documents import Command, Rule
 from ci.road import ROAD
-from clients.errors import Failed
+from guest.errors import Failed
 
 _LONGEST = 3600         # seconds a command may take
 _WORDS = 15             # lines of a failed command's output that are shown

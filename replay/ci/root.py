@@ -8,7 +8,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,11 +37,6 @@ def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> lis
     """The command line that runs argv in the root. All its processes end with it, and it ends with this process."""
     return proc.inside(None, ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
                               "sh", str(_ENTER), str(root), str(archives), folder, *argv])
-
-
-def remove(folder: Path) -> None:
-    """Does not cross file systems, in case something is mounted below."""
-    subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
 
 
 class Cache:
@@ -80,17 +74,15 @@ class Cache:
 
     def _make(self, clone: Path, sources: Sequence[Place], tarball: Path) -> None:
         root, part = self._folder / "making", tarball.with_suffix(".part")
-        remove(root)
+        debroot.remove(root)
         try:
-            debroot.make(SUITE, root, sources, self._steps, archives=self.archives)
+            wanted = [name for file in _LISTS for name in _packages(clone / file)]
+            debroot.make(SUITE, root, sources, self._steps, packages=wanted, archives=self.archives)
             debroot.copy_access(root)
             (root / "etc/apt/apt.conf.d/01yes").write_text('APT::Get::Assume-Yes "true";\n')      # as its user would answer
-            wanted = [name for file in _LISTS for name in _packages(clone / file)]
             clean = ["env", "-i", *(f"{name}={value}" for name, value in environment().items())]
             for title, command in (
-                    ("taking up certificates", ["update-ca-certificates"]),
-                    ("asking for package lists", ["apt-get", "-q", "update"]),
-                    ("installing packages", ["apt-get", "-q", "-y", "install", "--no-install-recommends", *wanted])):
+                    ("taking up certificates", ["update-ca-certificates"]), ("asking for package lists", ["apt-get", "-q", "update"])):
                 self._steps.run(title, entered(root, self.archives, "/", [*clean, *command]), quiet=True)
             self._steps.run("packing the root", ["tar", "-c", "-I", "gzip -1", "--numeric-owner", "-C", root, "-f", part, "."],
                             quiet=True)
@@ -98,7 +90,7 @@ class Cache:
             part.replace(tarball)
         finally:
             part.unlink(missing_ok=True)
-            remove(root)
+            debroot.remove(root)
 
 
 def _packages(file: Path) -> list[str]:

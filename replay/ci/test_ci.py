@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root of .ci/run, here made of this machine's programs, as debootstrap takes minutes."""
+"""The root of .ci/run, here made of this machine's programs, as mmdebstrap takes minutes."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import threading
 import time
 from contextlib import suppress
 
-from clients.errors import Failed
+from guest.errors import Failed
 
 CLIPBOARD, CAPABILITIES, GRAB, REQUEST = 4, 6, 7, 8
 UTF8 = 1

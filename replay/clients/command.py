@@ -23,13 +23,14 @@ from bench.runs import modes as mode_names
 from bench.runs import runner, store
 from bench.runs.store import Case, Run
 from bench.source import setup, upstream
-from clients import guest, machine, packages, plans, proxies, table, target
+from clients import machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
-from clients.errors import Failed, NotRun
-from clients.guest import Guest
 from clients.machine import STOCK, Library, Machine
 from clients.table import BAD, NOT_RUN
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed, NotRun
+from guest.qemu import Hardware
 from recordings import releases
 
 STORE = "clients/clients.jsonl"     # below results/; also of migrations
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("scenarios", ", ".join(plans.SCENARIOS)),
     ):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
-    guest.configure(parser)
+    qemu.configure(parser)
     runner.options(parser, "clients", "runs per cell")
 
 
@@ -67,14 +68,15 @@ def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]
             ours: (releases.patched if ours else releases.stock)(release, steps).library
             for ours in {mode != STOCK for mode in modes}
         }
-    return [Library(folders[mode != STOCK], mode_names.stream_value(mode), release) for mode in modes]
+    return [Library(folders[mode != STOCK], mode_names.stream_value(mode)) for mode in modes]
 
 
 class Player:
     """Makes runs on as few QEMUs as possible."""
 
-    def __init__(self, guest: Guest, booted: str, folder: Path) -> None:
-        self._guest, self._booted, self._folder = guest, booted, folder
+    def __init__(self, guest: Hardware, state: Path, folder: Path) -> None:
+        self._guest, self._state, self._folder = guest, state, folder
+        self._shown: Library | None = None
         self._machine: Machine | None = None
         self._machines = 0
 
@@ -105,15 +107,13 @@ class Player:
 
     def _world(self, case: Case, driver: type[Driver], library: Library) -> World:
         way = machine.WAY.get(case.link, machine.OPEN)
-        if self._machine and (self._machine.way, self._machine.library) != (way, library) or case.what[1] == "resize":
+        if self._machine and (self._machine.way, self._shown) != (way, library) or case.what[1] == "resize":
             self.close()
         self._machines += 1
         folder = self._folder / f"{self._machines}"
         folder.mkdir()
         if self._machine is None:
-            home = folder / "machine"
-            home.mkdir()
-            self._machine = Machine(self._guest, library, home, way, incoming=self._booted)
+            self._machine, self._shown = Machine(self._guest, library.environment(), folder / "machine", self._state, way), library
             self._machine.booted()
         return World(self._machine, driver, case.link, folder, _DRAW, _IDLE)
 
@@ -176,7 +176,7 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require()
-    made = guest.prepare(steps, accel=args.accel)
+    made = machine.hardware(steps, args.accel)
     for name in dict.fromkeys(case.what[0] for case in plan.left):
         try:
             _BY_NAME[name].install(steps)
@@ -189,11 +189,11 @@ def execute(args: argparse.Namespace) -> int:
             steps.say(str(error))
     found = dict(zip(modes, libraries(upstream.DEFAULT, modes, steps), strict=True))
     steps.say("booting the guest, once")
-    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
+    state = qemu.state(made, qemu.environment(paths.stock_library()))
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder, \
-            closing(Player(made, booted, Path(folder))) as player:
+            closing(Player(made, state, Path(folder))) as player:
         runs = plan.perform(lambda case, attempt: player.play(case, found[case.mode], attempt),
-                            {"qemu": machine.qemu_version()}, table.said)
+                            {"qemu": qemu.qemu_version()}, table.said)
     worse = table.worse_than_stock(store.latest(table.kept(plan.store.runs)))
     print(f"{len(worse)} of all cells there are worse than stock")
     return int(bool(worse) or any(run.failed and run.case.mode != STOCK for run in runs))

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from bench.common import paths, proc
@@ -23,11 +22,12 @@ from bench.lab import capture
 from bench.measure import pcap
 from bench.runs import store
 from bench.runs.store import Case, Run
-from clients import guest, machine, packages, target
+from clients import machine, packages, target
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed
 from clients.machine import INSTALLED, Library, Machine
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed
 
 _TRANSPORTS = (target.TLS, target.PLAIN)
 _ALONE = "SPICE_BATCH_NETNS"    # environment variable inside the namespace
@@ -71,7 +71,7 @@ def _draw(world: World) -> dict[str, int]:
     """Lines that the guest drew; packets with data and bytes of all packets from the server; packets from the client."""
     ports = [world.machine.port, world.machine.tls_port]
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     world.must_flow(client, 2)
     file = world.folder / "capture.pcap"
     with capture.capturing(None, "lo", file, ports) as captured:
@@ -96,26 +96,20 @@ def execute(args: argparse.Namespace) -> int:
     if _ALONE not in os.environ:
         version()
         packages.require(few=True)
-        made = guest.prepare(steps)
-        steps.say("booting the guest, once")
-        machine.booted(made, Library(None, INSTALLED, version()))
+    made, env = machine.hardware(steps), Library(None, INSTALLED).environment()
+    steps.say("booting the guest, once")
+    state = qemu.state(made, env)
+    if _ALONE not in os.environ:
         return _alone()
-    made = guest.prepare(steps)
-    library = Library(None, INSTALLED, version())
-    booted = machine.booted(made, library)
     with tempfile.TemporaryDirectory(prefix="spice-installed-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        (home := folder / "machine").mkdir()
-        with Machine(made, library, home, incoming=booted) as qemu:
-            qemu.booted()
-            world = World(qemu, SpiceGtk, args.transport, folder, _SECONDS)
+        with Machine(made, env, folder / "machine", state) as host:
+            host.booted()
             try:
-                seen = _draw(world)
+                with World(host, SpiceGtk, args.transport, folder, _SECONDS) as world:
+                    seen = _draw(world)
             except Failed as error:
                 raise BenchError(str(error)) from None
-            finally:
-                with suppress(Failed):
-                    world.nobody()
     kept.add(Run(Case(("draw",), version(), args.transport), seen, date=store.now()))
     print(page(kept.runs))
     return 0

@@ -8,7 +8,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,17 +23,18 @@ from bench.runs import modes, runner, store
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
 from bench.source import upstream
-from clients import guest, machine, packages, table, target
+from clients import machine, packages, table, target
 from clients.command import STORE, libraries, of_one_accel
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import Failed
-from clients.guest import Guest
-from clients.machine import AGENT_PORT, STOCK, Library, Machine
+from clients.machine import STOCK, Library, Machine
 from clients.scenarios import sounds, vdagent
 from clients.table import BAD
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed
+from guest.qemu import AGENT_PORT, Hardware
 
 _LINK = "2M100ms"
 SEAMLESS, SWITCH, DISPLAYS = "seamless", "switch-host", f"two displays over {_LINK}"
@@ -91,8 +92,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", metavar="LIST", help=f"MODE[@RELEASE]>MODE[@RELEASE],... ({','.join(_PAIRS)})")
     parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")
-    guest.configure(parser)
+    qemu.configure(parser)
     runner.options(parser, "clients", "runs per cell")
+
+
+def _hardware(steps: Steps, kind: str, accel: str) -> Hardware:
+    made = machine.hardware(steps, accel)
+    if kind == RESIZED:
+        return replace(made, display=f"{made.display},xres={_LARGEST.replace('x', ',yres=')}")
+    return replace(made, second="qxl") if kind == DISPLAYS else made
 
 
 def kinds_of(client: type[Driver], kinds: Sequence[str]) -> list[str]:
@@ -109,14 +117,14 @@ def _resized(world: World, viewer: Driver) -> None:
     world.must_flow(viewer, 5)
     for width in _WIDTHS:
         viewer.resize(width, _HEIGHT)
-        machine.wait_for(f"screen of {width} pixels", 60, lambda wanted=width: wanted - _OFF < world.machine.screen().width <= wanted)  # type: ignore[misc]
+        qemu.wait_for(f"screen of {width} pixels", 60, lambda wanted=width: wanted - _OFF < world.machine.screen().shape[1] <= wanted)  # type: ignore[misc]
         world.must_show(viewer, world.card())
-        world.machine.guest("draw")
+        world.machine.order("draw")
 
 
 def move(
-    made: Guest,
-    booted: str,
+    made: Hardware,
+    state: Path,
     source: Library,
     sink: Library,
     kind: str,
@@ -125,27 +133,24 @@ def move(
     folder: Path,
 ) -> str:
     """One migration; what was seen."""
-    homes = [folder / name for name in ("source", "sink", "world")]
-    for home in homes:
-        home.mkdir()
-    seamless, displays, way = kind != SWITCH, 2 if kind == DISPLAYS else 1, f"unix:{folder / 'guest'}"
+    seamless, way = kind != SWITCH, f"unix:{folder / 'guest'}"
+    options = (*(("seamless-migration=on",) if seamless else ()),
+               # over a slow link JPEG would change the pixels, and could not be compared
+               *(("jpeg-wan-compression=never",) if kind in (DISPLAYS, RESIZED) else ()))
     with ExitStack() as stack:
         lab = stack.enter_context(labs.connect(links.find(_LINK))) if kind in (DISPLAYS, RESIZED) else None
-        size = _LARGEST if kind == RESIZED else ""
-        first = stack.enter_context(
-            Machine(made, source, homes[0], incoming=booted, seamless=seamless, lab=lab, displays=displays, size=size))
+        first = stack.enter_context(Machine(made, source.environment(), folder / "source", state, lab=lab, options=options))
         first.booted()
         if kind == RESIZED:
             vdagent.require()
             stack.enter_context(vdagent.agent(first.relay(AGENT_PORT), folder))
-        if displays > 1 or size:
-            first.guest("graphics")
-        world = World(first, client, transport, homes[2], 5)
-        try:
+        if kind in (DISPLAYS, RESIZED):
+            first.order("graphics qxl")
+        with World(first, client, transport, folder, 5) as world:
             viewer = world.client()
-            first.guest("draw")
-            if displays > 1:
-                first.guest(_TILES)
+            first.order("draw")
+            if kind == DISPLAYS:
+                first.order(_TILES)
             if kind == RESIZED:
                 _resized(world, viewer)
             if kind == SOUNDS:
@@ -154,19 +159,19 @@ def move(
                 sounds.must_hear(viewer.hears)
             world.must_flow(viewer, 3)
             there = replace(lab, ports=_SINK_PORTS) if lab else None
-            with Machine(made, sink, homes[1], incoming=way, seamless=seamless, lab=there, displays=displays, size=size) as second:
+            with Machine(made, sink.environment(), folder / "sink", way, lab=there, options=options) as second:
                 # a port that is left out is 65535 to spice-gtk, and it tries that first
                 tls = transport == target.TLS
                 ports = {"port": 0 if tls else second.port, **({"tls-port": second.tls_port} if tls else {})}
                 first.qmp("client_migrate_info", protocol="spice", hostname=second.target(transport).host, **ports)
                 world.machine = second
                 if seamless:    # real guests take longer to move than a client to connect
-                    machine.wait_for("connection to the new place", 60, world.display_open)
+                    qemu.wait_for("connection to the new place", 60, world.display_open)
                 first.migrate(way)
                 second.booted()
                 # as libvirt does: until then the old QEMU may have state of the client's to send
-                machine.wait_for("end of the client's migration", 60, lambda: first.qmp("query-spice").get("migrated"))
-                machine.wait_for("display at the new place", 60, world.display_open)
+                qemu.wait_for("end of the client's migration", 60, lambda: first.qmp("query-spice").get("migrated"))
+                qemu.wait_for("display at the new place", 60, world.display_open)
                 first.close()
                 viewer.must_run()
                 if tls and not all(channel.get("tls") for channel in second.clients()):
@@ -174,24 +179,21 @@ def move(
                 world.must_flow(viewer, 5)
                 if kind == SOUNDS:
                     sounds.must_hear(viewer.hears)
-                second.guest("eval rm -f /run/draw; [ -z \"$tiles\" ] || kill $tiles")
-                for display in range(displays):     # as the guest drew it on the way, nothing painted over
+                second.order("eval rm -f /run/draw; [ -z \"$tiles\" ] || kill $tiles")
+                for display in range(second.displays):     # as the guest drew it on the way, nothing painted over
                     world.must_show(viewer, world.at_rest(display), display)
                 world.must_show(viewer, world.card())
                 world.check_machine()
-        finally:
-            with suppress(Failed):
-                world.nobody()
     return "it draws on, and shows the guest's screen"
 
 
-def _migrated(made: Guest, booted: str, source: Library, sink: Library, case: Case, attempt: int) -> Outcome:
+def _migrated(made: Hardware, state: Path, source: Library, sink: Library, case: Case, attempt: int) -> Outcome:
     client = _BY_NAME[case.what[0]]
 
     def play() -> str:
         with tempfile.TemporaryDirectory(prefix="spice-migration-", ignore_cleanup_errors=True) as folder:
             client.version()
-            return move(made, booted, source, sink, case.what[1], client, case.link, Path(folder))
+            return move(made, state, source, sink, case.what[1], client, case.link, Path(folder))
 
     return table.outcome(play, attempt)
 
@@ -228,17 +230,16 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require()
-    made = guest.prepare(steps, accel=args.accel)
+    guests = {kind: _hardware(steps, kind, args.accel) for kind in kinds}
     found: dict[tuple[str, str], Library] = {}
     for release in dict.fromkeys(end[1] for each in pairs.values() for end in (each.source, each.sink)):
         names = sorted({end[0] for each in pairs.values() for end in (each.source, each.sink) if end[1] == release})
         found |= {(mode, release): library for mode, library in zip(names, libraries(release, names, steps), strict=True)}
-    stock = Library(paths.stock_library(), STOCK, upstream.DEFAULT)
-    states = {kind: machine.booted(made, stock, 2 if kind == DISPLAYS else 1, _LARGEST if kind == RESIZED else "") for kind in kinds}
+    states = {kind: qemu.state(guests[kind], qemu.environment(paths.stock_library())) for kind in kinds}
 
     def one(case: Case, attempt: int) -> Outcome:
         each = pairs[case.mode]
-        return _migrated(made, states[case.what[1]], found[each.source], found[each.sink], case, attempt)
+        return _migrated(guests[case.what[1]], states[case.what[1]], found[each.source], found[each.sink], case, attempt)
 
-    runs = plan.perform(one, {"qemu": machine.qemu_version()}, table.said)
+    runs = plan.perform(one, {"qemu": qemu.qemu_version()}, table.said)
     return int(any(run.failed for run in runs))

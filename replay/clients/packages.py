@@ -14,7 +14,7 @@ from bench.common.steps import Steps
 _LIST = paths.ROOT / "packages-clients.txt"
 OTHERS = "# other clients"
 # Of packages.txt, which is not looked for before ./run installed. QEMU is not among them: Proxmox VE's package has another name.
-_OF_RUN = ("ethtool", "iproute2", "openssl", "tcpdump", "util-linux")
+_OF_RUN = ("ethtool", "iproute2", "openssl", "python3-numpy", "tcpdump", "util-linux")
 _INSTALL = ("apt-get", "install", "--no-install-recommends")
 
 

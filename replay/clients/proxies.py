@@ -18,8 +18,8 @@ from bench.common import paths, proc
 from bench.common.steps import StepFailed, Steps
 from bench.lab.lab import free_port
 from clients import target
-from clients.errors import Failed, NotRun
-from clients.guest import once
+from guest.errors import Failed, NotRun
+from guest.initrd import once
 
 _PACKAGES = ("haproxy", "nginx", "openssh-client", "openssh-server", "squid")
 _HOME = paths.cache_dir() / "clients" / "proxies"

@@ -20,13 +20,14 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import environment, modes
 from bench.source import upstream
-from clients import guest, machine, packages, target, wire
+from clients import machine, packages, target, wire
 from clients.command import libraries
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed
-from clients.machine import STOCK, Library, Machine
+from clients.machine import Machine
 from clients.target import Target
 from clients.world import FROZEN, World
+from guest import qemu
+from guest.errors import Failed
 
 _TRANSPORTS = (target.PLAIN, target.TLS, target.WS, target.RELAY)
 _SEED = 1  # of the random choices
@@ -168,16 +169,16 @@ def soak(
     """Raises Failed at the first failed check."""
     chance, record = random.Random(_SEED), Record()
     began = told = time.monotonic()
-    where.guest("draw")
+    where.order("draw")
     while (passed := (time.monotonic() - began) / seconds) < 1 or record.checks == 0:
         for _ in range(_CHECK_EVERY):
             kind = chance.choice(list(KINDS))
             visit(where.target(chance.choice(_TRANSPORTS)), kind, chance)
             record.visits[kind] += 1
         no_stall(where.target(chance.choice(_TRANSPORTS)))
-        where.guest("draw")
+        where.order("draw")
         _right_picture(where, chance.choice([each for each in _TRANSPORTS if each in SpiceGtk.transports]), folder)
-        where.guest("draw")
+        where.order("draw")
         record.checks += 1
         record.memory.append((min(passed, 1.0), where.memory()))
         if time.monotonic() - told > 60:
@@ -203,7 +204,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "that reads fast must get messages without a pause and show the right picture."
     )
     parser.add_argument("--minutes", type=float, default=60, metavar="N", help="duration (%(default)s)")
-    guest.configure(parser)
+    qemu.configure(parser)
     parser.add_argument("mode", nargs="?", default="flow", metavar="MODE", help="as for ./run clients --modes (flow)")
 
 
@@ -213,17 +214,15 @@ def execute(args: argparse.Namespace) -> int:
     mode = modes.check(args.mode)
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
-    made = guest.prepare(steps, accel=args.accel)
+    made = machine.hardware(steps, args.accel)
     library = libraries(upstream.DEFAULT, [mode], steps)[0]
-    booted = machine.booted(made, Library(paths.stock_library(), STOCK, upstream.DEFAULT))
+    state = qemu.state(made, qemu.environment(paths.stock_library()))
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
-        home = Path(name) / "machine"
-        home.mkdir()
-        with Machine(made, library, home, incoming=booted) as where:
+        with Machine(made, library.environment(), Path(name, "machine"), state) as where:
             where.booted()
             try:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)
             except Failed as error:
                 raise BenchError(f"{args.mode}: {error if where.running() else where.ended()}") from None
-    print(f"{record.told(args.mode, args.minutes)}; {machine.qemu_version()} ({args.accel.upper()}), library {environment.library()}")
+    print(f"{record.told(args.mode, args.minutes)}; {qemu.qemu_version()} ({args.accel.upper()}), library {environment.library()}")
     return 0

@@ -10,9 +10,9 @@ from bench.common import table as tables
 from bench.runs import store
 from bench.runs.runner import TRIES, Outcome
 from bench.runs.store import Run
-from clients.errors import BREAKS, GuestLost, NotRun
-from clients.guest import TCG
 from clients.machine import STOCK
+from guest.errors import BREAKS, GuestLost, NotRun
+from guest.qemu import TCG
 
 GOOD, BAD, NOT_RUN = "good", "bad", "not run"
 

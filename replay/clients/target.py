@@ -14,6 +14,7 @@ WEB_PROXIES = frozenset({WEBSOCKIFY, NGINX})
 PROXIES = WEB_PROXIES | {HAPROXY, SQUID, SSH_L, SSH_W, SOCAT}
 TRANSPORTS = (PLAIN, TLS, WS, WSS, SASL, UNIX, RELAY, SANDBOX, WEBSOCKIFY, NGINX, HAPROXY, SQUID, SSH_L, SSH_W, SOCAT)
 
+ENCRYPTED = frozenset({TLS, WSS, SANDBOX})
 HOST = "127.0.0.1"
 USER, PASSWORD = "viewer", "secret"  # mechanism of SASL, on loopback
 
@@ -32,7 +33,7 @@ class Target:
 
     @property
     def encrypted(self) -> bool:
-        return self.transport in (TLS, WSS, SANDBOX)
+        return self.transport in ENCRYPTED
 
     @property
     def framed(self) -> bool:

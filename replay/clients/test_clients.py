@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import lzma
 import socket
 import struct
 import subprocess
@@ -21,43 +20,12 @@ from bench.common.errors import BenchError
 from bench.runs import store
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run, Store
-from clients import agent, command, guest, installed, machine, migration, packages, picture, plans, proxies, table, target, webdav, wire
+from clients import agent, command, installed, machine, migration, packages, plans, proxies, table, target, webdav, wire
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.errors import Failed, GuestLost, NotRun
 from clients.table import BAD, GOOD, NOT_RUN
-
-
-def _picture(width: int, height: int, first: int = 0) -> picture.Picture:
-    return picture.Picture(width, height, bytes((first + at) % 251 for at in range(width * height * 3)))
-
-
-def test_a_picture_is_found_within_a_larger_one() -> None:
-    small = _picture(5, 4, 7)
-    rows = [bytes(9 * 3) for _ in range(8)]
-    for y in range(4):
-        rows[2 + y] = bytes(3 * 3) + small.row(y) + bytes(3)
-    large = picture.Picture(9, 8, b"".join(rows))
-    assert large.shows(small)
-    assert not large.shows(_picture(5, 4, 8))
-    assert not small.shows(large)
-    changed = bytearray(large.rgb)
-    changed[(5 * 9 + 7) * 3] ^= 1  # its last pixel
-    assert not picture.Picture(9, 8, bytes(changed)).shows(small)
-
-
-def test_pictures_of_every_kind_are_the_same_one() -> None:
-    wanted = picture.Picture(2, 1, bytes((1, 2, 3, 4, 5, 6)))
-    assert picture.from_ppm(b"P6\n2 1\n255\n\1\2\3\4\5\6") == wanted
-    assert picture.from_ppm(b"P6\n2 1\n255\n\1\2\3\4\5\6\0\0") == wanted     # lines as QEMU pads them
-    for damaged, told in ((b"P6\n2 1\n255\n\1\2\3", "half a picture"), (b"P6\n2 1\n65535\n" + bytes(12), "8 bits")):
-        with pytest.raises(Failed, match=told):
-            picture.from_ppm(damaged)
-    assert picture.from_rgba(2, 1, bytes((1, 2, 3, 255, 4, 5, 6, 255))) == wanted
-    assert picture.from_bgrx(2, 1, 12, bytes((3, 2, 1, 0, 6, 5, 4, 0, 9, 9, 9, 9))) == wanted
-    header = [100 + 3, 7, 2, 24, 2, 1, 0, 0, 32, 0, 32, 32, 8, 0, 0, 0, 0, 0, 256, 1, 0, 0, 0, 0, 0]
-    xwd = struct.pack(">25I", *header) + b"xwd" + bytes(12) + bytes((3, 2, 1, 0, 6, 5, 4, 0))
-    assert picture.from_xwd(xwd) == wanted
+from guest import initrd, qemu
+from guest.errors import Failed, GuestLost, NotRun
 
 
 def _acks(style: str, windows: dict[int, int], messages: int) -> list[int]:
@@ -149,13 +117,13 @@ def test_a_run_that_breaks_is_bad_and_the_others_go_on(error: Exception, tmp_pat
 
     monkeypatch.setattr(SpiceGtk, "version", lambda: "1")
     monkeypatch.setattr(plans, "scenario", lambda _: breaks)
-    player = command.Player(cast(Any, None), "", tmp_path)
+    player = command.Player(cast(Any, None), tmp_path, tmp_path)
     monkeypatch.setattr(player, "_world", lambda *_: types.SimpleNamespace(figures={"lines": 1}, nobody=lambda: None))
-    done = player.play(Case((SpiceGtk.name, "draw"), "flow", target.PLAIN), machine.Library(tmp_path, "flow", ""), 1)
+    done = player.play(Case((SpiceGtk.name, "draw"), "flow", target.PLAIN), machine.Library(tmp_path, "flow"), 1)
     assert done.failed and "why" in done.figures["says"] and done.figures["lines"] == 1 and done.about == {"client": "1"}
     monkeypatch.setattr(migration, "move", breaks)
     nothing = cast(Any, None)
-    done = migration._migrated(nothing, "", nothing, nothing, Case((SpiceGtk.name, migration.SEAMLESS), "stock>flow", target.PLAIN), 1)
+    done = migration._migrated(nothing, tmp_path, nothing, nothing, Case((SpiceGtk.name, migration.SEAMLESS), "stock>flow", target.PLAIN), 1)
     assert done.failed and "why" in done.figures["says"]
 
 
@@ -346,39 +314,17 @@ def test_a_relay_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: py
         proxies.Proxy(target.SOCAT, tmp_path / "server", tmp_path)
 
 
-def test_a_guests_module_is_unpacked(tmp_path: Path) -> None:
-    plain, packed = tmp_path / "lib" / "one.ko", tmp_path / "lib" / "other.ko.xz"
-    plain.parent.mkdir()
-    plain.write_bytes(b"one")
-    packed.write_bytes(lzma.compress(b"other"))
-    for module in (plain, packed):
-        guest._copy_module(module, tmp_path, tmp_path / "made")
-    assert {file.name: file.read_bytes() for file in (tmp_path / "made" / "lib").iterdir()} == {"one.ko": b"one", "other.ko": b"other"}
-
-
-# --- the accelerator ---
-
-@pytest.mark.parametrize(("device", "reason"), [("none", "No such file or directory"), ("file", "Inappropriate ioctl for device")])
-def test_kvm_that_does_not_work_is_one_line(device: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                            capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(guest, "_KVM", tmp_path / device)
-    for name in ("clients", "clients migration", "clients soak", "live", "live deployment", "live reports"):
-        assert cli.main([*name.split(), "--accel", "kvm"]) == 1
-        assert capsys.readouterr().err == f"bench: --accel kvm: {tmp_path / device} does not work on this machine: {reason}\n"
-    assert guest.accelerator("tcg") == guest.TCG
-
-
-def test_a_guest_that_has_booted_is_of_one_accelerator() -> None:
-    made = guest.Guest(Path("kernel"), Path("initrd"))
-    emulated, kvm = (machine._hardware(replace(made, accel=accel), 2, "8x8") for accel in (guest.TCG, guest.KVM))
-    assert emulated == machine._hardware(made, 2, "8x8") != kvm
-    assert [word for word in kvm if word not in emulated] == ["kvm"] and "qxl-vga,xres=8,yres=8" in kvm
+def test_a_guest_that_migrates_has_the_hardware_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(initrd, "prepare", lambda _: initrd.Made(Path("kernel"), Path("initrd")))
+    plain, two, large = (migration._hardware(cast(Any, None), kind, "tcg").arguments()
+                         for kind in (migration.SEAMLESS, migration.DISPLAYS, migration.RESIZED))
+    assert [word for word in two if word not in plain] == ["qxl,id=second"]
+    assert [word for word in large if word not in plain] == ["qxl-vga,xres=2162,yres=1216"]
 
 
 def test_results_of_another_accelerator_stay_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     Store(tmp_path / "clients.jsonl").add(_cell("flow", GOOD))
-    monkeypatch.setattr(guest, "accelerator", lambda name: name)
+    monkeypatch.setattr(qemu, "accelerator", lambda name: name)
     arguments = ["clients", "--clients", "ryll", "--output", str(tmp_path), "--dry-run"]
     assert cli.main(arguments) == 0 and "ryll/draw/plain/stock\n" in capsys.readouterr().out
     assert cli.main([*arguments, "--accel", "kvm"]) == 2

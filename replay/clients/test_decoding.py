@@ -9,7 +9,6 @@ import io
 import itertools
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
@@ -20,8 +19,10 @@ from bench.lab.lab import free_port
 from clients import target
 from clients.drivers import html5
 from clients.drivers.html5 import Html5
-from clients.errors import Failed, NotRun
 from clients.machine import Library
+from guest import picture
+from guest.errors import Failed, NotRun
+from guest.picture import Pixels
 from recordings import test_support_qxl as qxl
 from recordings.test_support_commands import Bitmap, Copy, Drawable, Rect
 from recordings.test_support_writer import RecordingWriter
@@ -45,9 +46,6 @@ window.Image = function () {{
     return image;
 }};
 """
-
-Pixels = Any        # a numpy array of rows, columns and colours
-
 
 def _page() -> Pixels:
     """A photo, as a server sees it. Stock, too, shows text wrong that is drawn where a JPEG is being decoded."""
@@ -90,10 +88,9 @@ def _draw(writer: RecordingWriter, screen: Pixels, box: Rect) -> None:
 def _far(client: Html5, wanted: Pixels) -> int:
     """Number of pixels that are not what they should be."""
     shown = client.picture()
-    if (shown.width, shown.height) != (_WIDTH, _HEIGHT):
-        raise Failed(f"a picture of {shown.width}x{shown.height}")
-    pixels = numpy.frombuffer(shown.rgb, numpy.uint8).reshape(wanted.shape)
-    return int((abs(pixels.astype(int) - wanted.astype(int)).max(axis=2) > _FAR).sum())
+    if shown.shape != wanted.shape:
+        raise Failed(f"a picture of {picture.size(shown)}")
+    return int((abs(shown.astype(int) - wanted.astype(int)).max(axis=2) > _FAR).sum())
 
 
 def _watch(library: Library, folder: Path) -> list[int]:
@@ -127,7 +124,7 @@ def test_photos_scrolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     try:
         Html5.version()
         paths.player()
-        library = Library(paths.patched_library(), "flow", "")
+        library = Library(paths.patched_library(), "flow")
     except (NotRun, BenchError) as error:
         pytest.skip(str(error))
     found = _watch(library, tmp_path)

@@ -21,9 +21,9 @@ from bench.common import paths
 from bench.lab import certs
 from bench.lab.lab import free_port
 from clients import soak, target
-from clients.errors import Failed
 from clients.soak import Record, Visitor
 from clients.target import PLAIN, TLS, Target
+from guest.errors import Failed
 from recordings import catalogue
 
 RECORDING = "vga-text-boot"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import socket
 import struct
 
-from clients.errors import Failed
+from guest.errors import Failed
 
 _FRAME = struct.Struct("<qH")       # connection, size
 _LARGEST = 65535

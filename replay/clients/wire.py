@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import socket
 import ssl
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clients.errors import Failed
+import websocket
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
 from clients.target import HOST, UNIX, Target
+from guest.errors import Failed
 
 MAIN, DISPLAY, INPUTS, CURSOR, PLAYBACK, PORT = 1, 2, 3, 4, 5, 10
 SET_ACK, PING = 3, 4
@@ -24,7 +26,6 @@ _LINK_HEADER = struct.Struct("<4sIII")
 _LINK = struct.Struct("<IBBIII")
 _MINI_HEADER = struct.Struct("<HI")
 _KEY_BYTES = 162                    # in the link reply: SubjectPublicKeyInfo of a 1024-bit RSA key
-_MODULUS = slice(29, 157)           # its modulus; the exponent is 65537 in every server
 _MINI_HEADERS = 1 << 3
 _PATIENCE = 20
 _BLOCK = 1 << 18
@@ -49,78 +50,39 @@ class Stream:
             self.socket = ssl.create_default_context(cafile=str(target.ca)).wrap_socket(
                 self.socket, server_hostname=HOST
             )
-        self._framed = target.framed
-        self._raw = b""
+        self._web: websocket.WebSocket | None = None
         self._bytes = bytearray()
         self.closed = False
-        if self._framed:
-            self._upgrade()
-
-    def _upgrade(self) -> None:
-        self.socket.sendall(
-            f"GET / HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "
-            "AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: binary\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
-        )
-        while b"\r\n\r\n" not in self._raw:
-            if not (more := self.socket.recv(4096)):
-                raise Failed("the server refused the web socket")
-            self._raw += more
-        head, _, self._raw = self._raw.partition(b"\r\n\r\n")
-        if b" 101 " not in head.split(b"\r\n")[0]:
-            raise Failed(f"the server refused the web socket: {head[:60]!r}")
+        if target.framed:
+            self._web = websocket.WebSocket()
+            try:
+                self._web.connect(f"ws://{HOST}:{target.port}/", socket=self.socket, subprotocols=["binary"])
+            except websocket.WebSocketException as error:
+                raise Failed(f"the server refused the web socket: {error}") from None
 
     def send(self, data: bytes) -> None:
-        if self._framed:
-            mask = os.urandom(4)
-            size = (
-                bytes([128 | len(data)])
-                if len(data) < 126
-                else struct.pack(">BH", 128 | 126, len(data))
-                if len(data) < 1 << 16
-                else struct.pack(">BQ", 128 | 127, len(data))
-            )
-            data = b"\x82" + size + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(data))
         try:
-            self.socket.sendall(data)
-        except OSError:
+            if self._web:
+                self._web.send_binary(data)
+            else:
+                self.socket.sendall(data)
+        except (OSError, websocket.WebSocketException):
             self.closed = True
 
     def fill(self, seconds: float) -> bool:
         """Waits for more bytes up to a timeout; False if none arrived."""
         self.socket.settimeout(seconds)
         try:
-            more = self.socket.recv(_BLOCK)
-        except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
+            kind, more = self._web.recv_data() if self._web else (websocket.ABNF.OPCODE_BINARY, self.socket.recv(_BLOCK))
+        except (TimeoutError, BlockingIOError, ssl.SSLWantReadError, websocket.WebSocketTimeoutException):
             return False
-        except OSError:
-            more = b""
+        except (OSError, websocket.WebSocketException):
+            kind, more = websocket.ABNF.OPCODE_CLOSE, b""
         self.socket.settimeout(_PATIENCE)
-        if not more:
-            self.closed = True
-            return False
-        if not self._framed:
+        self.closed = not more or kind != websocket.ABNF.OPCODE_BINARY
+        if not self.closed:
             self._bytes += more
-            return True
-        self._raw += more
-        while (frame := self._frame()) is not None:
-            self._bytes += frame
-        return True
-
-    def _frame(self) -> bytes | None:
-        """The content of the next frame, if it is complete. Frames from the server are not masked."""
-        raw = self._raw
-        if len(raw) < 2:
-            return None
-        size, start = raw[1] & 127, 2
-        if size >= 126:
-            start = 4 if size == 126 else 10
-            if len(raw) < start:
-                return None
-            size = int.from_bytes(raw[2:start], "big")
-        if len(raw) < start + size:
-            return None
-        self._raw = raw[start + size :]
-        return raw[start : start + size] if raw[0] & 15 in (0, 2) else b""
+        return not self.closed
 
     def have(self, count: int) -> bool:
         return len(self._bytes) >= count
@@ -142,24 +104,11 @@ class Stream:
         return self.take(count)
 
 
-def _mask(seed: bytes, size: int) -> bytes:
-    blocks = (hashlib.sha1(seed + struct.pack(">I", count)).digest() for count in range(size // 20 + 1))
-    return b"".join(blocks)[:size]
-
-
-def _xor(left: bytes, right: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(left, right))
-
-
 def _empty_ticket(key: bytes) -> bytes:
-    """The empty password, encrypted with RSA-OAEP."""
-    modulus = key[_MODULUS]
-    size = len(modulus)
-    seed = bytes(20)
-    data = hashlib.sha1().digest() + bytes(size - 43) + b"\1\0"
-    masked = _xor(data, _mask(seed, len(data)))
-    block = b"\0" + _xor(seed, _mask(masked, 20)) + masked
-    return pow(int.from_bytes(block, "big"), 65537, int.from_bytes(modulus, "big")).to_bytes(size, "big")
+    """The empty password, encrypted with the server's key."""
+    public = serialization.load_der_public_key(key)
+    assert isinstance(public, rsa.RSAPublicKey)
+    return public.encrypt(b"\0", padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None))
 
 
 @dataclass

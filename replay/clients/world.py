@@ -8,11 +8,15 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
+
+import numpy
 
 from clients.drivers.base import Driver
-from clients.errors import Failed
 from clients.machine import Machine
-from clients.picture import Picture
+from guest import picture
+from guest.errors import Failed
+from guest.picture import Pixels
 
 _SHOWN = 40  # seconds until the picture must be right
 _CONNECTED = 60
@@ -30,6 +34,13 @@ class World:
     rest: float = 0.0  # seconds to stay idle
     figures: dict[str, float] = field(default_factory=dict)
     _clients: list[Driver] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        with contextlib.suppress(*([Failed] if failed else [])):
+            self.nobody()
 
     def client(self) -> Driver:
         """A new client, connected and with its picture shown."""
@@ -65,18 +76,18 @@ class World:
         if not self.machine.running():
             raise Failed(self.machine.ended())
 
-    def card(self) -> Picture:
+    def card(self) -> Pixels:
         """Makes the guest stop drawing, and returns its screen."""
-        self.machine.guest("card")
+        self.machine.order("card")
         return self.at_rest()
 
-    def at_rest(self, display: int = 0) -> Picture:
+    def at_rest(self, display: int = 0) -> Pixels:
         """The guest's screen, when it has stopped drawing."""
         before = self.machine.screen(display)
         for _ in range(100):
             time.sleep(0.3)
             now = self.machine.screen(display)
-            if now == before and not now.blank():
+            if numpy.array_equal(now, before) and not picture.blank(now):
                 return now
             before = now
         raise Failed("the guest's screen does not come to rest")
@@ -84,23 +95,23 @@ class World:
     def lines(self) -> int:
         """The number of lines that the guest has drawn; one more may be on its way."""
         for _ in range(20):
-            if (told := self.machine.guest("lines", "lines")).isdecimal():
+            if (told := self.machine.order("lines", "lines")).isdecimal():
                 return int(told)
             time.sleep(0.1)
         raise Failed("the guest does not draw")
 
-    def must_show(self, client: Driver, wanted: Picture, display: int = 0) -> None:
+    def must_show(self, client: Driver, wanted: Pixels, display: int = 0) -> None:
         """Waits until the client shows this picture, pixel by pixel."""
         deadline = time.monotonic() + _SHOWN
         while True:
             client.must_run()
             shown = client.picture(display)
-            if shown.shows(wanted):
+            if picture.shows(shown, wanted):
                 return
             if time.monotonic() > deadline:
-                shown.save(self.folder.parent / "shown.ppm")
-                wanted.save(self.folder.parent / "wanted.ppm")
-                raise Failed(f"another picture than the guest's: {shown.differing(wanted)}")
+                picture.save(shown, self.folder.parent / "shown.ppm")
+                picture.save(wanted, self.folder.parent / "wanted.ppm")
+                raise Failed(f"another picture than the guest's: {picture.differing(shown, wanted)}")
             time.sleep(0.5)
 
     def must_flow(self, client: Driver, seconds: float) -> None:

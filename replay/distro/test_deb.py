@@ -65,7 +65,7 @@ def test_this_machine_gets_no_packages_if_told_so(tmp_path: Path, monkeypatch: p
 
 
 def test_what_makes_a_root_is_installed_on_this_machine_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bare machine has no debootstrap."""
+    """A bare machine has no mmdebstrap."""
     ran: list[tuple[type, str]] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.delenv("RUN_NO_PACKAGES", raising=False)
@@ -73,7 +73,7 @@ def test_what_makes_a_root_is_installed_on_this_machine_first(tmp_path: Path, mo
     monkeypatch.setattr(Builder, "run", lambda builder, title, *_, **__: ran.append((type(builder), title)))
     monkeypatch.setattr("bench.source.debroot.make", lambda suite, *_, **__: (tmp_path / "root").mkdir())
     RootBuilder("trixie", tmp_path, Steps(tmp_path / "log")).prepare([])
-    assert [title for kind, title in ran if kind is Builder] == ["asking for package lists", "installing debootstrap"]
+    assert [title for kind, title in ran if kind is Builder] == ["asking for package lists", "installing mmdebstrap"]
 
 
 def test_in_a_fresh_clone_the_release_is_got_before_the_patches_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

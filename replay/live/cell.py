@@ -26,10 +26,10 @@ from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
 from bench.runs.runner import Outcome
 from bench.runs.store import Case
-from clients.errors import Failed, NotRun
-from live import viewers
+from guest.errors import Failed, NotRun
+from guest.qemu import Qemu
+from live import guests, viewers
 from live.guests import Guest
-from live.qemu import Listener, Qemu
 from live.scenarios import Scenario
 from live.user import User
 from live.viewers import Viewer
@@ -63,8 +63,8 @@ def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
     elif way.spice:
         show = viewers.drain
     else:
-        from live import tiger
-        show = tiger.tiger
+        from live import xviewer
+        show = xviewer.tiger
     with show(lab, folder, width, height) as viewer:
         yield viewer
 
@@ -72,11 +72,9 @@ def _shown(way: Way, lab: Lab, qemu: Qemu, folder: Path) -> Iterator[Viewer]:
 def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, count: int) -> Record:
     if way.page and lab.link.relay:
         raise BenchError(f"a page has a relay of its own: not over {lab.link.name}")
-    at = Listener(lab.server, labs.LOOPBACK if way.page else lab.listens_at, lab.ports, folder / "spice" if lab.link.unix else None,
-                  lab.server_address)
     port = lab.ports[way.spice and not lab.link.unix]
-    with Qemu(guest.hardware, way, at, folder, guest.state) as qemu, \
-            relay.beside(lab, port, at.path) if lab.link.relay else nullcontext():
+    with guest.start(way, lab, folder) as qemu, \
+            relay.beside(lab, port, guests.socket(way, lab, folder)) if lab.link.relay else nullcontext():
         qemu.booted()
         with _shown(way, lab, qemu, folder) as viewer:
             user = User(qemu, viewer)

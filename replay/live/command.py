@@ -17,8 +17,8 @@ from bench.lab import links
 from bench.runs import libraries, runner
 from bench.runs.store import Case, Run
 from bench.source import setup
-from clients import guest, packages
-from clients.machine import qemu_version
+from clients import packages
+from guest import qemu
 from live import cell, guests, page, sets, ways
 from live.scenarios import SCENARIOS
 
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             ("links", "as for ./run compare; also with /ipv6, and 2M100ms+unix")):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     options(parser, "stock, a mode (flow:catchup=off), vnc (QEMU's own); in a browser, by websockify: html5, html5-stock, novnc")
-    guest.configure(parser)
+    qemu.configure(parser)
     parser.add_argument("--count", type=int, metavar="N", help="actions per run (6 to 100, by scenario and set)")
 
 
@@ -83,5 +83,5 @@ def execute(args: argparse.Namespace) -> int:
             guest_name, scenario = case.what
             return cell.run(case, made[guest_name], SCENARIOS[scenario], shown[case.mode], links.find(case.link))
 
-        runs = plan.perform(one, {"qemu": qemu_version()}, _says)
+        runs = plan.perform(one, {"qemu": qemu.qemu_version()}, _says)
     return int(not all(run.counts for run in runs))

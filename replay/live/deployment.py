@@ -25,17 +25,18 @@ from bench.lab.lab import Lab
 from bench.runs import runner, store
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
-from clients import guest, machine, target
+from clients import machine, target
 from clients import table as accels
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk
-from clients.errors import Failed
-from clients.machine import AGENT_PORT, STOCK, Library, Machine
+from clients.machine import STOCK, Machine
 from clients.scenarios import vdagent
 from clients.world import World
+from guest import qemu
+from guest.errors import Failed
+from guest.qemu import AGENT_PORT, KVM, TCG, Qemu
 from live import command, guests, sets, viewers, ways
 from live.cell import watched
-from live.qemu import Listener, Qemu
 from live.scenarios import scroll
 from live.tiles import shown_at
 from live.user import AtRest, User, differ
@@ -59,7 +60,7 @@ class Place:
     steps: Steps
     folder: Path
     count: int | None = None    # of --count
-    accel: str = guest.TCG
+    accel: str = TCG
 
     def guest(self, name: str = "text-std", second: str = "") -> guests.Guest:
         return guests.prepare(guests.named(name, self.accel), self.steps, second)
@@ -91,10 +92,9 @@ def tested(link: str) -> Iterator[Lab]:
 @contextlib.contextmanager
 def at_rest(place: Place, way: Way, lab: Lab, of: guests.Guest | None = None) -> Iterator[Qemu]:
     """A guest with a picture that stands still."""
-    made, at = of or place.guest(), Listener(lab.server, lab.listens_at, lab.ports)
-    with Qemu(made.hardware, way, at, place.folder, made.state) as qemu:
-        qemu.order("card")
-        yield qemu
+    with (of or place.guest()).start(way, lab, place.folder) as host:
+        host.order("card")
+        yield host
 
 
 @contextlib.contextmanager
@@ -145,7 +145,7 @@ def _displays(place: Place, way: Way, noise: bool = False, reopen: bool = False)
         done = scroll(user, qemu, _STOPS, close_and_open) if reopen else scroll(user, qemu, _STOPS)
         if noise:
             qemu.order("eval kill $noise")
-        wrong = differ(lambda: qemu.screen(second=True), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
+        wrong = differ(lambda: qemu.screen(1), lambda: viewer.picture(1), PATIENCE) or user.exact(PATIENCE)
     says = f"{viewer.told['bytes']['display-1'] / 1e6:.1f} MB for the other display"
     if reopened:
         says += f", opened {reopened} times"
@@ -192,11 +192,9 @@ def _out(place: Place, way: Way, seconds: int) -> Seen:
 @contextlib.contextmanager
 def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machine]]:
     """The link, and behind it a guest that relays the agent's port."""
-    assert way.library
-    library = Library(way.library.directory, way.mode or STOCK, way.library.name)
-    made = guest.prepare(place.steps, accel=place.accel)
-    state = machine.booted(made, Library(paths.stock_library(), STOCK, ""))
-    with tested(link) as lab, Machine(made, library, place.folder, incoming=state, lab=lab) as host:
+    made = machine.hardware(place.steps, place.accel)
+    state = qemu.state(made, qemu.environment(paths.stock_library()))
+    with tested(link) as lab, Machine(made, way.environment(), place.folder, state, lab=lab) as host:
         host.booted()
         yield lab, host
 
@@ -220,14 +218,11 @@ def _paste(place: Place, way: Way, link: str) -> Seen:
 def _drop(place: Place, way: Way, link: str) -> Seen:
     with _with_agent(place, way, link) as (_, host):
         vdagent.require()
-        world = World(host, SpiceGtk, target.TLS, place.folder, 0)
-        try:
+        with World(host, SpiceGtk, target.TLS, place.folder, 0) as world:
             client = world.client()
             with vdagent.agent(host.relay(AGENT_PORT), place.folder):
                 first = vdagent.drop(client, place.folder, 1)       # until agent and client have met
                 return Seen([vdagent.drop(client, place.folder, _PASTED)], f"a file of one byte {first:.1f} s")
-        finally:
-            world.nobody()
 
 
 def keys_of(echoes: Sequence[float]) -> str:
@@ -297,7 +292,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def options(parser: argparse.ArgumentParser, rows: Mapping[str, Row]) -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(rows)} (all)")
     command.options(parser)
-    guest.configure(parser)
+    qemu.configure(parser)
 
 
 def planned(args: argparse.Namespace, rows: Mapping[str, Row] = ROWS) -> dict[Case, float]:
@@ -322,7 +317,7 @@ def cell(runs: Sequence[Run]) -> str:
 
 def _column(run: Run) -> str:
     """The way, and KVM if the guest ran under it."""
-    return f"{run.case.mode}, KVM" if accels.accel_of(run) == guest.KVM else run.case.mode
+    return f"{run.case.mode}, KVM" if accels.accel_of(run) == KVM else run.case.mode
 
 
 def page(kept: Sequence[Run], name: str = NAME, rows: Mapping[str, Row] = ROWS) -> str:
@@ -360,5 +355,5 @@ def execute(args: argparse.Namespace, name: str = NAME, rows: Mapping[str, Row] 
 
                 return watched(play)
 
-        runs = plan.perform(one, {"qemu": machine.qemu_version()}, lambda run: cell([run]))
+        runs = plan.perform(one, {"qemu": qemu.qemu_version()}, lambda run: cell([run]))
     return int(not all(run.counts and not run.failed for run in runs))

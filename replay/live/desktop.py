@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The root file system of the desktop guest as a read-only disk image, from Debian's packages (guest/packages.txt)
-and what its programs show.
+"""The root file system of the desktop guest as a read-only disk image: Debian's packages (root/packages.txt), and what its programs show,
+made of licence texts and videos of ffmpeg. book.pdf is the GPL.
 
-Needs root (debootstrap, chroot) and the distribution's mirror; no loop device, as mke2fs fills the image from the
-folder. Mounts are in the mount namespace of the one command that needs them, and end with it.
+Needs root; no loop device, as mke2fs fills the image from the folder. Mounts are in the mount namespace of the one command that
+needs them, and end with it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import html
 import os
-import re
 import shutil
-import subprocess
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.source import debsource
-from live import documents
+from bench.source import debroot, debsource
+from guest import initrd
 
 SUITE = "bookworm"
 _SIZE = "3G"
-_FILES = Path(__file__).with_name("guest")
+_FILES = Path(__file__).with_name("root")
 _LICENCES = Path("usr/share/common-licenses")
 _PICTURES = ("mandelbrot=s=320x240:r=20", "video.avi", "-t 4 -c:v mjpeg -q:v 3"), ("mandelbrot=s=320x200:start_scale=0.01", "web.jpg", "-frames:v 1")
-_UNWANTED = ("man", "locale", "info", "doc")
-# Killed or interrupted, the bench takes the whole command with it: timeout hands a signal on to all the processes of its group.
-_ALONE = ("setpriv", "--pdeathsig", "TERM", "timeout", "--kill-after=10", "3600", "unshare", "--mount", "--propagation", "private")
+_DPKG = (*(f"path-exclude=/usr/share/{name}/*" for name in ("man", "locale", "info", "doc")), "path-include=/usr/share/doc/*/copyright")
+_COLOURS = ("#204a87", "#4e9a06", "#a40000", "#ce5c00", "#5c3566", "#8f5902")
+_STYLE = ("body{font-family:sans-serif;margin:0;background:#eeeeec}h1{background:#204a87;color:#fff;padding:16px;margin:0}"
+          ".story{background:#fff;margin:12px;padding:12px;border:1px solid #bbb}h2{margin:0 0 8px 0}"
+          "img{float:left;margin:0 12px 8px 0}td{border:1px solid #999;padding:3px;color:#fff}.end{clear:both}")
+_STORIES = 60
 
 
 def packages() -> list[str]:
@@ -38,86 +40,59 @@ def packages() -> list[str]:
 
 def fingerprint() -> str:
     """Changes whenever what is put into the guest does."""
-    files = (_FILES / "packages.txt", _FILES / "start", Path(__file__), Path(documents.__file__))
-    return hashlib.sha256("\0".join(file.read_text() for file in files).encode()).hexdigest()
+    files = (*sorted(_FILES.iterdir()), Path(__file__))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def mirror() -> str:
-    """Where this machine gets its Debian packages from."""
-    source = debsource.distribution(debsource.machine_sources(), SUITE)
-    found = re.search(r"https?://[^\s]+", source.text) if source else None
-    if not found:
-        raise BenchError("the desktop guest needs a Debian mirror: add one to this machine's apt sources")
-    return found[0]
+def web_page(picture: str, text: str) -> str:
+    """Like a newspaper's: stories, every second with a photograph, every fifth with a coloured table."""
+    paragraphs = [part.strip() for part in text.split("\n\n") if len(part.strip()) > 200][:_STORIES]
+    parts = [f"<html><head><title>Daily page</title><style>{_STYLE}</style></head><body><h1>The Daily Page</h1>"]
+    for at, paragraph in enumerate(paragraphs):
+        parts.append(f'<div class="story"><h2 style="color:{_COLOURS[at % 6]}">Story {at + 1}</h2>')
+        if at % 2 == 0:
+            parts.append(f'<img src="{picture}" width="320">')
+        parts += [f"<p>{html.escape(each)}</p>" for each in (paragraph, paragraphs[(at * 7 + 3) % len(paragraphs)])]
+        if at % 5 == 4:
+            rows = ("".join(f'<td style="background:{_COLOURS[(row + column) % 6]}">{row * column * 37 % 101}</td>'
+                            for column in range(10)) for row in range(5))
+            parts.append("<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>")
+        parts.append('<div class="end"></div></div>')
+    return "\n".join([*parts, "</body></html>"])
 
 
-class Desktop:
-    """A folder that holds the guest's files in root/ until the image is made of them."""
+def _show(root: Path, steps: Steps) -> None:
+    """What the programs show."""
+    here = root / "opt" / "live"
+    here.mkdir(parents=True)
+    for name in ("start", "book.pdf"):
+        shutil.copy(_FILES / name, here)
+    (here / "start").chmod(0o755)
+    short, *others = ((root / _LICENCES / name).read_text() for name in ("GPL-3", "LGPL-3", "Apache-2.0", "MPL-2.0"))
+    text = "\n".join([short, *others])
+    (here / "gpl3.txt").write_text(short)
+    (here / "licences.txt").write_text(text)
+    (here / "essay.txt").write_text(short[:1500])
+    (here / "index.html").write_text(web_page("web.jpg", text))
+    for source, name, how in _PICTURES:
+        steps.run(f"making {name}", proc.inside(None, [
+            "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
+            'mount -t proc proc "$0/proc" && exec chroot "$0" sh -c "cd /opt/live && ffmpeg -v error -y -f lavfi -i $1 $2 $3"',
+            str(root), source, how, name]))
 
-    def __init__(self, folder: Path, steps: Steps):
-        self.image = folder / "guest.img"
-        self._root = folder / "root"
-        self._steps = steps
 
-    def build(self, from_mirror: str) -> None:
-        if os.geteuid() != 0:
-            raise BenchError("building the guest needs root (debootstrap)")
-        shutil.rmtree(self._root, ignore_errors=True)
-        self._root.parent.mkdir(parents=True, exist_ok=True)
-        self._steps.run("debootstrap", [*_ALONE, "debootstrap", "--variant=minbase", SUITE, self._root, from_mirror])
-        self._configure_apt()
-        self._in_guest("updating the guest's lists", "apt-get -q update")
-        self._in_guest("installing the guest's packages",
-                       f"DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends {' '.join(packages())}")
-        self._content()
-        self._in_guest("tidying up", "rm -f /etc/apt/apt.conf.d/90machine; apt-get clean; rm -rf /var/lib/apt/lists/*")
-        self._make_image()
-
-    def _in_guest(self, title: str, command: str) -> None:
-        """Runs a shell command in the guest's folder, which has a /proc meanwhile."""
-        self._steps.run(title, [*_ALONE, "sh", "-c", 'mount -t proc proc "$1/proc" && exec chroot "$1" /bin/sh -c "$2"', "sh",
-                                self._root, command])
-
-    def _configure_apt(self) -> None:
-        configuration = self._root / "etc" / "apt" / "apt.conf.d"
-        (configuration / "90small").write_text('APT::Sandbox::User "root";\nDpkg::Use-Pty "0";\n')
-        machine = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False).stdout
-        (configuration / "90machine").write_text("".join(
-            f"{line}\n" for line in machine.splitlines() if re.match(r"Acquire::(http|https|Retries|Check)", line)))
-        (self._root / "etc" / "dpkg" / "dpkg.cfg.d" / "90small").write_text(
-            "".join(f"path-exclude /usr/share/{name}/*\n" for name in _UNWANTED) + "path-include /usr/share/doc/*/copyright\n")
-        policy = self._root / "usr" / "sbin" / "policy-rc.d"      # nothing is started while packages are installed
-        policy.write_text("#!/bin/sh\nexit 101\n")
-        policy.chmod(0o755)
-
-    def _content(self) -> None:
-        here = self._root / "opt" / "live"
-        here.mkdir(parents=True, exist_ok=True)
-        shutil.copy(_FILES / "start", here)
-        (here / "start").chmod(0o755)
-        short, *others = ((self._root / _LICENCES / name).read_text() for name in ("GPL-3", "LGPL-3", "Apache-2.0", "MPL-2.0"))
-        text = "\n".join([short, *others])
-        (here / "gpl3.txt").write_text(short)
-        (here / "licences.txt").write_text(text)
-        (here / "essay.txt").write_text(short[:1500])
-        (here / "book.pdf").write_bytes(documents.pdf(short))
-        (here / "index.html").write_text(documents.web_page(["web.jpg"], text))
-        for source, name, how in _PICTURES:
-            self._in_guest(f"making {name}", f"cd /opt/live && ffmpeg -v error -y -f lavfi -i {source} {how} {name}")
-
-    def _make_image(self) -> None:
-        """The image is there when it is complete."""
-        part = self.image.with_suffix(".part")
-        part.unlink(missing_ok=True)
-        self._steps.run("making the disk image", ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal",
-                                                  "-E", "lazy_itable_init=1", "-d", self._root, part, _SIZE])
-        part.rename(self.image)
-        shutil.rmtree(self._root)
+def _make(folder: Path, steps: Steps) -> None:
+    root = folder.with_name("root")
+    debroot.make(SUITE, root, debsource.places(debsource.machine_sources(), debsource.codename(), SUITE), steps, packages=packages(), dpkg=_DPKG)
+    _show(root, steps)
+    steps.run("making the disk image", ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "lazy_itable_init=1", "-d", root,
+                                        folder / "guest.img", _SIZE])
 
 
 def image(steps: Steps) -> Path:
     """Made once; another one when one of the files here has changed: what has booted from the old one knows only that."""
-    made = Desktop(paths.cache_dir() / "live" / f"desktop-{fingerprint()[:12]}", steps)
-    if not made.image.exists():
-        made.build(mirror())
-    return made.image
+    home = initrd.HOME / f"desktop-{fingerprint()[:12]}"
+    if os.geteuid() != 0 and not home.is_dir():
+        raise BenchError("building the guest needs root (mmdebstrap)")
+    home.parent.mkdir(parents=True, exist_ok=True)
+    return initrd.once(home, lambda folder: _make(folder, steps)) / "guest.img"

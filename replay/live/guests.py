@@ -11,14 +11,11 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.runs import libraries
-from clients import guest
-from live import desktop, qemu
+from bench.lab.lab import LOOPBACK, Lab
+from guest import initrd, qemu
+from guest.qemu import KVM, SPICE, TCG, VNC, VNC_TLS, Hardware, Listener, Qemu
+from live import desktop
 from live.ways import Way
-
-_INIT = Path(__file__).with_name("guest") / "init"
-_MODULES = ("virtio_pci", "virtio_input", "evdev", "virtio_blk", "crc32c_generic", "ext4", "qxl", "bochs", "virtio_gpu")
-_SOUND_MODULES = ("virtio_pci", "virtio_input", "evdev", "snd_hda_intel", "snd_hda_codec_generic", "snd_pcm_oss")
 
 # name -> QEMU's device, the guest's module
 DISPLAYS = {"std": ("VGA", "bochs"), "qxl": ("qxl-vga", "qxl"), "virtio": ("virtio-vga", "virtio_gpu")}
@@ -34,16 +31,28 @@ _LARGE_MEMORY = 768     # MB: the frame buffer, its shadow, and pages to scroll
 class Guest:
     name: str
     kind: str
-    hardware: qemu.Hardware
-    state: str      # for Qemu(incoming=)
+    hardware: Hardware
+    state: Path
+
+    def start(self, way: Way, lab: Lab, folder: Path) -> Qemu:
+        """Shown in that way, at the server's end of the link."""
+        at = Listener(lab.server, LOOPBACK if way.page else lab.listens_at, lab.ports, socket(way, lab, folder), lab.server_address,
+                      SPICE if way.spice else VNC if way.page else VNC_TLS,
+                      (*((f"streaming-video={way.video}",) if way.video else ()), "disable-ticketing=on"))
+        return Qemu(self.hardware, at, folder, way.environment(), self.state)
+
+
+def socket(way: Way, lab: Lab, folder: Path) -> Path | None:
+    """Where SPICE listens if it is not at a port."""
+    return folder / "spice" if lab.link.unix and way.spice else None
 
 
 def named(name: str, accel: str) -> str:
-    return name if accel == guest.TCG else f"{name}+{accel}"
+    return name if accel == TCG else f"{name}+{accel}"
 
 
 def kind_of(name: str) -> str:
-    if name.removesuffix(f"+{guest.KVM}") not in (*NAMES, *LARGE):
+    if name.removesuffix(f"+{KVM}") not in (*NAMES, *LARGE):
         raise BenchError(f"unknown guest '{name}': choose one of {', '.join((*NAMES, *LARGE))}", 2)
     return name.partition("-")[0]
 
@@ -58,10 +67,8 @@ def prepare(name: str, steps: Steps, second: str = "") -> Guest:
     if size:
         device += f",{'vgamem_mb=64,' if display == 'std' else ''}xres={size.replace('x', ',yres=')}"
         memory = _LARGE_MEMORY
-    made = guest.prepare(steps, _INIT, _SOUND_MODULES if kind == SOUND else _MODULES)
-    hardware = qemu.Hardware(made.kernel, made.initrd, f"live={kind}", device, memory,
-                             desktop.image(steps) if kind == DESKTOP else None, kind == SOUND, second, accel or guest.TCG)
+    hardware = Hardware(initrd.prepare(steps), device, memory, desktop.image(steps) if kind == DESKTOP else None, int(kind == SOUND), second,
+                        accel=accel or TCG)
     orders: Sequence[str] = () if kind == DESKTOP or plain in ("text-std", "sound-std") else (f"graphics {module}",)
     steps.say(f"booting the guest {name}, once")
-    stock = Way(libraries.STOCK, libraries.find(libraries.STOCK))
-    return Guest(name, kind, hardware, qemu.state(hardware, stock, paths.cache_dir() / "live", orders))
+    return Guest(name, kind, hardware, qemu.state(hardware, qemu.environment(paths.stock_library()), orders))

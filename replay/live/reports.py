@@ -15,10 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy
+
+from guest.qemu import Qemu, wait_for
 from live import cell, deployment
 from live.deployment import PATIENCE, Place, Row, Seen, at_rest, connected, shown, tested
 from live.guests import LARGE
-from live.qemu import Qemu
 from live.tiles import ALIKE, Look, Means, apply
 from live.user import User
 from live.viewers import Drain
@@ -36,8 +38,12 @@ def _page(qemu: Qemu) -> None:
     for order in ("line=$(cat /sys/class/graphics/fb0/stride) tall=$(cut -d, -f2 /sys/class/graphics/fb0/virtual_size)",
                   "listing 150 1 >/dev/tty1; cat /dev/fb0 /dev/fb0 >/run/page",
                   "head -c $((300 * line)) /dev/urandom | dd of=/run/page bs=$line seek=$((tall + 40)) conv=notrunc 2>/dev/null",
-                  "fling() { dd if=/run/page of=/dev/fb0 bs=$line skip=$1 count=$tall 2>/dev/null; }"):
+                  # Linux 6.1 shows nothing of what is written line by line
+                  "fling() { dd if=/run/page of=/dev/fb0 ibs=$line obs=1048576 skip=$1 count=$tall 2>/dev/null; }"):
         qemu.order(f"eval {order}")
+    shown = qemu.screen()
+    qemu.order(f"eval fling {_PAGE_STEPS * _STEP_LINES}")
+    wait_for("page on the guest's screen", 10, lambda: not numpy.array_equal(qemu.screen(), shown))
 
 
 def _flung(qemu: Qemu, viewer: Drain) -> None:

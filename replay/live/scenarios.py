@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from live.qemu import Qemu
+from guest.qemu import Qemu
 from live.user import LIMIT, AtRest, User
 from live.viewers import LEFT, WHEEL_DOWN, WHEEL_UP, Viewer
 from live.ways import BROWSERS, VNC

@@ -15,7 +15,7 @@ from bench.lab import links
 from bench.runs.libraries import Library
 from bench.runs.store import Case, Run
 from clients import table
-from clients.errors import Failed
+from guest.errors import Failed
 from live import deployment
 from live.ways import Way
 

@@ -23,16 +23,17 @@ from bench.measure.validity import STOLEN_LIMIT
 from bench.runs import store
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run, Store
-from clients import guest
-from live import cell, command, desktop, documents, guests, office, page, scenarios, sessions, sets, tiles, user, ways, web
-from live.qemu import Hardware, Qemu
+from guest import qemu
+from guest.initrd import Made
+from guest.picture import Pixels
+from guest.qemu import Hardware, Qemu
+from live import cell, command, desktop, guests, page, scenarios, sessions, sets, tiles, user, ways, web
 from live.tiles import Log
 from live.user import AtRest, User
 from live.viewers import KEYS, Viewer
-from recordings import manifest
 
 
-def _screen(shade: int = 0, width: int = 40, height: int = 24) -> tiles.Pixels:
+def _screen(shade: int = 0, width: int = 40, height: int = 24) -> Pixels:
     return numpy.full((height, width, 3), shade, numpy.uint8)
 
 
@@ -81,13 +82,6 @@ def test_shown_is_when_it_became_the_picture_and_stayed_so(tmp_path: Path) -> No
     assert tiles.shown_at(log.base, log.looks[:1], wanted, masked) == 0
 
 
-def test_a_screendump_is_a_picture(tmp_path: Path) -> None:
-    qemu = object.__new__(Qemu)
-    (tmp_path / "screen.ppm").write_bytes(b"P6\n2 1\n255\n\1\2\3\4\5\6")
-    qemu.__dict__.update(_folder=tmp_path, qmp=lambda *_, **__: None)
-    assert qemu.screen().tolist() == [[[1, 2, 3], [4, 5, 6]]]
-
-
 # --- the person ---
 
 class _World:
@@ -98,7 +92,7 @@ class _World:
         self.log.path.write_bytes(b"")
         self.shade, self.coming = 10, [10]
 
-    def screen(self) -> tiles.Pixels:
+    def screen(self) -> Pixels:
         return _screen(self.shade, 16, 16)
 
     def draw(self, shade: int) -> None:
@@ -161,12 +155,12 @@ def test_a_set_is_what_the_options_leave_of_it() -> None:
 
 
 def test_kvm_is_named_in_the_record_and_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guest, "accelerator", lambda name: name)
+    monkeypatch.setattr(qemu, "accelerator", lambda name: name)
     given = ("--scenarios", "page", "--links", "lan", "--modes", "flow")
     plans = [next(iter(sets.planned(_arguments(*given, *more)))) for more in ((), ("--accel", "kvm"))]
     assert [case.what[0] for case in plans] == ["text-std", "text-std+kvm"] and plans[0] != plans[1]
     assert sets._guess(plans[0]) == sets._guess(plans[1])
-    hardware = Hardware(Path("kernel"), Path("initrd"), "", "VGA")
+    hardware = Hardware(Made(Path("kernel"), Path("initrd")), "VGA")
     assert hardware.arguments()[2:4] == ["-accel", "tcg"] and replace(hardware, accel="kvm").arguments()[2:4] == ["-accel", "kvm"]
     text = page.page([_run("flow", scenario="page", guest=case.what[0]) for case in plans])
     assert "\n## text-std, page\n" in text and "\n## text-std+kvm, page\n" in text
@@ -401,26 +395,14 @@ def test_the_desktop_is_made_anew_when_what_is_in_it_changes(tmp_path: Path, mon
 
 def test_the_documents_of_the_desktop_are_well_formed() -> None:
     text = "\n\n".join(f"Paragraph {number} " + "with (many) words & <signs> \\ " * 10 for number in range(70))
-    page = documents.web_page(["a.jpg", "b.jpg"], text)
+    page = desktop.web_page("a.jpg", text)
     assert page.count("<h2") == 60 and page.count("<img") == 30 and "&lt;signs&gt;" in page
-    book = documents.pdf(text)
-    assert book.startswith(b"%PDF-1.4") and book.endswith(b"%%EOF\n")
+    book = (desktop._FILES / "book.pdf").read_bytes()
+    assert book.startswith(b"%PDF-1.4") and book.endswith(b"%%EOF\n") and b"/Type /Pages /Count 12" in book
     start = int(book.rsplit(b"startxref\n", 1)[1].split()[0])
     assert book[start:].startswith(b"xref")
     offsets = [int(line[:10]) for line in book[start:].splitlines() if line.endswith(b" n ")]
-    assert all(book[offset:].startswith(b"%d 0 obj" % number) for number, offset in enumerate(offsets, 1))
-
-
-def test_who_is_recorded_is_told_where_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPICE_STREAM", "flow")
-    found = office.Recorded("stock", None, file="/somewhere/office.rec").environment()
-    assert found["SPICE_WORKER_RECORD_FILENAME"] == "/somewhere/office.rec" and "SPICE_STREAM" not in found
-
-
-def test_the_sessions_of_office_are_shipped_and_of_known_guests() -> None:
-    shipped = {entry["name"]: entry["made"] for entry in manifest.load()}
-    for name, (guest, _work) in office.SESSIONS.items():
-        assert "live.office" in shipped[name] and guests.kind_of(guest) == guests.DESKTOP
+    assert len(offsets) == 28 and all(book[offset:].startswith(b"%d 0 obj" % number) for number, offset in enumerate(offsets, 1))
 
 
 # --- many sessions ---

@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 
 from bench.measure.screens import ALIKE, OUTSIDE, RECORD
+from guest.picture import Pixels
 
 Means = numpy.ndarray[Any, Any]     # rows x columns of quarters, 0 to 255
-Pixels = numpy.ndarray[Any, Any]    # rows x columns x (red, green, blue), 8 bits each
 
 TILE, ROW = 16, 512
 _QUARTER = TILE // 2

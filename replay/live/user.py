@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from clients.errors import Failed
-from live.qemu import Qemu
-from live.tiles import Means, Pixels, alike, differing, means_of, shown_at
+from guest.errors import Failed
+from guest.picture import Pixels
+from guest.qemu import Qemu
+from live.tiles import Means, alike, differing, means_of, shown_at
 from live.viewers import Viewer
 
 LIMIT = 30.0        # seconds until the picture must be right

@@ -17,9 +17,10 @@ from PIL import Image
 from bench.common import paths, proc
 from bench.lab import certs
 from bench.lab.lab import Lab
-from clients.errors import Failed
 from clients.scan_codes import SCAN_CODES
-from live.tiles import Log, Pixels
+from guest.errors import Failed
+from guest.picture import Pixels
+from live.tiles import Log
 
 LEFT, WHEEL_UP, WHEEL_DOWN = 1, 4, 5
 _CONNECT = 60.0             # seconds until the first picture, on the slowest link
@@ -29,9 +30,7 @@ _FRAME = 4                  # bytes of sound: two samples of 16 bits
 # Name of a key -> scan code, X's name
 KEYS: dict[str, tuple[int, str]] = {
     **{letter: (code, letter) for letter, code in SCAN_CODES.items() if letter != "\n"},
-    "enter": (28, "Return"), "space": (57, "space"), "backspace": (14, "BackSpace"), "escape": (1, "Escape"),
-    "home": (0x147, "Home"), "up": (0x148, "Up"), "page-up": (0x149, "Prior"), "left": (0x14B, "Left"), "right": (0x14D, "Right"),
-    "end": (0x14F, "End"), "down": (0x150, "Down"), "page-down": (0x151, "Next"),
+    "enter": (28, "Return"), "space": (57, "space"), "up": (0x148, "Up"), "down": (0x150, "Down"),
 }
 
 
@@ -58,11 +57,6 @@ class Viewer:
     def wheel(self, number: int) -> None:
         self.button(number, True)
         self.button(number, False)
-
-    def click(self, x: int, y: int) -> None:
-        self.move(x, y)
-        self.button(LEFT, True)
-        self.button(LEFT, False)
 
     def picture(self) -> Pixels:
         """The picture that is shown now."""

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.common.errors import BenchError
 from bench.runs import libraries, modes
+from guest import qemu
 
 VNC = "vnc"
 # name -> Debian's package of the client in the browser, and the server that it shows
@@ -30,13 +30,8 @@ class Way:
         return self.library is not None
 
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items()
-                if not name.startswith("SPICE_") and name not in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")}
-        if self.library:
-            kept["LD_LIBRARY_PATH"] = str(self.library.directory)
-        if self.several:
-            kept["SPICE_DEBUG_ALLOW_MC"] = "1"
-        return {**kept, "SPICE_STREAM": self.mode} if self.mode else kept
+        several = {"SPICE_DEBUG_ALLOW_MC": "1"} if self.several else {}
+        return qemu.environment(self.library.directory if self.library else None, self.mode, **several)
 
 
 def _shows(name: str) -> str:

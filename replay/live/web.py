@@ -15,7 +15,7 @@ from bench.common import proc
 from bench.common.errors import BenchError
 from bench.lab import certs
 from bench.lab.lab import LOOPBACK, Lab
-from clients.errors import Failed
+from guest.errors import Failed
 from live.viewers import Viewer
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ X server."""
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,17 +17,19 @@ from Xlib import XK, X
 from Xlib.ext import xtest
 
 from bench.common import paths, proc
-from bench.common.errors import BenchError
 from bench.lab.lab import Lab
-from clients.errors import Failed
-from live.tiles import Log, Pixels
+from clients.xserver import XServer
+from guest.errors import Failed
+from guest.picture import Pixels
+from live.tiles import Log
 from live.viewers import KEYS, Viewer
 
+_TIGERS_MARGIN = 200    # pixels that TigerVNC's viewer reserves for title and borders
 Start = Callable[[str, Sequence[str]], proc.Process]    # starts a program of that name in the client's namespace, on that X server
 
 
 class OnX(Viewer):
-    def __init__(self, viewer: proc.Process, number: int, log: Log) -> None:
+    def __init__(self, viewer: proc.Process, number: str, log: Log) -> None:
         self._viewer, self.log = viewer, log
         self._x = Xlib.display.Display(f":{number}")
         self._window = next((window for window in self._x.screen().root.query_tree().children
@@ -77,30 +78,35 @@ def shown(lab: Lab, folder: Path, size: tuple[int, int], margin: int, begin: Cal
     """`begin` starts the viewer, whose window has that size, on an X server larger by the margin. Returns when the window is
     shown."""
     width, height = size
-    server, watch = proc.require("Xvfb", "xvfb"), paths.tool("screen", "spice-x-watch")
-    number = next(number for number in range(2000 + os.getpid() % 20000, 60000)
-                  if not Path(f"/tmp/.X11-unix/X{number}").exists() and not Path(f"/tmp/.X{number}-lock").exists())
-    env = {**{name: value for name, value in os.environ.items() if name not in ("WAYLAND_DISPLAY", "XAUTHORITY")},
-           "HOME": str(folder), "LC_ALL": "C.UTF-8", "DISPLAY": f":{number}"}
-    started: list[proc.Process] = []
+    watch, started = paths.tool("screen", "spice-x-watch"), list[proc.Process]()
     with contextlib.ExitStack() as open_:
+        x = XServer(folder, f"{width + margin}x{height + margin}", lab.client)
+        open_.callback(x.close)
+
         def start(name: str, argv: Sequence[str]) -> proc.Process:
-            started.append(open_.enter_context(proc.Process(name, argv, lab.client, env)))
+            started.append(open_.enter_context(proc.Process(name, argv, lab.client, x.environment)))
             return started[-1]
 
-        x = start("Xvfb", [server, f":{number}", "-nolisten", "tcp", "-noreset", "-screen", "0", f"{width + margin}x{height + margin}x24"])
-        deadline = time.monotonic() + 20
-        while not Path(f"/tmp/.X11-unix/X{number}").exists():
-            if time.monotonic() > deadline or not x.running():
-                raise BenchError(f"Xvfb does not start: {x.last_complaint()}")
-            time.sleep(0.05)
         viewer = begin(start)
         start("watch", [str(watch), str(width), str(height), str(folder / "screen")])
-        made = OnX(viewer, number, Log(folder / "screen", width, height))
+        made = OnX(viewer, x.number, Log(folder / "screen", width, height))
         try:
             yield made
         finally:
             made.close()
-            for process in reversed(started):       # a killed X server leaves its files
+            for process in reversed(started):
                 process.signal(signal.SIGTERM)
                 process.wait(time.monotonic() + 5)
+
+
+def tiger(lab: Lab, folder: Path, width: int, height: int) -> contextlib.AbstractContextManager[Viewer]:
+    """TigerVNC's viewer with default settings."""
+    def begin(start: Start) -> proc.Process:
+        viewer = start("viewer", [proc.require("xtigervncviewer", "tigervnc-viewer"), "-SecurityTypes", "TLSNone", "-RemoteResize=0", "-MenuKey=",
+                                  "-geometry", f"{width}x{height}+0+0", "-Log", "*:stderr:30", f"{lab.server_address}::{lab.ports[0]}"])
+        if not viewer.wait_complaint("Connected to host", time.monotonic() + 20):
+            raise Failed(f"the viewer does not connect: {viewer.last_complaint()}")
+        time.sleep(2 + 4 * lab.link.full_round_trip)
+        return viewer
+
+    return shown(lab, folder, (width, height), _TIGERS_MARGIN, begin)

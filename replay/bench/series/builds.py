@@ -17,7 +17,7 @@ from bench.source.builder import RootBuilder
 
 DEFAULT = "default"         # by meson, without SPICE_STREAM
 AUTOTOOLS = "autotools"
-I386 = "i386"               # in a root made by debootstrap, with this suite's dependencies of the default release
+I386 = "i386"               # in a root made by mmdebstrap, with this suite's dependencies of the default release
 _FORTIFY = "-D_FORTIFY_SOURCE=3"
 # Options of meson setup; names of compilers are variables.
 BUILDS = {

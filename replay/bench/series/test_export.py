@@ -19,7 +19,6 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.series import buildlists, export
 from bench.source import brings, newfiles, upstream
-from bench.source.brings import New
 
 _WHO = export.Author("Some One", "some@one.example")
 _PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a",

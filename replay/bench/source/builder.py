@@ -96,7 +96,7 @@ class Builder:
 
 
 class RootBuilder(Builder):
-    """A root of another suite, made by debootstrap; the mirror and its keys are this machine's."""
+    """A root of another suite, made by mmdebstrap; the mirror and its keys are this machine's."""
 
     _IS_OWN = True
     _READY = ".ready"
@@ -130,9 +130,9 @@ class RootBuilder(Builder):
         super().prepare(places)
 
     def _make(self, places: Sequence[Place]) -> None:
-        here = Builder(self.suite, self.home, self.steps, ("debootstrap",))
+        here = Builder(self.suite, self.home, self.steps, ("mmdebstrap",))
         here.work.mkdir(parents=True, exist_ok=True)
         if not here.knows(here.tools):
-            here.install("debootstrap", ["install", "debootstrap"], "debootstrap")
-        debroot.make(self.suite, self.root, places, self.steps, architecture=self.architecture)
+            here.install("mmdebstrap", ["install", "mmdebstrap"], "mmdebstrap")
+        debroot.make(self.suite, self.root, places, self.steps, packages=self.tools, architecture=self.architecture)
         (self.root / self._READY).touch()

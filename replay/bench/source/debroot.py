@@ -1,38 +1,59 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A minimal Debian root in a folder, made by debootstrap from this machine's mirror, with its keys and proxies."""
+"""A minimal Debian root in a folder, made by mmdebstrap from this machine's mirror, with its keys and proxies."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from bench.common import proc
+from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.source.debsource import Place, machine_acquire
 
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 _ETC = Path("/etc")
 _SECRETS = 0o600
+# its mounts and processes end with it, also if it is killed
+_ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_ACCESS = ("apt/auth.conf", "apt/auth.conf.d", "apt/keyrings", "apt/trusted.gpg.d")
 
 
-def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, archives: Path | None = None,
-         architecture: str = "") -> None:
-    """Replaces the folder root; archives is where .deb files are kept for the next time, architecture Debian's name of another one
-    than this machine's. Needs root's rights. Raises StepFailed."""
-    proc.require("debootstrap", "debootstrap")
-    shutil.rmtree(root, ignore_errors=True)         # left by an interrupted run
+def make(suite: str, root: Path, places: Sequence[Place], steps: Steps, *, packages: Sequence[str] = (), archives: Path | None = None,
+         architecture: str = "", dpkg: Sequence[str] = ()) -> None:
+    """Replaces the folder root. `archives`, on the same file system, keeps .deb files for the next time; `architecture` is Debian's name
+    of another one than this machine's; `dpkg` has options of its configuration. Needs root's rights. Raises StepFailed."""
+    if not places:
+        raise BenchError("this machine has no apt, or no source of the distribution's packages")
+    program = proc.require("mmdebstrap", "mmdebstrap")
+    remove(root)        # left by an interrupted run
     root.parent.mkdir(parents=True, exist_ok=True)
-    options = [*([f"--cache-dir={archives}"] if archives else []), *([f"--arch={architecture}"] if architecture else [])]
-    steps.run(f"making a root of {suite}", proc.inside(None, [
-        "debootstrap", *options, "--variant=minbase", "--include=ca-certificates", suite, str(root), places[0].source.uri]),
-        quiet=True, env=QUIET)
-    sources = root / "etc/apt/sources.list.d"
-    (root / "etc/apt/sources.list").unlink(missing_ok=True)
-    for place in places:
-        (sources / f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
-    (root / "etc/apt/apt.conf.d/00machine").write_text(machine_acquire())
+    with tempfile.TemporaryDirectory(prefix="sources-", dir=root.parent) as name:
+        (settings := Path(name, "acquire.conf")).write_text(machine_acquire())
+        for place in places:
+            Path(name, f"{place.suite}{place.source.suffix}").write_text(place.source.render("deb", place.suite))
+        steps.run(f"making a root of {suite}", proc.inside(None, [
+            *_ALONE, program, "--mode=root", "--variant=minbase", f"--include={','.join(['ca-certificates', *packages])}", f"--aptopt={settings}",
+            *(f"--dpkgopt={option}" for option in dpkg), *([f"--architectures={architecture}"] if architecture else []),
+            *(_kept(archives) if archives else []), suite, str(root), *(str(Path(name, f"{place.suite}{place.source.suffix}")) for place in places)]),
+            quiet=True, env=QUIET)
     copy_network(root)
+
+
+def remove(folder: Path) -> None:
+    """Does not cross file systems, in case something is mounted below."""
+    subprocess.run(["rm", "-rf", "--one-file-system", folder], check=False)
+
+
+def _kept(archives: Path) -> list[str]:
+    """mmdebstrap's options that take packages from the folder, and put them there."""
+    here, there = shlex.quote(str(archives)), '"$1/var/cache/apt/archives"'
+    return [f"--setup-hook=mkdir -p {there} && find {here} -name '*.deb' -exec cp -l -t {there} {{}} +",
+            "--skip=essential/unlink", f"--customize-hook=cp -l -u {there}/*.deb {here}"]
 
 
 def copy_network(root: Path) -> None:
@@ -43,7 +64,7 @@ def copy_network(root: Path) -> None:
 
 def copy_access(root: Path) -> None:
     """Copies what this machine's mirror requires: passwords, keys, and certificates that Debian lacks."""
-    for name in ("apt/auth.conf", "apt/auth.conf.d", "apt/keyrings", "apt/trusted.gpg.d"):
+    for name in _ACCESS:
         source, target = _ETC / name, root / "etc" / name
         if source.is_dir():
             shutil.copytree(source, target, dirs_exist_ok=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from bench.common import proc
 from bench.common.steps import Steps
-from clients.errors import Failed, NotRun
-from clients.picture import Picture
 from clients.target import Target
+from guest.errors import Failed, NotRun
+from guest.picture import Pixels
 
 
 class Driver(ABC):
@@ -43,7 +43,7 @@ class Driver(ABC):
     def start(self) -> None:
         """Starts the client; it may still be connecting."""
 
-    def picture(self, display: int = 0) -> Picture:
+    def picture(self, display: int = 0) -> Pixels:
         """The picture that it shows now, on this display of the guest."""
         raise NotRun("does not draw")
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clients.errors import Failed
+from guest.errors import Failed
 
 _ANSWER = 90
 

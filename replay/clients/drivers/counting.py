@@ -10,8 +10,8 @@ import time
 
 from clients import target, wire
 from clients.drivers.base import Driver
-from clients.errors import Failed
 from clients.scan_codes import BETWEEN, RELEASED, SCAN_CODES
+from guest.errors import Failed
 
 _KEY_DOWN, _KEY_UP = 101, 102
 _PORT_INIT, _SPICEVMC_DATA = 201, 101

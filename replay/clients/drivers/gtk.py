@@ -15,11 +15,13 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.source import debsource
 from bench.source.builder import RootBuilder
-from clients import picture, target
+from clients import target
 from clients.drivers.base import Driver, debian_version
-from clients.errors import Failed, NotRun
-from clients.lines import Lines
 from clients.scan_codes import BETWEEN, SCAN_CODES
+from guest import picture
+from guest.errors import Failed, NotRun
+from guest.lines import Lines
+from guest.picture import Pixels
 
 _SCRIPT = Path(__file__).with_name("gtk_session.py")
 _ANSWER = 60
@@ -69,11 +71,11 @@ class SpiceGtk(Driver):
             raise Failed(f"{self.name}: {answer['error']}")
         return answer
 
-    def picture(self, display: int = 0) -> picture.Picture:
+    def picture(self, display: int = 0) -> Pixels:
         with tempfile.NamedTemporaryFile(dir=self.folder) as file:
             told = self._ask(do="picture", file=file.name, display=display)
             if not told["answer"]:
-                return picture.Picture(1, 1, bytes(3))
+                return picture.none()
             return picture.from_bgrx(told["width"], told["height"], told["stride"], Path(file.name).read_bytes())
 
     def type(self, text: str) -> None:

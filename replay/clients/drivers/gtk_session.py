@@ -187,22 +187,24 @@ class Session:
         answer(answer=self.heard)
 
     def do_port(self, answer, name, data, **_):
-        if name not in self.ports:
-            return answer(answer="", error="no port %s" % name)
-        channel, sent, waited = self.ports[name], bytes.fromhex(data), [0]
-        start = len(self.came[channel])
+        sent, waited, start = bytes.fromhex(data), [0], [None]
 
         def written(source, result):
             source.write_finish(result)
 
         def look():
             waited[0] += 1
-            if len(self.came[channel]) - start < len(sent) and waited[0] < 300:
+            channel, came = self.ports.get(name), b""
+            if channel and start[0] is None:
+                start[0] = len(self.came[channel])
+                channel.write_async(sent, None, written)
+            if channel:
+                came = bytes(self.came[channel][start[0]:])
+            if len(came) < len(sent) and waited[0] < 300:
                 return True
-            answer(answer=bytes(self.came[channel][start:]).hex())
+            answer(answer=came.hex(), error="" if channel else "no port %s" % name)
             return False
 
-        channel.write_async(sent, None, written)
         GLib.timeout_add(100, look)
 
 

@@ -16,12 +16,14 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
-from clients import picture, target
+from clients import target
 from clients.drivers import chromium
 from clients.drivers.base import Driver, debian_version, first_line
-from clients.errors import Failed, NotRun
-from clients.guest import once
 from clients.scan_codes import BETWEEN
+from guest import picture
+from guest.errors import Failed, NotRun
+from guest.initrd import once
+from guest.picture import Pixels
 
 _SOURCE = Path("/usr/share/spice-html5")
 _PACKAGE = "@spice-project/spice-html5"
@@ -95,10 +97,10 @@ class Html5(Driver):
             raise Failed(f"{self.name}: {failed}")
         return self._page.evaluate(expression)
 
-    def picture(self, display: int = 0) -> picture.Picture:
+    def picture(self, display: int = 0) -> Pixels:
         told = self._evaluate(_PICTURE)
         if not isinstance(told, list):
-            return picture.Picture(1, 1, bytes(3))
+            return picture.none()
         return picture.from_rgba(told[0], told[1], base64.b64decode(told[2]))
 
     def type(self, text: str) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
-from clients import picture, target
+from clients import target
 from clients.drivers.base import Driver, first_line
-from clients.errors import Failed, NotRun
-from clients.lines import Lines
 from clients.scan_codes import BETWEEN, SCAN_CODES
+from guest import picture
+from guest.errors import Failed, NotRun
+from guest.lines import Lines
+from guest.picture import Pixels
 
 _ANSWER = 20
 
@@ -107,7 +109,7 @@ class Ryll(Driver):
             raise Failed(f"ryll: {method}: {answer.get('error')}")
         return dict(answer.get("result") or {})
 
-    def picture(self, display: int = 0) -> picture.Picture:
+    def picture(self, display: int = 0) -> Pixels:
         told = self._ask("screenshot", {"format": "rgba"})
         return picture.from_rgba(told["width"], told["height"], base64.b64decode(told["data_base64"]))
 

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from clients.agent import Agent
 from clients.drivers.base import Driver
-from clients.errors import Failed
-from clients.machine import AGENT_PORT
 from clients.world import World
+from guest.errors import Failed
+from guest.qemu import AGENT_PORT
 
 _LETTERS = 60_000
 _PATIENCE = 60
@@ -32,7 +32,7 @@ def _copied(client: Driver, agent: Agent) -> str:
 
 def run(world: World) -> str:
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     agent = Agent(world.machine.relayed(AGENT_PORT))
     try:
         agent.met(_PATIENCE)

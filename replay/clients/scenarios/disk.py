@@ -7,8 +7,8 @@ import hashlib
 import random
 import time
 
-from clients.errors import Failed
 from clients.world import World
+from guest.errors import Failed
 
 _SIZE = 1 << 20
 _PATIENCE = 60
@@ -16,7 +16,7 @@ _PATIENCE = 60
 
 def run(world: World) -> str:
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     data = random.Random(1).randbytes(_SIZE)
     image = world.folder / "disc"
     image.write_bytes(data)
@@ -26,5 +26,5 @@ def run(world: World) -> str:
         if time.monotonic() > deadline:
             raise Failed("the guest sees no disk" if seen == "none" else "the guest reads something else")
         time.sleep(1)
-        seen = world.machine.guest("disk", "disk")
+        seen = world.machine.order("disk", "disk")
     return f"{_SIZE} bytes"

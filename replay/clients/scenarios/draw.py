@@ -8,7 +8,7 @@ from clients.world import World
 
 def run(world: World) -> str:
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     lines, came = world.lines(), client.messages()
     world.must_flow(client, world.seconds)
     lines = world.lines() - lines

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import random
 
-from clients.errors import Failed
-from clients.machine import FILES_PORT
 from clients.webdav import Files
 from clients.world import World
+from guest.errors import Failed
+from guest.qemu import FILES_PORT
 
 _SIZE = 300_000
 
@@ -16,7 +16,7 @@ _SIZE = 300_000
 def run(world: World) -> str:
     client = world.client()
     folder = client.shares()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     there, back = random.Random(1).randbytes(_SIZE), random.Random(2).randbytes(_SIZE)
     (folder / "there").write_bytes(there)
     with world.machine.relayed(FILES_PORT) as port:

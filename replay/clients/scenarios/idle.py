@@ -7,12 +7,12 @@ from __future__ import annotations
 import time
 
 from clients.drivers.base import Driver
-from clients.errors import Failed
 from clients.world import World
+from guest.errors import Failed
 
 
 def _works(world: World, client: Driver, text: str) -> None:
-    world.machine.guest("draw")
+    world.machine.order("draw")
     world.must_flow(client, 6)
     client.type(text + "\n")
     if (typed := world.machine.typed(30)) != text:

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from clients.errors import Failed
 from clients.world import World
+from guest.errors import Failed
 
 _TEXT = "sphinxofblackquartz"
 
 
 def run(world: World) -> str:
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     world.must_flow(client, 6)
     client.type(_TEXT + "\n")
     typed = world.machine.typed(30)

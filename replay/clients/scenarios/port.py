@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import random
 
-from clients.errors import Failed
-from clients.machine import ECHO_PORT
 from clients.world import World
+from guest.errors import Failed
+from guest.qemu import ECHO_PORT
 
 _SIZE = 200_000
 
 
 def run(world: World) -> str:
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     data = random.Random(1).randbytes(_SIZE)
     back = client.through_port(data, ECHO_PORT)
     if back != data:

@@ -7,7 +7,7 @@ from clients.world import World
 
 
 def run(world: World) -> str:
-    world.machine.guest("draw")
+    world.machine.order("draw")
     for _ in range(3):
         world.must_flow(world.client(), 3)
         world.nobody()

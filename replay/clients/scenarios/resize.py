@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from clients.errors import NotRun
 from clients.world import World
+from guest import picture
+from guest.errors import NotRun
 
 
 def run(world: World) -> str:
@@ -14,10 +15,10 @@ def run(world: World) -> str:
         raise NotRun("the guest had another screen already")
     before = world.card()
     world.must_show(client, before)
-    world.machine.guest("draw")
-    world.machine.guest("graphics")
+    world.machine.order("draw")
+    world.machine.order("graphics qxl")
     world.machine.graphics = True
     world.must_flow(client, 5)
     after = world.card()
     world.must_show(client, after)
-    return f"{before.width}x{before.height} to {after.width}x{after.height}"
+    return f"{picture.size(before)} to {picture.size(after)}"

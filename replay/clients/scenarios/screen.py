@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from clients.world import World
+from guest import picture
 
 
 def run(world: World) -> str:
     client = world.client()
     client.picture()
     for _ in range(3):
-        world.machine.guest("draw")
+        world.machine.order("draw")
         world.must_flow(client, 3)
         shown = world.card()
         world.must_show(client, shown)
-    return f"{shown.width}x{shown.height}, 3 times"
+    return f"{picture.size(shown)}, 3 times"

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import time
 
-from clients.errors import Failed
 from clients.world import World
+from guest.errors import Failed
 
 _SECONDS = 30
 
 
 def run(world: World) -> str:
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     world.must_flow(client, 3)
     client.freeze()
     worst, ends = 0.0, time.monotonic() + _SECONDS

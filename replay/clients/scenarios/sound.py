@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import time
 
-from clients.errors import Failed
 from clients.world import World
+from guest.errors import Failed
 
 _SECONDS = 10
 
@@ -14,9 +14,9 @@ _SECONDS = 10
 def run(world: World) -> str:
     client = world.client()
     client.hears()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     if not world.machine.tone:
-        world.machine.guest("tone")
+        world.machine.order("tone")
         world.machine.tone = True
     time.sleep(3)
     heard = [client.hears()]

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from clients.errors import Failed
 from clients.world import World
+from guest.errors import Failed
 
 _TIMES, _SECONDS = 4, 20
 _PLAYBACK = 5   # type of a channel
@@ -16,9 +16,9 @@ _PLAYBACK = 5   # type of a channel
 def play_on_both(world: World) -> None:
     """For ever, as nothing tells the guest to stop."""
     if not world.machine.tone:
-        world.machine.guest("tone")
+        world.machine.order("tone")
         world.machine.tone = True
-    world.machine.guest("eval [ -e /run/both ] || { : >/run/both; yes zyxwvutsrqponmlkjihgfedcba >/dev/dsp1 & }")
+    world.machine.order("eval [ -e /run/both ] || { : >/run/both; yes zyxwvutsrqponmlkjihgfedcba >/dev/dsp1 & }")
 
 
 def must_hear(hears: Callable[[], int]) -> int:

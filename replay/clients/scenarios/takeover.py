@@ -7,7 +7,7 @@ from clients.world import World
 
 
 def run(world: World) -> str:
-    world.machine.guest("draw")
+    world.machine.order("draw")
     first = world.client()
     world.must_flow(first, 3)
     second = world.client()

@@ -7,7 +7,7 @@ from clients.world import World
 
 
 def run(world: World) -> str:
-    world.machine.guest("draw")
+    world.machine.order("draw")
     for _ in range(3):
         client = world.client()
         world.must_flow(client, 3)

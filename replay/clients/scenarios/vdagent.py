@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clients.drivers.base import Driver
-from clients.errors import Failed, NotRun
-from clients.machine import AGENT_PORT
 from clients.scenarios.clipboard import _text
 from clients.world import World
+from clients.xserver import XServer
+from guest.errors import Failed, NotRun
+from guest.qemu import AGENT_PORT
 
 _SMALL, _LARGE = 5_000, 5_000_000
 _PATIENCE = 60.0
@@ -33,33 +34,29 @@ def require() -> None:
 @contextlib.contextmanager
 def agent(port: Path, folder: Path) -> Iterator[dict[str, str]]:
     """The agent's daemon and its session program; the environment of its X server. Files arrive in `folder`/dropped."""
-    read, write = os.pipe()
     talk, children = str(folder / "session"), []
     (folder / "dropped").mkdir()
+    screen = XServer(folder)
 
-    def start(*argv: str, **more: object) -> None:
+    def start(*argv: str) -> None:
         with (folder / f"{argv[0]}.log").open("wb") as log:
             children.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                                             **more))    # type: ignore[call-overload]
+                                             env=screen.environment))
 
     try:
-        start("Xvfb", "-displayfd", str(write), "-nolisten", "tcp", "-noreset", pass_fds=[write])
-        os.close(write)
-        with os.fdopen(read) as told:
-            environment = {**os.environ, "DISPLAY": f":{told.readline().strip()}", "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder),
-                           "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
         start("spice-vdagentd", "-x", "-X", "-f", "-u", "/dev/null", "-s", str(port), "-S", talk)
         for _ in range(100):
             if Path(talk).exists():
                 break
             time.sleep(0.1)
-        start("spice-vdagent", "-x", "-s", str(port), "-S", talk, "-o", "0", "-f", str(folder / "dropped"), env=environment)
-        yield environment
+        start("spice-vdagent", "-x", "-s", str(port), "-S", talk, "-o", "0", "-f", str(folder / "dropped"))
+        yield screen.environment
     finally:
         for child in reversed(children):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+        screen.close()
 
 
 def drop(client: Driver, folder: Path, size: int) -> float:
@@ -88,7 +85,7 @@ def _clipboard(environment: dict[str, str], wanted: str) -> None:
 def run(world: World) -> str:
     require()
     client = world.client()
-    world.machine.guest("draw")
+    world.machine.order("draw")
     home = world.folder / f"agent-{time.monotonic_ns()}"
     home.mkdir()
     with agent(world.machine.relay(AGENT_PORT), home) as environment:

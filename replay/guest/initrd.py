@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The guest: Debian's kernel, busybox, and one shell script that draws text without end (guest/init)."""
+"""What every guest boots: Debian's kernel, and busybox with one shell script (init)."""
 
 from __future__ import annotations
 
-import argparse
-import fcntl
 import hashlib
 import lzma
-import os
 import platform
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,63 +18,30 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 
-_INIT = Path(__file__).with_name("guest") / "init"
+HOME = paths.cache_dir() / "guest"
+_INIT = Path(__file__).with_name("init")
 # what the guest loads; what these need comes with them
-_MODULES = (
-    "virtio_pci",
-    "virtio_console",
-    "xhci_pci",
-    "usb_storage",
-    "sr_mod",
-    "sd_mod",
-    "snd_hda_intel",
-    "snd_hda_codec_generic",
-    "snd_pcm_oss",
-    "qxl",
-)
-
-
-TCG, KVM = "tcg", "kvm"
-_KVM, _CREATE_VM = Path("/dev/kvm"), 0xAE01     # the ioctl of linux/kvm.h
+_MODULES = ("virtio_pci", "virtio_input", "evdev", "virtio_blk", "crc32c_generic", "ext4", "virtio_console", "xhci_pci", "usb_storage", "sr_mod",
+            "sd_mod", "snd_hda_intel", "snd_hda_codec_generic", "snd_pcm_oss", "bochs", "qxl", "virtio_gpu")
 
 
 @dataclass(frozen=True)
-class Guest:
+class Made:
     kernel: Path
     initrd: Path
-    accel: str = TCG
 
 
-def accelerator(name: str) -> str:
-    """The value of --accel; raises BenchError, one line, for KVM where it does not work."""
-    if name == KVM:
-        try:
-            with _KVM.open("r+b", buffering=0) as device:
-                os.close(fcntl.ioctl(device, _CREATE_VM, 0))
-        except OSError as error:
-            raise BenchError(f"--accel kvm: {_KVM} does not work on this machine: {error.strerror}") from None
-    return name
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The option of all commands that start guests of their own."""
-    parser.add_argument("--accel", type=accelerator, choices=(TCG, KVM), default=TCG, metavar="NAME",
-                        help="the guest's processor: tcg (emulated) or kvm (%(default)s)")
-
-
-def prepare(steps: Steps, init: Path = _INIT, wanted: Sequence[str] = _MODULES, accel: str = TCG) -> Guest:
-    """`init` is its first program, `wanted` are the modules that it may load. Made once; made again when one of these or the newest
-    kernel of the distribution changed."""
+def prepare(steps: Steps) -> Made:
+    """Made once; made again when the init, the modules or the newest kernel of the distribution changed."""
     if platform.machine() != "x86_64":
         raise BenchError(f"the test guest needs an x86_64 machine; this is {platform.machine()}")
-    home = paths.cache_dir() / "clients"
-    home.mkdir(parents=True, exist_ok=True)
+    HOME.mkdir(parents=True, exist_ok=True)
     package = _kernel_package()
-    modules = hashlib.sha256(" ".join(wanted).encode()).hexdigest()[:8]
-    kernel = once(home / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, wanted, steps))
-    script = hashlib.sha256(init.read_bytes()).hexdigest()[:8]
-    guest = once(home / f"guest-{modules}-{script}", lambda folder: _make_guest(folder, kernel, init, steps))
-    return Guest(kernel / "vmlinuz", guest / "initrd", accel)
+    modules = hashlib.sha256(" ".join(_MODULES).encode()).hexdigest()[:8]
+    kernel = once(HOME / f"{package}-{modules}", lambda folder: _make_kernel(folder, package, steps))
+    script = hashlib.sha256(_INIT.read_bytes()).hexdigest()[:8]
+    initrd = once(HOME / f"initrd-{package}-{modules}-{script}", lambda folder: _make_initrd(folder, kernel, steps))
+    return Made(kernel / "vmlinuz", initrd / "initrd")
 
 
 def once(done: Path, make: Callable[[Path], None]) -> Path:
@@ -102,8 +66,8 @@ def _kernel_package() -> str:
     return found[1]
 
 
-def _make_kernel(made: Path, package: str, wanted: Sequence[str], steps: Steps) -> None:
-    """vmlinuz, and lib/modules with the wanted modules, all that they need, and their index."""
+def _make_kernel(made: Path, package: str, steps: Steps) -> None:
+    """vmlinuz, and lib/modules with the modules, all that they need, and their index."""
     unpacked = made.parent / "unpacked"
     unpacked.mkdir()
     steps.run(f"getting the guest's kernel ({package})", ["apt-get", "-q", "download", package], cwd=unpacked.parent)
@@ -114,7 +78,7 @@ def _make_kernel(made: Path, package: str, wanted: Sequence[str], steps: Steps) 
     version = kernel.name.removeprefix("vmlinuz-")
     kernel.rename(made / "vmlinuz")
     steps.run("indexing the kernel's modules", ["depmod", "-b", unpacked, version])
-    for module in wanted:
+    for module in _MODULES:
         told = subprocess.run(
             ["modprobe", "-d", str(unpacked), "-S", version, "--show-depends", module],
             capture_output=True,
@@ -139,7 +103,7 @@ def _copy_module(source: Path, unpacked: Path, made: Path) -> None:
         shutil.copy(source, target)
 
 
-def _make_guest(made: Path, kernel: Path, init: Path, steps: Steps) -> None:
+def _make_initrd(made: Path, kernel: Path, steps: Steps) -> None:
     root = made.parent / "root"
     for name in ("bin", "dev", "proc", "sys", "run"):
         (root / name).mkdir(parents=True)
@@ -149,7 +113,7 @@ def _make_guest(made: Path, kernel: Path, init: Path, steps: Steps) -> None:
     for applet in applets:
         if applet != "busybox":
             (root / "bin" / applet).symlink_to("busybox")
-    shutil.copy(init, root / "init")
+    shutil.copy(_INIT, root / "init")
     (root / "init").chmod(0o755)
     steps.run(
         "packing the guest",
