@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
-from ci import documents, guest
+from ci import documents
 from ci.documents import Command, Rule
 from ci.road import ROAD
 from guest.errors import Failed
@@ -120,6 +120,8 @@ class Reader:
     def _shell(self, text: str, in_clone: bool) -> tuple[int, str]:
         environment = {**os.environ, **_SOMEBODY, "WORK": str(self._work)}
         if _OF_A_GUEST.search(text):
+            from ci import guest        # its packages are in the root, and this module is also used outside
+
             self._guest = self._guest or self._open.enter_context(guest.seen())
             environment |= self._guest
         where = self._work / ".cwd"

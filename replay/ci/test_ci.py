@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,13 @@ from ci.road import ROAD
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root to enter a root")
 _SOURCES = [Place(parse_list("deb http://mirror.invalid/debian bookworm main")[0], "bookworm")]
+
+
+def test_the_machine_needs_no_package_of_python() -> None:
+    """.ci/run installs none there."""
+    script = ("import sys; sys.modules.update(dict.fromkeys(('numpy', 'jinja2', 'dpkt', 'pytest', 'gi', 'cryptography', 'websocket'))); "
+              "import ci.__main__")
+    subprocess.run([sys.executable, "-S", "-c", script], cwd=paths.ROOT / "replay", check=True)
 
 
 def test_a_reason_is_allowed_as_a_whole_or_has_failed() -> None:
