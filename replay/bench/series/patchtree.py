@@ -143,10 +143,17 @@ def plant(version: str, folder: Path) -> int:
     return len(patches)
 
 
-def harvest(folder: Path) -> set[Path]:
+def state() -> dict[Path, bytes]:
+    """What plant() makes a tree from."""
+    return {file: file.read_bytes() for file in (*map(paths.ROOT.joinpath, newfiles.sources().values()),
+                                                 *(paths.ROOT / "patches").glob("*/**/*.patch"))}
+
+
+def harvest(folder: Path, planted: dict[Path, bytes] | None = None) -> set[Path]:
     """Writes server/ and the patches of a tree, numbered in their order; for another release than the default, those patches that
     are not the same there. Of a new file the last state counts, whichever commit made it; a commit without anything else makes no
-    patch, and one without _ORIGIN belongs to the series of the one before it. Returns the files that are new, gone or changed."""
+    patch, and one without _ORIGIN belongs to the series of the one before it. Writes nothing if state() is not `planted` any more.
+    Returns the files that are new, gone or changed."""
     tree = Tree(folder)
     version, patches = tree.version(), paths.ROOT / "patches"
     tree.check_clean("-uno")
@@ -158,7 +165,6 @@ def harvest(folder: Path) -> set[Path]:
     renamed: dict[str, str] = {}
     count = dict.fromkeys(upstream.names(), 0)
     name = next(iter(count))
-    changed: set[Path] = set()
     for commit, message, names in tree.commits():
         origin = _origin(message)
         name = Path(origin).parent.name or name
@@ -170,7 +176,6 @@ def harvest(folder: Path) -> set[Path]:
             if file.parts[0] != "server":
                 raise BenchError(f"{commit[:8]} adds {file}: new files are in server/ only")
             kept[paths.ROOT / "server" / name / file.relative_to("server")] = (folder / file).read_bytes()
-        changed |= _write(kept)
         if not theirs and not new:
             continue
         patch, stat = _patch(tree, commit, message, theirs, new)
@@ -187,9 +192,11 @@ def harvest(folder: Path) -> set[Path]:
                 wanted[patches / Path(to).parent / file.parent.name / Path(to).name] = file.read_bytes()
     there |= set(patches.glob("*/**/*.patch" if version == upstream.DEFAULT else f"*/{version}/*.patch"))
     gone = there - wanted.keys() - kept.keys()
+    if planted is not None and state() != planted:
+        raise BenchError("server/ or patches/ was changed meanwhile, so nothing was written: run the command again")
     for file in gone:
         file.unlink()
-    return changed | gone | _write(wanted)
+    return gone | _write(kept) | _write(wanted)
 
 
 def _write(wanted: dict[Path, bytes]) -> set[Path]:

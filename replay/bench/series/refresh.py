@@ -28,8 +28,9 @@ def execute(args: argparse.Namespace) -> int:
         upstream.fetch(version, Steps(paths.build_dir() / "refresh.log"))
         tree = paths.cache_dir() / "trees" / version
         shutil.rmtree(tree, ignore_errors=True)
+        planted = patchtree.state()
         patchtree.plant(version, tree)
-        changed |= patchtree.harvest(tree)
+        changed |= patchtree.harvest(tree, planted)
         shutil.rmtree(tree)
     brings.sync_lists()
     upstream.sync_wrap()

@@ -177,6 +177,19 @@ def test_what_cannot_be_kept_is_refused(root: Path) -> None:
         patchtree.harvest(tree)
 
 
+def test_an_edit_meanwhile_is_not_undone(root: Path) -> None:
+    planted_from, tree = patchtree.state(), root.parent / "tree"
+    patchtree.plant("1", tree)
+    edited = root / "server/one/new.h"
+    edited.write_text("edited\n")
+    before = patchtree.state()
+    with pytest.raises(BenchError, match="was changed meanwhile, so nothing was written: run the command again"):
+        patchtree.harvest(tree, planted_from)
+    assert patchtree.state() == before
+    patchtree.harvest(tree)
+    assert edited.read_text() == "new\n"
+
+
 def test_what_is_no_patch_and_what_is_no_tree_is_refused(root: Path) -> None:
     with pytest.raises(BenchError, match="x.patch is not a patch"):
         patchfile.parse("hello\n", "x.patch")
