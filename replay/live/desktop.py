@@ -22,7 +22,7 @@ from guest import initrd
 
 SUITE = "bookworm"
 _SIZE = "3G"
-_FILES = Path(__file__).with_name("root")
+_FILES = Path(__file__).with_name("disk")
 _LICENCES = Path("usr/share/common-licenses")
 _PICTURES = ("mandelbrot=s=320x240:r=20", "video.avi", "-t 4 -c:v mjpeg -q:v 3"), ("mandelbrot=s=320x200:start_scale=0.01", "web.jpg", "-frames:v 1")
 _DPKG = (*(f"path-exclude=/usr/share/{name}/*" for name in ("man", "locale", "info", "doc")), "path-include=/usr/share/doc/*/copyright")
