@@ -101,13 +101,7 @@ static void stops_before_a_surface_is_known()
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.pictures));
 
-    /* more than the socket takes of a client that reads nothing */
-    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
-    guest.device.run();
-    for (int i = 0; i < TOO_MANY; ++i) {
-        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
-    }
-    guest.device.run();
+    guest.fall_behind(2, 1, { 0, 0, 20, 2 });
     guest.create(3);
     guest.copy(0, { 0, 0, SIDE / 2, SIDE / 2 }, 3, 0, 0);
     for (int i = 0; i < MAX_PIPE_SIZE / 2; ++i) {

@@ -100,13 +100,7 @@ static void drawn_after_a_copy()
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.pictures));
 
-    /* more than the socket takes of a client that reads nothing */
-    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
-    guest.device.run();
-    for (int i = 0; i < TOO_MANY; ++i) {
-        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
-    }
-    guest.device.run();
+    guest.fall_behind(2, 1, { 0, 0, 20, 2 });
     guest.fill(0, { TEST_QXL_WIDTH - 5, TEST_QXL_HEIGHT - 5, 5, 5 }, 0x123456, false);
     guest.copy_bits(0, { 0, 0, SIDE, SIDE }, 0, 2);
     guest.copy(0, { 10, 10, SIDE / 2, SIDE / 2 }, 1, 0, 0);
@@ -129,13 +123,7 @@ static void copied_from_what_waits()
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.pictures));
 
-    /* more than the socket takes of a client that reads nothing */
-    guest.photo({ 0, 0, SIDE, SIDE }, 2, 32);
-    guest.device.run();
-    for (int i = 0; i < TOO_MANY; ++i) {
-        guest.fill(1, { i % 10, 0, 10, 2 }, 1 + i, true);
-    }
-    guest.device.run();
+    guest.fall_behind(2, 1, { 0, 0, 20, 2 });
     guest.fill(0, corner, 0x123456, false);
     guest.copy(0, { 10, 10, SIDE / 2, SIDE / 2 }, 1, 0, 0);
     guest.copy_bits(0, { 0, 40, 5, 5 }, corner.left, corner.top);

@@ -129,13 +129,7 @@ static bool plays_when_behind()
         frame(20);
     }
 
-    /* more than the socket takes of a client that reads nothing */
-    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
-    guest.device.run();
-    for (int i = 0; i < TOO_MANY; ++i) {
-        guest.fill(0, { beside.left + i % 10, beside.top, 10, beside.height }, 1 + i, true);
-    }
-    guest.device.run();
+    guest.fall_behind(1, 0, beside);
     for (int i = 0; i < 2 * MAX_PIPE_SIZE; ++i) {
         guest.photo(video);
         guest.device.run();

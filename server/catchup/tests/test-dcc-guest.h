@@ -133,6 +133,18 @@ struct Guest
         device.push(QXL_CMD_DRAW, drawable);
     }
 
+    /* More than the socket takes of a client that reads nothing, on surface @large; then more
+     * drawings than may wait, each on 10 columns of the first 19 of @box. */
+    void fall_behind(uint32_t large, uint32_t surface, const Box &box)
+    {
+        photo({ 0, 0, SIDE, SIDE }, large, 32);
+        device.run();
+        for (int i = 0; i < TOO_MANY; ++i) {
+            fill(surface, { box.left + i % 10, box.top, 10, box.height }, 1 + i, true);
+        }
+        device.run();
+    }
+
     void create(uint32_t surface, uint32_t format=SPICE_SURFACE_FMT_32_xRGB)
     {
         create_blank(surface, format);
