@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import multiprocessing
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,14 @@ def test_temporary_folders_of_the_dead_are_removed(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     matrix.remove_stale(tmp_path)
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["something-else", "spice-bench-1-alive"]
+
+
+def test_what_a_zombie_left_is_removed(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)     # it is one until the end of this block
+        (tmp_path / f"spice-bench-{ended.pid}-left").mkdir()
+        matrix.remove_stale(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_terminal_sees_one_line_with_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
