@@ -27,9 +27,10 @@ def seen() -> Iterator[dict[str, str]]:
     """PID of its QEMU, and STATS, the folder of SPICE_STREAM_STATS; the guest draws while a client watches. Failed if the client does
     not show QEMU's screen, or if QEMU has another library than the package's."""
     version()
-    made = machine.hardware(Steps(paths.cache_dir() / "clients" / "log"))
+    steps = Steps(paths.cache_dir() / "clients" / "log")
+    made = machine.hardware(steps)
     env = Library(None, INSTALLED).environment()
-    state = qemu.state(made, env)
+    state = qemu.state(made, env, steps)
     with tempfile.TemporaryDirectory(prefix="ci-guest-", ignore_cleanup_errors=True) as name:
         (stats := Path(name, "stats")).mkdir()
         with Machine(made, {**env, "SPICE_STREAM_STATS": str(stats)}, Path(name, "machine"), state) as host:

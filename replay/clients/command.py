@@ -188,8 +188,7 @@ def execute(args: argparse.Namespace) -> int:
         except NotRun as error:
             steps.say(str(error))
     found = dict(zip(modes, libraries(upstream.DEFAULT, modes, steps), strict=True))
-    steps.say("booting the guest, once")
-    state = qemu.state(made, qemu.environment(paths.stock_library()))
+    state = qemu.state(made, qemu.environment(paths.stock_library()), steps)
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder, \
             closing(Player(made, state, Path(folder))) as player:
         runs = plan.perform(lambda case, attempt: player.play(case, found[case.mode], attempt),

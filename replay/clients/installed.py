@@ -97,8 +97,7 @@ def execute(args: argparse.Namespace) -> int:
         version()
         packages.require(few=True)
     made, env = machine.hardware(steps), Library(None, INSTALLED).environment()
-    steps.say("booting the guest, once")
-    state = qemu.state(made, env)
+    state = qemu.state(made, env, steps)
     if _ALONE not in os.environ:
         return _alone()
     with tempfile.TemporaryDirectory(prefix="spice-installed-", ignore_cleanup_errors=True) as name:

@@ -235,7 +235,7 @@ def execute(args: argparse.Namespace) -> int:
     for release in dict.fromkeys(end[1] for each in pairs.values() for end in (each.source, each.sink)):
         names = sorted({end[0] for each in pairs.values() for end in (each.source, each.sink) if end[1] == release})
         found |= {(mode, release): library for mode, library in zip(names, libraries(release, names, steps), strict=True)}
-    states = {kind: qemu.state(guests[kind], qemu.environment(paths.stock_library())) for kind in kinds}
+    states = {kind: qemu.state(guests[kind], qemu.environment(paths.stock_library()), steps) for kind in kinds}
 
     def one(case: Case, attempt: int) -> Outcome:
         each = pairs[case.mode]

@@ -216,7 +216,7 @@ def execute(args: argparse.Namespace) -> int:
     packages.require(few=True)
     made = machine.hardware(steps, args.accel)
     library = libraries(upstream.DEFAULT, [mode], steps)[0]
-    state = qemu.state(made, qemu.environment(paths.stock_library()))
+    state = qemu.state(made, qemu.environment(paths.stock_library()), steps)
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
         with Machine(made, library.environment(), Path(name, "machine"), state) as where:
             where.booted()

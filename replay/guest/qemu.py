@@ -19,6 +19,7 @@ import numpy
 
 from bench.common import proc
 from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from bench.lab import certs
 from guest import picture
 from guest.errors import Failed, GuestLost
@@ -296,12 +297,13 @@ class Qemu:
         self.close()
 
 
-def state(hardware: Hardware, env: Mapping[str, str], orders: Sequence[str] = ()) -> Path:
+def state(hardware: Hardware, env: Mapping[str, str], steps: Steps, orders: Sequence[str] = ()) -> Path:
     """A saved state of a guest that has booted and executed the orders, for Qemu(incoming=); made once, as that takes minutes on a busy
     machine."""
     told = repr((qemu_version(), hardware.arguments(), list(orders)))
 
     def make(folder: Path) -> None:
+        steps.say(f"booting a guest with {hardware.display.partition(',')[0]}, once")
         with Qemu(hardware, Listener(), folder.parent, env) as qemu:
             qemu.booted()
             for each in orders:

@@ -193,7 +193,7 @@ def _out(place: Place, way: Way, seconds: int) -> Seen:
 def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machine]]:
     """The link, and behind it a guest that relays the agent's port."""
     made = machine.hardware(place.steps, place.accel)
-    state = qemu.state(made, qemu.environment(paths.stock_library()))
+    state = qemu.state(made, qemu.environment(paths.stock_library()), place.steps)
     with tested(link) as lab, Machine(made, way.environment(), place.folder, state, lab=lab) as host:
         host.booted()
         yield lab, host

@@ -70,5 +70,4 @@ def prepare(name: str, steps: Steps, second: str = "") -> Guest:
     hardware = Hardware(initrd.prepare(steps), device, memory, desktop.image(steps) if kind == DESKTOP else None, int(kind == SOUND), second,
                         accel=accel or TCG)
     orders: Sequence[str] = () if kind == DESKTOP or plain in ("text-std", "sound-std") else (f"graphics {module}",)
-    steps.say(f"booting the guest {name}, once")
-    return Guest(name, kind, hardware, qemu.state(hardware, qemu.environment(paths.stock_library()), orders))
+    return Guest(name, kind, hardware, qemu.state(hardware, qemu.environment(paths.stock_library()), steps, orders))
