@@ -171,8 +171,12 @@ void DccCatchUp::queue()
 
 void DccCatchUp::pushed(bool waits, uint32_t delay, uint32_t bytes)
 {
-    if (is_enabled()) {
-        waiting.pushed(waits, delay, bytes);
+    if (!is_enabled()) {
+        return;
+    }
+    waiting.pushed(waits, delay, bytes);
+    if (!is_finished) {
+        refinement.pushed();
     }
 }
 

@@ -58,7 +58,6 @@ void DccRefine::drawn(Drawable *drawable)
     if (!DCC_TO_DC(dcc)->priv->enable_jpeg) {
         return;
     }
-    start();
 
     const uint32_t id = drawable->surface->id;
     const uint8_t type = drawable->red_drawable->type;
@@ -97,6 +96,13 @@ void DccRefine::replaced(RedDrawable *drawable)
     region_destroy(&area);
 }
 
+void DccRefine::pushed()
+{
+    if (DCC_TO_DC(dcc)->priv->enable_jpeg) {
+        start();
+    }
+}
+
 bool DccRefine::find(uint32_t pixels, uint32_t *surface_id, SpiceRect *piece)
 {
     const uint64_t now = g_get_monotonic_time();
@@ -123,14 +129,13 @@ bool DccRefine::is_owed() const
     return false;
 }
 
-/* The timer fires. It runs as long as some area is lossy. */
+/* The timer fires. It runs as long as some area is lossy; what is in the pipe will be pushed. */
 void DccRefine::look(DccRefine *self)
 {
     SpiceRect piece;
     uint32_t id;
 
-    /* what is in the pipe may become lossy */
-    self->is_timing = !self->dcc->pipe_is_empty() || self->is_owed();
+    self->is_timing = self->is_owed();
     if (!self->is_timing) {
         return;
     }

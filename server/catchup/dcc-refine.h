@@ -41,6 +41,10 @@ public:
      * drawn what it changes. To be called after drawn() for that. */
     void replaced(RedDrawable *drawable);
 
+    /* Messages were made, and any of them may have losses: also one that no drawing has caused
+     * just now, as the image at the end of a video. */
+    void pushed();
+
     /* The surface is destroyed. */
     void forget(uint32_t surface_id) { shown.forget(surface_id); }
 

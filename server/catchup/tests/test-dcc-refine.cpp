@@ -218,6 +218,41 @@ static void drawn_over_a_photo(gconstpointer data)
     g_assert_cmpint(client.exact_pixels, ==, caps == CANVAS ? 0 : box.width * box.height);
 }
 
+/* A video ends after the guest has read its last frame back: then upstream, too, sends what is on
+ * the screen, as JPEG. No drawing follows, and yet that becomes exact. */
+static void exact_after_a_video()
+{
+    const Box box = { 0, 0, 40, 40 };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    client.read_for(500);
+    const auto play = [&] {
+        const unsigned before = client.frames;
+
+        for (int i = 0; i < 20 * RED_STREAM_FRAMES_START_CONDITION && client.frames == before; ++i) {
+            guest.photo(box);
+            guest.device.run();
+            client.read_for(5);
+        }
+        g_assert_cmpuint(client.frames, >, before);
+    };
+    play();
+    /* what was sent before the video is no longer lossy */
+    guest.fill(0, box, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+    play();
+    client.lossy_pixels = 0;
+    QXLRect area = { box.top, box.left, box.top + box.height, box.left + box.width }, dirty;
+    spice_qxl_update_area(&guest.device.qxl, 0, &area, &dirty, 1, 0);
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+}
+
 /* Where a copy reads is what the guest says, and no coordinate overflows. Only a sanitizer
  * notices. */
 static void copied_from_far_away()
@@ -253,6 +288,7 @@ int main(int argc, char *argv[])
                          drawn_over_a_photo);
     g_test_add_data_func("/server/dcc-refine/drawn-over-a-photo-in-a-browser",
                          GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8), drawn_over_a_photo);
+    g_test_add_func("/server/dcc-refine/exact-after-a-video", exact_after_a_video);
     g_test_add_func("/server/dcc-refine/copied-from-far-away", copied_from_far_away);
 
     return g_test_run();
