@@ -67,7 +67,9 @@ void DccRefine::drawn(Drawable *drawable)
 
     dcc_drawing_region(drawable, &area);
     shown.changed(g_get_monotonic_time(), id, &area);
-    if (dcc_get_copy(drawable, &from, &dx, &dy)) {
+    if (!drawable->red_drawable->is_of_guest()) {
+        /* replaced() says what the guest has drawn instead, which may be less */
+    } else if (dcc_get_copy(drawable, &from, &dx, &dy)) {
         shown.copied(id, &area, from, dx, dy);
     } else {
         /* when a video ends, upstream resends its area without losses */
