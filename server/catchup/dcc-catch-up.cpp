@@ -31,6 +31,12 @@ DccCatchUp::DccCatchUp(DisplayChannelClient *init_dcc, RedShown::Regions *lossy)
         client->priv->catch_up.queue();
     })
 {
+    region_init(&undecoded);
+}
+
+DccCatchUp::~DccCatchUp()
+{
+    region_destroy(&undecoded);
 }
 
 void DccCatchUp::stop()
@@ -282,9 +288,17 @@ bool DccCatchUp::gets_no_copy(const SpiceRect &source) const
     return copies.reads_undecoded(0, source, refinement);
 }
 
-bool DccCatchUp::leaves_lossy(const SpiceRect &area) const
+bool DccCatchUp::leaves_lossy() const
 {
-    return !is_enabled() && refinement.is_lossy(0, &area);
+    return !is_enabled() || is_finished;
+}
+
+bool DccCatchUp::keeps_losses() const
+{
+    const DisplayChannel *display = DCC_TO_DC(dcc);
+    const SpiceRect screen = dcc_surface_bounds(display->priv->surfaces[0]);
+
+    return leaves_lossy() && (display->priv->enable_jpeg || refinement.is_lossy(0, &screen));
 }
 
 bool DccCatchUp::overtakes(RedPipeItem *item)
@@ -361,6 +375,12 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
     if (damage.take(pace.get_pixels(), &id, &piece)) {
         /* the guest draws from off-screen surfaces, so losses would spread */
         image = take_image(id, piece, id == 0);
+        if (copies.decodes_later()) {
+            /* not only until this is sent, as for other images: refinement comes later */
+            refreshed = id;
+            region_add(&undecoded, &piece);
+            region_and(&undecoded, &dcc->priv->surface_client_lossy_region[id]);
+        }
     } else if (refinement.take(pace.get_pixels(), &id, &piece)) {
         image = take_image(id, piece, false);
         is_refined = true;
@@ -374,6 +394,8 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
 
 void DccCatchUp::sent(size_t bytes)
 {
+    region_or(&dcc->priv->surface_client_lossy_region[refreshed], &undecoded);
+    region_clear(&undecoded);
     if (RedStreamObserver *const observer = red_stream_get_observer(dcc->get_stream())) {
         observer->event("refresh", { int64_t(bytes), is_refined });
     }

@@ -39,7 +39,7 @@
  * Who calls it: dcc.cpp when a drawing is to be queued (takes) and at the end of each push()
  * (pushed), dcc-send.cpp when an item has left the pipe (overtakes, next, sent),
  * display-channel.cpp for the worker (backlog, guest_waits, shorten), display-motion.cpp
- * (replaced, gets_no_copy, leaves_lossy).
+ * (replaced, gets_no_copy, keeps_losses).
  */
 #ifndef DCC_CATCH_UP_H_
 #define DCC_CATCH_UP_H_
@@ -67,6 +67,7 @@ public:
 
     /* @dcc owns this. @lossy, which outlives this: see RedShown */
     DccCatchUp(DisplayChannelClient *dcc, RedShown::Regions *lossy);
+    ~DccCatchUp();
     DccCatchUp(const DccCatchUp &) = delete;
     DccCatchUp &operator=(const DccCatchUp &) = delete;
 
@@ -93,8 +94,11 @@ public:
     /* Whether a copy from there on the screen would not be sent. */
     bool gets_no_copy(const SpiceRect &source) const;
 
-    /* Whether the client shows losses there that nothing will repair unless it is drawn again. */
-    bool leaves_lossy(const SpiceRect &area) const;
+    /* Whether nothing repairs what a release would have sent exactly. */
+    bool leaves_lossy() const;
+
+    /* The same, and the client may show losses on the screen, or come to do so by what waits. */
+    bool keeps_losses() const;
 
     /* A drawing or an image was taken from the pipe to be sent. Returns true if it became damage
      * and must not be sent. */
@@ -158,6 +162,9 @@ private:
     bool is_finished = false;
     /* the image that is being sent refines a lossy one */
     bool is_refined = false;
+    /* where @refreshed is sent over JPEG that the client may decode later */
+    QRegion undecoded;
+    uint32_t refreshed = 0;
 };
 
 #include "pop-visibility.h"

@@ -594,16 +594,15 @@ bool DisplayMotion::gets_no_copy(const RedMotionFound &found) const
     return false;
 }
 
-/* Whether a client has losses where something is held, and would not get these pixels any more. */
-bool DisplayMotion::leaves_lossy() const
+/* Whether losses of a client would stay where equal pixels are not drawn, or where a move copies
+ * them to: also those of images that wait. */
+bool DisplayMotion::keeps_losses() const
 {
     DisplayChannelClient *dcc;
 
     FOREACH_DCC(display, dcc) {
-        for (const auto &drawable : held) {
-            if (dcc->priv->catch_up.leaves_lossy(drawable->bbox)) {
-                return true;
-            }
+        if (dcc->priv->catch_up.keeps_losses()) {
+            return true;
         }
     }
     return false;
@@ -623,7 +622,7 @@ void DisplayMotion::flush()
     const bool is_frame = note_frames(found, all_planes);
     const bool is_many = held.size() > RED_MOTION_MAX_RECTS;
     const bool worth = is_many || ((all_planes || (fits && !is_frame && is_worth(found))) &&
-                                   !leaves_lossy() && !gets_no_copy(found));
+                                   !keeps_losses() && !gets_no_copy(found));
 
     std::swap(drawn, held);
     if (!worth) {

@@ -11,7 +11,7 @@
  * display_channel_process_draw(): the guest's resources are released at once. The held drawings
  * are passed on unchanged if the gain is small (where most pixels differ from their neighbours, as
  * in photos and video, fewer drawings are no gain); if a client would get no copy of them
- * (DccCatchUp::gets_no_copy); or if it would keep losses there (DccCatchUp::leaves_lossy). All
+ * (DccCatchUp::gets_no_copy); or if it would keep losses there (DccCatchUp::keeps_losses). All
  * other drawings are passed on unchanged and in order.
  *
  * A changed area of few colours is drawn as images of two colours (red-planes.h), if all clients
@@ -111,7 +111,7 @@ private:
     bool find_planes(const RedMotionFound &found);
     static void find_smooth(const Drawings &drawn, QRegion *smooth);
     bool gets_no_copy(const RedMotionFound &found) const;
-    bool leaves_lossy() const;
+    bool keeps_losses() const;
     void emit_changed(const RedMotionFound &found, const Drawings &drawn, bool can_plane);
     void emit(const RedMotionMove &move);
     void emit(const SpiceRect &where);

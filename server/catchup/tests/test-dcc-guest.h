@@ -105,8 +105,9 @@ struct Guest
     }
 
     /* Something like a photo, with so many times the pixels each way. @clip: where it is drawn,
-     * all of @box if that is empty. */
-    void photo(const Box &box, uint32_t surface=0, int finer=1, const std::vector<Box> &clip={})
+     * all of @box if that is empty. @noise: with 1 << 24 it is not like a photo, so not JPEG. */
+    void photo(const Box &box, uint32_t surface=0, int finer=1, const std::vector<Box> &clip={},
+               int noise=8)
     {
         QXLDrawable *drawable = draw(surface, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
         QXLImage *image = keep<QXLImage>();
@@ -114,7 +115,7 @@ struct Guest
         uint32_t *const pixels = keep<uint32_t>(width * height);
 
         for (int i = 0; i < width * height; ++i) {
-            pixels[i] = 0x40404 * (i % width) + random(8);
+            pixels[i] = 0x40404 * (i % width) + random(noise);
         }
         image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
         image->descriptor.width = image->bitmap.x = width;

@@ -107,6 +107,25 @@ static void exact_what_was_behind()
     g_assert_cmpint(client.exact_pixels, ==, screen);
 }
 
+/* A release sends nothing as JPEG to a client on the same host. */
+static void exact_on_the_same_host()
+{
+    if (!g_test_subprocess()) {
+        run_with("batch,catchup=on");
+        return;
+    }
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_UNIX);
+    fall_behind(&guest, &client);
+    guest.photo(all);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+}
+
 /* A new screen is not taken for the last one, which was a photo: between two photos a refresh sends
  * losses that upstream's client would not have. */
 static void exact_on_a_new_screen()
@@ -207,6 +226,7 @@ int main(int argc, char *argv[])
                          lossy_beside_the_surface);
     g_test_add_func("/server/dcc-lossy/lossy-surface-comes-again", lossy_surface_comes_again);
     g_test_add_func("/server/dcc-lossy/exact-what-was-behind", exact_what_was_behind);
+    g_test_add_func("/server/dcc-lossy/exact-on-the-same-host", exact_on_the_same_host);
     g_test_add_func("/server/dcc-lossy/exact-on-a-new-screen", exact_on_a_new_screen);
     g_test_add_data_func("/server/dcc-lossy/as-upstream", GINT_TO_POINTER(16),
                          lossy_as_upstream_where_simple);

@@ -218,35 +218,68 @@ static void drawn_over_a_photo(gconstpointer data)
     g_assert_cmpint(client.exact_pixels, ==, caps == CANVAS ? 0 : box.width * box.height);
 }
 
+/* The same, if both are sent as current pixels of a client that is behind. */
+static void refreshed_over_a_photo(gconstpointer data)
+{
+    const uint32_t caps = GPOINTER_TO_UINT(data);
+    const Box box = { 0, 0, SIDE, SIDE }, rest = { SIDE, 0, 19, SIDE };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_AUTO_LZ);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, caps);
+    client.read_for(500);
+    guest.create(1);
+    guest.device.run();
+    client.read_for(200);
+    for (bool is_photo : { true, false }) {
+        guest.fall_behind(1, 0, rest);
+        guest.fill(0, rest, 0, false);
+        if (is_photo) {
+            guest.photo(box);
+        } else {
+            guest.fill(0, box, 0x102030, false);
+        }
+        guest.device.run();
+        client.received.clear();
+        g_assert_true(client.reads_until([&] {
+            return (client.pictures[0].num_lossy() > 0) == is_photo;
+        }));
+        g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_DRAW_FILL], ==, 0);
+    }
+    client.exact_pixels = 0;
+    client.read_for(3500);
+    if (caps == CANVAS) {
+        g_assert_cmpint(client.exact_pixels, ==, 0);
+    } else {
+        g_assert_cmpint(client.exact_pixels, >=, box.width * box.height);
+    }
+}
+
 /* A video ends after the guest has read its last frame back: then upstream, too, sends what is on
- * the screen, as JPEG. No drawing follows, and yet that becomes exact. */
+ * the screen. Its frames are not like a photo, but for the last one, which comes as JPEG. No
+ * drawing follows, and yet that becomes exact. */
 static void exact_after_a_video()
 {
     const Box box = { 0, 0, 40, 40 };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_AUTO_LZ);
     spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
     spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
     Client client(guest.device.server, TEST_TCP, CANVAS);
     client.read_for(500);
-    const auto play = [&] {
+    for (int noise : { 1 << 24, 8 }) {
         const unsigned before = client.frames;
 
         for (int i = 0; i < 20 * RED_STREAM_FRAMES_START_CONDITION && client.frames == before; ++i) {
-            guest.photo(box);
+            guest.photo(box, 0, 1, {}, noise);
             guest.device.run();
             client.read_for(5);
         }
         g_assert_cmpuint(client.frames, >, before);
-    };
-    play();
-    /* what was sent before the video is no longer lossy */
-    guest.fill(0, box, 0x123456, false);
-    guest.device.run();
-    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
-    play();
-    client.lossy_pixels = 0;
+    }
+    g_assert_cmpint(client.lossy_pixels, ==, 0);
     QXLRect area = { box.top, box.left, box.top + box.height, box.left + box.width }, dirty;
     spice_qxl_update_area(&guest.device.qxl, 0, &area, &dirty, 1, 0);
     g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
@@ -288,6 +321,11 @@ int main(int argc, char *argv[])
                          drawn_over_a_photo);
     g_test_add_data_func("/server/dcc-refine/drawn-over-a-photo-in-a-browser",
                          GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8), drawn_over_a_photo);
+    g_test_add_data_func("/server/dcc-refine/refreshed-over-a-photo", GUINT_TO_POINTER(CANVAS),
+                         refreshed_over_a_photo);
+    g_test_add_data_func("/server/dcc-refine/refreshed-over-a-photo-in-a-browser",
+                         GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8),
+                         refreshed_over_a_photo);
     g_test_add_func("/server/dcc-refine/exact-after-a-video", exact_after_a_video);
     g_test_add_func("/server/dcc-refine/copied-from-far-away", copied_from_far_away);
 

@@ -76,7 +76,7 @@ struct Kind
             SPICE_IMAGE_COMPRESSION_AUTO_GLZ
         };
 
-        mode = seed % 2 ? "flow,exact=on" : "flow";
+        mode = seed % 2 ? "flow,exact=on" : seed / 8 % 4 == 3 ? "flow,catchup=off" : "flow";
         compression = compressions[seed / 2 % 3];
         jpeg = compression != SPICE_IMAGE_COMPRESSION_OFF;
         max_clients = 1 + seed % CLIENTS;

@@ -858,15 +858,24 @@ static void photo_scrolled(gconstpointer data)
     g_assert_cmpint(PageGuest::num_lossy(&client, true), ==, 0);
 }
 
+/* Runs the test again with SPICE_STREAM=@mode. Returns whether this is that run. */
+static bool runs_in(gconstpointer mode)
+{
+    if (g_test_subprocess()) {
+        return true;
+    }
+    g_setenv("SPICE_STREAM", static_cast<const char *>(mode), TRUE);
+    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_setenv("SPICE_STREAM", "flow", TRUE);
+    g_test_trap_assert_passed();
+    return false;
+}
+
 /* Text that came as JPEG with a photo is exact after the guest has drawn it alone, though no pixel
  * has changed. */
 static void text_drawn_again(gconstpointer mode)
 {
-    if (!g_test_subprocess()) {
-        g_setenv("SPICE_STREAM", static_cast<const char *>(mode), TRUE);
-        g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-        g_setenv("SPICE_STREAM", "flow", TRUE);
-        g_test_trap_assert_passed();
+    if (!runs_in(mode)) {
         return;
     }
     PageGuest guest;
@@ -890,10 +899,34 @@ static void text_drawn_again(gconstpointer mode)
     g_assert_cmpint(PageGuest::num_lossy(&client, false), ==, PHOTO * HEIGHT);
 }
 
-/* A second after the last frame of a video the client gets it as an image, and a little later
- * without losses. */
-static void last_frame()
+/* The same, if the page has not been sent yet when its text is drawn. */
+static void text_drawn_at_once(gconstpointer mode)
 {
+    if (!runs_in(mode)) {
+        return;
+    }
+    PageGuest guest;
+    Client client(guest.device.server, TEST_TCP);
+
+    client.read_for(500);
+    guest.draw_page(10);
+    guest.send(guest.all());
+    for (int x = PHOTO; x < WIDTH; x += 32) {
+        guest.send({ x, 0, 32, HEIGHT });
+    }
+    guest.device.run();
+    client.read_for(3000);
+    g_assert_cmpint(PageGuest::num_lossy(&client, true), ==, 0);
+    g_assert_cmpint(PageGuest::num_lossy(&client, false), ==, PHOTO * HEIGHT);
+}
+
+/* A second after the last frame of a video the client gets it as an image, and a little later
+ * without losses; where nothing would be sent later, without losses at once. */
+static void last_frame(gconstpointer mode)
+{
+    if (!runs_in(mode)) {
+        return;
+    }
     const Box box = { 16, 16, 200, 150 };
     PageGuest guest;
     Client client(guest.device.server, TEST_TCP);
@@ -979,7 +1012,13 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/display-motion/text-drawn-again", "flow", text_drawn_again);
     g_test_add_data_func("/server/display-motion/text-drawn-again-without-catch-up",
                          "flow,catchup=off", text_drawn_again);
-    g_test_add_func("/server/display-motion/last-frame", last_frame);
+    g_test_add_data_func("/server/display-motion/text-drawn-at-once", "flow", text_drawn_at_once);
+    g_test_add_data_func("/server/display-motion/text-drawn-at-once-without-catch-up",
+                         "flow,catchup=off", text_drawn_at_once);
+    g_test_add_data_func("/server/display-motion/last-frame", "flow", last_frame);
+    g_test_add_data_func("/server/display-motion/last-frame-without-catch-up", "flow,catchup=off",
+                         last_frame);
+    g_test_add_data_func("/server/display-motion/last-frame-in-mode-cork", "cork", last_frame);
     g_test_add_func("/server/display-motion/stopped", stopped);
 
     return g_test_run();
