@@ -404,6 +404,12 @@ private:
     void come(int i)
     {
         while_they_read([&] { guest.device.run(); });
+        /* whoever comes last decides for all */
+        if (kind.jpeg) {
+            spice_server_set_jpeg_compression(guest.device.server,
+                                              guest.random(3) ? SPICE_WAN_COMPRESSION_ALWAYS :
+                                                                SPICE_WAN_COMPRESSION_NEVER);
+        }
         const uint32_t caps = client_caps[i == 0 ? 0 : guest.random(3)];
         clients[i].reset(new Client(guest.device.server, TEST_TCP, caps));
         clients[i]->came_later = true;
