@@ -28,8 +28,8 @@
  *    such a frame or image was queued is damage added after the refresh, which only a later refresh
  *    sends (it is not "ready", see RedCatchUpArea).
  *
- * Videos: a frame replaces the one that waits, or becomes damage while the pipe is full. The
- * area under a video is not refreshed until the video ends.
+ * Videos: a frame replaces the one that waits, or becomes damage while the pipe is full. Where the
+ * last frame draws, nothing is refreshed until the video ends: the next ones will draw there.
  *
  * Who does what: this file changes the pipe and has the hooks of the display channel;
  * red-catch-up.h decides; dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep,
