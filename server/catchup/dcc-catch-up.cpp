@@ -251,6 +251,8 @@ bool DccCatchUp::takes(Drawable *drawable, bool all)
      * takes no more of them. */
     if (dcc_is_frame(dcc, drawable) && !unknown &&
         !(drops_all && dcc->get_pipe_size() > MAX_PIPE_SIZE)) {
+        /* the one before it may have been larger, and become damage */
+        queue();
         return false;
     }
 

@@ -28,8 +28,8 @@
  *    such a frame or image was queued is damage added after the refresh, which only a later refresh
  *    sends (it is not "ready", see RedCatchUpArea).
  *
- * Videos: a frame replaces the one that waits, or becomes damage while the pipe is full. The
- * area under a video is not refreshed until the video ends.
+ * Videos: a frame replaces the one that waits, or becomes damage while the pipe is full. Where the
+ * last frame draws, nothing is refreshed until the video ends: the next ones will draw there.
  *
  * Who does what: this file changes the pipe and has the hooks of the display channel;
  * red-catch-up.h decides; dcc-damage.h keeps the damage, dcc-copies.h finds the copies to keep,
@@ -37,7 +37,7 @@
  * losses what red-shown.h finds that upstream's client would have exactly.
  *
  * Who calls it: dcc.cpp when a drawing is to be queued (takes) and at the end of each push()
- * (pushed), dcc-send.cpp when an item has left the pipe (overtakes, next, sent),
+ * (pushed), dcc-send.cpp when an item has left the pipe (overtakes, is_tracking, next, sent),
  * display-channel.cpp for the worker (backlog, guest_waits, shorten), display-motion.cpp
  * (replaced, gets_no_copy, keeps_losses).
  */
@@ -90,6 +90,9 @@ public:
     /* Whether the client draws JPEG later than what follows it, and refinement resends what JPEG
      * may have been drawn over. */
     bool decodes_later() const;
+
+    /* Whether what is lossy at the client is to be known after each message. */
+    bool is_tracking() { return refinement.is_tracking(); }
 
     /* Whether a copy from there on the screen would not be sent. */
     bool gets_no_copy(const SpiceRect &source) const;

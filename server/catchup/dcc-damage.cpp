@@ -39,7 +39,10 @@ void dcc_drawing_region(const RedDrawable *drawable, QRegion *region)
     }
 }
 
-void dcc_video_region(DisplayChannelClient *dcc, QRegion *region)
+/* Initialises @region to where the client has videos. @is_next: only where their next frames are
+ * expected to draw, as the last one did. Frames may differ in size and clip, and a video has the
+ * area of all of them. */
+static void get_video_region(DisplayChannelClient *dcc, QRegion *region, bool is_next)
 {
     DisplayChannel *display = DCC_TO_DC(dcc);
     RingItem *item;
@@ -50,10 +53,25 @@ void dcc_video_region(DisplayChannelClient *dcc, QRegion *region)
         const int id = display_channel_get_video_stream_id(display, stream);
         const VideoStreamAgent *agent = &dcc->priv->stream_agents[id];
 
-        if (agent->video_encoder) {
+        if (!agent->video_encoder) {
+            continue;
+        }
+        if (is_next && stream->current) {
+            QRegion frame;
+
+            dcc_drawing_region(stream->current, &frame);
+            region_and(&frame, &agent->vis_region);
+            region_or(region, &frame);
+            region_destroy(&frame);
+        } else {
             region_or(region, &agent->vis_region);
         }
     }
+}
+
+void dcc_video_region(DisplayChannelClient *dcc, QRegion *region)
+{
+    get_video_region(dcc, region, false);
 }
 
 bool dcc_is_frame(DisplayChannelClient *dcc, const Drawable *drawable)
@@ -143,7 +161,7 @@ bool DccDamage::is_dirty(const RedSurface *surface) const
     }
     QRegion hidden;
     if (is_primary_surface(DCC_TO_DC(dcc), surface)) {
-        dcc_video_region(dcc, &hidden);
+        get_video_region(dcc, &hidden, true);
     } else {
         region_init(&hidden);
     }
@@ -169,7 +187,7 @@ void DccDamage::make_ready()
 {
     QRegion hidden, nothing;
 
-    dcc_video_region(dcc, &hidden);
+    get_video_region(dcc, &hidden, true);
     region_init(&nothing);
     for (uint32_t id = 0; n_areas && id < areas.size(); ++id) {
         if (areas[id]) {

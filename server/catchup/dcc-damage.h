@@ -52,14 +52,14 @@ public:
     void copied(const QRegion *dest, int dx, int dy);
 
     /* Whether the surface, or any surface, has damage that a refresh may send, which is damage that
-     * no video covers. */
+     * the next frames of no video cover. */
     bool is_dirty(const RedSurface *surface) const;
     bool is_dirty() const;
 
     /* Whether the surface has any damage, ready or not, under a video or not. */
     bool has(uint32_t surface_id) const { return areas[surface_id] != nullptr; }
 
-    /* All damage becomes ready, except under a video. */
+    /* All damage becomes ready, except where the next frames of a video draw. */
     void make_ready();
     /* Whether the surface has damage that take() may take. */
     bool is_ready(uint32_t surface_id) const;

@@ -28,6 +28,12 @@ void DccRefine::stop()
     is_due = false;
 }
 
+bool DccRefine::is_tracking()
+{
+    had_jpeg = had_jpeg || DCC_TO_DC(dcc)->priv->enable_jpeg;
+    return had_jpeg;
+}
+
 void DccRefine::start()
 {
     if (is_timing) {
@@ -55,7 +61,7 @@ static bool is_lossy_upstream(DisplayChannelClient *dcc, const RedDrawable *red_
 
 void DccRefine::drawn(Drawable *drawable)
 {
-    if (!DCC_TO_DC(dcc)->priv->enable_jpeg) {
+    if (!is_tracking()) {
         return;
     }
 
@@ -86,7 +92,7 @@ void DccRefine::drawn(Drawable *drawable)
 
 void DccRefine::replaced(RedDrawable *drawable)
 {
-    if (!DCC_TO_DC(dcc)->priv->enable_jpeg) {
+    if (!is_tracking()) {
         return;
     }
     start();
@@ -100,7 +106,7 @@ void DccRefine::replaced(RedDrawable *drawable)
 
 void DccRefine::pushed()
 {
-    if (DCC_TO_DC(dcc)->priv->enable_jpeg) {
+    if (is_tracking()) {
         start();
     }
 }

@@ -45,6 +45,10 @@ public:
      * just now, as the image at the end of a video. */
     void pushed();
 
+    /* Whether losses are tracked: from the first JPEG of the display on, though a client that comes
+     * later may turn that off. */
+    bool is_tracking();
+
     /* The surface is destroyed. */
     void forget(uint32_t surface_id) { shown.forget(surface_id); }
 
@@ -79,6 +83,7 @@ private:
     bool is_due = false;
     SpiceTimer *timer = nullptr;
     bool is_timing = false;
+    bool had_jpeg = false;
 };
 
 #include "pop-visibility.h"

@@ -105,6 +105,21 @@ static void surface_of_another_format(gconstpointer data)
     g_assert_true(client.comes_to_show(guest.pictures));
 }
 
+/* Whether the client shows all of @box of the screen as the guest has drawn it. */
+static bool shows(const Client &client, const Guest &guest, const Box &box)
+{
+    const Picture &shown = client.pictures.at(0), &drawn = guest.pictures.at(0);
+
+    for (int y = box.top; y < box.top + box.height; ++y) {
+        for (int x = box.left; x < box.left + box.width; ++x) {
+            if (shown.at(x, y) != drawn.at(x, y)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* A video plays while the client is behind. Frames that find a full pipe become damage, which is
  * not sent as long as the next frame replaces it, and makes nothing else wait: what is drawn beside
  * it is sent as it is. When the video ends the client is shown all of it exactly. Returns false if the
@@ -135,17 +150,7 @@ static bool plays_when_behind()
         guest.device.run();
     }
     client.plain_pixels = 0;
-    const auto shows_beside = [&] {
-        for (int y = beside.top; y < beside.top + beside.height; ++y) {
-            for (int x = beside.left; x < beside.left + beside.width; ++x) {
-                if (client.pictures[0].at(x, y) != guest.pictures[0].at(x, y)) {
-                    return false;
-                }
-            }
-        }
-        return true;
-    };
-    for (int i = 0; i < 10 || !shows_beside(); ++i) {
+    for (int i = 0; i < 10 || !shows(client, guest, beside); ++i) {
         g_assert_cmpint(i, <, 1000);
         frame(50);
     }
@@ -166,6 +171,71 @@ static bool plays_when_behind()
 static void under_a_video()
 {
     for (int i = 0; !plays_when_behind(); ++i) {
+        g_assert_cmpint(i, <, 10);
+    }
+}
+
+/* One frame of a video draws more than those after it, and becomes damage. What they do not draw of
+ * it is shown while they play. @is_clipped: they are as large, but clipped, and the damage comes
+ * after the first of them; otherwise it comes before. Returns false if the machine was so busy that
+ * the video ended too soon. */
+static bool plays_on_smaller(bool is_clipped)
+{
+    const Box large = { 0, 0, 32, TEST_QXL_HEIGHT }, small = { 0, 0, 32, TEST_QXL_HEIGHT / 2 };
+    const Box lower = { 0, small.height, 32, TEST_QXL_HEIGHT - small.height };
+    const Box beside = { 40, 0, 20, 4 };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    const auto frame = [&](int ms) {
+        if (is_clipped) {
+            guest.photo(large, 0, 1, { small });
+        } else {
+            guest.photo(small);
+        }
+        guest.device.run();
+        client.read_for(ms);
+    };
+    guest.create(1);
+    guest.fill(0, lower, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+    for (int i = 0; !client.received[SPICE_MSG_DISPLAY_STREAM_CREATE]; ++i) {
+        g_assert_cmpint(i, <, 1000);
+        frame(20);
+    }
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    guest.photo(large);
+    guest.device.run();
+    if (is_clipped) {
+        frame(0);
+    }
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(0, beside, 1 + i, true);
+    }
+    guest.device.run();
+    g_assert_true(shows(client, guest, lower));
+    g_assert_true(client.reads_until([&] { return shows(client, guest, beside); }));
+    client.read_for(50);
+    /* a photo has other pixels */
+    const auto is_stale = [&] { return client.pictures[0].at(lower.left, lower.top) == 0x123456; };
+    for (int i = 0; i < 100 && is_stale(); ++i) {
+        frame(20);
+    }
+    if (client.received[SPICE_MSG_DISPLAY_STREAM_DESTROY]) {
+        return false;
+    }
+    g_assert_false(is_stale());
+    return true;
+}
+
+static void beside_smaller_frames(gconstpointer is_clipped)
+{
+    for (int i = 0; !plays_on_smaller(GPOINTER_TO_INT(is_clipped)); ++i) {
         g_assert_cmpint(i, <, 10);
     }
 }
@@ -217,6 +287,10 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/dcc-damage/surface-of-1-bit",
                          GUINT_TO_POINTER(SPICE_SURFACE_FMT_1_A), surface_of_another_format);
     g_test_add_func("/server/dcc-damage/under-a-video", under_a_video);
+    g_test_add_data_func("/server/dcc-damage/beside-smaller-frames", GINT_TO_POINTER(false),
+                         beside_smaller_frames);
+    g_test_add_data_func("/server/dcc-damage/beside-clipped-frames", GINT_TO_POINTER(true),
+                         beside_smaller_frames);
     g_test_add_func("/server/dcc-damage/covered-again-and-again", covered_again_and_again);
 
     return g_test_run();

@@ -126,6 +126,36 @@ static void exact_on_the_same_host()
     g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
 }
 
+/* Another client comes, and is sent no JPEG, so that from then on nobody is. The first one has JPEG
+ * all the same, and what is copied from there is lossy, too. */
+static void exact_after_another_came()
+{
+    const int half = TEST_QXL_HEIGHT / 2, screen = TEST_QXL_WIDTH * TEST_QXL_HEIGHT;
+    /* looked at when the server is made */
+    g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
+    Guest guest;
+    g_unsetenv("SPICE_DEBUG_ALLOW_MC");
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    fall_behind(&guest, &client);
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels >= 2 * screen; }));
+    client.read_for(100);
+    guest.fill(0, { 0, half, TEST_QXL_WIDTH, half }, 0x123456, false);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() <= screen / 2; }));
+
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_NEVER);
+    Client other(guest.device.server, TEST_TCP, CANVAS);
+    other.read_for(100);
+    guest.copy_bits(0, { 0, half + 8, 8, 8 }, 16, 0);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.exact_pixels >= screen / 2; }));
+    client.read_for(1000);
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, 0);
+    g_assert_cmpint(other.lossy_pixels, ==, 0);
+}
+
 /* A new screen is not taken for the last one, which was a photo: between two photos a refresh sends
  * losses that upstream's client would not have. */
 static void exact_on_a_new_screen()
@@ -227,6 +257,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/dcc-lossy/lossy-surface-comes-again", lossy_surface_comes_again);
     g_test_add_func("/server/dcc-lossy/exact-what-was-behind", exact_what_was_behind);
     g_test_add_func("/server/dcc-lossy/exact-on-the-same-host", exact_on_the_same_host);
+    g_test_add_func("/server/dcc-lossy/exact-after-another-came", exact_after_another_came);
     g_test_add_func("/server/dcc-lossy/exact-on-a-new-screen", exact_on_a_new_screen);
     g_test_add_data_func("/server/dcc-lossy/as-upstream", GINT_TO_POINTER(16),
                          lossy_as_upstream_where_simple);

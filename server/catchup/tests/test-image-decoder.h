@@ -80,7 +80,8 @@ public:
         g_assert_cmpint(quic_decode_begin(quic, words.data(), words.size(), &type, &quic_width,
                                           &quic_height), ==, QUIC_OK);
         g_assert_true(quic_width == width && quic_height == height);
-        g_assert_cmpint(quic_decode(quic, QUIC_IMAGE_TYPE_RGB32,
+        g_assert_cmpint(quic_decode(quic, type == QUIC_IMAGE_TYPE_RGBA ? type :
+                                          QUIC_IMAGE_TYPE_RGB32,
                                     reinterpret_cast<uint8_t *>(pixels.data()), width * 4), ==,
                         QUIC_OK);
         return finish(std::move(pixels), width, true);

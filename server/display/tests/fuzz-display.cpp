@@ -404,6 +404,12 @@ private:
     void come(int i)
     {
         while_they_read([&] { guest.device.run(); });
+        /* whoever comes last decides for all */
+        if (kind.jpeg) {
+            spice_server_set_jpeg_compression(guest.device.server,
+                                              guest.random(3) ? SPICE_WAN_COMPRESSION_ALWAYS :
+                                                                SPICE_WAN_COMPRESSION_NEVER);
+        }
         const uint32_t caps = client_caps[i == 0 ? 0 : guest.random(3)];
         clients[i].reset(new Client(guest.device.server, TEST_TCP, caps));
         clients[i]->came_later = true;
@@ -477,10 +483,15 @@ private:
     void video()
     {
         static const Box places[] = { { 16, 16, 160, 100 }, { 60, 40, 120, 112 } };
-        const Box box = places[guest.random(2)] & guest.all();
+        const Box usual = places[guest.random(2)] & guest.all();
+        /* a video goes on with frames of up to twice the size */
+        const Box larger = Box{ usual.left, usual.top, usual.width, 3 * usual.height / 2 } &
+                           guest.all();
         const int speed = guest.random(3) * 50, between = guest.random(3);
 
-        for (int i = 0; !box.is_empty() && i < 40; ++i) {
+        for (int i = 0; !usual.is_empty() && i < 40; ++i) {
+            const Box &box = i > 20 && guest.random(6) == 0 ? larger : usual;
+
             guest.photo(box);
             guest.send(box);
             if (between == 0 ? guest.random(12) == 0 : i > 20) {
