@@ -378,7 +378,8 @@ red::shared_ptr<RedImageItem> DccCatchUp::next()
         /* the guest draws from off-screen surfaces, so losses would spread */
         image = take_image(id, piece, id == 0);
         if (copies.decodes_later()) {
-            /* not only until this is sent, as for other images: refinement comes later */
+            /* The area stays lossy after this image, unlike after others: the JPEG below may be
+             * decoded later. Refinement resends it. */
             refreshed = id;
             region_add(&undecoded, &piece);
             region_and(&undecoded, &dcc->priv->surface_client_lossy_region[id]);
@@ -477,6 +478,12 @@ void DccCatchUp::finish()
             if (auto image = take_image(id, piece, false)) {
                 dcc->pipe_add(image);
             }
+        }
+    }
+    /* nobody resends it, unless the other server does */
+    for (const auto &item : dcc->get_pipe()) {
+        if (item->type == RED_PIPE_ITEM_TYPE_IMAGE) {
+            static_cast<RedImageItem *>(item.get())->can_lossy = false;
         }
     }
     stop();

@@ -386,7 +386,7 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
         drop();
     }
     if (!fits || is_off || !display->is_connected() ||
-        display->priv->stream_video == SPICE_STREAM_VIDEO_ALL) {
+        display->priv->stream_video == SPICE_STREAM_VIDEO_ALL || keeps_losses()) {
         flush();
         pass(std::move(drawable));
         return;
