@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include "test-display-guest.h"
+#include "test-worker.h"
 
 #include "push-visibility.h"
 
@@ -920,6 +921,29 @@ static void text_drawn_at_once(gconstpointer mode)
     g_assert_cmpint(PageGuest::num_lossy(&client, false), ==, PHOTO * HEIGHT);
 }
 
+/* A client is shown a video, on its page. */
+struct VideoGuest: PageGuest
+{
+    const Box box = { 16, 16, 200, 150 };
+
+    void play(Client *client)
+    {
+        spice_server_set_streaming_video(device.server, SPICE_STREAM_VIDEO_FILTER);
+        client->read_for(500);
+        for (int i = 0; i < 40; ++i) {
+            for (int y = box.top; y < box.top + box.height; ++y) {
+                for (int x = box.left; x < box.left + box.width; ++x) {
+                    screen.at(x, y) = 0x10101 * (((x + y) / 4 + 3 * i + random(4)) & 0xff);
+                }
+            }
+            send(box);
+            device.run();
+            client->read_for(20);
+        }
+        g_assert_cmpuint(client->received[SPICE_MSG_DISPLAY_STREAM_CREATE], >, 0);
+    }
+};
+
 /* A second after the last frame of a video the client gets it as an image, and a little later
  * without losses; where nothing would be sent later, without losses at once. */
 static void last_frame(gconstpointer mode)
@@ -927,27 +951,32 @@ static void last_frame(gconstpointer mode)
     if (!runs_in(mode)) {
         return;
     }
-    const Box box = { 16, 16, 200, 150 };
-    PageGuest guest;
+    VideoGuest guest;
     Client client(guest.device.server, TEST_TCP);
 
-    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_FILTER);
-    client.read_for(500);
-    for (int i = 0; i < 40; ++i) {
-        for (int y = box.top; y < box.top + box.height; ++y) {
-            for (int x = box.left; x < box.left + box.width; ++x) {
-                guest.screen.at(x, y) = 0x10101 * (((x + y) / 4 + 3 * i + guest.random(4)) & 0xff);
-            }
-        }
-        guest.send(box);
-        guest.device.run();
-        client.read_for(20);
-    }
-    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_STREAM_CREATE], >, 0);
+    guest.play(&client);
     g_assert_true(client.reads_until([&] {
         return client.received[SPICE_MSG_DISPLAY_STREAM_DESTROY] > 0;
     }));
     client.read_for(2000);
+    g_assert_cmpint(client.pictures[0].num_lossy(), ==, 0);
+}
+
+/* The server to which the client migrates may not resend what is lossy. */
+static void last_frame_before_migration()
+{
+    RedChannelClient *rcc;
+    VideoGuest guest;
+    Client client(guest.device.server, TEST_TCP);
+    RedChannel *const channel = reds_find_channel(guest.device.server, SPICE_CHANNEL_DISPLAY, 0);
+
+    guest.play(&client);
+    client.read_while([&] { spice_server_vm_stop(guest.device.server); });
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_STREAM_DESTROY], ==, 0);
+    GLIST_FOREACH(channel->get_clients(), RedChannelClient, rcc) {
+        channel->migrate_client(rcc);
+    }
+    g_assert_true(client.reads_until([&] { return client.received[SPICE_MSG_MIGRATE] != 0; }));
     g_assert_cmpint(client.pictures[0].num_lossy(), ==, 0);
 }
 
@@ -1019,6 +1048,8 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/display-motion/last-frame-without-catch-up", "flow,catchup=off",
                          last_frame);
     g_test_add_data_func("/server/display-motion/last-frame-in-mode-cork", "cork", last_frame);
+    g_test_add_func("/server/display-motion/last-frame-before-migration",
+                    last_frame_before_migration);
     g_test_add_func("/server/display-motion/stopped", stopped);
 
     return g_test_run();
