@@ -348,15 +348,6 @@ static inline std::vector<uint8_t> make_known(uint32_t surface, const Box &lossy
     return std::vector<uint8_t>(begin, begin + sizeof(data));
 }
 
-/* The test that calls it, in a process of its own, as the policy is read once a process. */
-static inline void run_with(const char *policy)
-{
-    g_setenv("SPICE_STREAM", policy, TRUE);
-    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-    g_setenv("SPICE_STREAM", "flow", TRUE);
-    g_test_trap_assert_passed();
-}
-
 static inline void init_tests(int *argc, char ***argv)
 {
     g_test_init(argc, argv, nullptr);

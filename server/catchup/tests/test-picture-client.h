@@ -606,6 +606,15 @@ private:
     }
 };
 
+/* The test that calls it, in a process of its own, as the policy is read once a process. */
+static inline void run_with(const char *policy)
+{
+    g_setenv("SPICE_STREAM", policy, TRUE);
+    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_setenv("SPICE_STREAM", "flow", TRUE);
+    g_test_trap_assert_passed();
+}
+
 #include "pop-visibility.h"
 
 #endif /* TEST_PICTURE_CLIENT_H_ */

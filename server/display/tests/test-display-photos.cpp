@@ -5,7 +5,6 @@
 #include <config.h>
 
 #include "test-display-guest.h"
-#include "test-worker.h"
 
 #include "push-visibility.h"
 
@@ -31,6 +30,20 @@ struct PageGuest: Guest
                                   x % 2 ? screen.at(x - 1, y) :
                                   0x10101 * ((x + y) / 3 + shift + random(16));
             }
+        }
+    }
+
+    /* The page as one image. */
+    void send_page()
+    {
+        draw_page(10);
+        send(all());
+    }
+
+    void send_text()
+    {
+        for (int x = PHOTO; x < WIDTH; x += 32) {
+            send({ x, 0, 32, HEIGHT });
         }
     }
 
@@ -127,40 +140,25 @@ static void photo_scrolled(gconstpointer data)
     g_assert_cmpint(PageGuest::num_lossy(&client, true), ==, 0);
 }
 
-/* Runs the test again with SPICE_STREAM=@mode. Returns whether this is that run. */
-static bool runs_in(gconstpointer mode)
-{
-    if (g_test_subprocess()) {
-        return true;
-    }
-    g_setenv("SPICE_STREAM", static_cast<const char *>(mode), TRUE);
-    g_test_trap_subprocess(nullptr, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-    g_setenv("SPICE_STREAM", "flow", TRUE);
-    g_test_trap_assert_passed();
-    return false;
-}
-
 /* Text that came as JPEG with a photo is exact after the guest has drawn it alone, though no pixel
  * has changed. */
 static void text_drawn_again(gconstpointer mode)
 {
-    if (!runs_in(mode)) {
+    if (!g_test_subprocess()) {
+        run_with(static_cast<const char *>(mode));
         return;
     }
     PageGuest guest;
     Client client(guest.device.server, TEST_TCP);
 
     client.read_for(500);
-    guest.draw_page(10);
-    guest.send(guest.all());
+    guest.send_page();
     guest.device.run();
     client.read_for(3000);
     g_assert_cmpint(PageGuest::num_lossy(&client, true), ==, (WIDTH - PHOTO) * HEIGHT);
     for (int i = 0; i < 30 && PageGuest::num_lossy(&client, true) > 0; ++i) {
         /* it may do so all the time */
-        for (int x = PHOTO; x < WIDTH; x += 32) {
-            guest.send({ x, 0, 32, HEIGHT });
-        }
+        guest.send_text();
         guest.device.run();
         client.read_for(100);
     }
@@ -171,18 +169,16 @@ static void text_drawn_again(gconstpointer mode)
 /* The same, if the page has not been sent yet when its text is drawn. */
 static void text_drawn_at_once(gconstpointer mode)
 {
-    if (!runs_in(mode)) {
+    if (!g_test_subprocess()) {
+        run_with(static_cast<const char *>(mode));
         return;
     }
     PageGuest guest;
     Client client(guest.device.server, TEST_TCP);
 
     client.read_for(500);
-    guest.draw_page(10);
-    guest.send(guest.all());
-    for (int x = PHOTO; x < WIDTH; x += 32) {
-        guest.send({ x, 0, 32, HEIGHT });
-    }
+    guest.send_page();
+    guest.send_text();
     guest.device.run();
     client.read_for(3000);
     g_assert_cmpint(PageGuest::num_lossy(&client, true), ==, 0);
@@ -216,7 +212,8 @@ struct VideoGuest: PageGuest
  * without losses; where nothing would be sent later, without losses at once. */
 static void last_frame(gconstpointer mode)
 {
-    if (!runs_in(mode)) {
+    if (!g_test_subprocess()) {
+        run_with(static_cast<const char *>(mode));
         return;
     }
     VideoGuest guest;
