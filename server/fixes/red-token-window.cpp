@@ -8,13 +8,35 @@
 /* microseconds by which round trips differ without a queue, and that a queue may take at least */
 #define NOISE 2000
 #define QUEUE 20000
+/* After so many successive round trips longer than the window explains, the path is longer. */
+#define LONGER_ROUNDS 3
+/* A path that carried no more may carry a quarter more after so many round trips. */
+#define FULL_ROUNDS 16
 
 void RedTokenWindow::add_message(uint64_t now)
 {
     ++waiting;
+    paused = paused || (shortest_round > 0 && now - last_message > 2 * shortest_round + QUEUE);
+    last_message = now;
     if (to_come > 0 && --to_come == 0) {
         end_round(now - round_start);
     }
+}
+
+void RedTokenWindow::grow(uint32_t new_size)
+{
+    size_before = size;
+    size = MIN(new_size, (uint32_t) MOST);
+    has_grown = true;
+}
+
+void RedTokenWindow::set_full(uint32_t new_size)
+{
+    size = MAX(new_size, (uint32_t) INITIAL);
+    size_before = size;
+    has_grown = false;
+    full = true;
+    rounds_since_full = 0;
 }
 
 void RedTokenWindow::end_round(uint64_t duration)
@@ -23,20 +45,30 @@ void RedTokenWindow::end_round(uint64_t duration)
         shortest_round = MAX(duration, 1);
     }
     const uint64_t queued = duration - MIN(duration, shortest_round);
+    const bool is_behind = waiting > INITIAL;
+    const bool is_queued = queued > shortest_round + QUEUE;
 
-    if (waiting > INITIAL || queued > shortest_round + QUEUE) {
-        size = MAX(size / 2, (uint32_t) INITIAL);
+    longer_rounds = paused || (is_queued && !is_behind && size == INITIAL) ? longer_rounds + 1 : 0;
+    if (longer_rounds >= LONGER_ROUNDS) {
+        shortest_round = duration;
+        longer_rounds = 0;
+    } else if (paused) {
+        /* which is no queue */
+    } else if (is_behind || is_queued) {
+        set_full(size / 2);
         /* from there on it may try again */
         full = size > INITIAL;
-    } else if (full) {
-        return;
+    } else if (has_grown) {
+        has_grown = false;
     } else if (queued > shortest_round / 4 + NOISE) {
         /* the last step was too much */
-        size = MAX(size / 2, (uint32_t) INITIAL);
-        full = true;
-    } else {
-        size = MIN(size * 2, (uint32_t) MOST);
+        set_full(size_before);
+    } else if (!full) {
+        grow(size * 2);
+    } else if (size > size_before || ++rounds_since_full == FULL_ROUNDS) {
+        grow(size + size / 4);
     }
+    paused = false;
 }
 
 uint32_t RedTokenWindow::give(uint32_t num, uint32_t limit, uint64_t now)

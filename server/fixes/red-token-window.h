@@ -6,7 +6,8 @@
  * device has taken the message. Ten of them, as the server gives at first, carry 20 KB per round
  * trip whatever the line could. The window doubles once per round trip while the round trip does
  * not grow with it, and halves when it grows too much (which would delay keys and acks beside it)
- * or when the guest does not keep up. A client that gets no more than ten sees what it always saw.
+ * or when the guest does not keep up. A round trip in which the client had nothing to send shows
+ * nothing of the path. A client that gets no more than ten sees what it always saw.
  *
  * Decides only: time is an argument. One object for each client, used by the main thread.
  */
@@ -46,10 +47,22 @@ private:
     uint64_t round_start = 0;
     /* microseconds, 0: not known */
     uint64_t shortest_round = 0;
-    /* the path carries no more */
+    /* the size before the last step up, INITIAL: there was none */
+    uint32_t size_before = INITIAL;
+    /* that step was made in this round trip: most of its messages were sent before */
+    bool has_grown = false;
+    /* the path carried no more at the last step; round trips without a queue since then */
     bool full = false;
+    uint32_t rounds_since_full = 0;
+    uint64_t last_message = 0;
+    /* in this round trip no message came for longer than the path explains */
+    bool paused = false;
+    /* successive round trips with a pause, or with a queue that so few messages do not explain */
+    uint32_t longer_rounds = 0;
 
     void end_round(uint64_t duration);
+    void grow(uint32_t new_size);
+    void set_full(uint32_t new_size);
 };
 
 #include "pop-visibility.h"

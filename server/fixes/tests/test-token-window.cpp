@@ -14,17 +14,19 @@
 
 enum { MESSAGE = 2048, INTERVAL = 5, SECOND = 1000000 };
 
-/* A client that always has something to send, a line, and a guest. Times in microseconds. */
+/* A client, a line, and a guest. Times in microseconds. */
 struct Path
 {
-    const uint64_t delay; /* one way */
-    const uint64_t per_message; /* that the line takes for one */
+    uint64_t delay; /* one way */
+    uint64_t per_message; /* that the line takes for one */
     const uint64_t per_take; /* that the guest takes for one */
     uint32_t limit = RedTokenWindow::MOST;
 
     RedTokenWindow window;
     uint64_t now = 0;
     uint32_t tokens = RedTokenWindow::INITIAL;
+    /* what the client has to send */
+    uint32_t to_send = UINT32_MAX;
     uint64_t line_free = 0, guest_free = 0;
     std::deque<uint64_t> arrivals, takes;
     std::deque<std::pair<uint64_t, uint32_t>> given;
@@ -42,7 +44,7 @@ struct Path
 
     void send()
     {
-        for (; tokens > 0; --tokens) {
+        for (; tokens > 0 && to_send > 0; --tokens, --to_send) {
             longest_queue = MAX(longest_queue, line_free - MIN(line_free, now));
             line_free = MAX(line_free, now) + per_message;
             arrivals.push_back(line_free + delay);
@@ -89,6 +91,21 @@ struct Path
             }
         }
     }
+
+    /* Returns how long @num messages take. Then there is nothing to send until @pause is over. */
+    uint64_t paste(uint32_t num, uint64_t pause)
+    {
+        const uint64_t begin = now;
+
+        to_send = num;
+        run(num_taken + num);
+        const uint64_t end = now;
+        for (; !given.empty(); given.pop_front()) {
+            tokens += given.front().second;
+        }
+        now += pause;
+        return end - begin;
+    }
 };
 
 /* 5 MB over 50 Mbit/s and 100 ms: 25 s with ten tokens. */
@@ -100,6 +117,55 @@ static void long_fast_line()
     g_test_message("%u ms, at most %u under way", unsigned(path.now / 1000), path.most);
     g_assert_cmpuint(path.now, <, 3 * SECOND);
     g_assert_cmpuint(path.most, <=, RedTokenWindow::MOST);
+}
+
+/* Again and again: a pause is no queue. */
+static void pastes()
+{
+    Path path(50 * 1000 * 1000, SECOND / 10);
+
+    for (int i = 0; i < 10; ++i) {
+        const uint64_t time = path.paste(5 * 1000 * 1000 / MESSAGE, 60 * SECOND);
+
+        g_test_message("%u ms", unsigned(time / 1000));
+        g_assert_cmpuint(time, <, 3 * SECOND);
+    }
+    /* a word now and then */
+    for (int i = 0; i < 100; ++i) {
+        path.paste(1, 7 * SECOND);
+    }
+    g_assert_cmpuint(path.paste(5 * 1000 * 1000 / MESSAGE, SECOND), <, 3 * SECOND);
+}
+
+/* A line that becomes longer is filled again. */
+static void longer_line()
+{
+    for (const uint64_t ms : { 35, 60, 100, 300 }) {
+        Path path(50 * 1000 * 1000, 20 * 1000);
+
+        path.paste(5 * 1000 * 1000 / MESSAGE, SECOND);
+        path.delay = ms * 1000 / 2;
+        path.paste(5 * 1000 * 1000 / MESSAGE, SECOND);
+        const uint64_t time = path.paste(5 * 1000 * 1000 / MESSAGE, SECOND);
+
+        g_test_message("%u ms: %u ms", unsigned(ms), unsigned(time / 1000));
+        /* it carries the window, or 50 Mbit/s */
+        g_assert_cmpuint(time, <, 2 * SECOND + 10 * 2 * ms * 1000);
+    }
+}
+
+/* A line that carries more than at first is filled, too. */
+static void faster_line()
+{
+    Path path(10 * 1000 * 1000, SECOND / 10);
+
+    path.paste(5 * 1000 * 1000 / MESSAGE, SECOND);
+    path.per_message /= 4;
+    path.paste(5 * 1000 * 1000 / MESSAGE, SECOND);
+    const uint64_t time = path.paste(5 * 1000 * 1000 / MESSAGE, SECOND);
+
+    g_test_message("%u ms", unsigned(time / 1000));
+    g_assert_cmpuint(time, <, 2 * SECOND);
 }
 
 /* What else uses a slow line does not wait much longer: ten tokens are 82 ms of it already. */
@@ -184,6 +250,9 @@ int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
     g_test_add_func("/server/token-window/long-fast-line", long_fast_line);
+    g_test_add_func("/server/token-window/pastes", pastes);
+    g_test_add_func("/server/token-window/longer-line", longer_line);
+    g_test_add_func("/server/token-window/faster-line", faster_line);
     g_test_add_func("/server/token-window/slow-line", slow_line);
     g_test_add_func("/server/token-window/middling-lines", middling_lines);
     g_test_add_func("/server/token-window/slow-guest", slow_guest);
