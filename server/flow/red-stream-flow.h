@@ -19,8 +19,11 @@
  *              sends at the rate measured before. Or if RED_STREAM_FLOW_INITIAL bytes
  *              were in flight, and queued
  *   delay      the shortest time from a probe to its pong over RED_STREAM_FLOW_AGE.
- *              When it is older than that, or was far exceeded during a whole round trip, it
- *              is measured anew in a round trip with so little in flight that no queue forms
+ *              When it is older than that, was far exceeded during a whole round trip, or
+ *              before the rate falls, it is measured anew in a round trip with so little in
+ *              flight that no queue forms. If it is longer then, it may vary, as on Wi-Fi, where
+ *              BBR's minimum fills a part of the path only. From then on a shorter time counts in
+ *              part, and it is measured anew every few seconds
  *
  * At most rate * delay * gain bytes may be in flight. The gain is 1.75 until the rate stops growing
  * or the delay shows a queue. From then on it is a little above 1, so that the estimate follows a
@@ -52,9 +55,9 @@
  *   OFF          upstream's                    -                    -
  *
  *   STARTING     until the first pong. Then, and at the end of the next three, OPEN begins
- *   REMEASURING  when the delay is old, or all pongs of a round trip have shown a queue; until the
- *                pong of a probe that was sent without a queue in front of it. Only those make the
- *                delay longer
+ *   REMEASURING  when the delay is old, all pongs of a round trip have shown a queue, or the rate
+ *                is about to fall; until the pong of a probe that was sent without a queue in front
+ *                of it. Only those make the delay longer
  *   RESTARTED    after RED_STREAM_FLOW_AGE without a pong, see above
  *   TIMED_OUT    after a probe timeout: sending has stopped, and no pong has come for
  *                get_probe_timeout(); until the client has answered RED_STREAM_FLOW_PROBES probes
@@ -279,8 +282,12 @@ private:
     /* microseconds, 0: unknown */
     uint32_t delay = 0;
     uint64_t delay_time = 0;
+    /* the path was longer than this once */
+    bool varies = false;
     /* all pongs of this round trip showed a queue */
     bool round_queued = false;
+    /* successive round trips that showed less than the rate */
+    uint32_t slower_rounds = 0;
 
     /* bytes per second: the estimate, and the highest sample of each of the last round trips */
     uint64_t rate = 0;

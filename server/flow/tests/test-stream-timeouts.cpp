@@ -357,6 +357,75 @@ static void test_delay_follows()
     }
 }
 
+/* A path becomes somewhat longer: by more than the BDP allows for, and by less than shows a queue.
+ * It is full again after some round trips, also if it is as short as before for a moment now and
+ * then. */
+static void test_delay_follows_little()
+{
+    const struct {
+        uint32_t before, after;
+    } delays[] = { { 2000, 20000 }, { 20000, 35000 }, { 40000, 80000 }, { 100000, 200000 } };
+    uint32_t (*const sizes[])(unsigned) = {
+        [](unsigned) { return 240u; }, [](unsigned) { return 4000u; }, images,
+    };
+
+    for (const auto &test : delays) {
+        for (const auto size : sizes) {
+            for (const uint64_t again : { uint64_t{0}, SECOND / 10 }) {
+                const auto longer = [=](uint64_t time) {
+                    const bool is_short = time < 10 * SECOND || time % (10 * SECOND) < again;
+
+                    return uint64_t{is_short ? test.before : test.after};
+                };
+                Channel channel({ always(20000 * kbit), longer, in_time, nullptr }, true);
+
+                channel.start(0, size);
+                channel.run(15 * SECOND);
+                channel.carried = 0;
+                channel.run(35 * SECOND);
+                g_test_message("%u to %u us, short for %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
+                               " %%", test.before, test.after, again,
+                               channel.carried * 100 / (20 * 20000 * kbit));
+                g_assert_cmpuint(channel.carried, >=, 20 * 20000 * kbit * 8 / 10);
+            }
+        }
+    }
+}
+
+/* Each time another number below @below, but the same in each run. */
+static uint64_t any(uint64_t time, uint64_t below)
+{
+    time = (time ^ time >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    time = (time ^ time >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (time ^ time >> 32) % below;
+}
+
+/* The delay varies by more than it is at its shortest, and the rate by a half, as on Wi-Fi: what
+ * may be in flight is not what the shortest delay needs. */
+static void test_varies()
+{
+    for (const uint64_t delay : { 2000, 20000, 100000 }) {
+        for (const uint64_t most : { 5000, 20000, 60000 }) {
+            const auto rate = [](uint64_t time) {
+                return 20000 * kbit * (50 + any(time / 50000, 101)) / 100;
+            };
+            const auto later = [=](uint64_t time) { return time + any(time / 5000, most); };
+            Channel channel({ rate, always(delay), later, nullptr }, true);
+
+            channel.start(0, [](unsigned) { return 1400u; });
+            channel.run(10 * SECOND);
+            channel.forget();
+            channel.carried = 0;
+            channel.run(60 * SECOND);
+            g_test_message("%" G_GUINT64_FORMAT " us and up to %" G_GUINT64_FORMAT ": %"
+                           G_GUINT64_FORMAT " %%, p95 %" G_GUINT64_FORMAT " us", delay, most,
+                           channel.carried * 100 / (50 * 20000 * kbit), channel.network_time(95));
+            g_assert_cmpuint(channel.carried, >=, 50 * 20000 * kbit * 3 / 4);
+            g_assert_cmpuint(channel.network_time(95), <=, 2 * delay + 2 * most + 50000);
+        }
+    }
+}
+
 /* Wi-Fi and mobile networks deliver in bunches, what the client gets or what it answers. The path
  * is full all the same, with little more in the network than comes in a bunch. */
 static void test_bunches()
@@ -440,6 +509,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-timeouts/no-more-than-upstream", test_no_more_than_upstream);
     g_test_add_func("/server/stream-timeouts/rate-follows", test_rate_follows);
     g_test_add_func("/server/stream-timeouts/delay-follows", test_delay_follows);
+    g_test_add_func("/server/stream-timeouts/delay-follows-little", test_delay_follows_little);
+    g_test_add_func("/server/stream-timeouts/varies", test_varies);
     g_test_add_func("/server/stream-timeouts/bunches", test_bunches);
     g_test_add_func("/server/stream-timeouts/stands-still", test_stands_still);
     g_test_add_func("/server/stream-timeouts/frozen", test_frozen);
