@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <config.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <common/rect.h>
+#include <common/region.h>
 
 #include "display-screen.h"
 
@@ -60,12 +62,23 @@ void DisplayScreen::drew(const RedDrawable *drawable)
         drew(drawable->bbox);
         return;
     }
+    /* in a region, as the rectangles may overlap, in the millions */
+    QRegion region;
+    uint32_t n_rects;
+
+    region_init(&region);
     for (uint32_t i = 0; i < clip.rects->num_rects; ++i) {
         SpiceRect where = drawable->bbox;
 
         rect_sect(&where, &clip.rects->rects[i]);
-        drew(where);
+        if (!rect_is_empty(&where)) {
+            region_add(&region, &where);
+        }
     }
+    SpiceRect *const rects = region_dup_rects(&region, &n_rects);
+    std::for_each(rects, rects + n_rects, [this](const SpiceRect &where) { drew(where); });
+    g_free(rects);
+    region_destroy(&region);
 }
 
 void DisplayScreen::write_back(const SpiceRect &area)
