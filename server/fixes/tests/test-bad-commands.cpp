@@ -159,6 +159,10 @@ static void text()
         [](Text *) {},
         [](Text *text) { text->command.string.flags = 0; },
         [](Text *text) { text->command.string.length = 0; },
+        [](Text *text) {
+            text->command.string.length = 0;
+            text->command.string.data_size = text->command.string.chunk.data_size = 0;
+        },
         [](Text *text) { text->command.string.length = 2; },
         [](Text *text) { text->command.string.data_size += 1; },
         [](Text *text) {

@@ -37,6 +37,13 @@ struct SourceGuest: DrawingGuest
         QXLPath path;
         uint32_t numbers[6];
     } line = {};
+    /* one white glyph as large as the surface */
+    struct Text
+    {
+        QXLString string;
+        QXLRasterGlyph glyph;
+        uint8_t bits[SIDE * SIDE / 8];
+    } text = {};
 
     SourceGuest(const Format &to, const Format &from):
         DrawingGuest(to.format, to.bits),
@@ -56,6 +63,12 @@ struct SourceGuest: DrawingGuest
         static_assert(sizeof(numbers) == sizeof(line.numbers), "");
         line.path.data_size = line.path.chunk.data_size = sizeof(numbers);
         memcpy(line.path.chunk.data, numbers, sizeof(numbers));
+
+        text.string.data_size = text.string.chunk.data_size = sizeof(text.glyph) + sizeof(text.bits);
+        text.string.length = 1;
+        text.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
+        text.glyph.width = text.glyph.height = SIDE;
+        memset(text.bits, 0xff, sizeof(text.bits));
     }
 
     /* The guest says that it reads the surface. */
@@ -206,6 +219,25 @@ static void rop3(SourceGuest *guest, QXLPHYSICAL picture)
     rop3.rop3 = 0xfe;   /* or */
 }
 
+static void text(SourceGuest *guest, QXLPHYSICAL picture)
+{
+    auto &text = guest->drawable.u.text;
+
+    guest->drawable.type = QXL_DRAW_TEXT;
+    text.str = reinterpret_cast<uintptr_t>(&guest->text);
+    text.fore_mode = SPICE_ROPD_OP_PUT;
+    set_brush(&text.fore_brush, picture);
+}
+
+/* The text itself is not drawn. */
+static void text_background(SourceGuest *guest, QXLPHYSICAL picture)
+{
+    text(guest, picture);
+    guest->drawable.u.text.fore_brush.type = SPICE_BRUSH_TYPE_NONE;
+    guest->drawable.u.text.back_area = guest->drawable.bbox;
+    set_brush(&guest->drawable.u.text.back_brush, picture);
+}
+
 static void masked(SourceGuest *guest, QXLPHYSICAL picture)
 {
     guest->drawable.type = QXL_DRAW_WHITENESS;
@@ -214,9 +246,9 @@ static void masked(SourceGuest *guest, QXLPHYSICAL picture)
 
 static Draw *const raw[] = {
     copy, copy_or, copy_scaled_or, blend, opaque, opaque_brush, transparent, transparent_scaled,
-    fill, fill_or, stroke, stroke_or, rop3,
+    fill, fill_or, stroke, stroke_or, rop3, text_background,
 };
-static Draw *const converted[] = { copy_scaled, alpha_blend };
+static Draw *const converted[] = { copy_scaled, alpha_blend, text };
 
 static void refuse(SourceGuest *guest, const char *warning)
 {
