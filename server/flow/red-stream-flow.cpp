@@ -24,13 +24,6 @@
  * the rate of a path that became longer falls by an eighth. */
 #define SLOWER 16
 
-/* Of a delay that varies: a shorter sample counts one part of so many. With 4, users of Wi-Fi get a
- * tenth less of the path's rate; with 16, a queue stays longer when the path became shorter. */
-#define SHORTER 8
-/* Such a delay is measured anew after so many microseconds. With half, 4 % less is sent; with 30 s
- * a queue of half a second may stay for minutes. */
-#define VARYING_AGE (5 * 1000 * 1000)
-
 /* The table at the top of red-stream-flow.h, in the order of Phase. */
 struct RedStreamFlow::PhaseRules {
     const char *name;
@@ -180,36 +173,54 @@ bool RedStreamFlow::update_delay(uint64_t now, const Probe *probe)
     /* and the uncounted bytes of large messages before those, see "Messages larger than the BDP" */
     const uint64_t large = rate ? probe->uncounted * G_USEC_PER_SEC / rate : 0;
 
-    bool measured = false;
+    add_shortest(now, sample);
     if (delay == 0 || sample <= delay) {
-        const bool at_once = !varies || (phase == REMEASURING && probe->unqueued);
-
-        delay = at_once ? sample : delay - (delay - sample + SHORTER - 1) / SHORTER;
-        measured = !varies || phase != OPEN;
+        delay = sample;
+        remeasured(now);
     } else if (rules().raises_delay && probe->unqueued) {
         /* Only a large difference means that the path became longer, as the estimated rate may
          * be too low. */
         if (sample > own + delay + delay / 4) {
-            delay = sample - own;
-            varies = true;
+            delay = std::min<uint64_t>(sample - own, longest_delay());
         }
-        measured = true;
-    }
-    if (measured) {
         remeasured(now);
-    } else if (phase == OPEN && now - delay_time > (varies ? VARYING_AGE : RED_STREAM_FLOW_AGE)) {
+    } else if (phase == OPEN && now - delay_time > RED_STREAM_FLOW_AGE) {
         phase = REMEASURING;
     }
 
     const bool queued = sample > LATE_TIMES * (delay + own) + large + RED_STREAM_UNNOTICED;
     full_rounds = queued ? RED_STREAM_FLOW_TRIES : full_rounds;
     round_queued = round_queued && queued;
+    round_late = round_late &&
+                 sample > own + large + uint64_t{delay} * STEADY_GAIN_PERCENT / 100;
     return queued;
+}
+
+void RedStreamFlow::add_shortest(uint64_t now, uint32_t sample)
+{
+    if (now - shortest_time > RED_STREAM_FLOW_AGE) {
+        shortest_before = shortest;
+        shortest = UINT32_MAX;
+        shortest_time = now;
+    }
+    shortest = std::min(shortest, sample);
+}
+
+/* Others on the same line may have sent what makes pongs late without a queue of this channel. If
+ * each took that for a longer path, the queue would grow for ever. A path that is longer than this
+ * shows a queue. */
+uint64_t RedStreamFlow::longest_delay() const
+{
+    const uint64_t base = std::min(shortest, shortest_before);
+
+    return is_late ? std::max<uint64_t>(delay, LATE_TIMES * base + RED_STREAM_UNNOTICED) :
+                     UINT32_MAX;
 }
 
 void RedStreamFlow::remeasured(uint64_t now)
 {
     delay_time = now;
+    is_late = false;
     phase = phase == REMEASURING ? OPEN : phase;
 }
 
@@ -219,20 +230,21 @@ void RedStreamFlow::next_round()
     const uint64_t last = rates[round % RED_STREAM_FLOW_ROUNDS];
 
     round_end = acked_bytes;
-    slower_rounds = last * SLOWER < rate * (SLOWER - 1) ? slower_rounds + 1 : 0;
-    if (round_queued) {
+    late_rounds = round_late && last * SLOWER < rate * (SLOWER - 1) ? late_rounds + 1 : 0;
+    /* before the last round trip that showed the rate is forgotten */
+    const bool late = late_rounds >= RED_STREAM_FLOW_ROUNDS - 1;
+    if (round_queued || late) {
         /* The path became slower or longer. The maximum of earlier rates hides the first: forget
-         * them. A queue hides the second: let it drain and measure the delay. */
+         * them. A queue hides the second: let it drain and measure the delay. If the path became
+         * a little longer there is none, but what may be in flight does not fill it. */
         std::fill_n(rates, RED_STREAM_FLOW_ROUNDS, last);
         rate = last;
-    }
-    /* The second: without a queue the estimated rate is about to fall. Perhaps the path is longer,
-     * so that what may be in flight does not fill it. */
-    if (phase == OPEN && (round_queued || slower_rounds >= RED_STREAM_FLOW_ROUNDS - 1)) {
-        phase = REMEASURING;
-        slower_rounds = 0;
+        is_late = !round_queued;
+        late_rounds = 0;
+        phase = phase == OPEN ? REMEASURING : phase;
     }
     round_queued = true;
+    round_late = true;
     ++round;
     rates[round % RED_STREAM_FLOW_ROUNDS] = 0;
     check_full_rate();

@@ -20,10 +20,8 @@
  *              were in flight, and queued
  *   delay      the shortest time from a probe to its pong over RED_STREAM_FLOW_AGE.
  *              When it is older than that, was far exceeded during a whole round trip, or
- *              before the rate falls, it is measured anew in a round trip with so little in
- *              flight that no queue forms. If it is longer then, it may vary, as on Wi-Fi, where
- *              BBR's minimum fills a part of the path only. From then on a shorter time counts in
- *              part, and it is measured anew every few seconds
+ *              somewhat during so many that the rate is about to fall, it is measured anew in a
+ *              round trip with so little in flight that no queue forms
  *
  * At most rate * delay * gain bytes may be in flight. The gain is 1.75 until the rate stops growing
  * or the delay shows a queue. From then on it is a little above 1, so that the estimate follows a
@@ -56,8 +54,8 @@
  *
  *   STARTING     until the first pong. Then, and at the end of the next three, OPEN begins
  *   REMEASURING  when the delay is old, all pongs of a round trip have shown a queue, or the rate
- *                is about to fall; until the pong of a probe that was sent without a queue in front
- *                of it. Only those make the delay longer
+ *                is about to fall as pongs are late; until the pong of a probe that was sent
+ *                without a queue in front of it. Only those make the delay longer
  *   RESTARTED    after RED_STREAM_FLOW_AGE without a pong, see above
  *   TIMED_OUT    after a probe timeout: sending has stopped, and no pong has come for
  *                get_probe_timeout(); until the client has answered RED_STREAM_FLOW_PROBES probes
@@ -221,6 +219,8 @@ private:
     };
 
     bool update_delay(uint64_t now, const Probe *probe);
+    void add_shortest(uint64_t now, uint32_t sample);
+    uint64_t longest_delay() const;
     void update_rate(uint64_t now, const Probe *probe, bool queued);
     void update_restart(uint64_t now, bool queued);
     void start_again(uint64_t now);
@@ -282,12 +282,17 @@ private:
     /* microseconds, 0: unknown */
     uint32_t delay = 0;
     uint64_t delay_time = 0;
-    /* the path was longer than this once */
-    bool varies = false;
-    /* all pongs of this round trip showed a queue */
+    /* the shortest time to a pong since shortest_time, and in the RED_STREAM_FLOW_AGE before */
+    uint32_t shortest = UINT32_MAX;
+    uint32_t shortest_before = UINT32_MAX;
+    uint64_t shortest_time = 0;
+    /* all pongs of this round trip showed a queue; or came later than the BDP explains */
     bool round_queued = false;
-    /* successive round trips that showed less than the rate */
-    uint32_t slower_rounds = 0;
+    bool round_late = false;
+    /* successive round trips of the second kind that showed less than the rate */
+    uint32_t late_rounds = 0;
+    /* REMEASURING: because of these */
+    bool is_late = false;
 
     /* bytes per second: the estimate, and the highest sample of each of the last round trips */
     uint64_t rate = 0;

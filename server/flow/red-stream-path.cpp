@@ -47,7 +47,9 @@ uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate, uint64_t
     }
     *queued_since = *queued_since ? *queued_since : now;
     const uint64_t round = std::max(link->rtt, delay);
-    const bool drains = (now - *queued_since) / round % DRAIN_ROUNDS == 0;
+    /* with the round trip as it is now: draining shortens it */
+    *queued_since = now - *queued_since < round * DRAIN_ROUNDS ? *queued_since : now;
+    const bool drains = now - *queued_since < round;
 
     return drains ? rate * 100 / RED_STREAM_GROWING_GAIN_PERCENT : rate;
 }
