@@ -16,7 +16,7 @@ from bench.common.steps import Steps
 from clients import machine, target
 from clients.drivers.gtk import SpiceGtk
 from clients.installed import version
-from clients.machine import INSTALLED, Library, Machine
+from clients.machine import Machine
 from clients.world import World
 from guest import qemu
 from guest.errors import Failed
@@ -29,13 +29,13 @@ def seen() -> Iterator[dict[str, str]]:
     version()
     steps = Steps(paths.cache_dir() / "clients" / "log")
     made = machine.hardware(steps)
-    env = Library(None, INSTALLED).environment()
+    env = dict(os.environ)
     state = qemu.state(made, env, steps)
     with tempfile.TemporaryDirectory(prefix="ci-guest-", ignore_cleanup_errors=True) as name:
         (stats := Path(name, "stats")).mkdir()
-        with Machine(made, {**env, "SPICE_STREAM_STATS": str(stats)}, Path(name, "machine"), state) as host:
+        with Machine(made, {**env, "SPICE_STREAM_STATS": str(stats)}, Path(name, "machine"), state) as host, \
+                World(host, SpiceGtk, target.TLS, Path(name), 2.0) as world:
             host.booted()
-            world = World(host, SpiceGtk, target.TLS, Path(name), 2.0)
             client = world.client()
             host.order("draw")
             world.must_flow(client, 3)
@@ -44,7 +44,6 @@ def seen() -> Iterator[dict[str, str]]:
             host.order("draw")
             yield {"PID": str(host.pid), "STATS": str(stats)}
             world.check_machine()
-            world.nobody()
 
 
 def _is_the_packages(pid: int) -> None:

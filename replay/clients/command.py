@@ -21,11 +21,12 @@ from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
 from bench.runs import runner, store
+from bench.runs.modes import STOCK
 from bench.runs.store import Case, Run
 from bench.source import setup, upstream
 from clients import machine, packages, plans, proxies, table, target
 from clients.drivers.base import Driver
-from clients.machine import STOCK, Library, Machine
+from clients.machine import Machine
 from clients.table import BAD, NOT_RUN
 from clients.world import World
 from guest import qemu
@@ -57,18 +58,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     runner.options(parser, "clients", "runs per cell")
 
 
-def libraries(release: str, modes: Sequence[str], steps: Steps) -> list[Library]:
-    """The libraries of these modes, in their order; for the default release, those of ./run setup."""
+def environments(release: str, modes: Sequence[str], steps: Steps) -> list[dict[str, str]]:
+    """QEMU's environment in each of these modes, with its library; for the default release, those of ./run setup."""
     if release == upstream.DEFAULT:
         if paths.build_is_ours():
             setup.setup()
         folders = {True: paths.patched_library(), False: paths.stock_library()}
     else:
-        folders = {
-            ours: (releases.patched if ours else releases.stock)(release, steps).library
-            for ours in {mode != STOCK for mode in modes}
-        }
-    return [Library(folders[mode != STOCK], mode_names.stream_value(mode)) for mode in modes]
+        folders = {ours: (releases.patched if ours else releases.stock)(release, steps).library for ours in {mode != STOCK for mode in modes}}
+    return [qemu.environment(folders[mode != STOCK], "" if mode == STOCK else mode_names.stream_value(mode)) for mode in modes]
 
 
 class Player:
@@ -76,17 +74,17 @@ class Player:
 
     def __init__(self, guest: Hardware, state: Path, folder: Path) -> None:
         self._guest, self._state, self._folder = guest, state, folder
-        self._shown: Library | None = None
+        self._shown: dict[str, str] | None = None      # the environment of its QEMU
         self._machine: Machine | None = None
         self._machines = 0
 
-    def play(self, case: Case, library: Library, attempt: int) -> runner.Outcome:
+    def play(self, case: Case, env: dict[str, str], attempt: int) -> runner.Outcome:
         driver = _BY_NAME[case.what[0]]
         figures, versions = dict[str, Any](), dict[str, str]()
 
         def play() -> str:
             versions["client"] = driver.version()
-            world = self._world(case, driver, library)
+            world = self._world(case, driver, env)
             try:
                 says = plans.scenario(case.what[1])(world)
                 world.check_machine()
@@ -105,15 +103,15 @@ class Player:
             versions["relay"] = version
         return replace(done, figures={**done.figures, **figures}, about=versions)
 
-    def _world(self, case: Case, driver: type[Driver], library: Library) -> World:
+    def _world(self, case: Case, driver: type[Driver], env: dict[str, str]) -> World:
         way = machine.WAY.get(case.link, machine.OPEN)
-        if self._machine and (self._machine.way, self._shown) != (way, library) or case.what[1] == "resize":
+        if self._machine and (self._machine.way, self._shown) != (way, env) or case.what[1] == "resize":
             self.close()
         self._machines += 1
         folder = self._folder / f"{self._machines}"
         folder.mkdir()
         if self._machine is None:
-            self._machine, self._shown = Machine(self._guest, library.environment(), folder / "machine", self._state, way), library
+            self._machine, self._shown = Machine(self._guest, env, folder / "machine", self._state, way), env
             self._machine.booted()
         return World(self._machine, driver, case.link, folder, _DRAW, _IDLE)
 
@@ -187,7 +185,7 @@ def execute(args: argparse.Namespace) -> int:
             proxies.install(steps)
         except NotRun as error:
             steps.say(str(error))
-    found = dict(zip(modes, libraries(upstream.DEFAULT, modes, steps), strict=True))
+    found = dict(zip(modes, environments(upstream.DEFAULT, modes, steps), strict=True))
     state = qemu.state(made, qemu.environment(paths.stock_library()), steps)
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder, \
             closing(Player(made, state, Path(folder))) as player:

@@ -24,7 +24,7 @@ from bench.runs import store
 from bench.runs.store import Case, Run
 from clients import machine, packages, target
 from clients.drivers.gtk import SpiceGtk
-from clients.machine import INSTALLED, Library, Machine
+from clients.machine import Machine
 from clients.world import World
 from guest import qemu
 from guest.errors import Failed
@@ -96,7 +96,7 @@ def execute(args: argparse.Namespace) -> int:
     if _ALONE not in os.environ:
         version()
         packages.require(few=True)
-    made, env = machine.hardware(steps), Library(None, INSTALLED).environment()
+    made, env = machine.hardware(steps), dict(os.environ)
     state = qemu.state(made, env, steps)
     if _ALONE not in os.environ:
         return _alone()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +18,13 @@ from clients import target
 from clients.counted_relay import Relay
 from clients.proxies import Proxy
 from clients.target import Target
-from guest import initrd, qemu
+from guest import initrd
 from guest.qemu import TCG, Hardware, Listener, Qemu
 
 _DENIED = ("obsolete", "elevateprivileges", "spawn", "resourcecontrol")     # in a sandbox, as libvirt has it
-STOCK = "stock"
-INSTALLED = "installed"  # with whatever the environment says
-
 OPEN, SASL, UNIX, SANDBOX = "open", "sasl", "unix", "sandbox"  # ways a QEMU can be listening
 # of a transport; the others are all served by an open one
 WAY = {target.SASL: SASL, target.UNIX: UNIX, target.SOCAT: UNIX, target.SANDBOX: SANDBOX}
-
-
-@dataclass(frozen=True)
-class Library:
-    """`mode` is STOCK, INSTALLED or what SPICE_STREAM says. Without a folder it is the one that is installed."""
-
-    folder: Path | None
-    mode: str
-
-    def environment(self) -> dict[str, str]:
-        if self.mode == INSTALLED:
-            return dict(os.environ)
-        return qemu.environment(self.folder, "" if self.mode == STOCK else self.mode)
 
 
 def hardware(steps: Steps, accel: str = TCG) -> Hardware:

@@ -20,15 +20,16 @@ from bench.common.steps import Steps
 from bench.lab import lab as labs
 from bench.lab import links
 from bench.runs import modes, runner, store
+from bench.runs.modes import STOCK
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
 from bench.source import upstream
 from clients import machine, packages, table, target
-from clients.command import STORE, libraries, of_one_accel
+from clients.command import STORE, environments, of_one_accel
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
-from clients.machine import STOCK, Library, Machine
+from clients.machine import Machine
 from clients.scenarios import sounds, vdagent
 from clients.table import BAD
 from clients.world import World
@@ -122,24 +123,16 @@ def _resized(world: World, viewer: Driver) -> None:
         world.machine.order("draw")
 
 
-def move(
-    made: Hardware,
-    state: Path,
-    source: Library,
-    sink: Library,
-    kind: str,
-    client: type[Driver],
-    transport: str,
-    folder: Path,
-) -> str:
-    """One migration; what was seen."""
+def move(made: Hardware, state: Path, source: dict[str, str], sink: dict[str, str], kind: str, client: type[Driver], transport: str,
+         folder: Path) -> str:
+    """One migration, between QEMUs of these environments; what was seen."""
     seamless, way = kind != SWITCH, f"unix:{folder / 'guest'}"
     options = (*(("seamless-migration=on",) if seamless else ()),
                # over a slow link JPEG would change the pixels, and could not be compared
                *(("jpeg-wan-compression=never",) if kind in (DISPLAYS, RESIZED) else ()))
     with ExitStack() as stack:
         lab = stack.enter_context(labs.connect(links.find(_LINK))) if kind in (DISPLAYS, RESIZED) else None
-        first = stack.enter_context(Machine(made, source.environment(), folder / "source", state, lab=lab, options=options))
+        first = stack.enter_context(Machine(made, source, folder / "source", state, lab=lab, options=options))
         first.booted()
         if kind == RESIZED:
             vdagent.require()
@@ -159,7 +152,7 @@ def move(
                 sounds.must_hear(viewer.hears)
             world.must_flow(viewer, 3)
             there = replace(lab, ports=_SINK_PORTS) if lab else None
-            with Machine(made, sink.environment(), folder / "sink", way, lab=there, options=options) as second:
+            with Machine(made, sink, folder / "sink", way, lab=there, options=options) as second:
                 # a port that is left out is 65535 to spice-gtk, and it tries that first
                 tls = transport == target.TLS
                 ports = {"port": 0 if tls else second.port, **({"tls-port": second.tls_port} if tls else {})}
@@ -187,7 +180,7 @@ def move(
     return "it draws on, and shows the guest's screen"
 
 
-def _migrated(made: Hardware, state: Path, source: Library, sink: Library, case: Case, attempt: int) -> Outcome:
+def _migrated(made: Hardware, state: Path, source: dict[str, str], sink: dict[str, str], case: Case, attempt: int) -> Outcome:
     client = _BY_NAME[case.what[0]]
 
     def play() -> str:
@@ -231,10 +224,10 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require()
     guests = {kind: _hardware(steps, kind, args.accel) for kind in kinds}
-    found: dict[tuple[str, str], Library] = {}
+    found: dict[tuple[str, str], dict[str, str]] = {}
     for release in dict.fromkeys(end[1] for each in pairs.values() for end in (each.source, each.sink)):
         names = sorted({end[0] for each in pairs.values() for end in (each.source, each.sink) if end[1] == release})
-        found |= {(mode, release): library for mode, library in zip(names, libraries(release, names, steps), strict=True)}
+        found |= {(mode, release): env for mode, env in zip(names, environments(release, names, steps), strict=True)}
     states = {kind: qemu.state(guests[kind], qemu.environment(paths.stock_library()), steps) for kind in kinds}
 
     def one(case: Case, attempt: int) -> Outcome:

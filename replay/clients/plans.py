@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 
+from bench.runs.modes import STOCK
 from bench.runs.store import Case
 from clients import machine, target
 from clients.drivers.base import Driver
@@ -14,7 +15,6 @@ from clients.drivers.gtk import BullseyeGtk, SpiceGtk, TrixieGtk
 from clients.drivers.html5 import Html5, NpmHtml5
 from clients.drivers.remote_viewer import RemoteViewer
 from clients.drivers.ryll import Ryll
-from clients.machine import STOCK
 from clients.world import World
 
 DRIVERS: tuple[type[Driver], ...] = (

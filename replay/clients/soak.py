@@ -21,7 +21,7 @@ from bench.common.steps import Steps
 from bench.runs import environment, modes
 from bench.source import upstream
 from clients import machine, packages, target, wire
-from clients.command import libraries
+from clients.command import environments
 from clients.drivers.gtk import SpiceGtk
 from clients.machine import Machine
 from clients.target import Target
@@ -191,11 +191,8 @@ def soak(
 
 def _right_picture(where: Machine, transport: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        world = World(where, SpiceGtk, transport, Path(name), 0)
-        try:
+        with World(where, SpiceGtk, transport, Path(name), 0) as world:
             world.must_show(world.client(), world.card())
-        finally:
-            world.nobody()
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -215,10 +212,10 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
     made = machine.hardware(steps, args.accel)
-    library = libraries(upstream.DEFAULT, [mode], steps)[0]
+    [env] = environments(upstream.DEFAULT, [mode], steps)
     state = qemu.state(made, qemu.environment(paths.stock_library()), steps)
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
-        with Machine(made, library.environment(), Path(name, "machine"), state) as where:
+        with Machine(made, env, Path(name, "machine"), state) as where:
             where.booted()
             try:
                 record = soak(where, args.minutes * 60, Path(name), steps.say)

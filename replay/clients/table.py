@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from bench.common import table as tables
 from bench.runs import store
+from bench.runs.modes import STOCK
 from bench.runs.runner import TRIES, Outcome
 from bench.runs.store import Run
-from clients.machine import STOCK
 from guest.errors import BREAKS, GuestLost, NotRun
 from guest.qemu import TCG
 

@@ -119,7 +119,7 @@ def test_a_run_that_breaks_is_bad_and_the_others_go_on(error: Exception, tmp_pat
     monkeypatch.setattr(plans, "scenario", lambda _: breaks)
     player = command.Player(cast(Any, None), tmp_path, tmp_path)
     monkeypatch.setattr(player, "_world", lambda *_: types.SimpleNamespace(figures={"lines": 1}, nobody=lambda: None))
-    done = player.play(Case((SpiceGtk.name, "draw"), "flow", target.PLAIN), machine.Library(tmp_path, "flow"), 1)
+    done = player.play(Case((SpiceGtk.name, "draw"), "flow", target.PLAIN), {"SPICE_STREAM": "flow"}, 1)
     assert done.failed and "why" in done.figures["says"] and done.figures["lines"] == 1 and done.about == {"client": "1"}
     monkeypatch.setattr(migration, "move", breaks)
     nothing = cast(Any, None)

@@ -19,8 +19,7 @@ from bench.lab.lab import free_port
 from clients import target
 from clients.drivers import html5
 from clients.drivers.html5 import Html5
-from clients.machine import Library
-from guest import picture
+from guest import picture, qemu
 from guest.errors import Failed, NotRun
 from guest.picture import Pixels
 from recordings import test_support_qxl as qxl
@@ -93,7 +92,7 @@ def _far(client: Html5, wanted: Pixels) -> int:
     return int((abs(shown.astype(int) - wanted.astype(int)).max(axis=2) > _FAR).sum())
 
 
-def _watch(library: Library, folder: Path) -> list[int]:
+def _watch(library: Path, folder: Path) -> list[int]:
     """For each fling, the number of wrong pixels after it."""
     page = _page()
     flings = [[(_CONNECT + fling * _REST + step * _BETWEEN, _LINES * (fling * _STEPS + step + 1)) for step in range(_STEPS)]
@@ -102,7 +101,7 @@ def _watch(library: Library, folder: Path) -> list[int]:
     file.write_bytes(_recording(page, [(0.0, 0), *itertools.chain(*flings), (_CONNECT + (_FLINGS + 1) * _REST, 0)]))
     port = free_port()
     argv = [str(paths.player()), f"--port={port}", "--pace=recorded", "--jpeg=always", "--streaming=off", str(file)]
-    with proc.Process("player", argv, env=library.environment()) as player:
+    with proc.Process("player", argv, env=qemu.environment(library, "flow")) as player:
         if not player.wait_event("listening", time.monotonic() + _START):
             raise BenchError(f"the player does not start: {player.last_complaint()}")
         client = Html5(target.Target(target.WS, port), folder)
@@ -124,7 +123,7 @@ def test_photos_scrolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     try:
         Html5.version()
         paths.player()
-        library = Library(paths.patched_library(), "flow")
+        library = paths.patched_library()
     except (NotRun, BenchError) as error:
         pytest.skip(str(error))
     found = _watch(library, tmp_path)

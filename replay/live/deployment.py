@@ -23,13 +23,14 @@ from bench.lab import lab as labs
 from bench.lab import links, linktest
 from bench.lab.lab import Lab
 from bench.runs import runner, store
+from bench.runs.modes import STOCK
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
 from clients import machine, target
 from clients import table as accels
 from clients.agent import Agent
 from clients.drivers.gtk import SpiceGtk
-from clients.machine import STOCK, Machine
+from clients.machine import Machine
 from clients.scenarios import vdagent
 from clients.world import World
 from guest import qemu
