@@ -14,35 +14,28 @@ enum {
     EXIT_DAMAGED = 2,
 };
 
-static void put_totals(GVariantBuilder *found, const ReplayTotals *totals)
-{
-    json_put(found, "events", g_variant_new_uint64(totals->events));
-    json_put(found, "commands", g_variant_new_uint64(totals->commands));
-    json_put(found, "bytes", g_variant_new_uint64(totals->bytes));
-    json_put(found, "seconds", g_variant_new_double(totals->length_ns / (double) NSEC_PER_SEC));
-}
-
 static int check(const char *file)
 {
     ReplayStream *stream = replay_stream_open(file);
     char *error = stream ? NULL : g_strdup(g_strerror(errno));
     int status = stream ? EXIT_GOOD : EXIT_UNREAD;
-    GVariantBuilder found;
 
-    g_variant_builder_init(&found, G_VARIANT_TYPE_VARDICT);
-    json_put(&found, "file", json_text(file));
-    if (stream && replay_stream_check(stream, 0)) {
-        put_totals(&found, replay_stream_totals(stream));
-    } else if (stream) {
+    if (stream && !replay_stream_check(stream, 0)) {
         status = EXIT_DAMAGED;
         error = replay_stream_error(stream);
     }
-    json_put(&found, "valid", g_variant_new_boolean(!error));
     if (error) {
-        json_put(&found, "error", json_text(error));
+        json_print(g_variant_new_parsed("{'file': <%@ms>, 'valid': <false>, 'error': <%@ms>}", json_text(file),
+                                        json_text(error)));
         fprintf(stderr, "spice-player: %s: %s\n", file, error);
+    } else {
+        const ReplayTotals *totals = replay_stream_totals(stream);
+
+        json_print(g_variant_new_parsed(
+            "{'file': <%@ms>, 'valid': <true>, 'events': <%t>, 'commands': <%t>, 'bytes': <%t>, 'seconds': <%d>}",
+            json_text(file), totals->events, totals->commands, totals->bytes,
+            totals->length_ns / (double) NSEC_PER_SEC));
     }
-    json_print(g_variant_builder_end(&found));
     replay_stream_free(stream);
     g_free(error);
     return status;
