@@ -69,36 +69,13 @@ class Visitor:
             channel.close(reset)
 
 
-def _good(where: Target, chance: random.Random) -> None:
-    visitor = Visitor(where, chance.choice(list(wire.STYLES)))
-    visitor.read(_LONGEST * chance.random())
-    visitor.leave()
-
-
-def _resets(where: Target, chance: random.Random) -> None:
-    visitor = Visitor(where, "spice-gtk")
-    visitor.read(_LONGEST * chance.random())
-    visitor.leave(reset=True)
-
-
-def _slow(where: Target, chance: random.Random) -> None:
-    visitor = Visitor(where, "spice-gtk")
-    visitor.read(_LONGEST, pause=0.05 * chance.random())
-    visitor.leave(reset=chance.random() < 0.5)
-
-
-def _tiny_window(where: Target, chance: random.Random) -> None:
-    visitor = Visitor(where, "spice-gtk", _TINY)
-    visitor.read(_LONGEST * chance.random())
-    visitor.leave()
-
-
-def _black_hole(where: Target, chance: random.Random) -> None:
-    """Stops reading and writing, and stays connected."""
-    visitor = Visitor(where, "spice-gtk", chance.choice((0, _TINY)))
-    visitor.read(0.5)
-    time.sleep(2 * _LONGEST * chance.random())
-    visitor.leave(reset=True)
+def _visit(where: Target, style: str = "spice-gtk", buffer: int = 0, *, read: float, pause: float = 0.0, stay: float = 0.0,
+           reset: bool = False) -> None:
+    """Reads for so many seconds, with a pause after each message; then stays connected for so many, without reading or writing."""
+    visitor = Visitor(where, style, buffer)
+    visitor.read(read, pause)
+    time.sleep(stay)
+    visitor.leave(reset)
 
 
 def _half(where: Target, chance: random.Random) -> None:
@@ -109,11 +86,11 @@ def _half(where: Target, chance: random.Random) -> None:
 
 
 KINDS: dict[str, Callable[[Target, random.Random], None]] = {
-    "well-behaved": _good,
-    "reset": _resets,
-    "slow": _slow,
-    "small receive buffer": _tiny_window,
-    "never read": _black_hole,
+    "well-behaved": lambda where, chance: _visit(where, chance.choice(list(wire.STYLES)), read=_LONGEST * chance.random()),
+    "reset": lambda where, chance: _visit(where, read=_LONGEST * chance.random(), reset=True),
+    "slow": lambda where, chance: _visit(where, read=_LONGEST, pause=0.05 * chance.random(), reset=chance.random() < 0.5),
+    "small receive buffer": lambda where, chance: _visit(where, buffer=_TINY, read=_LONGEST * chance.random()),
+    "never read": lambda where, chance: _visit(where, buffer=chance.choice((0, _TINY)), read=0.5, stay=2 * _LONGEST * chance.random(), reset=True),
     "incomplete link message": _half,
 }
 

@@ -15,6 +15,7 @@ from bench.common import proc
 from bench.common.errors import BenchError
 from bench.lab import certs
 from bench.lab.lab import LOOPBACK, Lab
+from clients.drivers import chromium
 from guest.errors import Failed
 from live.viewers import Viewer
 
@@ -61,14 +62,13 @@ def browser(package: str, lab: Lab, folder: Path, width: int, height: int) -> It
             "--web", str(site(package, folder, at)), at, f"{LOOPBACK}:{lab.ports[0]}"]
 
     def begin(start: xviewer.Start) -> proc.Process:
-        chromium = start("Chromium", [
-            proc.require("chromium", "chromium"), "--kiosk", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-            "--disable-sync", "--disable-component-update", "--ignore-certificate-errors", "--force-device-scale-factor=1",
-            f"--window-size={width},{height}", "--window-position=0,0", f"--user-data-dir={folder / 'profile'}", f"https://{at}/session.html"])
+        browser = start("Chromium", [
+            proc.require("chromium", "chromium"), "--kiosk", *chromium.OPTIONS, "--force-device-scale-factor=1", f"--window-size={width},{height}", "--window-position=0,0",
+            f"--user-data-dir={folder / 'profile'}", f"https://{at}/session.html"])
         if not relay.wait_complaint("connecting to", time.monotonic() + _CONNECT):
             raise Failed(f"{package} does not connect: {relay.last_complaint()}")
         time.sleep(3 + 8 * lab.link.full_round_trip)
-        return chromium
+        return browser
 
     with proc.Process("websockify", argv, lab.server) as relay, xviewer.shown(lab, folder, (width, height), _MARGIN, begin) as viewer:
         yield viewer

@@ -121,17 +121,20 @@ class Driver(ABC):
         self.signal(signal.SIGKILL)
         if self._child is not None:
             self._child.wait()
+        self._end()
 
     def stop(self) -> None:
         """Ends the client as a user would, and its child processes."""
-        if self._child is None:
-            return
-        self.signal(signal.SIGCONT)
-        self.signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(5)
+        if self._child is not None:
+            self.signal(signal.SIGCONT)
+            self.signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(5)
         self.vanish()
         self._child = None
+
+    def _end(self) -> None:
+        """Ends what the client has needed besides, also if it did not start; may be called twice."""
 
     def complaint(self) -> str:
         log = self.folder / "log"

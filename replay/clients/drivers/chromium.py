@@ -13,31 +13,16 @@ from typing import Any
 from guest.errors import Failed
 
 _ANSWER = 90
+# of every browser of these tests, also of ./run live's, which has a window
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", "--disable-component-update",
+           "--ignore-certificate-errors")
 
 
 def command(folder: Path, url: str, reads: int, writes: int) -> list[str]:
     """`reads` and `writes` are the browser's ends of the pipes; it wants them as 3 and 4."""
-    return [
-        "bash",
-        "-c",
-        f'exec "$@" 3<&{reads} 4>&{writes}',
-        "bash",
-        "chromium",
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--remote-debugging-pipe",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-sync",
-        "--disable-component-update",
-        "--ignore-certificate-errors",
-        "--autoplay-policy=no-user-gesture-required",
-        "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
-        "--window-size=1400,1000",
-        f"--user-data-dir={folder / 'profile'}",
-        url,
-    ]
+    return ["bash", "-c", f'exec "$@" 3<&{reads} 4>&{writes}', "bash", "chromium", "--headless=new", "--remote-debugging-pipe", *OPTIONS,
+            "--autoplay-policy=no-user-gesture-required", "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
+            "--window-size=1400,1000", f"--user-data-dir={folder / 'profile'}", url]
 
 
 class Page:
@@ -98,14 +83,8 @@ class Page:
     def press(self, letter: str) -> None:
         code = 13 if letter == "\n" else ord(letter.upper())
         for kind in ("rawKeyDown", "keyUp"):
-            self.ask(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                windowsVirtualKeyCode=code,
-                nativeVirtualKeyCode=code,
-                key="Enter" if letter == "\n" else letter,
-                code="Enter" if letter == "\n" else f"Key{letter.upper()}",
-            )
+            self.ask("Input.dispatchKeyEvent", type=kind, windowsVirtualKeyCode=code, nativeVirtualKeyCode=code,
+                     key="Enter" if letter == "\n" else letter, code="Enter" if letter == "\n" else f"Key{letter.upper()}")
 
     def close(self) -> None:
         os.close(self._reads)

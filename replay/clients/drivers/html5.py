@@ -123,14 +123,6 @@ class Html5(Driver):
             self._web.server_close()
             self._web = None
 
-    def vanish(self) -> None:
-        super().vanish()
-        self._end()
-
-    def stop(self) -> None:
-        super().stop()
-        self._end()
-
 
 class NpmHtml5(Html5):
     """The version that web applications get from npm, older than Debian's."""

@@ -90,15 +90,7 @@ class RemoteViewer(Driver):
             time.sleep(1)
         raise Failed(f"{self.name} does not offer the guest's clipboard in {_PASTED} s")
 
-    def _end_x(self) -> None:
+    def _end(self) -> None:
         if self._x:
             self._x.close()
             self._x = None
-
-    def vanish(self) -> None:
-        super().vanish()
-        self._end_x()
-
-    def stop(self) -> None:
-        super().stop()
-        self._end_x()

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.common.steps import StepFailed, Steps
+from bench.common.steps import Steps
 from clients import target
 from clients.drivers.base import Driver, first_line
 from clients.scan_codes import BETWEEN, SCAN_CODES
@@ -31,40 +31,6 @@ def program() -> Path:
     return Path(named) if named else own if own.exists() else Path(shutil.which("ryll") or own)
 
 
-def install(steps: Steps) -> None:
-    """Builds it unless it exists: without window, sound and video files; about 10 minutes on two processors."""
-    if program().exists():
-        return
-    if not shutil.which("cargo"):
-        raise NotRun("cargo is missing; SPICE_CLIENTS_RYLL=FILE names a ryll")
-    home = paths.cache_dir() / "clients" / "ryll"
-    fast = {
-        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
-        "CARGO_PROFILE_RELEASE_LTO": "off",
-        "CARGO_PROFILE_RELEASE_DEBUG": "0",
-    }
-    try:
-        steps.run(
-            "building ryll",
-            [
-                "nice",
-                "cargo",
-                "install",
-                "ryll",
-                "--locked",
-                "--no-default-features",
-                "--root",
-                home,
-                "--target-dir",
-                home / "target",
-            ],
-            env={**os.environ, **fast},
-        )
-    except (StepFailed, BenchError) as error:
-        raise NotRun(f"ryll cannot be built here: {error}") from None
-    shutil.rmtree(home / "target", ignore_errors=True)
-
-
 class Ryll(Driver):
     name = "ryll"
     transports = frozenset({target.PLAIN, target.TLS, target.RELAY})
@@ -72,7 +38,19 @@ class Ryll(Driver):
 
     @classmethod
     def install(cls, steps: Steps) -> None:
-        install(steps)
+        """Builds it unless it exists: without window, sound and video files; about 10 minutes on two processors."""
+        if program().exists():
+            return
+        if not shutil.which("cargo"):
+            raise NotRun("cargo is missing; SPICE_CLIENTS_RYLL=FILE names a ryll")
+        home = paths.cache_dir() / "clients" / "ryll"
+        fast = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in (("OPT_LEVEL", "1"), ("LTO", "off"), ("DEBUG", "0"))}
+        try:
+            steps.run("building ryll", ["nice", "cargo", "install", "ryll", "--locked", "--no-default-features", "--root", home,
+                                        "--target-dir", home / "target"], env={**os.environ, **fast})
+        except BenchError as error:
+            raise NotRun(f"ryll cannot be built here: {error}") from None
+        shutil.rmtree(home / "target", ignore_errors=True)
 
     @classmethod
     def version(cls) -> str:
@@ -90,10 +68,7 @@ class Ryll(Driver):
         vv.write_text("\n".join(lines) + "\n")
         socket = self.folder / "control"
         socket.unlink(missing_ok=True)
-        self._run(
-            [program(), "--file", vv, "--headless", "--control-socket", socket],
-            {"HOME": str(self.folder), "RUST_LOG": "info"},
-        )
+        self._run([program(), "--file", vv, "--headless", "--control-socket", socket], {"HOME": str(self.folder), "RUST_LOG": "info"})
         self._numbers = 0
         try:
             self._control = Lines(socket)
