@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
@@ -228,19 +228,24 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    return guarded("bench", lambda: _run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def guarded(program: str, run: Callable[[], int]) -> int:
+    """The exit status of a program. Its errors are one line, which begins with its name."""
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
     try:
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        return run()
     except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return error.status
     except OSError as error:    # a full disk, a folder that is gone
         if isinstance(error, BrokenPipeError):      # whoever read the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         else:
-            print(f"bench: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+            print(f"{program}: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("bench: interrupted", file=sys.stderr)
+        print(f"{program}: interrupted", file=sys.stderr)
         return _INTERRUPTED

@@ -8,15 +8,14 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
+from bench import cli
 from bench.common import paths, space
 from bench.common.errors import BenchError
 from bench.common.progress import duration
@@ -29,7 +28,6 @@ from ci.road import ROAD
 _KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
          "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.jsonl", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
 ALLOWED = Path(__file__).with_name("skips.txt")      # reasons for which a test may be skipped
-_INTERRUPTED = 130
 _SPACE = 14 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
 
 
@@ -201,19 +199,5 @@ def main(wanted: Sequence[str] = ()) -> int:
             debroot.remove(work)
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    try:
-        code = main(sys.argv[1:])
-    except BenchError as error:
-        print(f"ci: {error}", file=sys.stderr)
-        code = error.status
-    except KeyboardInterrupt:
-        print("ci: interrupted", file=sys.stderr)
-        code = _INTERRUPTED
-    sys.exit(code)
+    sys.exit(cli.guarded("ci", lambda: main(sys.argv[1:])))

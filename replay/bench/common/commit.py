@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import Any
 
-from bench.common import paths
+from bench.common import paths, proc
 
 
 def git(*arguments: str) -> str | None:
     """What git prints about this tree, whoever owns it; None if it fails."""
-    command = ["git", "-c", "safe.directory=*", "-C", str(paths.ROOT)]
-    try:
-        return subprocess.run([*command, *arguments], capture_output=True, text=True, check=True, timeout=20).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
+    return proc.said(["git", "-c", "safe.directory=*", "-C", str(paths.ROOT), *arguments])
 
 
 def state() -> dict[str, Any]:

@@ -55,6 +55,14 @@ def call(argv: Sequence[str], netns: Path | None = None, timeout: float = 30) ->
     return done.stdout
 
 
+def said(argv: Sequence[str]) -> str | None:
+    """What a short command prints; None if it fails."""
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
 def receive(mailbox: Mailbox, deadline: float) -> tuple[Process, Event | None] | None:
     """The next (child, object) from the queue; the object is None when the child's output has ended. None at the deadline."""
     try:

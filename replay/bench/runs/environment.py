@@ -7,12 +7,11 @@ import contextlib
 import hashlib
 import os
 import platform
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.common import commit, paths
+from bench.common import commit, paths, proc
 from bench.common.errors import BenchError
 from bench.runs.libraries import Library
 from bench.source import newfiles, upstream
@@ -22,13 +21,6 @@ from recordings.catalogue import Recording, sha256_of
 _IN_USE = ("libspice-client-glib-2.0-8", "libssl3", "libglib2.0-0", "tcpdump", "iproute2", "socat")
 _PACKAGES = (*_IN_USE, "gcc")
 _NO_FILES = ("not-installed", "config-files")
-
-
-def _output(argv: list[str]) -> str | None:
-    try:
-        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 def _cpu_model() -> str | None:
@@ -51,7 +43,7 @@ def _packages() -> dict[str, str | None]:
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}"]
     found: dict[str, str | None] = {}
     for name in _PACKAGES:
-        state, _, version = (_output([*query, name]) or "").partition(" ")
+        state, _, version = (proc.said([*query, name]) or "").partition(" ")
         found[name] = version if version and state not in _NO_FILES else None
     return found
 
