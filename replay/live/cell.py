@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.common.errors import BenchError
 from bench.lab import lab as labs
-from bench.lab import linktest, netns, relay
+from bench.lab import beside, linktest, netns
 from bench.lab.lab import Lab
 from bench.lab.links import Link
 from bench.measure import channels
@@ -74,7 +74,7 @@ def _play(guest: Guest, scenario: Scenario, way: Way, lab: Lab, folder: Path, co
         raise BenchError(f"a page has a relay of its own: not over {lab.link.name}")
     port = lab.ports[way.spice and not lab.link.unix]
     with guest.start(way, lab, folder) as qemu, \
-            relay.beside(lab, port, guests.socket(way, lab, folder)) if lab.link.relay else nullcontext():
+            beside.relay(lab, port, guests.socket(way, lab, folder)) if lab.link.relay else nullcontext():
         qemu.booted()
         with _shown(way, lab, qemu, folder) as viewer:
             user = User(qemu, viewer)

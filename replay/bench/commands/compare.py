@@ -19,7 +19,7 @@ from bench.common import atomic, paths, privileges
 from bench.common.progress import Progress, duration
 from bench.measure import pictures
 from bench.report import publish
-from bench.runs import atonce, bursts, environment, groundtruth, libraries, matrix, modes, results
+from bench.runs import atonce, environment, groundtruth, libraries, matrix, modes, results
 from bench.runs.runspec import RunSpec
 from bench.source import setup
 from recordings import catalogue
@@ -123,7 +123,7 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[st
         if groundtruth.wanted(cell):
             groundtruth.look(cell.recording)
         if cell.is_user:
-            bursts.look(cell.recording)
+            groundtruth.look_at_bursts(cell.recording)
     result = _document(asked, cells)
     notes: list[str] = []
     result = resumed(result, file, notes)

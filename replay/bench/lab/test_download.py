@@ -10,23 +10,23 @@ import pytest
 
 from bench.common.errors import BenchError
 from bench.conftest import needs_emulator, wait_until
-from bench.lab import download, lab
+from bench.lab import beside, lab
 from bench.lab.links import LINKS, Link
 
 
 def test_rate_between_two_moments() -> None:
-    found = download.Download()
+    found = beside.Download()
     found.notes = [(1.0, 1000), (2.0, 3000), (3.0, 7000)]
     assert found.rate(1.0, 3.0) == 24_000
     assert found.rate(2.0, 3.5) == pytest.approx(4000 * 8 / 1.5)
     assert found.rate(3.5, 4.0) is None and found.rate(2.0, 2.0) is None
-    assert download.Download().rate(1.0, 2.0) is None
+    assert beside.Download().rate(1.0, 2.0) is None
 
 
 @needs_emulator
 def test_alone_it_has_the_link_to_itself() -> None:
     running = threading.active_count()
-    with lab.connect(Link("some", rate=5_000_000, delay=0.01)) as where, download.beside(where) as found:
+    with lab.connect(Link("some", rate=5_000_000, delay=0.01)) as where, beside.download(where) as found:
         began, before = time.monotonic(), found.notes[-1][1] if found.notes else 0
         wait_until(lambda: found.notes and found.notes[-1][1] >= before + 500_000)
         ended = time.monotonic()
@@ -37,5 +37,5 @@ def test_alone_it_has_the_link_to_itself() -> None:
 
 
 def test_not_without_a_limit() -> None:
-    with lab.connect(LINKS["lan"]) as where, pytest.raises(BenchError, match="needs a link with a rate"), download.beside(where):
+    with lab.connect(LINKS["lan"]) as where, pytest.raises(BenchError, match="needs a link with a rate"), beside.download(where):
         pass

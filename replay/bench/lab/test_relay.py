@@ -15,7 +15,7 @@ import pytest
 
 from bench import test_samples as samples
 from bench.common.errors import BenchError
-from bench.lab import capture, lab, links, netns, relay
+from bench.lab import beside, capture, lab, links, netns
 from bench.measure import pcap
 from bench.report import publish
 from bench.runs import matrix
@@ -38,7 +38,7 @@ def _connect(where: lab.Lab) -> socket.socket:
 
 @contextlib.contextmanager
 def _relayed() -> Iterator[tuple[lab.Lab, socket.socket]]:
-    with lab.connect(links.find("lan+relay")) as where, _listener(where) as listener, relay.beside(where, _PORT):
+    with lab.connect(links.find("lan+relay")) as where, _listener(where) as listener, beside.relay(where, _PORT):
         yield where, listener
 
 
@@ -91,7 +91,7 @@ def test_only_the_link_is_captured(tmp_path: Path) -> None:
 
 def test_it_is_gone_with_what_it_still_holds() -> None:
     with lab.connect(links.find("lan+relay")) as where, _listener(where) as listener:
-        with relay.beside(where, _PORT):
+        with beside.relay(where, _PORT):
             client, server = _connect(where), listener.accept()[0]
             server.settimeout(_LIMIT)
             sender = threading.Thread(target=_send_until_cut, args=(server,))
@@ -112,8 +112,8 @@ def _send_until_cut(end: socket.socket) -> None:
 
 
 def test_a_port_that_is_taken_is_one_line() -> None:
-    with lab.connect(links.find("lan+relay")) as where, relay.beside(where, _PORT), \
-            pytest.raises(BenchError, match="the relay does not start: .*Address already in use"), relay.beside(where, _PORT):
+    with lab.connect(links.find("lan+relay")) as where, beside.relay(where, _PORT), \
+            pytest.raises(BenchError, match="the relay does not start: .*Address already in use"), beside.relay(where, _PORT):
         pass
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.lab import capture, lab
-from bench.lab.download import Download
+from bench.lab.beside import Download
 from bench.lab.lab import LARGEST_FRAME
 from bench.measure import channels, pcap
 

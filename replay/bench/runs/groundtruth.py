@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The ground truth of a recording over time, and the staleness of a run against it.
+"""The ground truth of a recording over time, and the staleness of a run against it; and the pictures at the end of each burst, which a
+client must show at --pace user before the session continues.
 
-It is found once per recording and kept: the stock library plays the recording much faster than recorded, over a LAN without losses,
+The first is found once per recording and kept: the stock library plays the recording much faster than recorded, over a LAN without losses,
 with a probe for each moment. A probe says when the drawings behind it are due, so the speed does not matter. The
 server is made to keep all probes: dropping covered ones would merge several moments into one.
 """
@@ -27,7 +28,8 @@ from recordings.catalogue import Recording
 
 _RECORD = struct.Struct("=qII")     # TileRecord of screen/tiles.h
 _FAST = 10                          # speed, relative to the recorded pace
-_VERSION = 5                        # increase it if another truth would be found: cached ones are then discarded
+# increased if something else would be found: what is cached is then discarded
+_VERSION, _BURSTS_VERSION = 5, 2
 
 
 def wanted(spec: RunSpec) -> bool:
@@ -83,6 +85,19 @@ def look(recording: Recording) -> None:
         player, client = both.done["player"], both.done["client"]
         return _due(both.screen, player["probes"], client["probes"], player["begun_ns"], client["end_ns"])
     make(kept(recording), recording, str(_FAST), read, probe_every=1)
+
+
+def kept_bursts(recording: Recording) -> Path:
+    return paths.cache_dir() / "bursts" / f"{recording.sha256}-{_BURSTS_VERSION}"
+
+
+def look_at_bursts(recording: Recording) -> None:
+    """Finds their pictures unless they are cached. Takes as long as the session, with pauses cut to two seconds."""
+    def read(both: Endpoints) -> bytes:
+        if not both.shown:
+            raise BenchError(f"{recording.name} has no pause of 200 ms, which pace user needs: choose pace recorded", 2)
+        return "".join(f"{shown['blocks']}\n" for shown in both.shown).encode()
+    make(kept_bursts(recording), recording, "user", read)
 
 
 def report(spec: RunSpec, screen: Path, player: dict[str, Any] | None, client: dict[str, Any] | None,

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.common.errors import BenchError
-from bench.lab import capture, certs, download, lab, linktest, relay
+from bench.lab import beside, capture, certs, lab, linktest
 from bench.measure import pcap, validity
 from bench.measure.steal import StealTime
-from bench.runs import bursts, endpoints, entry, groundtruth
+from bench.runs import endpoints, entry, groundtruth
 from bench.runs.endpoints import Endpoints, Hook
 from bench.runs.runspec import RunSpec
 
 
-def _beside(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[download.Download | None]:
-    return download.beside(where) if spec.beside_download else contextlib.nullcontext()
+def _download(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[beside.Download | None]:
+    return beside.download(where) if spec.beside_download else contextlib.nullcontext()
 
 
 def _capture(spec: RunSpec, where: lab.Lab, file: Path) -> contextlib.AbstractContextManager[capture.Capture | None]:
@@ -28,7 +28,7 @@ def _capture(spec: RunSpec, where: lab.Lab, file: Path) -> contextlib.AbstractCo
 
 
 def _relay(spec: RunSpec, where: lab.Lab) -> contextlib.AbstractContextManager[None]:
-    return relay.beside(where, where.ports[spec.transport == "tls"]) if spec.link.relay else contextlib.nullcontext()
+    return beside.relay(where, where.ports[spec.transport == "tls"]) if spec.link.relay else contextlib.nullcontext()
 
 
 def _stolen(spec: RunSpec, stolen: StealTime, run: validity.Evidence) -> float | None:
@@ -44,9 +44,9 @@ def _play(spec: RunSpec, where: lab.Lab, folder: Path, recording: Path, pcap_fil
           started: Hook | None) -> validity.Evidence:
     keys = certs.kept(where.server_address, spec.tls) if spec.transport == "tls" else None
     with _capture(spec, where, pcap_file) as captured:
-        with _beside(spec, where) as also, _relay(spec, where), StealTime() as stolen, \
+        with _download(spec, where) as also, _relay(spec, where), StealTime() as stolen, \
                 Endpoints(spec, where, folder, keys, recording, False if groundtruth.wanted(spec) else None,
-                     bursts.kept(spec.recording) if spec.is_user else None) as both:
+                     groundtruth.kept_bursts(spec.recording) if spec.is_user else None) as both:
             both.play(started)
             run = validity.Evidence(
                 transport=spec.transport, tls_version=spec.tls, library=spec.library.file,

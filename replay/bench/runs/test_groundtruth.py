@@ -18,7 +18,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.conftest import needs
 from bench.measure import screens
-from bench.runs import bursts, groundtruth
+from bench.runs import groundtruth
 from live import tiles
 from recordings import catalogue
 from recordings import test_support_qxl as qxl
@@ -128,12 +128,12 @@ def test_what_is_due_is_what_was_drawn(session: Session) -> None:
 def test_a_burst_ends_with_what_was_drawn(session: Session) -> None:
     """The last drawing ends no burst: no pause follows."""
     recording, shown = session
-    bursts.look(recording)
+    groundtruth.look_at_bursts(recording)
     means = [(pixels.reshape(3, 32, 5, 32, 3).astype(int).sum((1, 3)) // 32 ** 2).astype(numpy.uint8) for pixels in shown[:-1]]
-    assert bursts.kept(recording).read_text().splitlines() == [base64.b64encode(one.tobytes()).decode() for one in means]
+    assert groundtruth.kept_bursts(recording).read_text().splitlines() == [base64.b64encode(one.tobytes()).decode() for one in means]
 
 
-@pytest.mark.parametrize(("look", "kept"), [(groundtruth.look, groundtruth.kept), (bursts.look, bursts.kept)])
+@pytest.mark.parametrize(("look", "kept"), [(groundtruth.look, groundtruth.kept), (groundtruth.look_at_bursts, groundtruth.kept_bursts)])
 def test_a_reference_that_is_not_the_manifests_is_refused(session: Session, look: Callable[[Recording], None],
                                                           kept: Callable[[Recording], Path]) -> None:
     recording = replace(session[0], picture_sha256="0" * 64)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A bulk TCP download from the server's side to the client's over the same link, during a run (--with
-beside-download)."""
+"""What may be beside the server while a run is made: a bulk TCP download to the client over the same link (--with beside-download); a TCP
+relay, like spiceproxy, websockify or ssh -L. The client connects to the relay over the link, that to the server over loopback: so the
+server's TCP sees loopback only, and the sockets between hold megabytes."""
 
 from __future__ import annotations
 
@@ -9,11 +10,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+from bench.common import proc
 from bench.common.errors import BenchError
 from bench.lab import netns
-from bench.lab.lab import Lab
+from bench.lab.lab import LOOPBACK, Lab
 
+_RELAYED = 16384            # bytes per read. Twice as many fit into a writable socket, so neither direction blocks the other
 _BLOCK = bytes(64 * 1024)
 _STEP = 0.05                # seconds between two samples
 _UNDER_WAY = 1.0            # seconds before the run begins, so that the download reaches the link's rate
@@ -52,7 +56,7 @@ def _receive(end: socket.socket, found: Download) -> None:
 
 
 @contextlib.contextmanager
-def beside(where: Lab) -> Iterator[Download]:
+def download(where: Lab) -> Iterator[Download]:
     """A download that runs while this is entered."""
     if where.link.rate is None:
         raise BenchError("beside-download needs a link with a rate, such as --links 20M/40ms", 2)
@@ -72,3 +76,17 @@ def beside(where: Lab) -> Iterator[Download]:
                     end.shutdown(socket.SHUT_RDWR)
             for thread in threads:
                 thread.join()
+
+
+@contextlib.contextmanager
+def relay(where: Lab, port: int, path: Path | None = None) -> Iterator[None]:
+    """While entered, connections to the port on the link are relayed to the same port on loopback, or to the Unix socket at the
+    path. Each connection has a process; all are in a PID namespace, so none outlives the first."""
+    argv = [proc.require("unshare", "util-linux"), "--pid", "--fork", "--kill-child", proc.require("socat", "socat"), "-d", "-d",
+            "-b", str(_RELAYED), f"TCP4-LISTEN:{port},bind={where.server_address},reuseaddr,nodelay,backlog=64,fork",
+            f"UNIX-CONNECT:{path}" if path else f"TCP4:{LOOPBACK}:{port},nodelay"]
+    with proc.Process("relay", argv, where.server) as process:
+        if not process.wait_complaint("listening on", time.monotonic() + 10):
+            said = [line.split(" E ", 1)[1] for line in list(process.complaints) if " E " in line]
+            raise BenchError(f"the relay does not start: {said[0] if said else 'socat says nothing'}")
+        yield
