@@ -105,7 +105,7 @@ def measure(way: Way, count: int, recording: Path) -> Outcome:
         probing, its_port = play("--probe-every", str(_PROBES))
         for player, port in players:
             _until(player, "listening")
-            clients.append(open_.enter_context(proc.Process("client", [sys.executable, "-m", "live.acks", port, str(made.ca)], where)))
+            clients.append(open_.enter_context(proc.Process("client", [sys.executable, "-m", "clients.drivers.counting", port, str(made.ca)], where)))
         for client in clients:          # starting Python costs more than a session
             _until(client, "ready")
         for client in clients:

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Test clients that count acks as PureSpice, ryll or spice-gtk do. They read everything and decode nothing."""
+"""Test clients that count acks as PureSpice, ryll or spice-gtk do. They read everything and decode nothing.
+
+  python3 -m clients.drivers.counting TLS-PORT CA-FILE      one as spice-gtk; connects when it reads a line, and ends with its input
+
+For ./run live sessions: a process of its own, so that its CPU time counts separately."""
 
 from __future__ import annotations
 
 import contextlib
 import struct
+import sys
 import threading
 import time
+from pathlib import Path
 
 from clients import target, wire
 from clients.drivers.base import Driver
@@ -147,3 +153,16 @@ class RyllLike(Counter):
 class GtkLike(Counter):
     name = "acks as spice-gtk"
     style = "spice-gtk"
+
+
+def main() -> None:
+    print('{"event":"ready"}', flush=True)
+    sys.stdin.readline()
+    client = GtkLike(target.Target(target.TLS, int(sys.argv[1]), ca=Path(sys.argv[2])), Path())
+    client.start()
+    print('{"event":"connected"}', flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
