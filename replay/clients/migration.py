@@ -87,9 +87,7 @@ def pair(text: str) -> Pair:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Migrates a guest that draws from one QEMU to another while a client is connected, and compares pictures."
-    )
+    parser.description = "Migrates a guest that draws from one QEMU to another while a client is connected, and compares pictures."
     parser.add_argument("--pairs", metavar="LIST", help=f"MODE[@RELEASE]>MODE[@RELEASE],... ({','.join(_PAIRS)})")
     parser.add_argument("--kinds", metavar="LIST", help=f"{', '.join(_KINDS)}")
     parser.add_argument("--transports", metavar="LIST", help=f"{', '.join(_TRANSPORTS)}")

@@ -140,9 +140,7 @@ def no_stall(where: Target) -> int:
     return sum(steps)
 
 
-def soak(
-    where: Machine, seconds: float, folder: Path, say: Callable[[str], None]
-) -> Record:
+def soak(where: Machine, seconds: float, folder: Path, say: Callable[[str], None]) -> Record:
     """Raises Failed at the first failed check."""
     chance, record = random.Random(_SEED), Record()
     began = told = time.monotonic()

@@ -47,9 +47,7 @@ class Stream:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             self.socket.connect((HOST, target.port))
         if target.encrypted:
-            self.socket = ssl.create_default_context(cafile=str(target.ca)).wrap_socket(
-                self.socket, server_hostname=HOST
-            )
+            self.socket = ssl.create_default_context(cafile=str(target.ca)).wrap_socket(self.socket, server_hostname=HOST)
         self._web: websocket.WebSocket | None = None
         self._bytes = bytearray()
         self.closed = False
@@ -98,9 +96,7 @@ class Stream:
     def exactly(self, count: int) -> bytes:
         while not self.have(count):
             if not self.fill(_PATIENCE):
-                raise Failed(
-                    "the server ended the link" if self.closed else f"the server says nothing for {_PATIENCE} s"
-                )
+                raise Failed("the server ended the link" if self.closed else f"the server says nothing for {_PATIENCE} s")
         return self.take(count)
 
 

@@ -57,9 +57,7 @@ def once(done: Path, make: Callable[[Path], None]) -> Path:
 
 def _kernel_package() -> str:
     """The kernel that Debian would install now."""
-    told = subprocess.run(
-        ["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False
-    ).stdout
+    told = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"Depends: (linux-image-\S+)", told)
     if not found:
         raise BenchError("apt has no linux-image-amd64, the guest's kernel: run apt-get update")

@@ -90,9 +90,7 @@ class Driver(ABC):
     def running(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _run(
-        self, argv: Sequence[str | Path], env: Mapping[str, str] | None = None, pass_fds: Sequence[int] = ()
-    ) -> None:
+    def _run(self, argv: Sequence[str | Path], env: Mapping[str, str] | None = None, pass_fds: Sequence[int] = ()) -> None:
         """Starts a program in a process group of its own. Its output goes to the file log in `folder`."""
         with (self.folder / "log").open("ab") as log:
             self._child = subprocess.Popen(
@@ -156,9 +154,7 @@ def first_line(argv: Sequence[str], why_not: str) -> str:
 
 
 def debian_version(package: str) -> str:
-    done = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout:
         raise NotRun(f"the Debian package {package} is not installed")
     return done.stdout

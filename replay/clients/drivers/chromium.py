@@ -37,9 +37,7 @@ class Page:
         while self._session is None:
             found = [each for each in self.ask("Target.getTargets")["targetInfos"] if each["type"] == "page"]
             if found:
-                self._session = self.ask("Target.attachToTarget", targetId=found[0]["targetId"], flatten=True)[
-                    "sessionId"
-                ]
+                self._session = self.ask("Target.attachToTarget", targetId=found[0]["targetId"], flatten=True)["sessionId"]
             elif time.monotonic() > deadline:
                 raise Failed("the browser opens no page")
             else:
@@ -75,9 +73,7 @@ class Page:
     def evaluate(self, expression: str) -> Any:
         told = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in told:
-            raise Failed(
-                f"the page: {told['exceptionDetails'].get('exception', {}).get('description', 'an error')[:200]}"
-            )
+            raise Failed(f"the page: {told['exceptionDetails'].get('exception', {}).get('description', 'an error')[:200]}")
         return told["result"].get("value")
 
     def press(self, letter: str) -> None:

@@ -35,10 +35,7 @@ class Session:
         self.session.set_property("uri", uri)
         if authority:
             self.session.set_property("ca-file", authority)
-        for name, value in (
-            ("username", os.environ.get("SPICE_GTK_USER")),
-            ("password", os.environ.get("SPICE_GTK_PASSWORD")),
-        ):
+        for name, value in (("username", os.environ.get("SPICE_GTK_USER")), ("password", os.environ.get("SPICE_GTK_PASSWORD"))):
             if value:
                 self.session.set_property(name, value)
         if os.environ.get("SPICE_GTK_SHARED"):
