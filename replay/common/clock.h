@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLOCK_H_
-#define CLOCK_H_
+#pragma once
 
 #include <stdint.h>
 #include <sys/time.h>
@@ -28,5 +27,3 @@ static inline double clock_seconds(struct timeval from, struct timeval to)
 {
     return to.tv_sec - from.tv_sec + (to.tv_usec - from.tv_usec) / 1e6;
 }
-
-#endif /* CLOCK_H_ */

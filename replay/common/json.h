@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef COMMON_JSON_H_
-#define COMMON_JSON_H_
+#pragma once
 
 #include <glib.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ bool json_print(GVariant *said);
 
 /* Likewise of {"event": name}. */
 bool json_event(const char *name);
-
-#endif /* COMMON_JSON_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef MARKER_H_
-#define MARKER_H_
+#pragma once
 
 /*
  * Markers: fills that change no pixel (XOR with colour 0 on surface 0 of display 0). The player
@@ -36,5 +35,3 @@ MarkerArea marker_area(MarkerKind kind, unsigned int number);
 
 /* The marker that the area encodes; MARKER_NONE for an ordinary update. */
 Marker marker_read(MarkerArea area);
-
-#endif /* MARKER_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SOUND_NUMBER_H_
-#define SOUND_NUMBER_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ void sound_number_write(int16_t *samples, unsigned int frames, unsigned int numb
  * is read at the packet's end, as Opus delays by part of a packet.
  */
 unsigned int sound_number_read(const int16_t *samples, unsigned int frames);
-
-#endif /* SOUND_NUMBER_H_ */

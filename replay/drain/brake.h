@@ -5,8 +5,7 @@
  * The brake measures that thread's CPU time and for every second of it sleeps factor - 1 seconds,
  * in the same thread, so that nothing is read from any socket meanwhile. */
 
-#ifndef DRAIN_BRAKE_H_
-#define DRAIN_BRAKE_H_
+#pragma once
 
 #include <glib.h>
 
@@ -14,5 +13,3 @@
  * Remove with brake_free(). */
 GSource *brake_new(double factor);
 void brake_free(GSource *brake);
-
-#endif /* DRAIN_BRAKE_H_ */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A channel of the session, of any type, and what watches it. */
 
-#ifndef DRAIN_CHANNEL_H_
-#define DRAIN_CHANNEL_H_
+#pragma once
 
 #include <spice-client.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ int64_t channel_bytes(const Channel *channel);
 
 /* The one of a type and id, or NULL. */
 Channel *channel_find(const GPtrArray *channels, int type, int id);
-
-#endif /* DRAIN_CHANNEL_H_ */

@@ -11,8 +11,7 @@
  *
  * An order that is none gets a complaint, and is not obeyed. At the end of the input nothing happens. */
 
-#ifndef DRAIN_CONTROL_H_
-#define DRAIN_CONTROL_H_
+#pragma once
 
 #include "session.h"
 
@@ -21,5 +20,3 @@ typedef struct Control Control;
 /* The session must outlive it. */
 Control *control_new(const Session *session);
 void control_free(Control *control); /* NULL is allowed */
-
-#endif /* DRAIN_CONTROL_H_ */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Output on stderr: one line of ours per error, nothing from the library. */
 
-#ifndef DRAIN_DIAG_H_
-#define DRAIN_DIAG_H_
+#pragma once
 
 #include <glib.h>
 #include <stdbool.h>
@@ -17,5 +16,3 @@ void diag_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* The first warning of the library that contains the text, or NULL: reasons it gives nowhere
  * but in its log. Valid until the end of the process. */
 const char *diag_library_said(const char *text);
-
-#endif /* DRAIN_DIAG_H_ */

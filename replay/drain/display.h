@@ -2,8 +2,7 @@
 /* A display channel: its updates, its markers, its picture, and the log of what is to be seen on
  * it. */
 
-#ifndef DRAIN_DISPLAY_H_
-#define DRAIN_DISPLAY_H_
+#pragma once
 
 #include "../common/marker.h"
 #include "channel.h"
@@ -22,5 +21,3 @@ int64_t display_updates(const Channel *channel);
 /* The primary surface as it is, or as it was last if it has been destroyed; NULL if there never
  * was one. Valid until the main loop runs again. */
 const Picture *display_picture(const Channel *channel);
-
-#endif /* DRAIN_DISPLAY_H_ */

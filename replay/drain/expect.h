@@ -4,8 +4,7 @@
  * A marker comes after what was drawn before it only where the server sends all in order. One
  * that shows a client that is behind what is there may send the marker first. */
 
-#ifndef DRAIN_EXPECT_H_
-#define DRAIN_EXPECT_H_
+#pragma once
 
 #include "picture.h"
 
@@ -19,5 +18,3 @@ void expect_free(Expect *expect);
 /* Whether a picture is the one of that number, but for what JPEG loses: no block's mean is off by
  * more than 4 of 255. False where there is none of that number, or it has another size. */
 bool expect_is_shown(const Expect *expect, unsigned int number, const Picture *picture);
-
-#endif /* DRAIN_EXPECT_H_ */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command line. */
 
-#ifndef DRAIN_OPTIONS_H_
-#define DRAIN_OPTIONS_H_
+#pragma once
 
 #include <glib.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ typedef struct Options {
  * after an error. */
 bool options_parse(Options *options, int *argc, char ***argv, GError **error);
 void options_clear(Options *options);
-
-#endif /* DRAIN_OPTIONS_H_ */

@@ -5,8 +5,7 @@
  * top to bottom, and over nothing that has no meaning: the unused byte of a 32-bit pixel and the
  * unused bit of a 15-bit one are zero. */
 
-#ifndef DRAIN_PICTURE_H_
-#define DRAIN_PICTURE_H_
+#pragma once
 
 #include <spice-client.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ char *picture_blocks(const Picture *picture, int side);
 
 /* 8 bits a channel: RGB, RGBA for ARGB32, grey for A8. */
 bool picture_save_png(const Picture *picture, const char *path, GError **error);
-
-#endif /* DRAIN_PICTURE_H_ */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The output: one line of JSON per event. */
 
-#ifndef DRAIN_REPORT_H_
-#define DRAIN_REPORT_H_
+#pragma once
 
 #include "session.h"
 
@@ -16,5 +15,3 @@ void report_pause(const Session *session, int number);
 /* {"event":"done",...}: all results. Fields are null for a channel that the server did not offer, and for events
  * that did not occur. */
 void report_done(const Session *session);
-
-#endif /* DRAIN_REPORT_H_ */

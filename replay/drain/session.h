@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One session with a server, from connecting to the end. */
 
-#ifndef DRAIN_SESSION_H_
-#define DRAIN_SESSION_H_
+#pragma once
 
 #include <sys/resource.h>
 
@@ -72,5 +71,3 @@ const Picture *session_picture(const Session *session, int id);
 /* Closes the channel of a display other than 0, whose markers make the session, and opens it again. False if there is no
  * such channel, or it is not open. */
 bool session_reopen_display(const Session *session, int id);
-
-#endif /* DRAIN_SESSION_H_ */

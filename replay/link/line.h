@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The packets in flight in one direction, in order of arrival. All memory is allocated at the start. */
-#ifndef LINK_LINE_H
-#define LINK_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ uint64_t line_next_due(const Line *line);
 /* Removes the packet that is due next; there must be one. The caller returns it with
  * line_return. */
 LinePacket *line_pop(Line *line);
-
-#endif // LINK_LINE_H

@@ -3,8 +3,7 @@
  * Moves packets between the two ends, each at its due time, until SIGTERM or SIGINT. SIGUSR1 starts
  * the clock of the link's changes.
  */
-#ifndef LINK_LOOP_H
-#define LINK_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void loop_run(LinkDirection directions[2]);
 
 /* CLOCK_MONOTONIC in ns */
 uint64_t loop_now(void);
-
-#endif // LINK_LOOP_H

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef LINK_OPTIONS_H
-#define LINK_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ typedef struct LinkOptions {
 /* Fills in options from the command line and the defaults. Ends the process on --help (0) and on
  * a mistake (1, one line on stderr). */
 void options_parse(LinkOptions *options, int argc, char **argv);
-
-#endif // LINK_OPTIONS_H

@@ -2,8 +2,7 @@
 /*
  * The program's output on stdout: one JSON object per line.
  */
-#ifndef LINK_REPORT_H
-#define LINK_REPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void report_ready(const LinkDirection directions[2]);
 
 /* The link has ended, ns after its start. */
 void report_done(const LinkDirection directions[2], uint64_t ns);
-
-#endif // LINK_REPORT_H

@@ -6,8 +6,7 @@
  * A packet waits in a drop-tail queue until the link is free, takes size / rate to be sent, then the
  * delay. A lost packet has used the link.
  */
-#ifndef LINK_SHAPER_H
-#define LINK_SHAPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ ShaperVerdict shaper_packet(Shaper *shaper, uint64_t now, uint32_t size, uint64_
 
 /* Bytes waiting or being sent at now, those of a packet half sent counted half. */
 uint64_t shaper_backlog(const Shaper *shaper, uint64_t now);
-
-#endif // LINK_SHAPER_H

@@ -5,8 +5,7 @@
  * checksums before a packet gets here. IPv6 is off on it, until the user turns it on: the only
  * packets are those that the two ends send each other.
  */
-#ifndef LINK_TUN_H
-#define LINK_TUN_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void tun_destroy(Tun *tun);
 
 /* Packets that the device dropped because they were not read in time. */
 uint64_t tun_missed(const Tun *tun);
-
-#endif // LINK_TUN_H

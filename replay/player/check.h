@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CHECK_H_
-#define CHECK_H_
+#pragma once
 
 /*
  * Reads recordings as they are read for playing, and writes a line of JSON for each: "file", "valid", then
@@ -8,5 +7,3 @@
  * file cannot be opened or the output cannot be written, 2 if a recording is damaged.
  */
 int check_recordings(char **files);
-
-#endif /* CHECK_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef COMMAND_QUEUE_H_
-#define COMMAND_QUEUE_H_
+#pragma once
 
 #include <spice/qxl_dev.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ bool command_queue_release(CommandQueue *queue);
 void command_queue_close(CommandQueue *queue);
 
 size_t command_queue_length(CommandQueue *queue);
-
-#endif /* COMMAND_QUEUE_H_ */

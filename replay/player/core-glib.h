@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CORE_GLIB_H_
-#define CORE_GLIB_H_
+#pragma once
 
 #include <spice.h>
 
@@ -14,5 +13,3 @@ typedef void (*CoreChannelEvent)(int event, SpiceChannelEventInfo *info);
 
 /* One per process: every call returns the same. */
 SpiceCoreInterface *core_glib_interface(CoreChannelEvent channel_event);
-
-#endif /* CORE_GLIB_H_ */

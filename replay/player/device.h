@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef DEVICE_H_
-#define DEVICE_H_
+#pragma once
 
 #include <glib.h>
 #include <spice.h>
@@ -61,5 +60,3 @@ typedef struct Stamp {
     unsigned int number;
     int64_t time_ns;
 } Stamp;
-
-#endif /* DEVICE_H_ */

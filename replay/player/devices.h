@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef DEVICES_H_
-#define DEVICES_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ GVariant *devices_report(const Devices *devices);
 
 /* After the server is destroyed. */
 void devices_free(Devices *devices);
-
-#endif /* DEVICES_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef DISPLAY_H_
-#define DISPLAY_H_
+#pragma once
 
 #include <spice.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ bool display_is_empty(Display *display);
 
 /* The library has taken the end marker. */
 bool display_end_taken(Display *display);
-
-#endif /* DISPLAY_H_ */

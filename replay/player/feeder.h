@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FEEDER_H_
-#define FEEDER_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ const FeederResult *feeder_result(Feeder *feeder);
 
 /* After joining, and after the server is destroyed. */
 void feeder_free(Feeder *feeder);
-
-#endif /* FEEDER_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef PLAYER_MARKER_H_
-#define PLAYER_MARKER_H_
+#pragma once
 
 #include <spice/qxl_dev.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ static inline uint64_t marker_id(MarkerKind kind)
 
 /* A marker to push into the display: a fill. */
 QXLCommandExt marker_new(MarkerKind kind, unsigned int number);
-
-#endif /* PLAYER_MARKER_H_ */

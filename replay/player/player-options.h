@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef PLAYER_OPTIONS_H_
-#define PLAYER_OPTIONS_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ typedef struct PlayerOptions {
 bool player_options_parse(PlayerOptions *options, int argc, char **argv, char **error);
 
 void player_options_clear(PlayerOptions *options);
-
-#endif /* PLAYER_OPTIONS_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef PLAYER_SERVER_H_
-#define PLAYER_SERVER_H_
+#pragma once
 
 #include <spice.h>
 
@@ -9,5 +8,3 @@
 /* A server that listens as the options say. NULL with *error set, one line. */
 SpiceServer *player_server_new(const PlayerOptions *options, SpiceCoreInterface *core,
                                char **error);
-
-#endif /* PLAYER_SERVER_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef PROGRESS_H_
-#define PROGRESS_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void progress_look(Progress *progress, Display *display, const Devices *devices,
 
 /* Nothing that was sent is on its way, and nothing has moved for a moment. */
 bool progress_is_drained(const Progress *progress, bool has_devices);
-
-#endif /* PROGRESS_H_ */

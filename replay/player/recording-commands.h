@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORDING_COMMANDS_H_
-#define RECORDING_COMMANDS_H_
+#pragma once
 
 #include "recording.h"
 #include "recording-scan.h"
@@ -12,5 +11,3 @@ RecordedCommand *recording_read_command(RecordingScan *scan, RecordingSurfaces *
 
 /* Reads what belongs to the message that creates the primary surface. */
 RecordedCommand *recording_read_primary(RecordingScan *scan, RecordingSurfaces *surfaces);
-
-#endif /* RECORDING_COMMANDS_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORDING_SCAN_H_
-#define RECORDING_SCAN_H_
+#pragma once
 
 #include <glib.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ uint64_t scan_block_head(RecordingScan *scan, const char *name, uint64_t max, bo
 
 /* Its bytes, unpacked, and a newline. */
 void scan_block_bytes(RecordingScan *scan, uint8_t *bytes, uint64_t size, bool is_packed);
-
-#endif /* RECORDING_SCAN_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORDING_SURFACES_H_
-#define RECORDING_SURFACES_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ uint32_t surfaces_destroy(RecordingSurfaces *surfaces, RecordingScan *scan, int3
 /* A message destroys the primary, or everything; what it destroyed is gone when the next one comes. */
 void surfaces_condemn(RecordingSurfaces *surfaces, bool all);
 void surfaces_bury(RecordingSurfaces *surfaces);
-
-#endif /* RECORDING_SURFACES_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORDING_H_
-#define RECORDING_H_
+#pragma once
 
 #include <glib.h>
 #include <spice/qxl_dev.h>
@@ -76,5 +75,3 @@ RecordedKind recording_last(const Recording *recording);
 
 /* NULL is none. */
 void recorded_command_free(RecordedCommand *command);
-
-#endif /* RECORDING_H_ */

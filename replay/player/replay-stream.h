@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef REPLAY_STREAM_H_
-#define REPLAY_STREAM_H_
+#pragma once
 
 #include <spice.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ const QXLSurface *replay_stream_surface(const ReplayStream *stream, uint32_t num
  * the server's thread has other things to do. In any thread.
  */
 void replay_stream_release(ReplayStream *stream, QXLCommandExt *command);
-
-#endif /* REPLAY_STREAM_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef REPORT_H_
-#define REPORT_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ bool report_done(const ReportDone *done);
  * the caller's environment names one. To be called before the server is made.
  */
 bool report_prepare_stream_stats(void);
-
-#endif /* REPORT_H_ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SURFACE_DRAWS_H_
-#define SURFACE_DRAWS_H_
+#pragma once
 
 #include "display.h"
 
@@ -13,5 +12,3 @@
  * has MARKER_PRIMARY_MIN pixels each way at least; nothing is pushed if they are not of 32 bits.
  */
 void surface_draws_push(const ReplayStream *stream, Display *display);
-
-#endif /* SURFACE_DRAWS_H_ */

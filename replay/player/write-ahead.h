@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef WRITE_AHEAD_H_
-#define WRITE_AHEAD_H_
+#pragma once
 
 #include <spice/qxl_dev.h>
 
@@ -13,5 +12,3 @@
  * the server draws. To be called in the order of the commands.
  */
 void write_ahead(const QXLSurfaceCreate *primary, const QXLCommandExt *command);
-
-#endif /* WRITE_AHEAD_H_ */

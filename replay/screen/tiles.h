@@ -3,8 +3,7 @@
  *
  * Two screens can be compared by them even if one has JPEG losses, as a mean loses little. A log has
  * a TileRecord for each change of a tile, in the order of time. */
-#ifndef SCREEN_TILES_H_
-#define SCREEN_TILES_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void tiles_touch(Tiles *tiles, int left, int top, int width, int height);
 /* Logs the touched tiles that have changed, all with this time. Tiles outside a screen that has
  * shrunk become TILE_OUTSIDE. The log may be read meanwhile. */
 void tiles_look(Tiles *tiles, const TilePixels *screen, int64_t now_ns);
-
-#endif /* SCREEN_TILES_H_ */
