@@ -13,7 +13,7 @@ from typing import Any
 from bench.common import lists
 from bench.common.errors import BenchError
 from bench.lab import links
-from bench.runs import atonce, conditions, libraries, modes, revisions, runspec
+from bench.runs import atonce, conditions, libraries, modes, runspec
 from bench.runs.conditions import Conditions
 from bench.runs.runspec import RunSpec
 from recordings import catalogue
@@ -117,7 +117,7 @@ def read(args: argparse.Namespace) -> Request:
     if not 1 <= args.jobs <= atonce.MOST:
         raise BenchError(f"--jobs must be from 1 to {atonce.MOST}", 2)
     for name in args.library or []:
-        if name not in (libraries.STOCK, libraries.PATCHED) and not name.startswith(revisions.PREFIX):
+        if name not in (libraries.STOCK, libraries.PATCHED) and not name.startswith(libraries.REVISION):
             libraries.find(name)
     return Request(
         recordings=_recordings(args), modes=[modes.check(name) for name in lists.read(args.modes, QUICK_MODES, "mode")],

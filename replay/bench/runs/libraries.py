@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Finds the libspice-server.so.1 of a library's name."""
+"""Finds the libspice-server.so.1 of a library's name; that of a git revision is built, in a tree of its own in the cache."""
 
 from __future__ import annotations
 
+import io
 import mmap
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.common import paths
+from bench.common import commit, paths, proc
 from bench.common.errors import BenchError
-from bench.runs import revisions
 
 STOCK = "stock"
 PATCHED = "patched"
+REVISION = "git:"      # before a revision
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,37 @@ def _knows_modes(file: Path) -> bool:
         return content.find(b"SPICE_STREAM\0") >= 0
 
 
+def _built(tree: Path) -> Path | None:
+    return next((found.parent for found in sorted(tree.glob(f"build/subprojects/spice-*/server/{paths.LIBRARY_FILE}"))), None)
+
+
+def revision(wanted: str) -> tuple[str, Path]:
+    """The commit, and the directory of its patched library. Built once, which takes as long as ./run setup."""
+    git = proc.require("git", "git")
+    of = commit.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{wanted}^{{commit}}")
+    if not of:
+        raise BenchError(f"library {REVISION}{wanted}: no such revision", 2)
+    tree = paths.cache_dir() / "revisions" / of
+    if found := _built(tree):
+        return of, found
+    shutil.rmtree(tree, ignore_errors=True)
+    archive = subprocess.run([git, "-c", "safe.directory=*", "-C", paths.ROOT, "archive", of], capture_output=True, check=False)
+    if archive.returncode:
+        raise BenchError(f"library {REVISION}{wanted}: {archive.stderr.decode(errors='replace').strip()}", 2)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(tree)
+    tarballs = paths.ROOT / "subprojects" / "packagecache"
+    if tarballs.is_dir():
+        shutil.copytree(tarballs, tree / "subprojects" / "packagecache", dirs_exist_ok=True)
+    print(f"building revision {of[:12]}", file=sys.stderr)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPICE_BENCH_", "PYTHONPATH"))}
+    done = subprocess.run([tree / "run", "setup"], env=environment, stdout=subprocess.DEVNULL, check=False)
+    found = _built(tree)
+    if done.returncode or not found:
+        raise BenchError(f"revision {of[:12]} does not build: see {tree}")
+    return of, found
+
+
 def find(name: str) -> Library:
     """stock and patched are the two builds in the tree, git:REVISION is built first; anything else is a directory holding a
     libspice-server.so.1."""
@@ -38,9 +75,9 @@ def find(name: str) -> Library:
         directory = paths.stock_library()
     elif name == PATCHED:
         directory = paths.patched_library()
-    elif name.startswith(revisions.PREFIX):
-        commit, directory = revisions.library(name.removeprefix(revisions.PREFIX))
-        name = f"{revisions.PREFIX}{commit[:12]}"
+    elif name.startswith(REVISION):
+        built_from, directory = revision(name.removeprefix(REVISION))
+        name = f"{REVISION}{built_from[:12]}"
     else:
         directory = Path(name)
         if not directory.is_dir():

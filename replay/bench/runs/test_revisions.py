@@ -10,7 +10,7 @@ import pytest
 
 from bench.common import paths
 from bench.common.errors import BenchError
-from bench.runs import revisions
+from bench.runs import libraries
 
 _SETUP = ("#!/bin/sh\n[ \"$1\" = setup ] && cd \"${0%/*}\" && test -f subprojects/packagecache/tarball && "
           "mkdir -p build/subprojects/spice-1/server && cp patch build/subprojects/spice-1/server/libspice-server.so.1\n")
@@ -40,16 +40,16 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_revision_is_built_once(repository: Path) -> None:
-    (old_commit, old), (new_commit, new) = revisions.library("HEAD~1"), revisions.library("HEAD")
+    (old_commit, old), (new_commit, new) = libraries.revision("HEAD~1"), libraries.revision("HEAD")
     assert [(library / paths.LIBRARY_FILE).read_text() for library in (old, new)] == ["old", "new"]
     (repository / "run").unlink()
-    assert revisions.library("HEAD") == (new_commit, new) and old_commit != new_commit
+    assert libraries.revision("HEAD") == (new_commit, new) and old_commit != new_commit
 
 
 def test_what_is_no_revision_or_does_not_build(repository: Path) -> None:
     with pytest.raises(BenchError, match="no such revision"):
-        revisions.library("nothing")
+        libraries.revision("nothing")
     (repository / "run").write_text("#!/bin/sh\nexit 1\n")
     git(repository, "commit", "-q", "-a", "-m", "broken")
     with pytest.raises(BenchError, match="does not build"):
-        revisions.library("HEAD")
+        libraries.revision("HEAD")
