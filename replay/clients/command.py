@@ -42,17 +42,10 @@ _DRAW, _IDLE = 20.0, 75.0       # duration of these scenarios in seconds; proxie
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Tests the compatibility of clients with a QEMU whose guest draws text: each client, transport, mode and scenario "
-        "is one run."
-    )
-    names = ", ".join(_BY_NAME)
-    for option, says in (
-        ("clients", names),
-        ("transports", ", ".join(target.TRANSPORTS)),
-        ("modes", f"{', '.join(MODES)}; settings after a colon: flow:hold=0"),
-        ("scenarios", ", ".join(plans.SCENARIOS)),
-    ):
+    parser.description = ("Tests the compatibility of clients with a QEMU whose guest draws text: each client, transport, mode and scenario "
+                          "is one run.")
+    for option, says in (("clients", ", ".join(_BY_NAME)), ("transports", ", ".join(target.TRANSPORTS)),
+                         ("modes", f"{', '.join(MODES)}; settings after a colon: flow:hold=0"), ("scenarios", ", ".join(plans.SCENARIOS))):
         parser.add_argument(f"--{option}", metavar="LIST", help=says)
     qemu.configure(parser)
     runner.options(parser, "clients", "runs per cell")

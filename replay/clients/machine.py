@@ -81,13 +81,8 @@ class Machine(Qemu):
         if self.way == UNIX and not self._proxies:
             return self._relay.sent if self._relay else 0
         ports = [each.port for each in self._proxies.values()] if self.way == UNIX else [self.port, self.tls_port]
-        told = subprocess.run(
-            proc.inside(self._lab.server if self._lab else None,
-                        ["ss", "-tinH", "state", "established", f"( {' or '.join(f'sport = :{port}' for port in ports)} )"]),
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
+        argv = ["ss", "-tinH", "state", "established", f"( {' or '.join(f'sport = :{port}' for port in ports)} )"]
+        told = subprocess.run(proc.inside(self._lab.server if self._lab else None, argv), capture_output=True, text=True, check=False).stdout
         return sum(int(word.partition(":")[2]) for word in told.split() if word.startswith("bytes_acked:"))
 
     def clients(self) -> list[dict[str, Any]]:
@@ -107,12 +102,8 @@ def _sasl(folder: Path) -> Path:
     home.mkdir()
     database = home / "users.db"
     # without a realm: it is the host's name then, which is what the server asks for
-    subprocess.run(
-        [proc.require("saslpasswd2", "sasl2-bin"), "-p", "-c", "-f", database, "-a", "qemu", target.USER],
-        input=target.PASSWORD.encode(),
-        check=True,
-        capture_output=True,
-    )
+    subprocess.run([proc.require("saslpasswd2", "sasl2-bin"), "-p", "-c", "-f", database, "-a", "qemu", target.USER],
+                   input=target.PASSWORD.encode(), check=True, capture_output=True)
     (home / "qemu.conf").write_text(
         # the one that encrypts, without which neither end goes on over a plain connection
         f"mech_list: digest-md5\npwcheck_method: auxprop\nauxprop_plugin: sasldb\n"

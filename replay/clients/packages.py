@@ -26,12 +26,8 @@ def wanted(few: bool = False) -> list[str]:
 
 
 def missing(few: bool = False) -> list[str]:
-    told = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *wanted(few)],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
+    told = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *wanted(few)], capture_output=True, text=True,
+                          check=False).stdout
     installed = {line.split()[1] for line in told.splitlines() if line.startswith("installed ")}
     return [package for package in wanted(few) if package not in installed]
 

@@ -140,15 +140,8 @@ STYLES: dict[str, Callable[[], Counting]] = {
 
 
 class Channel:
-    def __init__(
-        self,
-        target: Target,
-        kind: int,
-        session: int = 0,
-        number: int = 0,
-        counting: Counting | None = None,
-        receive_buffer: int = 0,
-    ) -> None:
+    def __init__(self, target: Target, kind: int, session: int = 0, number: int = 0, counting: Counting | None = None,
+                 receive_buffer: int = 0) -> None:
         self.kind, self.number = kind, number
         self.messages = 0
         self._stream = Stream(target, receive_buffer)

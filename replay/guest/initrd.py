@@ -77,12 +77,8 @@ def _make_kernel(made: Path, package: str, steps: Steps) -> None:
     kernel.rename(made / "vmlinuz")
     steps.run("indexing the kernel's modules", ["depmod", "-b", unpacked, version])
     for module in _MODULES:
-        told = subprocess.run(
-            ["modprobe", "-d", str(unpacked), "-S", version, "--show-depends", module],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        told = subprocess.run(["modprobe", "-d", str(unpacked), "-S", version, "--show-depends", module], capture_output=True,
+                              text=True, check=True).stdout
         for line in told.splitlines():
             if line.startswith("insmod "):
                 _copy_module(Path(line.removeprefix("insmod ").split()[0]), unpacked, made)

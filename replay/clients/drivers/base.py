@@ -92,16 +92,10 @@ class Driver(ABC):
 
     def _run(self, argv: Sequence[str | Path], env: Mapping[str, str] | None = None, pass_fds: Sequence[int] = ()) -> None:
         """Starts a program in a process group of its own. Its output goes to the file log in `folder`."""
+        words, netns = [str(part) for part in argv], self.target.netns
         with (self.folder / "log").open("ab") as log:
-            self._child = subprocess.Popen(
-                proc.inside(self.target.netns, [str(part) for part in argv]) if self.target.netns else [str(part) for part in argv],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **(env or {})},
-                start_new_session=True,
-                pass_fds=pass_fds,
-            )
+            self._child = subprocess.Popen(proc.inside(netns, words) if netns else words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                           env={**os.environ, **(env or {})}, start_new_session=True, pass_fds=pass_fds)
 
     def signal(self, number: int) -> None:
         if self._child is not None:

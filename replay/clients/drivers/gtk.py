@@ -47,19 +47,9 @@ class SpiceGtk(Driver):
         shutil.copy(_SCRIPT, self.folder)
         authority = [Path(shutil.copy(self.target.ca, self.folder))] if self.target.encrypted and self.target.ca else []
         self._shared.mkdir(exist_ok=True)
-        self._run(
-            self._command(["/usr/bin/python3", self.folder / _SCRIPT.name, socket, self.target.uri, *authority]),
-            {
-                "SPICE_GTK_SHARED": str(self._shared),
-                "SPICE_GTK_DISC": str(self.folder / "disc"),
-                **self.target.environment,
-                **(
-                    {"SPICE_GTK_USER": target.USER, "SPICE_GTK_PASSWORD": target.PASSWORD}
-                    if self.target.transport == target.SASL
-                    else {}
-                ),
-            },
-        )
+        login = {"SPICE_GTK_USER": target.USER, "SPICE_GTK_PASSWORD": target.PASSWORD} if self.target.transport == target.SASL else {}
+        self._run(self._command(["/usr/bin/python3", self.folder / _SCRIPT.name, socket, self.target.uri, *authority]),
+                  {"SPICE_GTK_SHARED": str(self._shared), "SPICE_GTK_DISC": str(self.folder / "disc"), **self.target.environment, **login})
         try:
             self._lines = Lines(socket)
         except Failed:

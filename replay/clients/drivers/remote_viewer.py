@@ -70,12 +70,8 @@ class RemoteViewer(Driver):
             file.write_text(text)
         done = subprocess.run(
             ["xclip", "-selection", "clipboard", *words, *([str(file)] if text is not None else [])],
-            env=self._environment,
             stdout=subprocess.DEVNULL if text is not None else subprocess.PIPE,     # xclip keeps running, to serve the clipboard
-            stderr=subprocess.DEVNULL,
-            check=False,
-            timeout=60,
-        )
+            env=self._environment, stderr=subprocess.DEVNULL, check=False, timeout=60)
         return (done.stdout or b"").decode(errors="replace")
 
     def copy(self, text: str) -> None:
