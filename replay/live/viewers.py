@@ -17,7 +17,7 @@ from PIL import Image
 from bench.common import paths, proc
 from bench.lab import certs
 from bench.lab.lab import Lab
-from clients.scan_codes import SCAN_CODES
+from clients.drivers.base import SCAN_CODES
 from guest.errors import Failed
 from guest.picture import Pixels
 from live.tiles import Log

@@ -17,6 +17,12 @@ from clients.target import Target
 from guest.errors import Failed, NotRun
 from guest.picture import Pixels
 
+# scan codes of a PC keyboard, for the keys that the tests type
+_ROWS = ((16, "qwertyuiop\n"), (30, "asdfghjkl"), (44, "zxcvbnm"))
+SCAN_CODES = {letter: first + at for first, row in _ROWS for at, letter in enumerate(row)} | {"\n": 28}
+RELEASED = 0x80
+BETWEEN = 0.05  # seconds between two keys
+
 
 class Driver(ABC):
     """One client, connected once by start(). Each has a temporary folder of its own."""

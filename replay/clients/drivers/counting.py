@@ -15,8 +15,7 @@ import time
 from pathlib import Path
 
 from clients import target, wire
-from clients.drivers.base import Driver
-from clients.scan_codes import BETWEEN, RELEASED, SCAN_CODES
+from clients.drivers.base import BETWEEN, RELEASED, SCAN_CODES, Driver
 from guest.errors import Failed
 
 _KEY_DOWN, _KEY_UP = 101, 102

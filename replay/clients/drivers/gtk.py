@@ -16,8 +16,7 @@ from bench.common.steps import Steps
 from bench.source import debsource
 from bench.source.builder import RootBuilder
 from clients import target
-from clients.drivers.base import Driver, debian_version
-from clients.scan_codes import BETWEEN, SCAN_CODES
+from clients.drivers.base import BETWEEN, SCAN_CODES, Driver, debian_version
 from guest import picture
 from guest.errors import Failed, NotRun
 from guest.lines import Lines

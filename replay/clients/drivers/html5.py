@@ -18,8 +18,7 @@ from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
 from clients import target
 from clients.drivers import chromium
-from clients.drivers.base import Driver, debian_version, first_line
-from clients.scan_codes import BETWEEN
+from clients.drivers.base import BETWEEN, Driver, debian_version, first_line
 from guest import picture
 from guest.errors import Failed, NotRun
 from guest.initrd import once

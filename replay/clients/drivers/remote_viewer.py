@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from clients import target
-from clients.drivers.base import Driver, debian_version
-from clients.scan_codes import BETWEEN
+from clients.drivers.base import BETWEEN, Driver, debian_version
 from clients.xserver import XServer
 from guest import picture
 from guest.errors import Failed, NotRun

@@ -14,8 +14,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from clients import target
-from clients.drivers.base import Driver, first_line
-from clients.scan_codes import BETWEEN, SCAN_CODES
+from clients.drivers.base import BETWEEN, SCAN_CODES, Driver, first_line
 from guest import picture
 from guest.errors import Failed, NotRun
 from guest.lines import Lines
