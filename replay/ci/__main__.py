@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import cli
-from bench.common import paths, space
+from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
-from bench.common.steps import Steps
+from bench.common.steps import GB, Steps, require_space
 from bench.source import debroot, outcome
 from bench.source.outcome import Outcome
 from ci import reader, root
@@ -28,7 +28,7 @@ from ci.road import ROAD
 _KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
          "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.jsonl", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
 ALLOWED = Path(__file__).with_name("skips.txt")      # reasons for which a test may be skipped
-_SPACE = 14 * space.GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
+_SPACE = 14 * GB       # bytes: the root, unpacked and as a tarball, the packages, and what the two commands leave
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def main(wanted: Sequence[str] = ()) -> int:
     work = folder / f"run-{os.getpid()}"
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    space.require(folder, _SPACE, "remove something, or name another folder in SPICE_CI_CACHE")
+    require_space(folder, _SPACE, "remove something, or name another folder in SPICE_CI_CACHE")
     work.mkdir()
     with (work / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.common import paths
-from bench.common.alone import alone
 from bench.common.errors import BenchError
-from bench.common.steps import Steps
+from bench.common.steps import Steps, alone
 from bench.lab import links
 from bench.runs import libraries, runner
 from bench.runs.store import Case, Run

@@ -16,16 +16,16 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from bench.common import paths, space
+from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
-from bench.common.steps import Steps
+from bench.common.steps import GB, Steps, require_space
 from bench.source import bases, mesontest, newfiles, outcome, sanitized, setup, upstream
 from bench.source.outcome import Outcome
 
 VERBATIM = True     # the arguments are pytest's
 _AT_ONCE = 4        # test files at a time, at most: many start several processes
-_SPACE = 6 * space.GB   # disk space for a tree without builds
+_SPACE = 6 * GB   # disk space for a tree without builds
 _FUZZ = 120         # seconds
 _FEW = 3            # at most so many failed tests of a part are repeated
 # The Python tests that need more than ./run setup builds.
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     began = time.monotonic()
     if not sanitized.build_dir().is_dir():
-        space.require(paths.ROOT, _SPACE, "remove something, or clone the tree where there is more")
+        require_space(paths.ROOT, _SPACE, "remove something, or clone the tree where there is more")
     setup.setup()
     if args.arguments:
         return run_pytest(args.arguments)

@@ -1,24 +1,51 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Long commands: output goes to a log, the terminal gets one line per step."""
+"""Long commands: one at a time, with room on the disk; output goes to a log, the terminal gets one line per step."""
 
 from __future__ import annotations
 
 import collections
+import contextlib
+import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bench.common import paths
 from bench.common.errors import BenchError
 
+GB = 10**9
 _NINJA = re.compile(r"\[(\d+)/(\d+)\]")
 _COMPLAINTS = (re.compile(r"\b(error|ERROR):|^E: |undefined reference"), re.compile(r"(?i)failed|fatal|error"))
 _REPAINT_SECONDS = 0.2
 _LONG = 5.0
 _PATIENCE = 2.0
+
+
+@contextlib.contextmanager
+def alone(command: str) -> Iterator[None]:
+    """One `./run COMMAND` at a time per tree; a second one waits for the first. The kernel releases the lock when a process
+    ends."""
+    paths.cache_dir().mkdir(parents=True, exist_ok=True)
+    with (paths.cache_dir() / f"{command}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"another ./run {command} is at work here: waiting for it", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def require_space(folder: Path, needed: float, advice: str) -> None:
+    """Raises BenchError, with advice, unless the folder's file system has `needed` bytes free: tests that run out of it do not say why
+    they fail."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise BenchError(f"{folder} has {free / GB:.1f} GB free, and {needed / GB:.0f} are needed: {advice}")
 
 
 class StepFailed(BenchError):

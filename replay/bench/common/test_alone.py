@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_HOLD = "import sys\nfrom bench.common.alone import alone\nwith alone('each'):\n    print('has it', flush=True)\n    sys.stdin.read()\n"
+_HOLD = "import sys\nfrom bench.common.steps import alone\nwith alone('each'):\n    print('has it', flush=True)\n    sys.stdin.read()\n"
 
 
 def _start(cache: Path, stdin: int) -> subprocess.Popen[str]:

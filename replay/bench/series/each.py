@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common import paths
-from bench.common.alone import alone
 from bench.common.errors import BenchError
-from bench.common.steps import Steps
+from bench.common.steps import Steps, alone
 from bench.series import builds, export, patchtree
 from bench.series.builds import AUTOTOOLS, BUILDS, DEFAULT, I386
 from bench.source import bases, upstream

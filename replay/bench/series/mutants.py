@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import paths
-from bench.common.alone import alone
 from bench.common.errors import BenchError
 from bench.common.progress import Progress, duration
+from bench.common.steps import alone
 from bench.source import mesontest, setup, upstream
 
 _ACCEPTED = Path(__file__).with_suffix(".txt")

@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 from bench.common import paths
-from bench.common.alone import alone
-from bench.common.steps import Steps
+from bench.common.steps import Steps, alone
 from bench.source import bases, brings, upstream
 
 
