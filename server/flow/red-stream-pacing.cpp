@@ -60,8 +60,7 @@ void RedStreamPacing::set_pace(uint64_t rate)
 /* @link: all 0 if it is unknown, or no pacing is wanted. */
 void RedStreamPacing::update_pace(const RedStreamLink *link)
 {
-    const uint64_t now = pace ? g_get_monotonic_time() : 0;
-    const uint64_t wanted = red_stream_path_pace(link, pace, now, &queued_since);
+    const uint64_t wanted = red_stream_path_pace(link, pace);
 
     if (wanted != kernel_pace) {
         ops->set_pace(egress->get_socket(), wanted);

@@ -56,8 +56,6 @@ private:
     /* bytes per second: as given to set_pace, and SO_MAX_PACING_RATE as set, 0: no limit */
     uint64_t pace = 0;
     uint64_t kernel_pace = 0;
-    /* see red_stream_path_pace */
-    uint64_t queued_since = 0;
 };
 
 #include "pop-visibility.h"

@@ -11,10 +11,6 @@
  * drains it. */
 #define PACED_UP_PERCENT 110
 
-/* For one of so many round trips, a queue that does not end is drained. With 5, a path that became
- * longer carries a tenth less. */
-#define DRAIN_ROUNDS 11
-
 const RedStreamMode red_stream_mode_flow("flow", false, true, "window");
 
 uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
@@ -25,8 +21,7 @@ uint32_t red_stream_path_unsent_limit(const RedStreamLink *link)
                   UINT32_MAX;
 }
 
-uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate, uint64_t now,
-                              uint64_t *queued_since)
+uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate)
 {
     if (!rate || link->path_delay < RED_STREAM_UNNOTICED ||
         red_stream_policy_is_first_hop(link)) {
@@ -41,15 +36,10 @@ uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate, uint64_t
     const uint64_t full = rate * delay / 1000000 * PACED_UP_PERCENT / 100;
     const uint64_t in_flight = uint64_t{link->unacked} * link->mss;
 
-    if (in_flight <= full) {
-        *queued_since = 0;
-        return rate * PACED_UP_PERCENT / 100;
-    }
-    *queued_since = *queued_since ? *queued_since : now;
-    const uint64_t round = std::max(link->rtt, delay);
-    /* with the round trip as it is now: draining shortens it */
-    *queued_since = now - *queued_since < round * DRAIN_ROUNDS ? *queued_since : now;
-    const bool drains = now - *queued_since < round;
+    /* On a path that became longer TCP's minimum is too low for up to five minutes: there is no
+     * queue to drain. */
+    const uint64_t longest = uint64_t{link->path_delay} * PACED_UP_PERCENT / 100;
 
-    return drains ? rate * 100 / RED_STREAM_GROWING_GAIN_PERCENT : rate;
+    return in_flight > full && link->rtt > longest ?
+               rate * 100 / RED_STREAM_GROWING_GAIN_PERCENT : rate * PACED_UP_PERCENT / 100;
 }

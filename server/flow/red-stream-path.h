@@ -32,15 +32,13 @@ uint32_t red_stream_path_unsent_limit(const RedStreamLink *link);
 #define RED_STREAM_GROWING_GAIN_PERCENT 175
 
 /* The pacing rate in bytes per second for a message larger than the BDP, on a path of @rate (0:
- * unknown), at @now (microseconds, monotonic). Without it TCP fills the router's queue: sound and
- * keys wait behind it, and packets that the router drops are sent again. Returns 1.1 times @rate
- * (or TCP's delivery rate, if higher). While more than 1.1 BDP is in flight, 0.57 times for a round
- * trip, then @rate for ten, and again: a path that became longer has no queue to drain.
- * @queued_since: when the draining began, 0: no queue. Initially 0, for this function only.
- * Returns 0 for no limit: on a path with a round trip below RED_STREAM_UNNOTICED, whose queue is
- * not noticed, and behind a relay, whose queue TCP does not know. */
-uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate, uint64_t now,
-                              uint64_t *queued_since);
+ * unknown). Without it TCP fills the router's queue: sound and keys wait behind it, and packets
+ * that the router drops are sent again. Returns 1.1 times @rate (or TCP's delivery rate, if
+ * higher), 0.57 times while there is a queue: more than 1.1 BDP is in flight, and TCP's round
+ * trip is longer than the path's by a tenth. Returns 0 for no limit: on a path with a round trip
+ * below RED_STREAM_UNNOTICED, whose queue is not noticed, and behind a relay, whose queue TCP does
+ * not know. */
+uint64_t red_stream_path_pace(const RedStreamLink *link, uint64_t rate);
 
 #include "pop-visibility.h"
 

@@ -24,7 +24,7 @@
 #define MANY 1000
 #define FEW 20
 /* rounds after which the rate has stopped growing */
-#define ENOUGH 100
+#define ENOUGH 80
 
 /* In place of GLib's, microseconds. */
 static int64_t now = G_USEC_PER_SEC;

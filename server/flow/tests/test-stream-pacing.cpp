@@ -156,6 +156,7 @@ static void test_pace()
     test_drain_records(&stream, { { 6, 8000 } });
     g_assert_cmpuint(paces.size(), ==, 1);
     link.unacked = 30;
+    link.rtt = 150000;
     test_drain_records(&stream, { { 6, 8000 } });
     g_assert_cmpuint(paces.size(), ==, 2);
     g_assert_cmpuint(paces[1], <, 250000);

@@ -448,7 +448,7 @@ static void test_bunches()
                            channel.flow.get_probe_timeouts());
             g_assert_cmpuint(channel.carried, >=, 20 * 50000 * kbit * 9 / 10);
             g_assert_cmpuint(channel.get_most_bytes(), <=,
-                             50000 * kbit * (10000 + 2 * bunch) / SECOND + 128 * 1024);
+                             50000 * kbit * (10000 + 2 * bunch) / SECOND + 160 * 1024);
         }
     }
 }
