@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <common/pixman_utils.h>
 #include <common/rect.h>
 #include <common/region.h>
 
@@ -63,18 +64,14 @@ void DisplayScreen::drew(const RedDrawable *drawable)
         return;
     }
     /* in a region, as the rectangles may overlap, in the millions */
-    QRegion region;
+    QRegion region, box;
     uint32_t n_rects;
 
-    region_init(&region);
-    for (uint32_t i = 0; i < clip.rects->num_rects; ++i) {
-        SpiceRect where = drawable->bbox;
-
-        rect_sect(&where, &clip.rects->rects[i]);
-        if (!rect_is_empty(&where)) {
-            region_add(&region, &where);
-        }
-    }
+    spice_pixman_region32_init_rects(&region, clip.rects->rects, clip.rects->num_rects);
+    region_init(&box);
+    region_add(&box, &drawable->bbox);
+    region_and(&region, &box);
+    region_destroy(&box);
     SpiceRect *const rects = region_dup_rects(&region, &n_rects);
     std::for_each(rects, rects + n_rects, [this](const SpiceRect &where) { drew(where); });
     g_free(rects);

@@ -109,11 +109,21 @@ static void quic()
     g_test_assert_expected_messages();
 }
 
+/* A picture of a surface has 32 bits per pixel, too. */
+static void surfaces()
+{
+    g_assert_true(red_validate_surface(1 << 15, (1 << 14) - 1, -4096, SPICE_SURFACE_FMT_1_A));
+    g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*guest error: an image of*");
+    g_assert_false(red_validate_surface(1 << 15, 1 << 14, -4096, SPICE_SURFACE_FMT_1_A));
+    g_test_assert_expected_messages();
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
     g_test_add_func("/server/bitmap-sizes/draw", draw);
     g_test_add_func("/server/bitmap-sizes/limits", limits);
     g_test_add_func("/server/bitmap-sizes/quic", quic);
+    g_test_add_func("/server/bitmap-sizes/surfaces", surfaces);
     return g_test_run();
 }

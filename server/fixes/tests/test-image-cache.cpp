@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A mask is what the guest sends with the drawing, whatever images of the same id the server keeps,
- * and leaves these where they are.
+ * and leaves these where they are. An image of a surface is that surface.
  */
 #include <config.h>
 
@@ -61,7 +61,7 @@ struct CacheGuest: DrawingGuest
         }
     }
 
-    void check()
+    void draw_again()
     {
         QXLRect area = drawable.bbox;
         QXLRect dirty;
@@ -69,6 +69,11 @@ struct CacheGuest: DrawingGuest
         device.push(QXL_CMD_DRAW, &drawable);
         device.run();
         spice_qxl_update_area(&device.qxl, SURFACE, &area, &dirty, 1, 0);
+    }
+
+    void check()
+    {
+        draw_again();
         for (int y = 0; y < SIDE; ++y) {
             for (int x = 0; x < SIDE; ++x) {
                 g_assert_cmpint(is_set(x, y), ==, x < SIDE / 2);
@@ -107,10 +112,32 @@ static void brush_stays()
     guest.check();
 }
 
+/* The surface is black, the picture that the server keeps is white. */
+static void surface()
+{
+    CacheGuest guest;
+    SurfaceImage image;
+    auto &copy = guest.drawable.u.copy;
+
+    guest.keep_two();
+    image.descriptor.id = FIRST;
+    guest.drawable.type = QXL_DRAW_COPY;
+    copy.src_bitmap = image.address();
+    copy.src_area = guest.drawable.bbox;
+    copy.rop_descriptor = SPICE_ROPD_OP_PUT;
+    guest.draw_again();
+    for (int y = 0; y < SIDE; ++y) {
+        for (int x = 0; x < SIDE; ++x) {
+            g_assert_false(guest.is_set(x, y));
+        }
+    }
+}
+
 int main(int argc, char *argv[])
 {
     g_test_init(&argc, &argv, nullptr);
     g_test_add_func("/server/image-cache/same-id", same_id);
     g_test_add_func("/server/image-cache/brush-stays", brush_stays);
+    g_test_add_func("/server/image-cache/surface", surface);
     return g_test_run();
 }
