@@ -16,7 +16,7 @@
 void RedTokenWindow::add_message(uint64_t now)
 {
     ++waiting;
-    paused = paused || (shortest_round > 0 && now - last_message > 2 * shortest_round + QUEUE);
+    longest_gap = MAX(longest_gap, now - last_message);
     last_message = now;
     if (to_come > 0 && --to_come == 0) {
         end_round(now - round_start);
@@ -47,8 +47,12 @@ void RedTokenWindow::end_round(uint64_t duration)
     const uint64_t queued = duration - MIN(duration, shortest_round);
     const bool is_behind = waiting > INITIAL;
     const bool is_queued = queued > shortest_round + QUEUE;
+    /* the client had nothing to send */
+    const bool paused = longest_gap > 2 * shortest_round + QUEUE;
+    /* a line that carries less brings the messages one by one, a longer one in bunches */
+    const bool is_longer = is_queued && !is_behind && size == INITIAL && longest_gap > duration / 4;
 
-    longer_rounds = paused || (is_queued && !is_behind && size == INITIAL) ? longer_rounds + 1 : 0;
+    longer_rounds = paused || is_longer ? longer_rounds + 1 : 0;
     if (longer_rounds >= LONGER_ROUNDS) {
         shortest_round = duration;
         longer_rounds = 0;
@@ -68,7 +72,7 @@ void RedTokenWindow::end_round(uint64_t duration)
     } else if (size > size_before || ++rounds_since_full == FULL_ROUNDS) {
         grow(size + size / 4);
     }
-    paused = false;
+    longest_gap = 0;
 }
 
 uint32_t RedTokenWindow::give(uint32_t num, uint32_t limit, uint64_t now)

@@ -55,9 +55,9 @@ private:
     bool full = false;
     uint32_t rounds_since_full = 0;
     uint64_t last_message = 0;
-    /* in this round trip no message came for longer than the path explains */
-    bool paused = false;
-    /* successive round trips with a pause, or with a queue that so few messages do not explain */
+    /* the longest time between two messages of this round trip */
+    uint64_t longest_gap = 0;
+    /* successive round trips with a pause, or longer than so few messages explain */
     uint32_t longer_rounds = 0;
 
     void end_round(uint64_t duration);

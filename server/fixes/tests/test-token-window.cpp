@@ -168,6 +168,22 @@ static void faster_line()
     g_assert_cmpuint(time, <, 2 * SECOND);
 }
 
+/* On a line that carries less than before, not even ten: no more than those wait. */
+static void slower_line()
+{
+    for (const uint64_t ms : { 1, 10, 100, 300 }) {
+        Path path(1000 * 1000, ms * 1000);
+
+        path.run(1000);
+        path.per_message *= 8;
+        path.run(1200);
+        path.longest_queue = 0;
+        path.run(1400);
+        g_test_message("%u ms: queue %u ms", unsigned(ms), unsigned(path.longest_queue / 1000));
+        g_assert_cmpuint(path.longest_queue, <=, RedTokenWindow::INITIAL * path.per_message);
+    }
+}
+
 /* What else uses a slow line does not wait much longer: ten tokens are 82 ms of it already. */
 static void slow_line()
 {
@@ -253,6 +269,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/token-window/pastes", pastes);
     g_test_add_func("/server/token-window/longer-line", longer_line);
     g_test_add_func("/server/token-window/faster-line", faster_line);
+    g_test_add_func("/server/token-window/slower-line", slower_line);
     g_test_add_func("/server/token-window/slow-line", slow_line);
     g_test_add_func("/server/token-window/middling-lines", middling_lines);
     g_test_add_func("/server/token-window/slow-guest", slow_guest);
