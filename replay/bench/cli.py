@@ -244,7 +244,7 @@ def guarded(program: str, run: Callable[[], int]) -> int:
         if isinstance(error, BrokenPipeError):      # whoever read the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         else:
-            print(f"{program}: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+            print(f"{program}: {error.filename or 'the output'}: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Long commands: one at a time, with room on the disk; output goes to a log, the terminal gets one line per step."""
+"""Long commands: output goes to a log, the terminal gets one line per step. A lock; a look at the free space."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.common import commit, paths, proc
+from bench.common import paths, proc
 from bench.common.errors import BenchError
 
 STOCK = "stock"
@@ -41,20 +41,23 @@ def _built(tree: Path) -> Path | None:
     return next((found.parent for found in sorted(tree.glob(f"build/subprojects/spice-*/server/{paths.LIBRARY_FILE}"))), None)
 
 
+def _git(wanted: str, *arguments: str) -> bytes:
+    command = [proc.require("git", "git"), "-c", "safe.directory=*", "-C", paths.ROOT, *arguments]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise BenchError(f"library {REVISION}{wanted}: {said[-1] if said else 'no such revision'}", 2)
+    return done.stdout
+
+
 def revision(wanted: str) -> tuple[str, Path]:
     """The commit, and the directory of its patched library. Built once, which takes as long as ./run setup."""
-    git = proc.require("git", "git")
-    of = commit.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{wanted}^{{commit}}")
-    if not of:
-        raise BenchError(f"library {REVISION}{wanted}: no such revision", 2)
+    of = _git(wanted, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{wanted}^{{commit}}").decode().strip()
     tree = paths.cache_dir() / "revisions" / of
     if found := _built(tree):
         return of, found
     shutil.rmtree(tree, ignore_errors=True)
-    archive = subprocess.run([git, "-c", "safe.directory=*", "-C", paths.ROOT, "archive", of], capture_output=True, check=False)
-    if archive.returncode:
-        raise BenchError(f"library {REVISION}{wanted}: {archive.stderr.decode(errors='replace').strip()}", 2)
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+    with tarfile.open(fileobj=io.BytesIO(_git(wanted, "archive", of))) as files:
         files.extractall(tree)
     tarballs = paths.ROOT / "subprojects" / "packagecache"
     if tarballs.is_dir():

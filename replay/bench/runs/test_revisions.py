@@ -53,3 +53,9 @@ def test_what_is_no_revision_or_does_not_build(repository: Path) -> None:
     git(repository, "commit", "-q", "-a", "-m", "broken")
     with pytest.raises(BenchError, match="does not build"):
         libraries.revision("HEAD")
+
+
+def test_the_reason_is_git_s(repository: Path) -> None:
+    (repository / ".git").rename(repository / "gone")
+    with pytest.raises(BenchError, match="^library git:HEAD: fatal: not a git repository[^\n]*$"):
+        libraries.revision("HEAD")
