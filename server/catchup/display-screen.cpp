@@ -64,14 +64,13 @@ void DisplayScreen::drew(const RedDrawable *drawable)
         return;
     }
     /* in a region, as the rectangles may overlap, in the millions */
-    QRegion region, box;
+    const SpiceRect &bounds = drawable->bbox;
+    QRegion region;
     uint32_t n_rects;
 
     spice_pixman_region32_init_rects(&region, clip.rects->rects, clip.rects->num_rects);
-    region_init(&box);
-    region_add(&box, &drawable->bbox);
-    region_and(&region, &box);
-    region_destroy(&box);
+    pixman_region32_intersect_rect(&region, &region, bounds.left, bounds.top,
+                                   bounds.right - bounds.left, bounds.bottom - bounds.top);
     SpiceRect *const rects = region_dup_rects(&region, &n_rects);
     std::for_each(rects, rects + n_rects, [this](const SpiceRect &where) { drew(where); });
     g_free(rects);

@@ -72,7 +72,6 @@ void RedTokenWindow::end_round(uint64_t duration)
     } else if (size > size_before || ++rounds_since_full == FULL_ROUNDS) {
         grow(size + size / 4);
     }
-    longest_gap = 0;
 }
 
 uint32_t RedTokenWindow::give(uint32_t num, uint32_t limit, uint64_t now)
@@ -86,6 +85,7 @@ uint32_t RedTokenWindow::give(uint32_t num, uint32_t limit, uint64_t now)
         /* those with tokens from before come first */
         to_come = under_way - MIN(waiting, under_way) + 1;
         round_start = now;
+        longest_gap = 0;
     }
     under_way += tokens;
     return tokens;

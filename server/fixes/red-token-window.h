@@ -4,10 +4,10 @@
  *
  * The protocol has tokens for that: a message takes one, and the server gives it back when the
  * device has taken the message. Ten of them, as the server gives at first, carry 20 KB per round
- * trip whatever the line could. The window doubles once per round trip while the round trip does
- * not grow with it, and halves when it grows too much (which would delay keys and acks beside it)
- * or when the guest does not keep up. A round trip in which the client had nothing to send shows
- * nothing of the path. A client that gets no more than ten sees what it always saw.
+ * trip whatever the line could. The window doubles every second round trip while the round trip
+ * does not grow with it, and halves when it grows too much (which would delay keys and acks beside
+ * it) or when the guest does not keep up. A round trip in which the client had nothing to send
+ * shows nothing of the path. A client that gets no more than ten sees what it always saw.
  *
  * Decides only: time is an argument. One object for each client, used by the main thread.
  */

@@ -98,23 +98,7 @@ static QXLPHYSICAL line()
     return reinterpret_cast<uintptr_t>(&line);
 }
 
-/* A glyph as large as the surface. */
-static QXLPHYSICAL string()
-{
-    static struct
-    {
-        QXLString string;
-        QXLRasterGlyph glyph;
-        uint8_t bits[SIDE * SIDE / 8];
-    } text = {};
-
-    text.string.data_size = text.string.chunk.data_size = sizeof(text.glyph) + sizeof(text.bits);
-    text.string.length = 1;
-    text.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
-    text.glyph.width = text.glyph.height = SIDE;
-    memset(text.bits, 0xff, sizeof(text.bits));
-    return reinterpret_cast<uintptr_t>(&text);
-}
+static const WhiteGlyph glyph;
 
 static void set_brush(QXLBrush *brush, QXLPHYSICAL image)
 {
@@ -186,12 +170,12 @@ static const struct
         drawable->u.rop3.rop3 = 0xfe;
     } },
     { QXL_DRAW_TEXT, [](QXLDrawable *drawable, QXLPHYSICAL image) {
-        drawable->u.text.str = string();
+        drawable->u.text.str = glyph.address();
         set_brush(&drawable->u.text.fore_brush, image);
         drawable->u.text.fore_mode = SPICE_ROPD_OP_PUT;
     } },
     { QXL_DRAW_TEXT, [](QXLDrawable *drawable, QXLPHYSICAL image) {
-        drawable->u.text.str = string();
+        drawable->u.text.str = glyph.address();
         drawable->u.text.fore_mode = SPICE_ROPD_OP_PUT;
         drawable->u.text.back_area = all;
         set_brush(&drawable->u.text.back_brush, image);

@@ -25,12 +25,6 @@ static const Surface surfaces[] = {
     { SPICE_SURFACE_FMT_8_A, 8, false },
 };
 
-static bool is_drawn(const DrawingGuest &guest)
-{
-    return std::any_of(guest.memory.begin() + guest.size, guest.memory.begin() + 2 * guest.size,
-                       [](uint8_t byte) { return byte != 0; });
-}
-
 /* A picture of white, and a palette of white. */
 struct White
 {
@@ -62,7 +56,7 @@ static bool draws(const Surface &surface, uint8_t format, bool has_palette)
     copy.src_area = guest.drawable.bbox;
     copy.rop_descriptor = SPICE_ROPD_OP_PUT;
     guest.draw();
-    return is_drawn(guest);
+    return guest.is_drawn();
 }
 
 static void formats()
@@ -117,7 +111,7 @@ static void mask()
             guest.drawable.type = QXL_DRAW_WHITENESS;
             guest.drawable.u.whiteness.mask.bitmap = white.image.address();
             guest.draw();
-            g_assert_true(is_drawn(guest));
+            g_assert_true(guest.is_drawn());
         }
     }
 }
@@ -125,29 +119,19 @@ static void mask()
 /* As the brush of text, on a surface of one bit, where nothing is copied. */
 static void one_bit()
 {
-    static struct
-    {
-        QXLString string;
-        QXLRasterGlyph glyph;
-        uint8_t bits[SIDE * SIDE / 8];
-    } command = {};
+    WhiteGlyph glyph;
     const Surface surface = { SPICE_SURFACE_FMT_1_A, 1, false };
     White white(SPICE_BITMAP_FMT_8BIT, true);
     DrawingGuest guest(surface.format, surface.bits);
     auto &text = guest.drawable.u.text;
 
-    command.string.data_size = command.string.chunk.data_size =
-        sizeof(command.glyph) + sizeof(command.bits);
-    command.string.length = 1;
-    command.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
-    command.glyph.width = command.glyph.height = SIDE;
     guest.drawable.type = QXL_DRAW_TEXT;
-    text.str = reinterpret_cast<uintptr_t>(&command);
+    text.str = glyph.address();
     text.fore_brush.type = SPICE_BRUSH_TYPE_PATTERN;
     text.fore_brush.u.pattern.pat = white.image.address();
     text.fore_mode = SPICE_ROPD_OP_PUT;
     guest.draw();
-    g_assert_false(is_drawn(guest));
+    g_assert_false(guest.is_drawn());
 }
 
 int main(int argc, char *argv[])

@@ -12,7 +12,8 @@ enum { UNKNOWN = 77, OWN = 0x112233 };
 
 static void expect_warning()
 {
-    g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "*guest error: unknown brush type 77*");
+    g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_WARNING,
+                          "*guest error: unknown brush type 77*");
 }
 
 static void fill()

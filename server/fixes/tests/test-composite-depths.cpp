@@ -48,8 +48,7 @@ static bool draws(const Format &to, const Format &from, uint32_t flags, bool has
         composite.mask = image.address();
     }
     guest.draw();
-    return std::any_of(guest.memory.begin() + guest.size, guest.memory.begin() + 2 * guest.size,
-                       [](uint8_t byte) { return byte != 0; });
+    return guest.is_drawn();
 }
 
 static bool is_valid(const Format &to, const Format &from, uint32_t flags)

@@ -54,16 +54,29 @@ struct DrawingGuest
         return (pixels()[y * SIDE + x] & 0xffffff) != 0;
     }
 
-    /* Returns when it is in the guest's memory, and the guest has its command back. */
-    void draw()
+    /* Whether any pixel of the surface is not 0. */
+    bool is_drawn() const
+    {
+        return std::any_of(memory.begin() + size, memory.begin() + 2 * size,
+                           [](uint8_t byte) { return byte != 0; });
+    }
+
+    /* Draws @command on a surface that there is. Returns when it is in the guest's memory. */
+    void draw(QXLDrawable *command)
     {
         QXLRect area = { 0, 0, SIDE, SIDE };
         QXLRect dirty;
 
-        device.push(QXL_CMD_SURFACE, &surface);
-        device.push(QXL_CMD_DRAW, &drawable);
+        device.push(QXL_CMD_DRAW, command);
         device.run();
-        spice_qxl_update_area(&device.qxl, drawable.surface_id, &area, &dirty, 1, 0);
+        spice_qxl_update_area(&device.qxl, command->surface_id, &area, &dirty, 1, 0);
+    }
+
+    /* The same with what is to be drawn, once. Then the guest has its command back. */
+    void draw()
+    {
+        device.push(QXL_CMD_SURFACE, &surface);
+        draw(&drawable);
         g_assert_cmpint(std::count(device.released.begin(), device.released.end(), DRAWING), ==, 1);
     }
 };
@@ -96,6 +109,28 @@ struct BitmapImage: SurfaceImage
         bitmap.flags = QXL_BITMAP_TOP_DOWN | QXL_BITMAP_DIRECT;
         bitmap.stride = stride;
         bitmap.data = reinterpret_cast<uintptr_t>(data);
+    }
+};
+
+/* The string of one white glyph as large as the surface. */
+struct WhiteGlyph
+{
+    QXLString string = {};
+    QXLRasterGlyph glyph = {};
+    uint8_t bits[SIDE * SIDE / 8];
+
+    WhiteGlyph()
+    {
+        string.data_size = string.chunk.data_size = sizeof(glyph) + sizeof(bits);
+        string.length = 1;
+        string.flags = SPICE_STRING_FLAGS_RASTER_A1;
+        glyph.width = glyph.height = SIDE;
+        memset(bits, 0xff, sizeof(bits));
+    }
+
+    QXLPHYSICAL address() const
+    {
+        return reinterpret_cast<uintptr_t>(&string);
     }
 };
 

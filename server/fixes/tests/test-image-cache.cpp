@@ -51,29 +51,14 @@ struct CacheGuest: DrawingGuest
         copies[2].u.blackness = {};
         device.push(QXL_CMD_SURFACE, &surface);
         for (QXLDrawable &command : copies) {
-            QXLRect area = command.bbox;
-            QXLRect dirty;
-
             command.release_info.id = DRAWING + 1;
-            device.push(QXL_CMD_DRAW, &command);
-            device.run();
-            spice_qxl_update_area(&device.qxl, SURFACE, &area, &dirty, 1, 0);
+            draw(&command);
         }
-    }
-
-    void draw_again()
-    {
-        QXLRect area = drawable.bbox;
-        QXLRect dirty;
-
-        device.push(QXL_CMD_DRAW, &drawable);
-        device.run();
-        spice_qxl_update_area(&device.qxl, SURFACE, &area, &dirty, 1, 0);
     }
 
     void check()
     {
-        draw_again();
+        draw(&drawable);
         for (int y = 0; y < SIDE; ++y) {
             for (int x = 0; x < SIDE; ++x) {
                 g_assert_cmpint(is_set(x, y), ==, x < SIDE / 2);
@@ -125,12 +110,8 @@ static void surface()
     copy.src_bitmap = image.address();
     copy.src_area = guest.drawable.bbox;
     copy.rop_descriptor = SPICE_ROPD_OP_PUT;
-    guest.draw_again();
-    for (int y = 0; y < SIDE; ++y) {
-        for (int x = 0; x < SIDE; ++x) {
-            g_assert_false(guest.is_set(x, y));
-        }
-    }
+    guest.draw(&guest.drawable);
+    g_assert_false(guest.is_drawn());
 }
 
 int main(int argc, char *argv[])

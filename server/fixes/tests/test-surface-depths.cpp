@@ -37,13 +37,7 @@ struct SourceGuest: DrawingGuest
         QXLPath path;
         uint32_t numbers[6];
     } line = {};
-    /* one white glyph as large as the surface */
-    struct Text
-    {
-        QXLString string;
-        QXLRasterGlyph glyph;
-        uint8_t bits[SIDE * SIDE / 8];
-    } text = {};
+    WhiteGlyph glyph;
 
     SourceGuest(const Format &to, const Format &from):
         DrawingGuest(to.format, to.bits),
@@ -63,12 +57,6 @@ struct SourceGuest: DrawingGuest
         static_assert(sizeof(numbers) == sizeof(line.numbers), "");
         line.path.data_size = line.path.chunk.data_size = sizeof(numbers);
         memcpy(line.path.chunk.data, numbers, sizeof(numbers));
-
-        text.string.data_size = text.string.chunk.data_size = sizeof(text.glyph) + sizeof(text.bits);
-        text.string.length = 1;
-        text.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
-        text.glyph.width = text.glyph.height = SIDE;
-        memset(text.bits, 0xff, sizeof(text.bits));
     }
 
     /* The guest says that it reads the surface. */
@@ -224,7 +212,7 @@ static void text(SourceGuest *guest, QXLPHYSICAL picture)
     auto &text = guest->drawable.u.text;
 
     guest->drawable.type = QXL_DRAW_TEXT;
-    text.str = reinterpret_cast<uintptr_t>(&guest->text);
+    text.str = guest->glyph.address();
     text.fore_mode = SPICE_ROPD_OP_PUT;
     set_brush(&text.fore_brush, picture);
 }

@@ -24,12 +24,7 @@ struct TransformGuest: DrawingGuest
     SurfaceImage image;
     QXLDrawable first;
     QXLTransform transform = {};
-    struct
-    {
-        QXLString string;
-        QXLRasterGlyph glyph;
-        uint8_t bits[SIDE * SIDE / 8];
-    } text = {};
+    WhiteGlyph glyph;
 
     TransformGuest():
         source(surface), first_surface(surface), first(drawable)
@@ -48,22 +43,11 @@ struct TransformGuest: DrawingGuest
         }
         /* doubles the size */
         transform.t00 = transform.t11 = pixman_fixed_1 / 2;
-
-        text.string.data_size = text.string.chunk.data_size = sizeof(text.glyph) + sizeof(text.bits);
-        text.string.length = 1;
-        text.string.flags = SPICE_STRING_FLAGS_RASTER_A1;
-        text.glyph.width = text.glyph.height = SIDE;
-        memset(text.bits, 0xff, sizeof(text.bits));
     }
 
     void draw_first()
     {
-        QXLRect area = drawable.bbox;
-        QXLRect dirty;
-
-        device.push(QXL_CMD_DRAW, &first);
-        device.run();
-        spice_qxl_update_area(&device.qxl, FIRST_SURFACE, &area, &dirty, 1, 0);
+        draw(&first);
         g_assert_true(std::any_of(first_pixels.begin(), first_pixels.end(),
                                   [](uint32_t pixel) { return (pixel & 0xffffff) != 0; }));
     }
@@ -123,7 +107,7 @@ static void text(TransformGuest *guest, QXLDrawable *drawable)
     auto &text = drawable->u.text;
 
     drawable->type = QXL_DRAW_TEXT;
-    text.str = address_of(&guest->text);
+    text.str = guest->glyph.address();
     text.fore_brush.type = SPICE_BRUSH_TYPE_PATTERN;
     text.fore_brush.u.pattern.pat = guest->image.address();
     text.fore_brush.u.pattern.pos = { 5, 3 };

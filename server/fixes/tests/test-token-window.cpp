@@ -23,7 +23,8 @@ struct Path
     uint32_t limit = RedTokenWindow::MOST;
 
     RedTokenWindow window;
-    uint64_t now = 0;
+    /* not when the host was started */
+    uint64_t now = uint64_t{3600} * SECOND;
     uint32_t tokens = RedTokenWindow::INITIAL;
     /* what the client has to send */
     uint32_t to_send = UINT32_MAX;
@@ -113,9 +114,14 @@ static void long_fast_line()
 {
     Path path(50 * 1000 * 1000, SECOND / 10);
 
+    const uint64_t begin = path.now;
+
+    /* the first round trip counts */
+    path.run(3 * RedTokenWindow::INITIAL);
+    g_assert_cmpuint(path.most, >, RedTokenWindow::INITIAL);
     path.run(5 * 1000 * 1000 / MESSAGE);
-    g_test_message("%u ms, at most %u under way", unsigned(path.now / 1000), path.most);
-    g_assert_cmpuint(path.now, <, 3 * SECOND);
+    g_test_message("%u ms, at most %u under way", unsigned((path.now - begin) / 1000), path.most);
+    g_assert_cmpuint(path.now - begin, <, 3 * SECOND);
     g_assert_cmpuint(path.most, <=, RedTokenWindow::MOST);
 }
 
