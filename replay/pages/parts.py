@@ -11,7 +11,7 @@ _GENERATED = "gdi-synthetic small-messages big-images all-commands"
 # bottleneck. The manifest has their last pictures. linux-video shows its video, 80 frames, from second 39 to 43.
 _DESKTOP, _VIDEO, _BOOT = "linux-desktop@20-35", "linux-video@36-46", "linux-boot@33-48"
 _PARTS = f"vga-text-boot@0-5 {_BOOT} {_DESKTOP} {_VIDEO}"
-_QUIET = "kms-page@0-50 kms-office@0-52"     # all of them, but as parts: over a slow link their last screen is JPEG
+_QUIET = "kms-page@0-50 kms-office@0-52"     # as parts: when these pages were measured, no whole session might end with JPEG
 _EVERY_MODE = "--modes stock,normal,gather,cork,more,window,batch,flow"
 _PLAIN_MODES = "--modes stock,normal,cork,window,batch,flow"    # gather differs in TLS records only; more is left out
 _FAST = "--modes stock,flow"
