@@ -91,11 +91,13 @@ struct FuzzGuest: Guest
 {
     std::vector<uint32_t> screen_memory;
     uint32_t last_id = 0;
-    const bool is_ahead;
+    const bool is_ahead, stays_lossy;
     /* the screen's, whose moves the server did not find itself */
     unsigned num_copies = 0;
 
-    explicit FuzzGuest(const Kind &kind): is_ahead(kind.is_ahead)
+    explicit FuzzGuest(const Kind &kind):
+        is_ahead(kind.is_ahead),
+        stays_lossy(kind.jpeg && g_str_has_suffix(kind.mode, "catchup=off"))
     {
         spice_server_set_image_compression(device.server, kind.compression);
         spice_server_set_jpeg_compression(device.server, kind.jpeg ? SPICE_WAN_COMPRESSION_ALWAYS :
@@ -292,6 +294,19 @@ struct FuzzGuest: Guest
         send(box);
     }
 
+    /* What is no bitmap, and meets or waits behind something with losses, upstream may send as an
+     * image of the screen, with losses. Catch-up sends it again without. */
+    void may_lose(uint32_t surface, const Box &box)
+    {
+        Picture &picture = pictures[surface];
+
+        for (int y = box.top; stays_lossy && y < box.top + box.height; ++y) {
+            for (int x = box.left; x < box.left + box.width; ++x) {
+                picture.at(x, y) |= TEST_LOSSY;
+            }
+        }
+    }
+
     void draw_other()
     {
         const uint32_t surface = random(3) ? 0 : any_surface();
@@ -308,11 +323,13 @@ struct FuzzGuest: Guest
             break;
         case 1: case 2: case 3: case 4: case 5: case 6: case 7: case 8:
             fill(surface, box, random(1 << 24), random(3) != 0);
+            may_lose(surface, box);
             break;
         case 9: case 10: case 11: case 12: case 13: case 14: case 15: case 16: case 17:
             num_copies += surface == 0;
             copy_bits(surface, box, random(picture.width - box.width + 1),
                       random(picture.height - box.height + 1));
+            may_lose(surface, box);
             break;
         default: {
             const uint32_t from = any_surface();
@@ -323,6 +340,7 @@ struct FuzzGuest: Guest
             if (from != surface) {
                 copy(surface, part, from, random(source.width - part.width + 1),
                      random(source.height - part.height + 1));
+                may_lose(surface, part);
             }
         }
         }
