@@ -187,6 +187,8 @@ bool DccCopies::find_refresh(const Drawable *drawable,
     });
     return *refresh != pipe.end() &&
            std::none_of(pipe.begin(), *refresh, [&](const RedPipeItemPtr &item) {
-        return !dcc_is_frame_beside(dcc, item.get(), area) && is_on_screen(item.get());
+        /* a client may show an earlier frame until the clip comes, also where the copy draws */
+        return item->type == RED_PIPE_ITEM_TYPE_STREAM_CLIP ||
+               (!dcc_is_frame_beside(dcc, item.get(), area) && is_on_screen(item.get()));
     });
 }

@@ -13,6 +13,10 @@
 /* Microseconds. What upstream waits until it ends a video and resends its area without losses. */
 static const uint64_t STILL_TIME = RED_STREAM_TIMEOUT / NSEC_PER_MICROSEC;
 
+/* Bytes. With its tables, some 600, a JPEG of so small an image may be larger; then upstream sends
+ * that as it is. */
+static const uint64_t SMALL = 1024;
+
 DccRefine::DccRefine(DisplayChannelClient *init_dcc, RedShown::Regions *lossy,
                      void (*init_due)(DisplayChannelClient *dcc)):
     dcc(init_dcc),
@@ -46,7 +50,7 @@ void DccRefine::start()
     is_timing = true;
 }
 
-/* Whether upstream would send the image of @drawable with losses. */
+/* Whether upstream would send the image of @drawable with losses, for sure. */
 static bool is_lossy_upstream(DisplayChannelClient *dcc, const RedDrawable *red_drawable,
                               Drawable *drawable)
 {
@@ -56,7 +60,15 @@ static bool is_lossy_upstream(DisplayChannelClient *dcc, const RedDrawable *red_
         type == QXL_DRAW_ALPHA_BLEND ? red_drawable->u.alpha_blend.src_bitmap : nullptr;
 
     return image && image->descriptor.type == SPICE_IMAGE_TYPE_BITMAP &&
+           uint64_t{image->u.bitmap.stride} * image->u.bitmap.y > SMALL &&
            dcc_is_sent_lossy(dcc, &image->u.bitmap, drawable);
+}
+
+/* Whether what was exact, or had losses, may still be seen in some of the area. */
+static bool leaves_what_is_below(const RedDrawable *drawable)
+{
+    return drawable->type == QXL_DRAW_ALPHA_BLEND || drawable->type == QXL_DRAW_TRANSPARENT ||
+           (drawable->type == QXL_DRAW_COPY && drawable->u.copy.mask.bitmap);
 }
 
 void DccRefine::drawn(Drawable *drawable)
@@ -66,7 +78,6 @@ void DccRefine::drawn(Drawable *drawable)
     }
 
     const uint32_t id = drawable->surface->id;
-    const uint8_t type = drawable->red_drawable->type;
     uint32_t from;
     int dx, dy;
     QRegion area;
@@ -82,8 +93,7 @@ void DccRefine::drawn(Drawable *drawable)
         const bool is_lossy = !drawable->stream &&
                               is_lossy_upstream(dcc, drawable->red_drawable.get(), drawable);
 
-        /* these two leave losses where they are */
-        if (is_lossy || (type != QXL_DRAW_ALPHA_BLEND && type != QXL_DRAW_TRANSPARENT)) {
+        if (!leaves_what_is_below(drawable->red_drawable.get())) {
             shown.drawn(id, &area, is_lossy);
         }
     }

@@ -158,6 +158,45 @@ static void copied_from_jpeg(gconstpointer data)
     g_assert_cmpint(client.pictures[0].num_lossy(), ==, photo.width * SIDE);
 }
 
+/* A copy onto a video, which the client has shown no frame of for a while: what comes of it is
+ * drawn over the copy, until the client knows that the video is covered there. */
+static void copied_onto_a_video()
+{
+    const Box video = { 0, 0, 32, TEST_QXL_HEIGHT }, beside = { 40, 0, 20, 4 };
+    const Box source = { 40, 20, 16, 16 }, dest = { 24, 20, 16, 16 };
+    const uint32_t colour = 0x123456;
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    guest.create(1);
+    guest.fill(0, source, colour, false);
+    for (int i = 0; i < 400 && client.frames == 0; ++i) {
+        guest.photo(video);
+        guest.device.run();
+        client.read_for(5);
+    }
+    g_assert_cmpuint(client.frames, >, 0);
+
+    /* more than the socket takes of a client that reads nothing, and a frame behind it */
+    client.frame_delay = 2;
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.photo(video);
+    guest.device.run();
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(0, { beside.left + i % 10, 0, 10, beside.height }, 1 + i, true);
+    }
+    guest.device.run();
+    client.received.clear();
+    guest.copy_bits(0, dest, source.left, source.top);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] {
+        return client.pictures[0].at(dest.left + dest.width - 1, dest.top) == colour;
+    }));
+    client.read_for(500);
+    g_assert_cmphex(client.pictures[0].at(dest.left, dest.top), ==, colour);
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -176,6 +215,7 @@ int main(int argc, char *argv[])
                          copied_from_jpeg);
     g_test_add_data_func("/server/dcc-copies/copied-from-jpeg-in-a-browser",
                          GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8), copied_from_jpeg);
+    g_test_add_func("/server/dcc-copies/copied-onto-a-video", copied_onto_a_video);
 
     return g_test_run();
 }

@@ -109,6 +109,41 @@ struct Guest
     void photo(const Box &box, uint32_t surface=0, int finer=1, const std::vector<Box> &clip={},
                int noise=8)
     {
+        device.push(QXL_CMD_DRAW, make_photo(box, surface, finer, clip, noise));
+    }
+
+    /* Where nothing of it is to be seen: below alpha 0, or a mask without a bit. */
+    void invisible_photo(const Box &box, bool is_masked)
+    {
+        QXLDrawable *const drawable = make_photo(box);
+
+        if (is_masked) {
+            QXLImage *const mask = keep<QXLImage>();
+            const int stride = (box.width + 31) / 32 * 4;
+
+            mask->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
+            mask->descriptor.width = mask->bitmap.x = box.width;
+            mask->descriptor.height = mask->bitmap.y = box.height;
+            mask->bitmap.format = SPICE_BITMAP_FMT_1BIT_BE;
+            mask->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
+            mask->bitmap.stride = stride;
+            mask->bitmap.data = reinterpret_cast<uintptr_t>(keep<uint8_t>(stride * box.height));
+            drawable->u.copy.mask.bitmap = reinterpret_cast<uintptr_t>(mask);
+        } else {
+            const QXLCopy photo = drawable->u.copy;
+
+            drawable->type = QXL_DRAW_ALPHA_BLEND;
+            drawable->u.alpha_blend = {};
+            drawable->u.alpha_blend.src_bitmap = photo.src_bitmap;
+            drawable->u.alpha_blend.src_area = photo.src_area;
+        }
+        drawable->effect = QXL_EFFECT_BLEND;
+        device.push(QXL_CMD_DRAW, drawable);
+    }
+
+    QXLDrawable *make_photo(const Box &box, uint32_t surface=0, int finer=1,
+                            const std::vector<Box> &clip={}, int noise=8)
+    {
         QXLDrawable *drawable = draw(surface, box, QXL_DRAW_COPY, QXL_EFFECT_OPAQUE);
         QXLImage *image = keep<QXLImage>();
         const int width = box.width * finer, height = box.height * finer;
@@ -131,7 +166,7 @@ struct Guest
             drawable->clip.type = SPICE_CLIP_TYPE_RECTS;
             drawable->clip.data = reinterpret_cast<uintptr_t>(clip_rects(clip));
         }
-        device.push(QXL_CMD_DRAW, drawable);
+        return drawable;
     }
 
     /* More than the socket takes of a client that reads nothing, on surface @large; then more

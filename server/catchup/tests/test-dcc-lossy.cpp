@@ -221,6 +221,43 @@ static void lossy_as_upstream_where_simple(gconstpointer data)
     g_assert_cmpint(resent(), <=, too_many ? screen : screen / 2);
 }
 
+/* Of what a client that is behind was shown as JPEG, upstream would have sent small images exactly,
+ * as a JPEG of them is larger. */
+static void exact_where_small()
+{
+    enum { SMALL = 8 };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    fall_behind(&guest, &client);
+    for (int y = 0; y < TEST_QXL_HEIGHT; y += SMALL) {
+        for (int x = 0; x < TEST_QXL_WIDTH; x += SMALL) {
+            guest.photo({ x, y, SMALL, SMALL });
+        }
+    }
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+}
+
+/* What is below something transparent is seen, so it does not stay lossy because that may. */
+static void exact_below(gconstpointer data)
+{
+    const bool is_masked = GPOINTER_TO_INT(data);
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    fall_behind(&guest, &client);
+    guest.invisible_photo(all, is_masked);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+}
+
 /* Other surfaces are not refreshed as JPEG: what is drawn from them would be lossy, too. */
 static void exact_beside_the_screen()
 {
@@ -263,7 +300,11 @@ int main(int argc, char *argv[])
                          lossy_as_upstream_where_simple);
     g_test_add_data_func("/server/dcc-lossy/as-upstream-too-many", GINT_TO_POINTER(TEST_QXL_HEIGHT),
                          lossy_as_upstream_where_simple);
-
+    g_test_add_func("/server/dcc-lossy/exact-where-small", exact_where_small);
+    g_test_add_data_func("/server/dcc-lossy/exact-below-alpha", GINT_TO_POINTER(false),
+                         exact_below);
+    g_test_add_data_func("/server/dcc-lossy/exact-below-a-mask", GINT_TO_POINTER(true),
+                         exact_below);
     g_test_add_func("/server/dcc-lossy/exact-beside-the-screen", exact_beside_the_screen);
 
     return g_test_run();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <thread>
@@ -206,12 +207,17 @@ struct TestPictureClient: TestDisplayClient
     bool read_some(int messages)
     {
         TestLinkMessage message;
+        const bool waits = messages > 0;
         bool found = false;
 
         TestLink::run_events();
         while (messages-- > 0 && display.take_message(&message)) {
             take(message);
             found = true;
+        }
+        if (waits && !found) {
+            num_taken += frame_delay;
+            show_frames();
         }
         return found;
     }
@@ -282,15 +288,26 @@ struct TestPictureClient: TestDisplayClient
 
     bool came_later = false;
     bool acks = true;
+    /* messages until a frame is shown, within the clip of then; spice-gtk has a time for each */
+    uint64_t frame_delay = 0;
     /* whether it looks at what is drawn */
     bool draws = true;
 
 private:
+    struct Frame
+    {
+        Box dest;
+        uint64_t when;
+    };
+
     struct Stream
     {
         Box dest;
         std::vector<Box> clip;
+        std::deque<Frame> waiting;
     };
+
+    uint64_t num_taken = 0;
 
     uint32_t ack_window = 0;
     uint32_t ack_count = 0;
@@ -353,18 +370,15 @@ private:
         }
         case SPICE_MSG_DISPLAY_STREAM_DATA:
         case SPICE_MSG_DISPLAY_STREAM_DATA_SIZED: {
-            const Stream &stream = find_stream(&reader);
+            Stream &stream = find_stream(&reader);
             Box dest = stream.dest;
 
             if (message.type == SPICE_MSG_DISPLAY_STREAM_DATA_SIZED) {
                 reader.pos += 3 * sizeof(uint32_t);
                 dest = reader.box();
             }
-            g_assert_true(pictures.find(0) != pictures.end());
             ++frames;
-            for (const Box &part : parts_of(dest, stream.clip)) {
-                spoil(&pictures[0], part);
-            }
+            stream.waiting.push_back({ dest, num_taken + frame_delay });
             break;
         }
         case SPICE_MSG_DISPLAY_STREAM_DESTROY:
@@ -396,6 +410,24 @@ private:
         }
         ++ack_count;
         ack();
+        ++num_taken;
+        show_frames();
+    }
+
+    /* Those whose time has come. */
+    void show_frames()
+    {
+        for (auto &one : streams) {
+            Stream &stream = one.second;
+
+            while (!stream.waiting.empty() && stream.waiting.front().when < num_taken) {
+                g_assert_true(pictures.find(0) != pictures.end());
+                for (const Box &part : parts_of(stream.waiting.front().dest, stream.clip)) {
+                    spoil(&pictures[0], part);
+                }
+                stream.waiting.pop_front();
+            }
+        }
     }
 
     Picture &begin(Reader *reader)

@@ -431,6 +431,7 @@ private:
         const uint32_t caps = client_caps[i == 0 ? 0 : guest.random(3)];
         clients[i].reset(new Client(guest.device.server, TEST_TCP, caps));
         clients[i]->came_later = true;
+        clients[i]->frame_delay = (seed / 3 + i) % 3 * 8;
     }
 
     void leave(std::unique_ptr<Client> *client)
