@@ -23,13 +23,18 @@ DisplayMotion::DisplayMotion(DisplayChannel *init_display):
     display(init_display),
     bitmaps(std::make_shared<size_t>(0))
 {
+    region_init(&doubtful);
 }
 
-DisplayMotion::~DisplayMotion() = default;
+DisplayMotion::~DisplayMotion()
+{
+    region_destroy(&doubtful);
+}
 
 void DisplayMotion::new_screen()
 {
     drop();
+    region_clear(&doubtful);
     traces.clear();
     others = 0;
     is_off = false;
@@ -246,6 +251,39 @@ void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
     }
 }
 
+/* Note what a composite has drawn, and copies of that. Canvases differ there: in that of a client
+ * without fixes/0080 the transform of an earlier composite may still be in effect. */
+void DisplayMotion::doubt(const RedDrawable *drawable, bool is_fit)
+{
+    const SpiceRect &bbox = drawable->bbox;
+    const bool reads_surface =
+        std::any_of(std::begin(drawable->surface_deps), std::end(drawable->surface_deps),
+                    [](int surface_id) { return surface_id > 0; });
+    QRegion area;
+
+    if (drawable->surface_id != 0) {
+        doubts_surfaces = doubts_surfaces || drawable->type == QXL_DRAW_COMPOSITE;
+        return;
+    }
+    dcc_drawing_region(drawable, &area);
+    if (drawable->type == QXL_DRAW_COMPOSITE || (reads_surface && doubts_surfaces)) {
+        region_or(&doubtful, &area);
+    } else if (drawable->type == QXL_COPY_BITS) {
+        red_catch_up_copied(&doubtful, &doubtful, &area, bbox.left - drawable->u.copy_bits.src_pos.x,
+                            bbox.top - drawable->u.copy_bits.src_pos.y);
+    } else if (is_fit) {
+        region_exclude(&doubtful, &area);
+    }
+    region_destroy(&area);
+    if (pixman_region32_n_rects(&doubtful) > RED_MOTION_MAX_RECTS) {
+        const SpiceRect all = {
+            doubtful.extents.x1, doubtful.extents.y1, doubtful.extents.x2, doubtful.extents.y2
+        };
+
+        region_add(&doubtful, &all);
+    }
+}
+
 bool DisplayMotion::overlaps(const RedDrawable *drawable) const
 {
     return !held.empty() && motion->is_written(drawable->bbox);
@@ -267,8 +305,8 @@ bool DisplayMotion::is_full()
              has_room(motion->get_stride() * motion->get_height()));
 }
 
-/* Fill unknown parts of the mirror from the canvas, except what the next drawing covers (null:
- * nothing). */
+/* Fill unknown parts of the mirror from the canvas, except what clients may show otherwise, and what
+ * the next drawing covers (null: nothing). */
 void DisplayMotion::look(const SpiceRect *covered)
 {
     const RedSurface *screen = display->priv->surfaces[0];
@@ -280,6 +318,7 @@ void DisplayMotion::look(const SpiceRect *covered)
     region_init(&unknown);
     region_add(&unknown, &all);
     region_exclude(&unknown, motion->get_known());
+    region_exclude(&unknown, &doubtful);
     if (covered) {
         region_remove(&unknown, covered);
     }
@@ -381,6 +420,7 @@ void DisplayMotion::draw(red::shared_ptr<RedDrawable> &&drawable, uint32_t init_
 
     generation = init_generation;
     know(drawable.get(), fits);
+    doubt(drawable.get(), fits);
     /* no client, so no mirror is needed; with SPICE_STREAM_VIDEO_ALL anything may be a video */
     if (!display->is_connected()) {
         drop();

@@ -96,6 +96,7 @@ private:
     bool may_play(const RedDrawable *drawable);
     bool note_frames(const RedMotionFound &found, bool is_text);
     void know(const RedDrawable *drawable, bool is_fit);
+    void doubt(const RedDrawable *drawable, bool is_fit);
     bool overlaps(const RedDrawable *drawable) const;
     bool is_full();
     void look(const SpiceRect *covered);
@@ -130,6 +131,9 @@ private:
     bool is_off = false;
     /* before the next drawing is held, fill unknown parts of the mirror from the canvas */
     bool looks = false;
+    /* where clients may show something else than the canvas, and whether they may on other surfaces */
+    QRegion doubtful;
+    bool doubts_surfaces = false;
     std::vector<Trace> traces;
     size_t next_trace = 0;
     /* lines of the bitmap that is being read, from its top */

@@ -147,6 +147,38 @@ static void other_drawings_meanwhile()
     guest.check_released();
 }
 
+/* What a composite has drawn is not read back: a client may draw that otherwise. What is drawn there
+ * again is sent, also where it was copied to. */
+static void composites_not_read()
+{
+    const Box drawn = { 100, 100, 20, 30 }, copied = { 140, 100, 20, 30 };
+    Guest guest;
+    Client client(guest.device.server);
+
+    begin(&guest, &client);
+    guest.composite(drawn, 0x123456);
+    guest.copy_bits(copied, drawn.left, drawn.top);
+    for (int i = 0; i < 12; ++i) {
+        const Box box = { 40, 40, 50, 50 };
+
+        guest.noise(box);
+        guest.send(box);
+        guest.device.run();
+    }
+    guest.send(drawn);
+    guest.send(copied);
+    guest.shown[0] = guest.screen;
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.shown));
+    /* from then on it is known */
+    client.plain_pixels = 0;
+    guest.send(drawn);
+    guest.send(copied);
+    guest.device.run();
+    client.read_for(300);
+    g_assert_cmpint(client.plain_pixels, ==, 0);
+}
+
 /* What other drawings changed is read back from the canvas when bitmaps have drawn as much, and
  * only that. */
 static void other_drawings_read()
@@ -772,6 +804,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/display-motion/overlapping-clips", overlapping_clips);
     g_test_add_func("/server/display-motion/other-drawings-meanwhile", other_drawings_meanwhile);
     g_test_add_func("/server/display-motion/other-drawings-read", other_drawings_read);
+    g_test_add_func("/server/display-motion/composites-not-read", composites_not_read);
     g_test_add_func("/server/display-motion/text-in-colours", text_in_colours);
     g_test_add_func("/server/display-motion/text-in-two-colours", text_in_two_colours);
     g_test_add_func("/server/display-motion/text-for-any-client", text_for_any_client);
